@@ -50,10 +50,7 @@ NUMBERS = ["--target", "y", "--exclude", "kind", "--exclude", "side"]
         ("rows.csv", [*CLASSES, "--exclude", "text", "--learner", "pa"]),
         ("rows.csv", [*CLASSES, "--exclude", "text", "--learner", "logistic", "--l2", "1"]),
         ("rows.csv", [*NUMBERS, "--exclude", "text", "--learner", "linear"]),
-        (
-            "rows.csv",
-            [*SIDES, *BAYES],
-        ),
+        ("rows.csv", [*SIDES, *BAYES]),
         ("rows.svm", ["--keep", "last", "--no-fit-intercept"]),
         ("rows.vw", ["--interactions", "wn", "--hash-bits", "4"]),
     ],

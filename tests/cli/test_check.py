@@ -363,12 +363,7 @@ def test_svmlight_text(tmp_path):
         "9007199254740993", "٣", "inf", "1_0", "0x1",
     ]  # fmt: skip
     for value in values:
-        for line in (
-            f"1 1:{value}",
-            f"{value} 2:3",
-            f"1 \t3:{value} # 1:2",
-            f" 2 0:{value}\r",
-        ):
+        for line in (f"1 1:{value}", f"{value} 2:3", f"1 \t3:{value} # 1:2", f" 2 0:{value}\r"):
             path.write_text(f"{line}\n-7 1:2 3:4\n\n# none\n", encoding="utf-8", newline="")
             found = read(path)
             accepted += found is not None
@@ -391,14 +386,14 @@ NAMED = [
     ("t.csv", ["--missing", "drop", "--null-values", "v"]),
     ("t.csv", ["--missing", "zero", "--hash-bits", "4"]),
     ("full.csv", ["--hash-bits", "1"]),
-    ("full.csv", ["--text", "b", "--norm", "none"]),
+    ("full.csv", ["--text", "b", "--norm", "none", "--hash-bits", "4"]),
     ("semicolon.csv", ["--delimiter", ";"]),
     ("blanks.csv", ["--delimiter", "whitespace"]),
     ("bare.csv", ["--no-header"]),
     ("t.tsv", []),
     ("t.jsonl", []),
     ("from0.svm", ["--index-base", "0"]),
-    ("t.vw", []),
+    ("t.vw", ["--hash-bits", "4"]),
 ]
 
 

@@ -15,6 +15,7 @@ import linsep
 from command_line import assert_refused, here, on_a_terminal, run, table
 from linsep import Perceptron
 from linsep.cli.predictions import Lines
+from linsep.sources.svmlight import SvmlightSource
 
 
 def test_places_that_are_not_for_models(folder):
@@ -94,8 +95,9 @@ def test_a_full_disk_leaves_the_old_files_and_nothing_else(learned):
     assert (learned / "p").read_text() == "old"
 
 
-def test_predictions_are_written_whole_or_not_at_all(learned):
-    (learned / "bad.svm").write_text("0 1:1\n" * 50_000 + "0 1:x\n")
+def test_predictions_are_written_whole_or_not_at_all(learned, monkeypatch):
+    monkeypatch.setitem(SvmlightSource.__init__.__kwdefaults__, "chunk_bytes", 4000)
+    (learned / "bad.svm").write_text("0 1:1\n" * 3000 + "0 1:x\n")
     assert_refused("predict", "m", "bad.svm", "--output", "p", cwd=learned, code="not-a-number")
     (learned / "p").write_text("old")
     assert_refused(
@@ -133,24 +135,20 @@ def test_a_bad_test_file_does_not_hide_what_was_learned(folder):
 
 @pytest.mark.thorough
 def test_the_bar_fits_a_terminal_and_keeps_out_of_predictions(learned):
-    (learned / "long.svm").write_text("0 1:1 2:1\n1 1:1 2:1\n" * 10_000)
+    (learned / "long.svm").write_text("0 1:1 2:1\n1 1:1 2:1\n" * 1000)
 
     def seen(*command):
         env = os.environ | {"COLUMNS": "80", "TERM": "xterm"}
         return on_a_terminal(*command, cwd=learned, stream="both", env=env)
 
-    shown = seen("fit", "long.svm", "--max-iter", "400")
-    assert re.search(r"pass \d+ of 400", shown)
+    shown = seen("fit", "long.svm", "--max-iter", "60")
+    assert re.search(r"pass \d+ of 60", shown)
     assert " rows/s, " in shown
     assert "…" not in shown
     assert "\033[1mprogressive" in shown
-    assert seen("predict", "m", "long.svm").split() == linsep_predictions(learned)
+    label = linsep.load(learned / "m").predict([[1.0, 1.0]])[0]
+    assert seen("predict", "m", "long.svm").split() == [str(label)] * 2000
     assert "reading" in seen("score", "m", "long.svm")
-
-
-def linsep_predictions(folder):
-    model = linsep.load(folder / "m")
-    return [str(int(label)) for label in model.predict([[1.0, 1.0]])] * 20_000
 
 
 @pytest.mark.usefixtures("hangup")

@@ -88,7 +88,7 @@ def people(tmp_path, monkeypatch):
             "age": rng.integers(18, 80, 60),
             "city": rng.choice(["Bonn", "Aachen", "Köln"], 60),
             "member": rng.random(60) < 0.5,
-        },
+        }
     )
     y = pd.Series(np.where(X.age + 10 * (X.city == "Bonn") > 50, "old", "young"), name="label")
     X.assign(label=y).to_csv("people.csv", index=False)

@@ -57,7 +57,6 @@ def described(*arguments, cwd):
     return json.loads(done.stdout)
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl"])
 def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
     monkeypatch.setattr(tables, "rows_at_once", lambda *_: 64)
@@ -88,7 +87,6 @@ def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
     assert found["separable"]["without"] == ["id", "note"]
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["svm", "vw"])
 def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
     rng = np.random.default_rng(0)
@@ -118,7 +116,6 @@ def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
     assert "\nseparable  no: no hyperplane separates the classes (proved on 200 rows)\n" in text
 
 
-@pytest.mark.compiled
 def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path, monkeypatch):
     monkeypatch.setattr(columns, "SAMPLE_ROWS", 50)
     rows = [(k % 10, k, "p" if k % 2 else "q") for k in range(400)]
@@ -144,7 +141,6 @@ def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path,
     assert "yes: a hyperplane separates the classes (all 40 rows)" in text
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("options", "contains"),
     [
@@ -163,7 +159,6 @@ def test_the_next_command_works(folder, tmp_path, options, contains):
     assert [path.name for path in tmp_path.iterdir()] == ["t.linsep"]
 
 
-@pytest.mark.compiled
 def test_a_folder_of_texts(tmp_path):
     """Also its conversion, and a grid."""
     for k in range(20):
@@ -185,7 +180,6 @@ def test_a_folder_of_texts(tmp_path):
     assert here("tune", "mails", "--grid", "keep=last,average", cwd=tmp_path).returncode == 0
 
 
-@pytest.mark.compiled
 def test_a_number_that_is_none(tmp_path):
     table(
         tmp_path,
@@ -200,7 +194,6 @@ def test_a_number_that_is_none(tmp_path):
     assert "\ninvalid  t.csv row 31, column 'a' holds '?'; other values are numbers\n" in text
 
 
-@pytest.mark.compiled
 def test_next_leaves_out_what_fit_refuses(tmp_path):
     """02134 is a code, of CSV and of Parquet; 1,234 is read with an option; texts without a repeat
     are refused.
@@ -224,7 +217,6 @@ def test_next_leaves_out_what_fit_refuses(tmp_path):
         assert here(*shlex.split(found["next"])[1:], "--force", cwd=tmp_path).returncode == 0
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("name", "text"), [("t.csv", "x,y\n1,a\n2,a\n"), ("t.svm", "1 1:1\n1 2:1\n")]
 )
@@ -236,7 +228,6 @@ def test_one_class_is_not_separated_from_others(tmp_path, name, text):
     assert "separa" not in done.stdout
 
 
-@pytest.mark.compiled
 def test_next_leaves_rows_and_columns(tmp_path):
     """Where a label is missing rows are dropped, but not for a column that is mostly missing."""
     (tmp_path / "t.csv").write_text("a,b,y\n1,,p\n2,,q\n3,4,\n4,,p\n5,,q\n,1,p\n")
@@ -249,7 +240,6 @@ def test_next_leaves_rows_and_columns(tmp_path):
     assert told["next"] is None
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("lines", ["| a b\n| a c\n", "1 | a\n| b\n"])
 def test_rows_without_labels_have_no_next_command(tmp_path, lines):
     (tmp_path / "t.vw").write_text(lines)
@@ -257,7 +247,6 @@ def test_rows_without_labels_have_no_next_command(tmp_path, lines):
     assert "next" not in here("describe", "t.vw", cwd=tmp_path).stdout
 
 
-@pytest.mark.compiled
 def test_standard_input(folder, monkeypatch):
     text = (folder / "t.csv").read_text()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
@@ -266,7 +255,6 @@ def test_standard_input(folder, monkeypatch):
     assert found["next"].startswith("linsep fit - --target y --format csv ")
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("options", "code"),
     [
@@ -291,7 +279,6 @@ def test_refusals(folder, options, code):
     assert_refused("describe", *options, cwd=folder, code=code)
 
 
-@pytest.mark.compiled
 def test_numbers_in_a_spelling_that_is_told_are_numbers(tmp_path):
     lines = ["a;b;y", *(f"{k},5;{k}%;{'uv'[k % 2]}" for k in range(40))]
     (tmp_path / "t.csv").write_text("\n".join(lines), "utf-8")
@@ -305,14 +292,12 @@ def test_numbers_in_a_spelling_that_is_told_are_numbers(tmp_path):
     assert (a["type"], b["type"]) == ("text", "int")
 
 
-@pytest.mark.compiled
 def test_text_in_another_encoding_is_refused_with_its_line(tmp_path):
     (tmp_path / "t.csv").write_bytes("name,y\nBo,1\nJäger,2\n".encode("latin-1"))
     said = r"row 2, column 'name' .*--encoding cp1252"
     assert_refused("describe", "t.csv", cwd=tmp_path, code="encoding", said=said)
 
 
-@pytest.mark.compiled
 def test_suspicious_labels_are_listed_with_reasons(tmp_path):
     path = tmp_path / "rows.csv"
     rows = ["dose,age,sick", "1,1,no", "2,3,no", "3,1,no", "8,2,yes", "9,3,yes", "10,1,yes"]
@@ -377,17 +362,7 @@ COMMANDS = ["fit", "separate", "bounds", "describe", "convert", "tune", "predict
 def test_blanks_among_numbers_are_told_with_what_reads_them(advised, command, name):
     words = [command, name]
     if command in ("predict", "score"):
-        here(
-            "fit",
-            "t.csv",
-            "--target",
-            "y",
-            "--exclude",
-            "id",
-            "--model",
-            "m",
-            cwd=advised,
-        )
+        here("fit", "t.csv", "--target", "y", "--exclude", "id", "--model", "m", cwd=advised)
         words = [command, "m", name]
     else:
         words += ["out.rows"] if command == "convert" else []
@@ -399,7 +374,6 @@ def test_blanks_among_numbers_are_told_with_what_reads_them(advised, command, na
     assert done.returncode == (command != "describe")
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("name", BLANKS)
 def test_the_command_to_type_next_reads_blanks(advised, name):
     found = json.loads(here("describe", name, "--target", "y", "--json", cwd=advised).stdout)

@@ -29,10 +29,7 @@ from linsep.exports.sql import literal
 from refusals import refused
 
 NUMBERS = ["order", "a \"b\" 'c'", "größe*/;--", "int", "x y", "A?\\?/"]
-TEXTS = {
-    "class": ["it's", '"q"', "größe", "NULL", "a\\n", "-- x"],
-    "sel\nect": ["v1", "v2", "03x"],
-}
+TEXTS = {"class": ["it's", '"q"', "größe", "NULL", "a\\n", "-- x"], "sel\nect": ["v1", "v2", "03x"]}
 COLUMNS = dict.fromkeys(NUMBERS, float) | dict.fromkeys(TEXTS, str)
 TARGETS = ["kind", "side", "number"]
 ENDINGS = ("json", "csv", "sql", "onnx")
@@ -443,8 +440,7 @@ def test_columns_that_ignore_case(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("cells", "spelled"),
-    [(["1.0", "0.0"], ["1", "0"]), (["true", "false"], ["True", "False"])],
+    ("cells", "spelled"), [(["1.0", "0.0"], ["1", "0"]), (["true", "false"], ["True", "False"])]
 )
 def test_labels_are_spelled_one_way(cells, spelled, tmp_path):
     lines = [[x, x % 3, cells[x > 9]] for x in range(20)]

@@ -47,7 +47,6 @@ def learned(folder, *arguments):
 # Endings and --format.
 
 
-@pytest.mark.compiled
 def test_every_format_can_be_told(folder):
     expected = learned(folder, "c.csv")
     table = pa.csv.read_csv(folder / "c.csv") if hasattr(pa, "csv") else None
@@ -74,7 +73,6 @@ def test_every_format_can_be_told(folder):
         open_source(folder / "c.csv", target="kind", format="xls")
 
 
-@pytest.mark.compiled
 def test_endings_that_say_nothing(folder):
     assert_refused("fit", "p.dat", "--target", "kind", cwd=folder, code="wrong-format")
     assert_refused("trace", "p.dat", "--target", "kind", cwd=folder, code="wrong-format")
@@ -84,7 +82,6 @@ def test_endings_that_say_nothing(folder):
         open_source(write(folder, "words", "a b c\n"), target="kind")
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     "text",
     [
@@ -102,7 +99,6 @@ def test_svmlight_text_may_have_any_name(tmp_path, text):
     assert format_of(write(tmp_path, "heart_scale", text)) == "svmlight"
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(
     "text", ["5.1,3.5,setosa\n", "a b c\n", "PK\3\4xyz", '{"a": 1}\n', "a;b\n"]
 )
@@ -111,7 +107,6 @@ def test_other_text_may_not(tmp_path, text):
         format_of(write(tmp_path, "file.data", text))
 
 
-@pytest.mark.compiled
 def test_every_ending_has_a_format_and_every_format_an_ending():
     assert set(ENDINGS.values()) == set(FORMATS) - {"folder"}
 
@@ -119,7 +114,6 @@ def test_every_ending_has_a_format_and_every_format_an_ending():
 # --delimiter.
 
 
-@pytest.mark.compiled
 def test_delimiters(folder):
     expected = learned(folder, "c.csv")
     assert learned(folder, "s.csv", "--delimiter", ";") == expected
@@ -132,7 +126,6 @@ def test_delimiters(folder):
     assert (X.shape, names, y[0]) == ((30, 2), ["a", "b"], "x")
 
 
-@pytest.mark.compiled
 def test_a_model_remembers_the_delimiter(folder):
     fit = ("fit", "s.csv", "--target", "kind", "--delimiter", ";", "--test", "s.csv")
     assert here(*fit, "--model", "m", cwd=folder).returncode == 0
@@ -154,7 +147,6 @@ def fed(folder, text, *arguments):
     )  # fmt: skip
 
 
-@pytest.mark.compiled
 @pytest.mark.thorough
 def test_standard_input(folder, monkeypatch):
     (folder / "tmp").mkdir()
@@ -188,7 +180,6 @@ def test_standard_input(folder, monkeypatch):
     assert not (folder / "-").exists()
 
 
-@pytest.mark.compiled
 def test_standard_input_needs_a_format_and_comes_once(folder, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n")))
     assert_refused(
@@ -200,7 +191,6 @@ def test_standard_input_needs_a_format_and_comes_once(folder, monkeypatch):
     assert_refused("fit", "-", "--test", "-", cwd=folder, said="can be read only once", exit_code=2)
 
 
-@pytest.mark.compiled
 def test_outputs_to_standard_output(folder):
     trace = ("trace", "t.svm", "--max-iter", 1)
     assert here(*trace, "--output", "-", cwd=folder).stdout == here(*trace, cwd=folder).stdout
@@ -210,7 +200,6 @@ def test_outputs_to_standard_output(folder):
 # svmlight text without labels, or with a byte-order mark.
 
 
-@pytest.mark.compiled
 def test_prediction_needs_no_labels(folder):
     here("fit", "t.svm", "--model", "m", cwd=folder)
     bare = "# rows\n\n  1:1 # one\n2:1\r\n\n 1:3 2:0.5"
@@ -227,7 +216,6 @@ def test_prediction_needs_no_labels(folder):
     assert_refused("predict", "m", "wrong.svm", cwd=folder, code="not-a-number")
 
 
-@pytest.mark.compiled
 def test_a_byte_order_mark_is_no_label(tmp_path):
     text = "1 1:2\n0 2:1\n"
     for name, codec in (("a.svm", None), ("a.svm.gz", "gzip")):
@@ -248,7 +236,6 @@ def column(folder, values):
     return write(folder, "n.csv", "\n".join(["a,kind", *rows]) + "\n")
 
 
-@pytest.mark.compiled
 def test_the_value_that_made_a_column_text_is_named(folder):
     values = [str(k) for k in range(40)]
     values[17] = "1o"
@@ -263,7 +250,6 @@ def test_the_value_that_made_a_column_text_is_named(folder):
     assert here(*fit, cwd=folder).returncode == 0  # few values: a category
 
 
-@pytest.mark.compiled
 def test_decimal_commas_are_named(folder):
     text = "a;kind\n" + "".join(f"{k},5;{'xy'[k % 2]}\n" for k in range(5))
     write(folder, "de.csv", text)
@@ -274,7 +260,6 @@ def test_decimal_commas_are_named(folder):
 # Small mercies.
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize(("name", "code"), [
     ("a.csv.lz4", "wrong-format"),
     ("a.zip", "wrong-format"),
@@ -310,7 +295,6 @@ def leaving(folder):
     return process
 
 
-@pytest.mark.compiled
 def test_what_a_killed_process_left_is_swept_and_what_a_living_one_uses_stays(tmp_path):
     dead, living = leaving(tmp_path), leaving(tmp_path)
     try:
@@ -330,7 +314,6 @@ def test_what_a_killed_process_left_is_swept_and_what_a_living_one_uses_stays(tm
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.compiled
 def test_a_killed_save_leaves_the_old_model_and_the_next_sweeps(tmp_path):
     model = Perceptron().fit([[0.0], [1.0]], [0, 1])
     path = linsep.save(model, tmp_path / "m")

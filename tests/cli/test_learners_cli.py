@@ -148,10 +148,10 @@ def test_a_fit_that_leaves_zeros_does_not_claim_to_separate(notes):
 
 
 def test_correct_needs_initial_weights(notes):
-    for command in ["fit"]:
-        for start in ((), ("--init-weights", "0,0,0")):
-            assert_refused(command, FIVE, "--target", "y", "--zero", "correct", *start, cwd=notes,
-                           code="conflict", exit_code=2)  # fmt: skip
+    command = "fit"
+    for start in ((), ("--init-weights", "0,0,0")):
+        assert_refused(command, FIVE, "--target", "y", "--zero", "correct", *start, cwd=notes,
+                       code="conflict", exit_code=2)  # fmt: skip
 
 
 def test_several_classes_need_machines_with_two_sides(notes):
@@ -196,14 +196,7 @@ def traced(*arguments, cwd):
 def test_worked_runs_start_from_the_weights_of_the_notes(signed):
     how = ("--no-shuffle", "--init-weights")
     weights, passes = traced(
-        FIVE_CSV,
-        *how,
-        "-1,0,0",
-        "--max-iter",
-        300,
-        "--max-rounds",
-        2000,
-        cwd=signed,
+        FIVE_CSV, *how, "-1,0,0", "--max-iter", 300, "--max-rounds", 2000, cwd=signed
     )
     assert (weights[4], weights[-1], passes[-1]) == ([-1, 1, -1], [-31, 12, 2], 232)
     weights, _ = traced(STUDENTS, *how, ",".join(["0.25"] * 5), cwd=signed)
@@ -211,14 +204,7 @@ def test_worked_runs_start_from_the_weights_of_the_notes(signed):
     weights, _ = traced(STUDENTS, *how, "0,0.5,0.5,0,0", cwd=signed)
     assert weights[-1] == [-1, 1.5, -0.5, -1, -1]
     weights, passes = traced(
-        INSEPARABLE,
-        *how,
-        "1,1,1",
-        "--max-iter",
-        140,
-        "--max-rounds",
-        1000,
-        cwd=signed,
+        INSEPARABLE, *how, "1,1,1", "--max-iter", 140, "--max-rounds", 1000, cwd=signed
     )
     assert [weights[n] for n in (3, 5, 8)] == [[0, 0, -2], [1, 2, -1], [0, 1, -4]]
     assert (weights[5 * 121 - 1], passes[-1]) == (weights[-1], 130)
@@ -240,10 +226,7 @@ def test_a_fit_from_a_file_starts_as_in_python(signed, options, model, start):
     done = here("fit", FIVE_CSV, *how, *options, "--model", "m", cwd=signed)
     assert done.returncode == 0, done.stderr
     X, y = datasets.load_five_points(return_X_y=True)
-    expected, found = (
-        model.set_params(max_iter=3).fit(X, y, **start),
-        linsep.load(signed / "m"),
-    )
+    expected, found = (model.set_params(max_iter=3).fit(X, y, **start), linsep.load(signed / "m"))
     assert found.coef_.tolist() == expected.coef_.tolist()
     assert found.intercept_.tolist() == expected.intercept_.tolist()
     (signed / "five.svm").write_text(

@@ -281,11 +281,7 @@ def test_letters_of_no_font_are_escaped_without_a_warning(tmp_path):
 
 
 def test_names_are_cut_where_they_still_differ():
-    assert cut(["short", "a long name", "some long name"], 9) == [
-        "short",
-        "a long...",
-        "some l...",
-    ]
+    assert cut(["short", "a long name", "some long name"], 9) == ["short", "a long...", "some l..."]
     assert cut(["a long name 1", "a long name 2"], 9) == ["...name 1", "...name 2"]
 
 

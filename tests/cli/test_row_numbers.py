@@ -197,16 +197,7 @@ def test_values_taken_for_others_are_counted_from_the_cache_too(partly, monkeypa
 
 
 def test_values_taken_for_others_are_counted_of_rows_that_were_converted(partly):
-    assert here(
-        "convert",
-        "t.csv",
-        "t.rows",
-        "--target",
-        "kind",
-        "--missing",
-        "zero",
-        cwd=partly,
-    )
+    assert here("convert", "t.csv", "t.rows", "--target", "kind", "--missing", "zero", cwd=partly)
     told = json.loads(here("fit", "t.rows", "--json", cwd=partly).stdout)
     assert told["values_filled"] == {"x": 1, "color": 1}
 

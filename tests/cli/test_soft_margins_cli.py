@@ -67,8 +67,7 @@ def test_a_kernel_is_inspected_and_predicts(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options",
-    ["--C inf", "--C 0", "--loss square", "--kernel linear", "--keep average"],
+    "options", ["--C inf", "--C 0", "--loss square", "--kernel linear", "--keep average"]
 )
 def test_options_that_are_refused(folder, options):
     assert_refused(*FIT, *options.split(), cwd=folder, exit_code=2)

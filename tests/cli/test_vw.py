@@ -46,7 +46,6 @@ def rows(rules):
     return X.tocsr(), np.array(labels), np.array(weights)
 
 
-@pytest.mark.compiled
 def test_a_file_is_learned_as_its_rows(text):
     for options, how, rules in [
         ({}, {}, Rules()),
@@ -72,7 +71,6 @@ def test_a_file_is_learned_as_its_rows(text):
 NOT_NUMBERS = frozenset(range(256)) - {ord("n")}
 
 
-@pytest.mark.compiled
 def test_a_logistic_regression_weighs_rows(text):
     X, y, weights = rows(Rules(6))
     ours = LogisticRegression(l2=1.0).fit(open_source(text, hash_bits=6))
@@ -80,7 +78,6 @@ def test_a_logistic_regression_weighs_rows(text):
     assert ours.coef_ == pytest.approx(theirs.coef_, abs=1e-12)
 
 
-@pytest.mark.compiled
 def test_the_commands(text, tmp_path):
     learn = ["fit", text, "--interactions", "wn", "--hash-bits", "12", "--model", "m.linsep"]
     summary = json.loads(here(*learn, "--test", text, "--json", cwd=tmp_path).stdout)
@@ -100,7 +97,6 @@ def test_the_commands(text, tmp_path):
     assert_refused("predict", "m.linsep", "mail.csv", cwd=tmp_path, code="wrong-format")
 
 
-@pytest.mark.compiled
 def test_separate_leaves_out_importance_0(tmp_path):
     path = tmp_path / "rows.vw"
     path.write_text("1 | a\n-1 0 | a\n\n-1 | b\n")
@@ -156,7 +152,6 @@ def test_options_that_do_not_fit(text, tmp_path):
         open_source(text, recipe={"format": "vw", "bits": 99})
 
 
-@pytest.mark.compiled  # a long file
 def test_interactions_that_are_too_many(tmp_path):
     """Four thousand features times as many are gigabytes in some lines: a sentence says so."""
     (tmp_path / "rows.vw").write_text("1 |a b |c d\n-1 |a e |c f\n")

@@ -34,9 +34,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 #: imports that go up the list: of the table of tools, which are loaded when ``plot()`` is called
 UP = {("__init__", "plot"), ("__init__", "estimators")}
 #: tools that know of others more than public names
-TOOLS_TIED = {
-    ("__main__", "cli"),
-}
+TOOLS_TIED = {("__main__", "cli")}
 #: files in circles of imports, by room
 IN_CIRCLES: dict[str, int] = {}
 #: lines that read what a class of another room keeps to itself, by the room that reads

@@ -13,17 +13,7 @@ import scipy.sparse as sp
 from fourier_motzkin import kind_of
 from linsep import check, from_json, separation
 from linsep.errors import DataError
-from proof_edits import (
-    HEX,
-    WRONG,
-    edited,
-    nearby,
-    parts,
-    places,
-    still_true,
-    value_at,
-    written,
-)
+from proof_edits import HEX, WRONG, edited, nearby, parts, places, still_true, value_at, written
 
 LABELS = (lambda k: k, lambda k: "abcd"[k], lambda k: 2.0 * k, lambda k: -k, lambda k: k > 0)
 #: proofs that are edited, made when they are first asked for

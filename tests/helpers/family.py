@@ -4,6 +4,7 @@ import numpy as np
 
 from linsep import textbook
 from linsep.catalog import LINEAR
+from linsep.compiled.jit import COMPILING
 from storages import SCHEMES, replayed
 from thoroughness import THOROUGH
 
@@ -38,8 +39,17 @@ LEARNERS = {
         CONFIGURED | {name: (name, {}) for name in LINEAR if name not in _named}
     ).items()
 }
-#: those that compile a rule of their own
-COMPILED = ("perceptron", "margin", "pa", "winnow", "balanced", "arow", "online-logistic", "scw")
+#: each rule once, and every scheme and keep, in loops that tests/frozen compiles as well
+ONE_OF_EACH_RULE = (
+    ("perceptron", "binary", "last"),
+    ("margin", "binary", "best"),
+    ("pa", "native", "vote"),
+    ("winnow", "ovr", "average"),
+    ("balanced", "ovo", "best"),
+    ("arow", "native", "vote"),
+    ("scw", "binary", "last"),
+    ("online-logistic", "ovr", "best"),
+)
 
 
 def covered():
@@ -54,19 +64,10 @@ def covered():
                 yield learner, scheme, KEEPS[(b - a) % 4]
 
 
-def one_of_each_rule():
-    """Learner, scheme and keep: each rule once, and every scheme and keep."""
-    for a, learner in enumerate(COMPILED):
-        native = LEARNERS[learner][2].native is not None
-        yield (
-            learner,
-            (SCHEMES if native else ("binary", "ovr", "ovo"))[a % (3 + native)],
-            KEEPS[a // 2],
-        )
-
-
 def storage_of(learner, scheme, keep):
     """Dense or sparse: every learner, scheme and keep meets both, in loops that tests share."""
+    if COMPILING:
+        return "csr32" if scheme == "binary" else "dense64"
     return ("dense64", "csr32")[sum(map(ord, learner + scheme + keep)) % 2]
 
 

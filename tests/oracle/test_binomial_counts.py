@@ -192,8 +192,7 @@ def test_robust_errors_of_separated_counts_are_those_of_the_rows_on_the_boundary
 
 
 @pytest.mark.parametrize(
-    "how",
-    [{"covariance": "HC1"}, {"penalty": "firth"}, {"l2": 1.0}, {"intervals": "profile"}],
+    "how", [{"covariance": "HC1"}, {"penalty": "firth"}, {"l2": 1.0}, {"intervals": "profile"}]
 )
 def test_a_dispersion_beside_what_assumes_none_is_refused(how):
     age, girls, reached = MENARCHE.T

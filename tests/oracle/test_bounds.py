@@ -265,7 +265,7 @@ def test_the_updates_of_a_margin_perceptron_are_counted_however_often_it_is_aske
 
 
 def test_other_rows_than_those_of_the_fit_are_refused(tmp_path):
-    X, y = load_breast_cancer(return_X_y=True)
+    X, y = (part[::4] for part in load_breast_cancer(return_X_y=True))
     for learner, options in ((Perceptron, {}), (Perceptron, {"early_stopping": True}),
                              (MarginPerceptron, {}),
                              (Perceptron, {"random_state": np.random.RandomState(0)})):  # fmt: skip

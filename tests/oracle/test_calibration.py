@@ -181,21 +181,21 @@ def test_the_command_line_refuses_before_it_learns(folder):
 
 
 def test_the_picture_shows_what_scikit_learn_counts(folder):
-    for name in ["native"]:
-        model, X, y = learned(name)
-        with refused(DataError, "unsupported"):
-            ReliabilityDisplay.from_estimator(model, X, y)
-        linsep.calibrate(model, X[::2], y[::2])
-        shown = ReliabilityDisplay.from_estimator(model, X[1::2], y[1::2], n_bins=4)
-        found, shares = model.predict_proba(X[1::2]), []
-        labels = model.classes_[1:] if name == "binary" else model.classes_
-        for curve, label in zip(shown.curves_, labels, strict=True):
-            column = found[:, model.classes_.tolist().index(label)]
-            observed, predicted = calibration_curve(
-                y[1::2] == label, column, n_bins=4, strategy="quantile"
-            )
-            assert np.array_equal(curve.get_xydata(), np.column_stack([predicted, observed]))
-            shares.append(brier_score_loss(y[1::2] == label, column))
-            assert curve.get_label() == f"{label}: Brier score {shares[-1]:.3g}"
-        with refused(DataError, "unknown-label"):
-            ReliabilityDisplay.from_estimator(model, X, np.full(len(y), "z"))
+    name = "native"
+    model, X, y = learned(name)
+    with refused(DataError, "unsupported"):
+        ReliabilityDisplay.from_estimator(model, X, y)
+    linsep.calibrate(model, X[::2], y[::2])
+    shown = ReliabilityDisplay.from_estimator(model, X[1::2], y[1::2], n_bins=4)
+    found, shares = model.predict_proba(X[1::2]), []
+    labels = model.classes_[1:] if name == "binary" else model.classes_
+    for curve, label in zip(shown.curves_, labels, strict=True):
+        column = found[:, model.classes_.tolist().index(label)]
+        observed, predicted = calibration_curve(
+            y[1::2] == label, column, n_bins=4, strategy="quantile"
+        )
+        assert np.array_equal(curve.get_xydata(), np.column_stack([predicted, observed]))
+        shares.append(brier_score_loss(y[1::2] == label, column))
+        assert curve.get_label() == f"{label}: Brier score {shares[-1]:.3g}"
+    with refused(DataError, "unknown-label"):
+        ReliabilityDisplay.from_estimator(model, X, np.full(len(y), "z"))

@@ -239,12 +239,7 @@ def test_numbers_modulo_the_prime():
 
 @pytest.mark.parametrize(
     ("b0", "gamma", "threshold"),
-    [
-        (0, 0, 0.5),
-        (0, 2, 0.344930),
-        (0, 5, 0.185052),
-        (2, 0, 0.283550),
-    ],
+    [(0, 0, 0.5), (0, 2, 0.344930), (0, 5, 0.185052), (2, 0, 0.283550)],
 )
 def test_thresholds(b0, gamma, threshold):
     assert round(phase_transition(b0, gamma), 6) == threshold

@@ -111,8 +111,8 @@ def probabilities(model, b, rows):
     return softmax(scores.T, axis=1)
 
 
-@pytest.mark.parametrize(("reference", "weighted"), [(0, True)])
-def test_differences_of_several_classes(reference, weighted):
+def test_differences_of_several_classes():
+    reference, weighted = (0, True)
     weights = rng.integers(0, 4, N).astype(float) if weighted else np.ones(N)
     model = LogisticRegression(reference=reference).fit(X, KINDS, weights)
 
@@ -186,8 +186,8 @@ def test_levels_are_compared_with_the_first(kind, scale):
     assert errors(at) == pytest.approx(errors(there), rel=1e-9)
 
 
-@pytest.mark.parametrize("batch_rows", [7])
-def test_sources_files_and_sparse_rows_are_arrays(tmp_path, batch_rows):
+def test_sources_files_and_sparse_rows_are_arrays(tmp_path):
+    batch_rows = 7
     frame = FRAME.assign(ill=Y, w=rng.integers(1, 4, N))
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False)

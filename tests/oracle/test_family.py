@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linsep
-from family import LEARNERS, covered, one_of_each_rule, rows, storage_of, twin_run
+from family import LEARNERS, ONE_OF_EACH_RULE, covered, rows, storage_of, twin_run
 from linsep import textbook
 from linsep.compiled.jit import COMPILING
 from linsep.sources import ArraySource
@@ -55,7 +55,7 @@ def assert_same_as_twin(learner, scheme, keep, seed, tie="negative", weight=None
 
 
 @pytest.mark.parametrize(("learner", "scheme", "keep"), [
-    *CASES, *(pytest.param(*case, marks=pytest.mark.compiled) for case in one_of_each_rule())
+    *CASES, *(pytest.param(*case, marks=pytest.mark.compiled) for case in ONE_OF_EACH_RULE)
 ])  # fmt: skip
 def test_every_learner_does_what_its_twin_does(learner, scheme, keep):
     for seed, tie in ((0, "negative"), (1, "positive"), (2, "negative")):

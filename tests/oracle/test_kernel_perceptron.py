@@ -102,7 +102,7 @@ def block(monkeypatch):
 
 #: every kernel, with every scheme and every way to keep weights
 CASES = [(name, SCHEMES[a % 4], KEEPS[a % 3]) for a, name in enumerate(KERNELS)]
-COMPILED = pytest.param("poly", "ovo", "average", marks=pytest.mark.compiled)
+COMPILED = pytest.param("poly", "ovo", "vote", marks=pytest.mark.compiled)
 
 
 @pytest.mark.parametrize(("name", "scheme", "keep"), [*CASES, COMPILED])

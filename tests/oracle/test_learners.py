@@ -29,16 +29,16 @@ def test_margin_updates_keep_their_bound(gamma):
 
 
 def test_an_unknown_margin_is_found_by_halving():
-    for gamma in [0.06]:
-        X, y = with_margin(gamma)
-        model = MarginPerceptron(fit_intercept=False, max_iter=10_000).fit(X, y)
-        low, high = model.margin_interval_
-        assert model.stop_reason_ == "converged"
-        assert low == pytest.approx(model.gamma_ / 2, rel=1e-9)
-        # The true margin of these rows is at least gamma, so no failed margin can be below it.
-        assert high == 1.0 or high > gamma
-        assert low >= gamma / 4 * (1 - 1e-9)
-        assert model.gamma_ in 0.5 ** np.arange(1, 12)
+    gamma = 0.06
+    X, y = with_margin(gamma)
+    model = MarginPerceptron(fit_intercept=False, max_iter=10_000).fit(X, y)
+    low, high = model.margin_interval_
+    assert model.stop_reason_ == "converged"
+    assert low == pytest.approx(model.gamma_ / 2, rel=1e-9)
+    # The true margin of these rows is at least gamma, so no failed margin can be below it.
+    assert high == 1.0 or high > gamma
+    assert low >= gamma / 4 * (1 - 1e-9)
+    assert model.gamma_ in 0.5 ** np.arange(1, 12)
 
 
 @pytest.mark.parametrize("gamma", [0.3, 0.06])

@@ -190,14 +190,8 @@ def test_models_that_are_not_nested_are_refused(learner):
         (learner().fit(FRAME[["x1"]].to_numpy(), target), "other-model"),
         (learner(fit_intercept=False).fit(FRAME[["x1"]], target), "other-model"),
         (learner().fit(FRAME[["x1"]][1:], target[1:]), "other-rows"),
-        (
-            learner().fit(FRAME[["x1"]], target.to_numpy()[::-1]),
-            "other-rows",
-        ),
-        (
-            learner().fit(FRAME[["x1"]], target, FRAME.w),
-            "other-rows",
-        ),
+        (learner().fit(FRAME[["x1"]], target.to_numpy()[::-1]), "other-rows"),
+        (learner().fit(FRAME[["x1"]], target, FRAME.w), "other-rows"),
     ):
         with refused(DataError, code):
             compare(other, large)

@@ -73,11 +73,11 @@ def table(tmp_path):
     return tmp_path / "rows.csv"
 
 
-@pytest.mark.parametrize("reference", ["pear"])
 @pytest.mark.parametrize(
     "model", [Perceptron(keep="average"), LogisticRegression(l2=1.0), KernelSoftMargin()], ids=repr
 )
-def test_a_file_gives_the_model_of_arrays(model, reference, table, tmp_path):
+def test_a_file_gives_the_model_of_arrays(model, table, tmp_path):
+    reference = "pear"
     known = clone(model).set_params(reference=reference).fit(X, NAMED)
     rows = linsep.open_source(table, target="kind", scale="none")
     found = clone(model).set_params(reference=reference).fit(rows)
@@ -109,8 +109,8 @@ def test_bounds_and_margins_have_the_signs_of_the_reference():
     assert str(named.equation_) == str(plain.equation_).replace("means 1", "means apple")
 
 
-@pytest.mark.parametrize("update", ["single"])
-def test_the_cycle_of_a_run_has_its_sides(update):
+def test_the_cycle_of_a_run_has_its_sides():
+    update = "single"
     rows, labels = datasets.load_inseparable_points(return_X_y=True)
     begin = {"coef_init": [1, 1], "intercept_init": 1}
     model = Perceptron(shuffle=False, update=update, reference=2).fit(rows, labels, **begin)

@@ -71,8 +71,8 @@ def test_two_classes(seed, margin):
         assert repeated.margin == pytest.approx(claim.margin, rel=2e-6)
 
 
-@pytest.mark.parametrize("seed", [0])
-def test_several_classes_sparse_rows_and_files(tmp_path, seed):
+def test_several_classes_sparse_rows_and_files(tmp_path):
+    seed = 0
     X, y = drawn(seed, 3)
     many, labels = np.repeat(X[:40], COPIES, axis=0), np.repeat(y[:40], COPIES)
     kinds = [one.kind for one in separation(X[:40], y[:40]).verdicts()]

@@ -43,11 +43,7 @@ RULES = {
     "winnow": Winnow(1.5, 3),
     "balanced": BalancedWinnow(1.25),
 }
-REMEMBERING = {
-    "arow": AROW(2.0),
-    "scw": SCW(0.8),
-    "online-logistic": OnlineLogistic(l2=0.01),
-}
+REMEMBERING = {"arow": AROW(2.0), "scw": SCW(0.8), "online-logistic": OnlineLogistic(l2=0.01)}
 
 
 def after(rule, X, y, passes=1, **how):

@@ -147,8 +147,8 @@ def endless(monkeypatch):
     monkeypatch.setattr("linsep.separability.deciding.search", late)
 
 
-@pytest.mark.parametrize("memory", [1])
-def test_without_a_verdict_nothing_is_inferred(endless, client, folder, monkeypatch, memory):
+def test_without_a_verdict_nothing_is_inferred(endless, client, folder, monkeypatch):
+    memory = 1
     monkeypatch.setattr(Source, "memory_bytes", memory)
     monkeypatch.setattr("linsep.logistic.newton.examined", lambda *given: (False, True))
     table = pq.read_table(folder / "t.parquet").to_pandas()

@@ -71,11 +71,7 @@ CASES = [
         {"target": "y", "weight": "w", "exclude": "label"},
         {"weight_type": "frequency", "covariance": "HC3"},
     ),
-    (
-        "t.parquet",
-        {"target": "y", "exclude": "w", "group": "label"},
-        {"covariance": "CR1"},
-    ),
+    ("t.parquet", {"target": "y", "exclude": "w", "group": "label"}, {"covariance": "CR1"}),
     ("t.svm", {}, {"covariance": "HC1"}),
     ("wide.parquet", {"target": "y"}, {"fit_intercept": False}),
     ("t.svm", {}, {}),

@@ -121,24 +121,24 @@ def test_scw_by_hand():
 
 
 def test_what_is_known_stays_with_the_weights(tmp_path):
-    for k in [3]:
-        A, b = blobs(40, 4, k, spread=3.0, seed=2)
-        b[::5] = (b[::5] + 1) % k  # no pass is clean
-        model = SCW(max_iter=3, shuffle=False).fit(A, b)
-        assert ((model.variances_ > 0) & (model.variances_ < 1)).all()
-        back = linsep.load(linsep.save(model, tmp_path / "m"))
-        assert same(back, model)
-        sparse = with_parameters(model).fit(sp.csr_matrix(A), b)
-        assert sparse.coef_ == pytest.approx(model.coef_, rel=1e-9)
-        warm = with_parameters(model, max_iter=1, warm_start=True)
-        for _ in range(3):
-            warm.fit(A, b)
-        assert same(warm, model)
-        parts = with_parameters(model)
-        for at in range(0, 40, 7):
-            parts.partial_fit(A[at : at + 7], b[at : at + 7], classes=range(k))
-            parts = linsep.load(linsep.save(parts, tmp_path / "m", force=True))
-        assert same(parts, with_parameters(model, max_iter=1).fit(A, b))
+    k = 3
+    A, b = blobs(40, 4, k, spread=3.0, seed=2)
+    b[::5] = (b[::5] + 1) % k  # no pass is clean
+    model = SCW(max_iter=3, shuffle=False).fit(A, b)
+    assert ((model.variances_ > 0) & (model.variances_ < 1)).all()
+    back = linsep.load(linsep.save(model, tmp_path / "m"))
+    assert same(back, model)
+    sparse = with_parameters(model).fit(sp.csr_matrix(A), b)
+    assert sparse.coef_ == pytest.approx(model.coef_, rel=1e-9)
+    warm = with_parameters(model, max_iter=1, warm_start=True)
+    for _ in range(3):
+        warm.fit(A, b)
+    assert same(warm, model)
+    parts = with_parameters(model)
+    for at in range(0, 40, 7):
+        parts.partial_fit(A[at : at + 7], b[at : at + 7], classes=range(k))
+        parts = linsep.load(linsep.save(parts, tmp_path / "m", force=True))
+    assert same(parts, with_parameters(model, max_iter=1).fit(A, b))
 
 
 @pytest.mark.parametrize(("model", "k"), [(AROW(max_iter=3), 2), (SCW(max_iter=3), 3)])

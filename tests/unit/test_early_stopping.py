@@ -234,8 +234,7 @@ def test_the_best_pass_is_that_of_the_best_weighted_score(multiclass, keep, tie)
 
 
 @pytest.mark.parametrize(
-    "model",
-    [Perceptron(tie="random", multiclass="ovo"), KernelPerceptron(keep="average")],
+    "model", [Perceptron(tie="random", multiclass="ovo"), KernelPerceptron(keep="average")]
 )
 def test_weights_of_one_are_none(model):
     X, y, _ = weighed(3)
@@ -257,13 +256,13 @@ def test_a_source_counts_held_out_rows_as_an_array_without_weights():
 
 
 def test_sparse_rows_are_counted_as_dense_ones():
-    for normalize in [True]:
-        X, y, weights = weighed(3)
-        X = X * (np.abs(X) > 0.5)
-        model = Perceptron(early_stopping=True, max_iter=8, random_state=0, normalize=normalize)
-        dense = clone(model).fit(X, y, sample_weight=weights)
-        sparse = clone(model).fit(sp.csr_matrix(X), y, sample_weight=weights)
-        assert sparse.validation_scores_ == pytest.approx(dense.validation_scores_, abs=1e-12)
+    normalize = True
+    X, y, weights = weighed(3)
+    X = X * (np.abs(X) > 0.5)
+    model = Perceptron(early_stopping=True, max_iter=8, random_state=0, normalize=normalize)
+    dense = clone(model).fit(X, y, sample_weight=weights)
+    sparse = clone(model).fit(sp.csr_matrix(X), y, sample_weight=weights)
+    assert sparse.validation_scores_ == pytest.approx(dense.validation_scores_, abs=1e-12)
 
 
 @pytest.mark.parametrize("model", [Perceptron(), KernelPerceptron()])

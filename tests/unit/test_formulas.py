@@ -214,15 +214,9 @@ def test_models_predict_raw_rows(model, tmp_path):
 UNSEEN = [
     ({"rank": 7}, "unknown-value"),
     ({"city": "Rome"}, "unknown-value"),
-    (
-        {"age": 80.0},
-        "out-of-range",
-    ),
+    ({"age": 80.0}, "out-of-range"),
     ({"x": np.inf}, "not-finite"),
-    (
-        {"x": np.nan},
-        "missing-value",
-    ),
+    ({"x": np.nan}, "missing-value"),
 ]
 
 
@@ -541,11 +535,7 @@ def test_decimals_and_later_rows(tmp_path):
     long.loc[8765, "id"] = BASE + 1
     for table in ("csv", "pandas", "parquet"):
         with refused(DataError, "not-exact", row=8766, column="id"):
-            linsep.fit(
-                WRITTEN[table](long, tmp_path),
-                formula="y ~ log(id + 1)",
-                learner="linear",
-            )
+            linsep.fit(WRITTEN[table](long, tmp_path), formula="y ~ log(id + 1)", learner="linear")
     decimals = FRAME.assign(id=[Decimal(BASE + 1 + 2**20 * k) / 2 for k in (1, 3, 5, 7, 2, 4)])
     linsep.fit(decimals, formula="y ~ id", learner="linear")  # rounded, below 2^53
     with refused(DataError, "not-exact", row=1, column="id"):

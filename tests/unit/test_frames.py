@@ -319,10 +319,7 @@ def test_weights_are_routed(persons, learner):
 
 def test_hints_of_fit_can_be_typed(persons):
     for change, code in [
-        (
-            {"fee": "5%"},
-            "column-type",
-        ),
+        ({"fee": "5%"}, "column-type"),
         ({"day": pd.Timestamp("2024-01-31")}, "column-type"),
         ({"age": np.nan}, "missing-value"),
     ]:

@@ -198,10 +198,7 @@ def test_a_later_fit_forgets_an_earlier_one(after):
 def test_the_question_is_given_up(monkeypatch):
     monkeypatch.setattr(limits.Contrasts, "limits", press)
     model = LogisticRegression()
-    with (
-        pytest.warns(UnfinishedWarning),
-        pytest.raises(KeyboardInterrupt),
-    ):
+    with pytest.warns(UnfinishedWarning), pytest.raises(KeyboardInterrupt):
         model.fit(X, SEPARABLE)
     assert model.stop_reason_ == "interrupted"
     assert set(last(model, "limits_").flat) == {"not checked"}
@@ -223,10 +220,7 @@ def test_intervals_so_far_are_kept(monkeypatch, penalty):
 
     monkeypatch.setattr(profiles, "Profiles", Pressed)
     model = LogisticRegression(**how)
-    with (
-        pytest.warns(UnfinishedWarning),
-        pytest.raises(KeyboardInterrupt),
-    ):
+    with pytest.warns(UnfinishedWarning), pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)
     np.testing.assert_array_equal(weights_of(model), weights_of(whole))
     assert model.stop_reason_ == "converged"

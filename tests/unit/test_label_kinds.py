@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from linsep import (
-    GaussianNaiveBayes,
-    KernelPerceptron,
-    Perceptron,
-    separation,
-)
+from linsep import GaussianNaiveBayes, KernelPerceptron, Perceptron, separation
 from linsep.errors import DataError
 from refusals import refused
 

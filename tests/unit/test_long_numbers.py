@@ -102,8 +102,7 @@ def test_whole_numbers_that_are_doubles_are_learned():
 
 
 @pytest.mark.parametrize(
-    ("ending", "first"),
-    [("csv", 12345678901234560), ("parquet", 12345678901234567890123456)],
+    ("ending", "first"), [("csv", 12345678901234560), ("parquet", 12345678901234567890123456)]
 )
 def test_groups_with_many_digits_are_not_merged(tmp_path, ending, first):
     ids = [first + k // 2 for k in range(40)]
@@ -117,8 +116,8 @@ def test_groups_with_many_digits_are_not_merged(tmp_path, ending, first):
     assert (groups[::2] == groups[1::2]).all()
 
 
-@pytest.mark.parametrize("ending", ["parquet"])
-def test_targets_of_a_regression_are_not_rounded(tmp_path, ending):
+def test_targets_of_a_regression_are_not_rounded(tmp_path):
+    ending = "parquet"
     write_tables(tmp_path, pd.DataFrame({"x": np.arange(120.0), "y": STAMPS}))
     source = open_source(tmp_path / f"t.{ending}", target="y")
     with refused(DataError, "not-exact", row=1):

@@ -314,19 +314,19 @@ def test_counts_beyond_all_rows_are_refused(tmp_path):
 
 
 def test_substrings_longer_than_all_strings_take_no_time(tmp_path):
-    for kernel in ["BlendedSpectrum"]:
-        path, p = tmp_path / "m.linsep", 10**9
-        words = ["ab", "abab", "cd", "cdcd"]
-        linsep.save(KernelPerceptron(kernel=kernels.Spectrum(2)).fit(words, [0, 0, 1, 1]), path)
-        rewritten(path, {"kernel": {"kernel": kernel, "parameters": {"p": p}}})
-        scores = linsep.load(path).decision_function(words)
-        expected = {"BlendedSpectrum": kernels.BlendedSpectrum(4)}.get(kernel)
-        if expected is None:
-            assert not scores.any()
-        else:
-            model = linsep.load(path)
-            K = expected(words, words)
-            assert scores == pytest.approx(K[:, model.support_] @ model.dual_coef_[0])
+    kernel = "BlendedSpectrum"
+    path, p = tmp_path / "m.linsep", 10**9
+    words = ["ab", "abab", "cd", "cdcd"]
+    linsep.save(KernelPerceptron(kernel=kernels.Spectrum(2)).fit(words, [0, 0, 1, 1]), path)
+    rewritten(path, {"kernel": {"kernel": kernel, "parameters": {"p": p}}})
+    scores = linsep.load(path).decision_function(words)
+    expected = {"BlendedSpectrum": kernels.BlendedSpectrum(4)}.get(kernel)
+    if expected is None:
+        assert not scores.any()
+    else:
+        model = linsep.load(path)
+        K = expected(words, words)
+        assert scores == pytest.approx(K[:, model.support_] @ model.dual_coef_[0])
 
 
 def test_an_existing_file_is_only_replaced_on_demand(tmp_path):

@@ -9,14 +9,7 @@ from hypothesis import given, strategies as st
 
 from linsep.batches import Batch
 from linsep.compiled.loop import most_wins
-from linsep.lanes import (
-    FAN,
-    Lanes,
-    Tree,
-    lane_rows,
-    lanes_of,
-    merged,
-)
+from linsep.lanes import FAN, Lanes, Tree, lane_rows, lanes_of, merged
 from linsep.learners.state import State
 from linsep.rows.arrays import FEW, MANY, SMALL, ClassRuns, shuffled, slices
 from linsep.teaching.textbook import predict_ovo

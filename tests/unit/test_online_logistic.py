@@ -230,12 +230,7 @@ def test_rows_without_a_gradient_change_nothing():
 
 
 def test_parameters_that_are_refused():
-    for given in [
-        {"learning_rate": 0},
-        {"learning_rate": np.inf},
-        {"l2": -1},
-        {"adaptive": "yes"},
-    ]:
+    for given in [{"learning_rate": 0}, {"learning_rate": np.inf}, {"l2": -1}, {"adaptive": "yes"}]:
         (_name,) = given
         with refused(ValueError, "bad-option"):
             OnlineLogistic(**given).fit(X, y)

@@ -76,12 +76,7 @@ def test_rows_of_weight_zero_may_hold_any_numbers(model):
 
 @pytest.mark.parametrize(
     ("model", "size"),
-    [
-        (MODELS[0], 1e-99),
-        (MODELS[1], 1e99),
-        (MODELS[3], 1e99),
-        (LinearRegression(), 1e99),
-    ],
+    [(MODELS[0], 1e-99), (MODELS[1], 1e99), (MODELS[3], 1e99), (LinearRegression(), 1e99)],
 )
 def test_what_is_learned_of_large_values_can_be_saved_and_loaded(model, size, tmp_path):
     X = spread(size)
@@ -183,11 +178,7 @@ def test_objects_are_scored_as_they_are_learned():
 
 
 SAID = "30 different numbers in 60 rows, and each is treated as a class"
-LEARNERS = [
-    Perceptron(max_iter=1),
-    LogisticRegression(max_iter=1, l2=1.0),
-    GaussianNaiveBayes(),
-]
+LEARNERS = [Perceptron(max_iter=1), LogisticRegression(max_iter=1, l2=1.0), GaussianNaiveBayes()]
 
 
 def measured(folder=None):

@@ -120,11 +120,7 @@ def test_partial_fit_does_not_care_how_rows_are_cut(scheme, storage, monkeypatch
     k, multiclass = classes_of(scheme)
     values, y = blobs(41, 19, k, spread=5.0)
     X, cost = store(values, storage), np.random.default_rng(1).random(41)
-    pieces = {
-        "whole": [0, 41],
-        "chunks": [0, 1, 7, 8, 30, 41],
-        "rows": list(range(42)),
-    }
+    pieces = {"whole": [0, 41], "chunks": [0, 1, 7, 8, 30, 41], "rows": list(range(42))}
     models = {}
     for name, cuts in pieces.items():
         models[name] = Perceptron(multiclass=multiclass, max_iter=1, shuffle=False)

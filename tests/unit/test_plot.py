@@ -233,10 +233,7 @@ def test_the_center_of_the_solutions_has_the_largest_cosine_margin():
 
 
 def test_weight_spaces_are_of_two_weights_and_two_classes():
-    for X, y, code in [
-        (IRIS, SPECIES == 0, "unsupported"),
-        (IRIS[:, :2], SPECIES, "class-count"),
-    ]:
+    for X, y, code in [(IRIS, SPECIES == 0, "unsupported"), (IRIS[:, :2], SPECIES, "class-count")]:
         with refused(ValueError, code):
             WeightSpaceDisplay.from_data(X, y)
 

@@ -6,11 +6,7 @@ import scipy.sparse as sp
 
 from linsep import GaussianNaiveBayes, Perceptron
 from linsep.inference.table import Coefficient, Summary
-from linsep.plot import (
-    CoefficientDisplay,
-    DecisionDisplay,
-    decision,
-)
+from linsep.plot import CoefficientDisplay, DecisionDisplay, decision
 from pictures import faults
 
 

@@ -148,12 +148,7 @@ def test_the_curve_of_separable_classes_is_of_the_predictions_and_says_so():
 
 def test_what_cannot_be_drawn_is_one_sentence():
     for model, rows, options, code in [
-        (
-            LogisticRegression(),
-            X,
-            {},
-            "needs-option",
-        ),
+        (LogisticRegression(), X, {}, "needs-option"),
         (LogisticRegression(), X, {"features": "length"}, "unknown-column"),
         (LogisticRegression(), WIDTH, {"features": [0]}, "bad-option"),
         (LogisticRegression(), WIDTH, {"level": 95}, "bad-option"),

@@ -8,12 +8,7 @@ from sklearn.datasets import load_iris
 
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, descent
 from linsep.errors import SeparationWarning
-from linsep.plot import (
-    AssumptionsDisplay,
-    CoefficientDisplay,
-    DescentDisplay,
-    RegressionDisplay,
-)
+from linsep.plot import AssumptionsDisplay, CoefficientDisplay, DescentDisplay, RegressionDisplay
 from linsep.plot.regression import log_odds, smooth
 from refusals import refused
 

@@ -320,13 +320,7 @@ def test_updates_that_cannot_be_drawn_are_refused_in_one_sentence():
     for model, X, y, options, code in [
         (Perceptron(), IRIS, SPECIES, {}, "class-count"),
         (Perceptron(update="batch"), IRIS, SPECIES == 0, {}, "unsupported"),
-        (
-            Perceptron(),
-            IRIS,
-            SPECIES == 0,
-            {"mistake": 99},
-            "bad-option",
-        ),
+        (Perceptron(), IRIS, SPECIES == 0, {"mistake": 99}, "bad-option"),
         (Perceptron(), IRIS, SPECIES == 0, {"mistake": 0}, "bad-option"),
         (Perceptron(), IRIS, SPECIES == 0, {"n_mistakes": 0}, "bad-option"),
         (Perceptron(fit_intercept=False), IRIS[:, :1], SPECIES == 0, {}, "unsupported"),

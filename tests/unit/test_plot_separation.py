@@ -147,12 +147,7 @@ def test_verdicts_that_cannot_be_drawn_are_refused_in_one_sentence():
             SIDES_OF_FLAT,
             "unsupported",
         ),
-        (
-            Undecided(UNSURE.subject, "no time was left"),
-            FLAT,
-            SIDES_OF_FLAT,
-            "unsupported",
-        ),
+        (Undecided(UNSURE.subject, "no time was left"), FLAT, SIDES_OF_FLAT, "unsupported"),
     ]:
         with refused(ValueError, code):
             SeparationDisplay.from_verdict(verdict, X, y)

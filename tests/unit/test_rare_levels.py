@@ -17,11 +17,7 @@ from refusals import refused
 
 TOWNS = ["Bonn"] * 6 + ["Ulm"] * 5 + ["Calw", "Calw", "Hof", "Aalen", "Zell"]
 SALES = pd.DataFrame(
-    {
-        "town": TOWNS,
-        "size": np.arange(16.0),
-        "sold": [["no", "yes"][k % 3 > 0] for k in range(16)],
-    }
+    {"town": TOWNS, "size": np.arange(16.0), "sold": [["no", "yes"][k % 3 > 0] for k in range(16)]}
 )
 NEW = pd.DataFrame({"town": ["Bonn", "Hof", "Zell", "Rom", "(rare)"], "size": [1.0, 2, 3, 4, 5]})
 
@@ -114,14 +110,8 @@ def test_a_column_of_rare_values_only():
     [
         ({"min_count": 0}, "bad-option"),
         ({"min_count": 2.5}, "bad-option"),
-        (
-            {"min_count": 3, "hash_bits": 8},
-            "conflict",
-        ),
-        (
-            {"min_count": 3, "reference_level": {"town": "Calw"}},
-            "bad-option",
-        ),
+        ({"min_count": 3, "hash_bits": 8}, "conflict"),
+        ({"min_count": 3, "reference_level": {"town": "Calw"}}, "bad-option"),
         ({"min_count": 3, "reference_level": {"town": "Rom"}}, "unknown-value"),
     ],
 )

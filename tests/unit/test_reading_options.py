@@ -100,11 +100,7 @@ def test_lines_characters_and_compression(tmp_path, encoding, ending, pack):
 
 REFUSED = {
     "Latin-1": (TEXT.encode("latin-1"), HOW, "encoding"),
-    "Windows": (
-        "a,y\n5 €,2\n".encode("cp1252"),
-        {},
-        "encoding",
-    ),
+    "Windows": ("a,y\n5 €,2\n".encode("cp1252"), {}, "encoding"),
     "Windows in its header": ("€,y\n5,2\n".encode("cp1252"), {}, "encoding"),
     "Windows, not Latin-1": (
         "ä,y\nö,1\n5 €,2\n".encode("cp1252"),
@@ -121,11 +117,7 @@ REFUSED = {
     "comment": (b"# by R\na,y\n1,2\n", {}, "bad-line"),
     "Excel": (b"sep=;\na;y\n1;2\n", {}, "bad-line"),
     "all skipped": (b"a,y\n1,2\n", {"skip_rows": 9}, "no-rows"),
-    "no comment": (
-        b"a,y\n1,2\n",
-        {"comment": " "},
-        "bad-option",
-    ),
+    "no comment": (b"a,y\n1,2\n", {"comment": " "}, "bad-option"),
     "marks": (b"a,y\n1,2\n", {"decimal": ",", "thousands": ","}, "conflict"),
     "points": (b"a,y\n1,2\n", {"thousands": "."}, "conflict"),
     "a letter": (b"a,y\n1,2\n", {"decimal": "x"}, "bad-option"),

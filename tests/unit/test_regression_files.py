@@ -185,10 +185,7 @@ def same(one, other):
 def test_the_rows_before_are_kept(tmp_path, pressed, kind):
     pressed(5, 6)  # who presses twice stops nothing that the first press has set going
     model = kind()
-    with (
-        pytest.warns(UserWarning, match="interrupted"),
-        pytest.raises(KeyboardInterrupt),
-    ):
+    with pytest.warns(UserWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
         model.fit(open_source(tmp_path / "rows.svm"))
     rows = model._fitted.n_rows if kind is LinearRegression else model.n_rows_
     assert 0 < rows < 3000

@@ -118,8 +118,7 @@ def test_a_fault_of_the_server(serve, folder, fault):
 
 
 @pytest.mark.parametrize(
-    ("status", "code"),
-    [(404, "no-file"), (403, "access-denied"), (500, "unreachable")],
+    ("status", "code"), [(404, "no-file"), (403, "access-denied"), (500, "unreachable")]
 )
 def test_a_server_that_refuses_at_once(serve, status, code):
     server = serve(fault=lambda number, path: str(status))

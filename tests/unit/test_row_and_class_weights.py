@@ -174,11 +174,7 @@ def test_nothing_at_all_is_refused():
                 model.fit(*data)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [Perceptron(max_iter=9), LinearRegression()],
-    ids=repr,
-)
+@pytest.mark.parametrize("kind", [Perceptron(max_iter=9), LinearRegression()], ids=repr)
 def test_one_number_is_the_weight_of_every_row(kind):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))

@@ -183,10 +183,7 @@ def test_labels_of_mixed_number_types_and_objects(tmp_path):
     assert row_cache.read_blocks([0])[1].tolist() == [0, 1, 1, 2, 3, 4]
     nothing, mixed = np.array([None, None]), np.array(["a", 1], dtype=object)
     for bad in (None, np.array([1.0, np.nan]), nothing, mixed, np.array([1.0])):
-        with (
-            RowCacheWriter(tmp_path / "b", KEY) as writer,
-            refused(RowCacheError, "label-type"),
-        ):
+        with RowCacheWriter(tmp_path / "b", KEY) as writer, refused(RowCacheError, "label-type"):
             writer.write(Batch(X, bad, 0))
 
 
@@ -374,12 +371,7 @@ def full(tmp_path):
 
 def left(full):
     """The caches that are left; what is not ours is."""
-    assert {path.name for path in full.iterdir()} >= {
-        *FOREIGN,
-        UNMARKED,
-        FOLDER,
-        LINK,
-    }
+    assert {path.name for path in full.iterdir()} >= {*FOREIGN, UNMARKED, FOLDER, LINK}
     assert (full / FOLDER / "photo.jpg").exists()
     return [name for name in (*OURS, NEW) if (full / name).exists()]
 

@@ -208,18 +208,9 @@ def test_labels_that_are_no_classes_are_named():
         ([0.0, 1.0, 1.0, 0.5], "label-type"),
         ([0.0, 1.0, np.nan, 1.0], "label-type"),
         ([0.0, np.inf, 1.0, 1.0], "label-type"),
-        (
-            np.array(["a", "b", 3, "b"], dtype=object),
-            "label-type",
-        ),
-        (
-            np.array([2, 1, "a", 1], dtype=object),
-            "label-type",
-        ),
-        (
-            np.array(["a", "b", None, "b"], dtype=object),
-            "label-type",
-        ),
+        (np.array(["a", "b", 3, "b"], dtype=object), "label-type"),
+        (np.array([2, 1, "a", 1], dtype=object), "label-type"),
+        (np.array(["a", "b", None, "b"], dtype=object), "label-type"),
         ([b"a", b"b", b"a", b"b"], "label-type"),
         (np.arange(4).astype("M8[D]"), "label-type"),
     ]:

@@ -3,9 +3,7 @@
 import pandas as pd
 
 from command_line import assert_refused, here
-from linsep import (
-    Text,
-)
+from linsep import Text
 from linsep.errors import DataError
 from refusals import refused
 from whole_files import load_table

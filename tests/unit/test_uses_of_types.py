@@ -102,10 +102,7 @@ def test_a_stream_of_record_batches_is_a_table(model):
     assert model.predict(reader).tolist() == model.predict(HOUSES).tolist()
 
 
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [("5 €", "6 $"), ("5 MIN", "2 HRS")],
-)
+@pytest.mark.parametrize(("first", "then"), [("5 €", "6 $"), ("5 MIN", "2 HRS")])
 def test_numbers_of_two_units_in_a_column_are_refused(first, then, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["price,kind", *[f"{first},a"] * 3, "4,b", f"{then},b"]), "utf-8")
