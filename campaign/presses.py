@@ -90,7 +90,7 @@ FITS = [
     Fit("batch rule from a stream", _perceptron(update="batch", schedule="inverse"), "stream"),
     Fit("partial_fit", _perceptron(), "partial"),
     Fit("passive-aggressive, cached", lambda: PassiveAggressive(max_iter=PASSES), "row cache"),
-    Fit("margin perceptron, cached", lambda: MarginPerceptron(max_iter=PASSES), "row cache"),
+    Fit("margin, cached", lambda: MarginPerceptron(keep="best", max_iter=PASSES), "row cache"),
     Fit("Winnow from memory", lambda: Winnow(max_iter=PASSES), "memory"),
     Fit("balanced Winnow from a row cache", lambda: BalancedWinnow(max_iter=PASSES), "row cache"),
     Fit("kernel perceptron from memory", lambda: KernelPerceptron(max_iter=PASSES), "memory"),

@@ -364,7 +364,6 @@ atexit.register(lambda: print(*sorted(unused & set(sys.modules))))
 sys.argv = ["linsep", "fit", *{data}, "--json"]
 main()
 """
-        python(code, tmp_path)  # compiles what is not in the cache yet
         assert python(code, tmp_path).splitlines()[1:] == []
 
 

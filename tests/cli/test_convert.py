@@ -16,7 +16,6 @@ from linsep import load
 from linsep.rewriting.converting import stored, svmlight_lines
 from linsep.sources.opening import open_source
 
-pytestmark = pytest.mark.compiled
 ROWS = 200
 
 

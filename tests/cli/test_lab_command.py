@@ -15,8 +15,6 @@ from linsep.lab import lab_file, lesson_of_code
 from linsep.lab.points import address_of_file, settings_of
 from refusals import refused
 
-pytestmark = pytest.mark.compiled
-
 
 def held(page):
     """What a file brings: its first scene, ready-made points, lessons."""

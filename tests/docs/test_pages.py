@@ -20,6 +20,7 @@ from command_line import here
 from documents import ROOT, payments, reviews, run_commands, run_python
 from linsep import PassiveAggressive, Text
 from linsep.catalog import LEARNERS
+from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
 DOCS = ROOT / "docs"
@@ -103,6 +104,8 @@ def test_commands_of_pages_that_follow_each_other(surroundings):
     assert run_python("README.md") > 3
     assert run_commands("README.md", surroundings) == 3
     assert run_commands("docs/reference/command-line.md", surroundings) >= 11
+    if not THOROUGH:
+        return
     assert run_commands("docs/reference/file-formats.md", surroundings) == 1
     assert run_commands("docs/explanation/training.md", surroundings) == 2
     (surroundings / "digits.linsep").rename(surroundings / "demo" / "digits.linsep")

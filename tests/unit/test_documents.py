@@ -56,7 +56,6 @@ def rows_of(documents):
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
-@pytest.mark.compiled
 def test_folders_are_labels_and_files_texts(mails):
     found = Documents([mails])
     assert rows_of(found) == [(TEXTS[name], name.split("/")[0]) for name in READ]
@@ -65,7 +64,6 @@ def test_folders_are_labels_and_files_texts(mails):
     assert found.position == found.size == sum(len(TEXTS[name].encode()) for name in READ)
 
 
-@pytest.mark.compiled
 def test_a_text_beside_folders_of_texts_is_no_data(mails):
     """README.txt made svmlight text of the folder."""
     (mails / "README.txt").write_text("About these mails")
@@ -76,7 +74,6 @@ def test_a_text_beside_folders_of_texts_is_no_data(mails):
         list(open_source(mails).batches())
 
 
-@pytest.mark.compiled
 def test_learning_mixes_the_labels_always_in_the_same_way(tmp_path):
     texts = {f"{label}/{k}": f"word{k}" for label in "ab" for k in range(200)}
     folder = written(tmp_path / "two", texts)
@@ -84,12 +81,11 @@ def test_learning_mixes_the_labels_always_in_the_same_way(tmp_path):
     assert first.tolist() == second.tolist()
     assert sorted(first) == ["a"] * 200 + ["b"] * 200
     assert 60 < np.count_nonzero(first[:200] == "a") < 140
-    fitted = Perceptron(shuffle=False).fit(open_source(folder))
+    fitted = Perceptron(shuffle=False, max_iter=2).fit(open_source(folder))
     in_order = open_source(folder, recipe=fitted.recipe_)
     assert np.concatenate([b.y for b in in_order.batches()]).tolist() == sorted(first)
 
 
-@pytest.mark.compiled
 def test_the_model_is_that_of_the_same_texts_in_arrays(mails):
     fitted = Perceptron(max_iter=5).fit(open_source(mails))
     rows = rows_of(Documents([mails], mixed=True))
@@ -101,7 +97,6 @@ def test_the_model_is_that_of_the_same_texts_in_arrays(mails):
     assert "text:cash" in learned.feature_names_in_
 
 
-@pytest.mark.compiled
 def test_messages_of_any_make_are_read():
     both = message("plain words", "S")
     both.add_alternative("<p>marked words</p>", subtype="html")
@@ -118,14 +113,12 @@ def test_messages_of_any_make_are_read():
     assert text_of_message(zipped) == "S"
 
 
-@pytest.mark.compiled
 def test_messages_in_folders_are_texts(mails):
     mail = message("grüße", "Mittag", "latin-1")
     (mails / "ham" / "c.eml").write_bytes(bytes(mail))
     assert ("Mittag\n\ngrüße\n", "ham") in rows_of(Documents([mails]))
 
 
-@pytest.mark.compiled
 def test_predictions_come_in_the_order_of_names(mails, tmp_path):
     saved = here("fit", "mails", "--model", "m", "--max-iter", 20, cwd=tmp_path)
     assert saved.returncode == 0, saved.stderr
@@ -140,7 +133,6 @@ def test_predictions_come_in_the_order_of_names(mails, tmp_path):
     assert_refused("score", "m", inbox, cwd=tmp_path, code="unknown-column")
 
 
-@pytest.mark.compiled
 def test_what_cannot_be_read_is_named(mails, tmp_path):
     written(tmp_path, {"flat/a": "x", "flat/b": "y", "empty/.keep": "", "bare/a/.keep": ""})
     assert_refused("fit", "flat", cwd=tmp_path, code="no-file")
@@ -153,7 +145,6 @@ def test_what_cannot_be_read_is_named(mails, tmp_path):
     assert_refused("fit", "box.mbox", cwd=tmp_path, code="wrong-format")
 
 
-@pytest.mark.compiled
 def test_a_text_that_is_too_long_or_gone_is_named(mails):
     with refused(DataError, "too-large"):
         list(open_source(mails, max_line=20).batches())
@@ -163,7 +154,6 @@ def test_a_text_that_is_too_long_or_gone_is_named(mails):
         list(source.batches())
 
 
-@pytest.mark.compiled
 def test_a_model_of_a_folder_is_saved_and_read(mails, tmp_path):
     fitted = Perceptron().fit(open_source(mails))
     back = linsep.load(linsep.save(fitted, tmp_path / "m"))
@@ -210,7 +200,6 @@ def assert_same_tables(hashed, own):
         assert np.allclose(hashed[name][1:7], row[1:7], rtol=1e-6, atol=1e-9, equal_nan=True), name
 
 
-@pytest.mark.compiled
 @pytest.mark.thorough
 @pytest.mark.parametrize("options", [{}, {"penalty": "firth"}, {"intervals": "profile"}])
 def test_logistic_regression(folder, options):
@@ -224,7 +213,6 @@ def test_logistic_regression(folder, options):
     assert hashed.n_parameters_ == own.n_parameters_ == 9
 
 
-@pytest.mark.compiled
 def test_the_command_shows_words(folder):
     command = "fit a.csv --target y --exclude z --text text --learner logistic --model m"
     done = here(*command.split(), "--scale", "none", "--text-bits", "12", cwd=folder)

@@ -225,7 +225,14 @@ def test_other_signals_like_ctrl_c(name):
 SEED = 20_26
 
 
-@pytest.mark.parametrize("fit", presses.FITS, ids=lambda fit: fit.name.replace(" ", "-"))
+#: those whose loops no other test compiles
+OWN_LOOPS = ("average, one-vs-one", "passive-aggressive", "balanced Winnow")
+
+
+@pytest.mark.parametrize("fit", [
+    pytest.param(fit, marks=[pytest.mark.thorough] * fit.name.startswith(OWN_LOOPS))
+    for fit in presses.FITS
+], ids=lambda fit: fit.name.replace(" ", "-"))  # fmt: skip
 def test_pressed_at_any_line_of_a_fit(fit, tmp_path):
     """A small part of the campaign: lines and times drawn anew for each kind of fit."""
     draw = random.Random(f"{SEED} {fit.name}")

@@ -65,7 +65,7 @@ def runs_as_in_python(shown, script):
 
 @pytest.mark.compiled
 def test_scenes_are_run_as_the_library_runs_them():
-    urls = random_urls(300 if THOROUGH else 60, seed=1)
+    urls = random_urls(300 if THOROUGH else 40, seed=1)
     shown = opened(*urls)
     shown = [one for one in shown if one["run"]]
     assert len(shown) > 0.6 * len(urls)

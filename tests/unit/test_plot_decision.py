@@ -109,23 +109,21 @@ class Inside(ClassifierMixin, BaseEstimator):
 
 
 def test_a_slice_says_how_many_rows_it_misplaces():
-    for labeled in [False, True]:
-        for features in [None, [0, 2]]:
-            for model in [Inside(), DecisionTreeClassifier(random_state=0), GaussianNB(), SVC()]:
-                X = np.random.default_rng(0).normal(size=(300, 4))
-                y = (np.square(X).sum(axis=1) < 2) + 2 * (X[:, 0] > 1) * (
-                    not isinstance(model, Inside)
-                )
-                model.fit(X, y)
-                shown = DecisionDisplay.from_estimator(
-                    model, X, y if labeled else None, features=features, regions=True
-                )
-                share = float((drawn_at(shown) != model.predict(X)).mean())
-                said = re.search(r"slice: ([\d.]+)% of the rows", shown.ax_.get_title())
-                assert (float(said[1]) if said else 0.0) == pytest.approx(100 * share, abs=0.01)
-                assert shown.misplaced == pytest.approx(share)
-                usual = DecisionDisplay.from_estimator(model, X, features=features)
-                assert (usual.regions_ is None) == (features is None and share > 0.05)
+    for labeled, features in [(False, None), (True, [0, 2])]:
+        for model in [Inside(), DecisionTreeClassifier(random_state=0), GaussianNB(), SVC()]:
+            X = np.random.default_rng(0).normal(size=(300, 4))
+            several = not isinstance(model, Inside)
+            y = (np.square(X).sum(axis=1) < 2) + 2 * (X[:, 0] > 1) * several
+            model.fit(X, y)
+            shown = DecisionDisplay.from_estimator(
+                model, X, y if labeled else None, features=features, regions=True
+            )
+            share = float((drawn_at(shown) != model.predict(X)).mean())
+            said = re.search(r"slice: ([\d.]+)% of the rows", shown.ax_.get_title())
+            assert (float(said[1]) if said else 0.0) == pytest.approx(100 * share, abs=0.01)
+            assert shown.misplaced == pytest.approx(share)
+            usual = DecisionDisplay.from_estimator(model, X, features=features)
+            assert (usual.regions_ is None) == (features is None and share > 0.05)
 
 
 def many_rows(n=40_000):

@@ -199,7 +199,6 @@ def test_json_fields_may_be_absent_and_in_any_order(tmp_path):
 
 
 @pytest.mark.thorough
-@pytest.mark.compiled
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_memory_does_not_grow_with_the_file(tmp_path):
     columns = {f"x{i}": np.random.default_rng(i).random(50_000) for i in range(10)}
@@ -324,7 +323,6 @@ HOLES = {"a": [1.0, None, 4.0, 4.0], "t": ["p", "q", None, "q"], "b": [True, Fal
          "y": [0, 1, 0, 1]}  # fmt: skip
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow"])
 @pytest.mark.parametrize("missing", ["zero", "mean", "drop"])
 @pytest.mark.parametrize("batch_rows", [1, 3, None])
@@ -340,7 +338,6 @@ def test_missing_values(tmp_path, ending, missing, batch_rows):
     assert y.tolist() == labels
 
 
-@pytest.mark.compiled
 def test_dropped_rows_keep_their_line_numbers(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a,y\n1,0\n,1\n3,\n4,0\n,\n,\n,\n8,1\n")
@@ -352,13 +349,11 @@ def test_dropped_rows_keep_their_line_numbers(tmp_path):
         "a.csv row 1", "a.csv row 4", "a.csv row 8"]  # fmt: skip
 
 
-@pytest.mark.compiled
 def test_nan_counts_as_missing(tmp_path):
     path = write(tmp_path, {"a": [1.0, float("nan")], "y": [0, 1]}, "parquet")
     assert load_table(path, target="y", missing="mean")[0].tolist() == [[1], [1]]
 
 
-@pytest.mark.compiled
 @pytest.mark.thorough
 def test_hashing_is_the_same_in_every_process(tmp_path):
     path = write(tmp_path, {"x": [1, 2], "t": ["p", "q"], "u": ["é", "q"], "y": [0, 1]}, "csv")
@@ -379,7 +374,6 @@ def test_hashing_is_the_same_in_every_process(tmp_path):
     assert outputs == {"(2, 33) [0, 17, 29, 0, 11, 30] [1.0, 1.0, 1.0, 2.0, 1.0, 1.0] None"}
 
 
-@pytest.mark.compiled
 def test_hashed_values_that_collide_add_up(tmp_path):
     path = write(tmp_path, {"t": list("abcd"), "u": list("efgh"), "y": [0, 1, 0, 1]}, "csv")
     X, _, _ = load_table(path, target="y", hash_bits=1)
@@ -388,7 +382,6 @@ def test_hashed_values_that_collide_add_up(tmp_path):
     assert X.has_canonical_format
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("missing", ["error", "zero", "mean", "drop"])
 @pytest.mark.parametrize("hash_bits", [None, 4])
 def test_a_recipe_reads_new_files_the_same_way(tmp_path, missing, hash_bits):
@@ -407,7 +400,6 @@ def test_a_recipe_reads_new_files_the_same_way(tmp_path, missing, hash_bits):
     assert TableSource([path], target=None, recipe=recipe).recipe() == recipe
 
 
-@pytest.mark.compiled
 def test_a_recipe_counts_unknown_values_and_ignores_other_columns(tmp_path):
     old = write(tmp_path, {"a": [1, 2], "t": ["p", "q"], "u": ["m", "m"], "y": [0, 1]}, "csv")
     learned = TableSource([old], target="y")
@@ -427,7 +419,6 @@ def test_a_recipe_counts_unknown_values_and_ignores_other_columns(tmp_path):
     assert source.feature_names == ["a", "t=p", "t=q", "u=m"]
 
 
-@pytest.mark.compiled
 def test_a_recipe_keeps_the_kind_of_the_labels(tmp_path):
     old = write(tmp_path, {"a": [1, 2], "y": ["1", "x"]}, "csv")
     recipe = TableSource([old], target="y").recipe()
@@ -435,7 +426,6 @@ def test_a_recipe_keeps_the_kind_of_the_labels(tmp_path):
     assert load_table(new, recipe=recipe)[1].tolist() == ["1", "2"]
 
 
-@pytest.mark.compiled
 def test_labels_are_optional_when_predicting(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a,y\n1,0\n2,\n3,1\n")
@@ -469,7 +459,6 @@ def tables(draw):
     return columns
 
 
-@pytest.mark.compiled
 @given(
     tables(),
     st.sampled_from(["parquet", "arrow", "jsonl", "csv"]),
@@ -513,7 +502,6 @@ def path(request, tmp_path):
     return path
 
 
-@pytest.mark.compiled
 def test_they_are_noticed(path):
     with pytest.raises(DataError) as caught:
         load_table(path, target="y")
@@ -524,7 +512,6 @@ def test_they_are_noticed(path):
     assert X.ravel().tolist() == TABLE["a"][TABLE["a"] > 0].tolist()
 
 
-@pytest.mark.compiled
 def test_what_describe_says_next_leaves_them_out(path):
     done = here("describe", path.name, "--target", "y", cwd=path.parent)
     name = "''" if path.suffix == ".csv" else "__index_level_0__"
@@ -534,7 +521,6 @@ def test_what_describe_says_next_leaves_them_out(path):
     assert_refused("fit", path.name, "--target", "y", cwd=path.parent, code="column-type")
 
 
-@pytest.mark.compiled
 def test_a_label_may_have_any_name(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(",a\np,1\nq,2\n")
