@@ -181,7 +181,7 @@ def test_refusals(folder):
 
 
 @pytest.mark.parametrize("how", [
-    [], ["--vocabulary", "--tf-idf", "--ngrams", "1-2", "--min-df", "2"],
+    ["--text-bits", "8"], ["--vocabulary", "--tf-idf", "--ngrams", "1-2", "--min-df", "2"],
     ["--text-bits", "9", "--norm", "none", "--binary", "--keep-case", "--analyzer", "char"],
 ])  # fmt: skip
 @pytest.mark.parametrize("overlap", [False, True])

@@ -168,7 +168,7 @@ def test_help_says_what_a_number_is_with_winnow(folder):
         assert "cost=10:1" in shown
 
 
-def unbalanced(n=1500, seed=3):
+def unbalanced(n=600, seed=3):
     """One row in sixteen is bought, and no row reaches a probability of one half."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))

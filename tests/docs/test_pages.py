@@ -154,6 +154,7 @@ def test_links_lead_to_pages_and_headings():
         assert not heading or target not in heads or heading in heads[target], (page.name, heading)
 
 
+@pytest.mark.uncompiled
 @pytest.mark.parametrize("module", ["", "plot."])
 def test_examples_in_docstrings(module):
     names = [

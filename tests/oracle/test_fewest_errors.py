@@ -274,7 +274,7 @@ def test_worked_numbers():
 
 @pytest.mark.parametrize("part", range(8))
 def test_brute_force_agrees(part):
-    for seed in range(part, 2_000, 8 if THOROUGH else 200):
+    for seed in range(part, 2_000, 8 if THOROUGH else 400):
         X, y, weights, intercept = random_set(seed)
         if len(set(y)) < 2 or (weights is not None and not any(weights)):
             continue

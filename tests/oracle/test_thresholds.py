@@ -77,7 +77,7 @@ def test_the_smallest_float_is_found():
         assert _smallest(partial(operator.lt, least)) == np.nextafter(least, np.inf)
 
 
-def rows(n=400, seed=0):
+def rows(n=200, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3)).round(1)
     y = np.where(X @ [1, -1, 0.5] + rng.logistic(size=n) > 2.5, "yes", "no")

@@ -82,6 +82,7 @@ def test_far_bounds_have_a_logarithmic_axis_and_updates_a_mark():
     assert BoundDisplay.from_estimator(model, IRIS, y, log=False).ax_.get_yscale() == "linear"
 
 
+@pytest.mark.uncompiled
 def test_runs_without_bounds_are_refused_in_one_sentence():
     for model, X, code in [
         (Perceptron(schedule="inverse", max_iter=3), IRIS, "unsupported"),
