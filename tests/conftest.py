@@ -37,10 +37,8 @@ SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """One for each processor, with the compiler one more: those tests wait for browsers, servers
-    and each other's loops.
-    """
-    return cpu_count() + COMPILING
+    """One for each processor."""
+    return cpu_count()
 
 
 def pytest_ignore_collect(collection_path):

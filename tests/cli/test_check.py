@@ -386,7 +386,7 @@ NAMED = [
     ("t.csv", ["--missing", "drop", "--null-values", "v"]),
     ("t.csv", ["--missing", "zero", "--hash-bits", "4"]),
     ("full.csv", ["--hash-bits", "1"]),
-    ("full.csv", ["--text", "b", "--norm", "none", "--hash-bits", "4"]),
+    ("full.csv", ["--text", "b", "--norm", "none", "--text-bits", "4"]),
     ("semicolon.csv", ["--delimiter", ";"]),
     ("blanks.csv", ["--delimiter", "whitespace"]),
     ("bare.csv", ["--no-header"]),

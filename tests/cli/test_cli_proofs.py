@@ -85,9 +85,9 @@ def people(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         {
-            "age": rng.integers(18, 80, 30),
-            "city": rng.choice(["Bonn", "Aachen", "Köln"], 30),
-            "member": rng.random(30) < 0.5,
+            "age": rng.integers(18, 80, 60),
+            "city": rng.choice(["Bonn", "Aachen", "Köln"], 60),
+            "member": rng.random(60) < 0.5,
         }
     )
     y = pd.Series(np.where(X.age + 10 * (X.city == "Bonn") > 50, "old", "young"), name="label")

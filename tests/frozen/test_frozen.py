@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fits import CUT, GROUPS, NEW, numbers_of, online, rounded
+from fits import CUT, GROUPS, NEW, kernel, numbers_of, online, rounded
 from made_data import write_all
 
 import linsep
@@ -20,10 +20,12 @@ from linsep.compiled.jit import COMPILING
 pytestmark = pytest.mark.compiled
 HERE = Path(__file__).parent
 RECORDED = HERE / "recorded.json"
+#: groups of which little is compiled
+BOTH = (online, rounded, kernel)
 
 
 @pytest.mark.parametrize("group", [
-    pytest.param(group, id=group.__name__, marks=[pytest.mark.both] * (group in (online, rounded)))
+    pytest.param(group, id=group.__name__, marks=[pytest.mark.both] * (group in BOTH))
     for group in GROUPS
 ])  # fmt: skip
 def test_numbers_are_what_they_were(group, tmp_path):

@@ -47,7 +47,7 @@ ONE_OF_EACH_RULE = (
     ("winnow", "ovr", "average"),
     ("balanced", "ovo", "best"),
     ("arow", "native", "vote"),
-    ("scw", "binary", "last"),
+    ("scw", "ovr", "vote"),
     ("online-logistic", "ovr", "best"),
 )
 

@@ -114,7 +114,7 @@ def mixed(n, d, seed):
     return rng.normal(size=(n, d)) * 10.0 ** rng.integers(-300, 300, (n, d)), rng
 
 
-@pytest.mark.parametrize(("n", "d"), [(60, 20), (150, 5)])
+@pytest.mark.parametrize(("n", "d"), [(40, 12), (150, 5)])
 def test_numbers_of_all_sizes_within_columns(n, d):
     X, rng = mixed(n, d, 0)
     assert_decided(X, rng.integers(0, 2, n))

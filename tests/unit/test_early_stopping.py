@@ -203,9 +203,9 @@ def test_a_score_by_hand(model):
 
 def weighed(classes):
     rng = np.random.default_rng(classes)
-    y = rng.integers(0, classes, 300)
-    X = rng.normal(size=(300, 5)) + np.eye(5)[y % 5]
-    return X, y, rng.exponential(size=300) * rng.integers(0, 3, 300)
+    y = rng.integers(0, classes, 120)
+    X = rng.normal(size=(120, 5)) + np.eye(5)[y % 5]
+    return X, y, rng.exponential(size=120) * rng.integers(0, 3, 120)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_weights_of_one_are_none(model):
     X, y, _ = weighed(3)
     model = clone(model).set_params(early_stopping=True, max_iter=8, random_state=0)
     alike = clone(model).fit(X, y)
-    counted = model.fit(X, y, sample_weight=np.ones(300))
+    counted = model.fit(X, y, sample_weight=np.ones(120))
     assert counted.validation_curve_.tolist() == alike.validation_curve_.tolist()
     assert counted.predict(X).tolist() == alike.predict(X).tolist()
 
