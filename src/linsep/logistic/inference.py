@@ -129,7 +129,6 @@ class LogisticResults(HasInference):
     log_likelihood_: float
     null_log_likelihood_: float
     n_rows_: int
-    n_features_in_: int
     fit_intercept: bool
     get_params: Any
     _learned_with: dict[str, Any]
@@ -146,7 +145,6 @@ class LogisticResults(HasInference):
     separation_: Any
     _intervals: dict[float, Any]
     _gained: float
-    rows_signature_: str | None
     #: the features that each dependent one is a combination of, their number for the intercept
     _depends: dict[int, list[int]] = {}  # noqa: RUF012 - never changed
 
