@@ -94,20 +94,17 @@ def bounds(
     ...              mistakes=3)["Novikoff"])
     kept: 3 of at most 26 mistakes (Novikoff)
     """
-    if multiclass not in ("native", "ovr", "ovo"):
-        raise ParameterError(
-            f"multiclass is {multiclass!r}: choose native, ovr or ovo.", option="multiclass",
-            value=multiclass,
-        )  # fmt: skip
-    if passes < 1:
-        raise ParameterError(
-            f"passes is {passes!r}: it must be at least 1.", option="passes", value=passes
-        )
+    finite = gamma is None or (isinstance(gamma, Real) and 0 < gamma <= LARGEST)
+    for name, value, right, must in (
+        ("multiclass", multiclass, multiclass in ("native", "ovr", "ovo"), "native, ovr or ovo"),
+        ("passes", passes, passes >= 1, "at least 1"),
+        ("gamma", gamma, finite, "a finite number above 0"),
+    ):
+        if not right:
+            raise ParameterError(
+                f"{name} is {value!r}: it must be {must}.", option=name, value=value
+            )
     check_literals(literals, majority)
-    if gamma is not None and not (isinstance(gamma, Real) and 0 < gamma <= LARGEST):
-        raise ParameterError(
-            f"gamma is {gamma!r}: it must be a finite number above 0.", option="gamma", value=gamma
-        )
     check_beside(X, y=y)
     X, y, *_ = in_memory(X, y)
     refuse_continuous(y := labels_of(y))

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,22 +28,11 @@ EXACT32 = 2.0**24
 DENSE_BYTES = 256_000_000
 
 
-class Letters:
-    """Concatenated strings: string i is ``text[begins[i]:ends[i]]``, code points or bytes."""
+class Letters(NamedTuple):
+    """Concatenated strings, as code points or bytes, and their lengths."""
 
-    def __init__(self, text: np.ndarray, begins: np.ndarray, ends: np.ndarray):
-        self.text, self.begins, self.ends = text, begins, ends
-
-    def __len__(self) -> int:
-        return len(self.begins)
-
-    def __getitem__(self, key: Any) -> Letters:
-        return Letters(self.text, self.begins[key], self.ends[key])
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Length of every string."""
-        return self.ends - self.begins
+    text: np.ndarray
+    lengths: np.ndarray
 
 
 class Grams:
@@ -101,8 +90,7 @@ def letters_of(X: Any, kernel: Any) -> Letters:
         text = np.frombuffer(b"".join(rows), dtype=np.uint8)
     else:
         text = np.frombuffer("".join(rows).encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    ends = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))
-    return Letters(text, np.concatenate([[0], ends[:-1]]), ends)
+    return Letters(text, np.fromiter(map(len, rows), np.int64, len(rows)))
 
 
 def counted(rows: Letters, p: int) -> Counts:
@@ -111,10 +99,11 @@ def counted(rows: Letters, p: int) -> Counts:
     starts = np.concatenate([[0], np.cumsum(many)])
     if not starts[-1]:
         kind = "S1" if rows.text.dtype.itemsize == 1 else "U1"
-        return Counts(sp.csr_array((len(rows), 0)), Grams(np.empty(0, kind)))
+        return Counts(sp.csr_array((len(many), 0)), Grams(np.empty(0, kind)))
     import pyarrow as pa
 
-    places = np.arange(starts[-1]) + np.repeat(rows.begins - starts[:-1], many)
+    begins = np.cumsum(rows.lengths) - rows.lengths
+    places = np.arange(starts[-1]) + np.repeat(begins - starts[:-1], many)
     letters = rows.text if rows.text.max() > 255 else rows.text.astype(np.uint8)
     windows = np.lib.stride_tricks.sliding_window_view(letters, p)[places]
     kind = pa.binary(p * letters.itemsize)
@@ -125,7 +114,7 @@ def counted(rows: Letters, p: int) -> Counts:
     names = letters_of_each.view(f"{'S' if rows.text.dtype.itemsize == 1 else 'U'}{p}")[:, 0]
     order = np.argsort(names)
     columns = np.argsort(order)[found.indices.to_numpy()]
-    matrix = sp.csr_array((np.ones(len(columns)), columns, starts), (len(rows), len(names)))
+    matrix = sp.csr_array((np.ones(len(columns)), columns, starts), (len(many), len(names)))
     matrix.sum_duplicates()
     return Counts(matrix, Grams(names[order]))
 

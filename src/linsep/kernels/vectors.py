@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.extmath import row_norms
 
 from linsep._system.threads import split_rows
 from linsep.compiled.kernels import all_subsets, multiply_sparse, powers
@@ -52,10 +53,10 @@ def add_sparse_products(A: Any, B: Any, out: np.ndarray) -> None:
 
 def squares(X: Any) -> np.ndarray:
     """Return ||x||^2 of every row, float64."""
-    if sp.issparse(X):
-        X = X.astype(np.float64)
-        return np.ravel(X.multiply(X).sum(axis=1))
-    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    if not sp.issparse(X):  # without a copy of floats of single precision
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    found: np.ndarray = row_norms(X.astype(np.float64), squared=True)
+    return found
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
 from linsep.compiled.loop import score_vector
@@ -115,6 +116,8 @@ class Problem:
 
 def row_squares(X: Any) -> np.ndarray:
     """Return the squared length of every row."""
+    if not sp.issparse(X):  # without a copy of floats of single precision
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
     found: np.ndarray = row_norms(X.astype(np.float64, copy=False), squared=True)
     return found
 
