@@ -514,8 +514,7 @@ def _refuse_sizes(top: np.ndarray, small: bool = True) -> None:
 
 
 def _stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    rows = np.vstack([one, other])
-    return np.triu(sla.lapack.dgeqrf(rows)[0][: rows.shape[1]])
+    return np.linalg.qr(np.vstack([one, other]), mode="r")
 
 
 def _apart(R: np.ndarray) -> bool:
