@@ -669,7 +669,7 @@ class LogisticRegression(
         labels_or_counts = y if successes is None else successes
         with self.fitted_rows(X, labels_or_counts, sample_weight, offset) as fitted:
             rows, given, weights, known, named = fitted
-            features, counts = self._features(rows), None  # type: Any, Any
+            features, counts, each = self._features(rows), None, 1  # type: Any, Any, int
             offsets = offset_to_predict(self, known, features.shape[0])
             if successes is not None:
                 counts = given_counts(successes, trials, features.shape[0])
@@ -678,8 +678,10 @@ class LogisticRegression(
                     raise no_counts()
                 pairs = pairs_joined(Batch(features, given, 0, weights, offset=offsets))
                 counts, (features, offsets) = (pairs.y, pairs.weights), (pairs.X, pairs.offset)
-                named = partial(_of_pairs, named)
-            return logistic_diagnostics(self, features, given, weights, named, offsets, counts)
+                each = 2  # rows of the file
+            return logistic_diagnostics(
+                self, features, given, weights, lambda rows: named(each * rows), offsets, counts
+            )
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:
         """Return the accuracy on X and y, or on a source, frame or file with its own labels."""
@@ -745,8 +747,3 @@ class LogisticRegression(
 def fit_task(model: LogisticRegression, task: Task, saving: Saving) -> None:
     """Fit a regression to rows that are checked."""
     model._fit(task, saving)
-
-
-def _of_pairs(named: Callable[[np.ndarray], Any], rows: np.ndarray) -> Any:
-    """Return the numbers and labels of rows of counts, which are two rows each."""
-    return named(2 * rows)

@@ -17,7 +17,7 @@ from linsep.errors import DataError
 from linsep.inference.robust import Robust, added_scores, without_noise
 from linsep.logistic.existence import examined, one_sided
 from linsep.logistic.objective import Objective, Penalty, Point, Terms, columns_of
-from linsep.logistic.solution import Report, Solution, State, Steps, limits_without, no_report
+from linsep.logistic.solution import Report, Solution, State, Steps, limits_without
 from linsep.logistic.task import UNIT, RowLanes, Task
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class _Watch:
 
 
 def newton(
-    objective: Any, start: np.ndarray, goal: Goal, report: Report = no_report, *,
+    objective: Any, start: np.ndarray, goal: Goal, report: Report = lambda *step: None, *,
     conjugate: bool = False, free: np.ndarray | None = None, bend: np.ndarray | None = None,
 ) -> Solution:  # fmt: skip
     """Maximize an objective from some weights.
@@ -291,9 +291,12 @@ class Conjugate:
         self.correlations: np.ndarray | None = None
         self._inverses: np.ndarray | None = None
         self._n_products = MOST_PRODUCTS
-        enough = next(iter(objective.lanes.batches())).size >= LEAST_A_FEATURE * width
+        batch = next(iter(objective.lanes.batches()))
+        enough = batch.size >= LEAST_A_FEATURE * width
         if enough and 1 < objective.q * width**2 <= MOST_VALUES:
-            scaled, _ = with_unit_diagonal(objective.products(ROWS_A_FEATURE * width))
+            step = max(1, batch.size // (ROWS_A_FEATURE * width))
+            products = objective.terms.products(batch.rows(np.arange(0, batch.size, step)))
+            scaled, _ = with_unit_diagonal(products)
             self.correlations = BELIEVED * scaled + (1.0 - BELIEVED) * np.eye(width)
 
     def step(self, point: Point) -> np.ndarray:

@@ -514,7 +514,7 @@ def _refuse_sizes(top: np.ndarray, small: bool = True) -> None:
 
 
 def _stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return np.linalg.qr(np.vstack([one, other]), mode="r")
+    return np.asarray(np.linalg.qr(np.vstack([one, other]), mode="r"))
 
 
 def _apart(R: np.ndarray) -> bool:
@@ -629,11 +629,3 @@ class Objective:
     def sum(self, work: Work, adding: Add) -> Any:
         """Return the sum of ``work(lane)`` over all lanes."""
         return self.lanes.sum(work, adding, self.terms.lane_rows)
-
-    def products(self, n_rows: int) -> np.ndarray:
-        """Return sums of products of the features over about ``n_rows`` rows, evenly spread over
-        the first batch, shape (width, width).
-        """
-        batch = next(iter(self.lanes.batches()))
-        rows = np.arange(0, batch.size, max(1, batch.size // n_rows))
-        return self.terms.products(batch.rows(rows))

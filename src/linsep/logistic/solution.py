@@ -240,10 +240,6 @@ class Steps:
         return f"iteration {self._made + 1:,}{most}"
 
 
-def no_report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
-    """Ignore the step."""
-
-
 class UnfinishedWarning(ConvergenceWarning):
     """The fit stopped before a maximum, or floats do not determine its digits."""
 
