@@ -1,5 +1,6 @@
 """The engine of the lab, run by the Node that Playwright brings, and its scenes beside Python."""
 
+import atexit
 import json
 import subprocess
 from functools import cache
@@ -17,8 +18,9 @@ from linsep.lab.file import LESSONS, joined, ready_points
 PROGRAM = """
 const file = %s;
 answer({ kind: "file", file });
-const lines = require("fs").readFileSync(0, "utf8").split("\\n").filter(Boolean);
-for (const line of lines) console.log(JSON.stringify(answer(JSON.parse(line))));
+require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  console.log(JSON.stringify(answer(JSON.parse(line))));
+});
 """
 
 
@@ -29,11 +31,42 @@ def data():
     return {"first": "data=first-steps", "ready": ready_points(), "lessons": lessons}
 
 
+def program_of(also):
+    """The engine, which answers lines; ``also`` are further lessons by name."""
+    file = data() | {"lessons": data()["lessons"] | also}
+    return joined("engine/answer") + PROGRAM % json.dumps(file)
+
+
+@cache
+def engine():
+    """The process that answers all questions that need no further lessons."""
+    node, _ = compute_driver_executable()
+    folder = TemporaryDirectory()
+    path = Path(folder.name) / "engine.cjs"
+    path.write_text(program_of({}), encoding="utf-8")
+    running = subprocess.Popen(
+        [node, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    )
+
+    def end():
+        running.communicate()
+        folder.cleanup()
+
+    atexit.register(end)
+    return running
+
+
 def answers(questions, also=None):
-    """The answers to questions, in a process of their own; ``also`` are further lessons by name."""
-    file = data() | {"lessons": data()["lessons"] | (also or {})}
-    program = joined("engine/answer") + PROGRAM % json.dumps(file)
-    return run_javascript(program, "".join(json.dumps(one) + "\n" for one in questions))
+    """The answers to questions; ``also`` are further lessons by name."""
+    lines = [json.dumps(one) + "\n" for one in questions]
+    if also:
+        return run_javascript(program_of(also), "".join(lines))
+    found = []
+    for line in lines:
+        engine().stdin.write(line)
+        engine().stdin.flush()
+        found.append(json.loads(engine().stdout.readline()))
+    return found
 
 
 def run_javascript(program, given=""):
