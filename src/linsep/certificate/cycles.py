@@ -97,9 +97,6 @@ class _Claim(WithRows):
             return checks[-1]
         return Check(True, f"All {len(checks)} cycles hold: {checks[0].reason}")
 
-    def names(self) -> None:
-        """Return None: cycles refer to columns by number."""
-
     def lines(self) -> list[tuple[str, str]]:
         """Return the claim as pairs of a heading and a text."""
         return [line for cycle in self.parts() for line in cycle.claim()]
@@ -210,15 +207,19 @@ class Cycle(_Claim):
         """Return the error in the numbers, as a phrase, or None."""
         width = self.n_rows if self.gram else self.n_features + 1
         sides = (*self.positive, *self.negative)
-        sound = self.step > 0 and self.unit > 0 and self.passes > 0
-        sound &= self.base in (2, 10) and 0 <= self.power <= MOST_BITS
-        sound &= len(self.weights) == self.n_vectors * width
-        sound &= len(set(sides)) == len(sides) and all(0 <= k < self.n_classes for k in sides)
-        sound &= bool(self.positive) == bool(self.negative)
-        sound &= self.update in ("single", "batch")
-        sound &= self.tie in ("negative", "positive", "random")
-        sound &= self.zero == "mistake" or (self.zero in ZEROS and not self.joint)
-        sound &= not self.gram or (self.n_rows == self.n_features and not self.fit_intercept)
+        sound = (
+            min(self.step, self.unit, self.passes) > 0
+            and self.base in (2, 10)
+            and 0 <= self.power <= MOST_BITS
+            and len(self.weights) == self.n_vectors * width
+            and len(set(sides)) == len(sides)
+            and all(0 <= k < self.n_classes for k in sides)
+            and bool(self.positive) == bool(self.negative)
+            and self.update in ("single", "batch")
+            and self.tie in ("negative", "positive", "random")
+            and (self.zero == "mistake" or (self.zero in ZEROS and not self.joint))
+            and (not self.gram or (self.n_rows == self.n_features and not self.fit_intercept))
+        )
         if not sound:
             return "its numbers are inconsistent"
         if self.passes * self.n_rows > MOST_ROUNDS:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -42,7 +41,7 @@ from linsep.certificate.json_fields import (
     write_object,
 )
 from linsep.drawing import WithRows, display
-from linsep.layout import pair_lines, room, table_lines, told_apart
+from linsep.layout import pair_lines, table_lines
 from linsep.words import counted
 
 FORMAT = "linsep proof 3"
@@ -56,7 +55,7 @@ Number = Callable[[int], Any]
 Lines = list[tuple[str, str]]
 
 
-class Claims(WithRows):
+class Claims:
     """Base class of single and several verdicts."""
 
     def verdicts(self) -> list[Verdict]:
@@ -65,11 +64,7 @@ class Claims(WithRows):
 
     def formulations(self) -> tuple[str, ...] | None:
         """Return the formulations that have verdicts; None for a single verdict."""
-        raise NotImplementedError
-
-    def cells(self) -> list[list[str]]:
-        """Return the lines of a table; the first cell of each is a heading."""
-        raise NotImplementedError
+        return None
 
     def verify(
         self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
@@ -96,14 +91,11 @@ class Claims(WithRows):
         """
         return check(self.verdicts(), *rows_of(X, y), exact, time_limit)
 
-    def names(self) -> tuple[str, ...] | None:
-        """Return the feature names, or None."""
-        return self.verdicts()[0].subject.names
-
     def lines(self) -> Lines:
         """Return the claims and their data as pairs of a heading and a text."""
         subject = self.verdicts()[0].subject
-        claims = [pair for one in self.verdicts() for pair in one.claim()]
+        shown = "verdict", "classes", "margin"
+        claims = [pair for one in self.verdicts() for pair in one.described() if pair[0] in shown]
         features = f"{subject.n_features:,}"
         if subject.columns is not None:
             features += f" columns of a Gram matrix: {_some(subject.columns)}"
@@ -142,19 +134,6 @@ class Claims(WithRows):
         }
         return json.dumps(plain, allow_nan=False, indent=1) + "\n"
 
-    def __rich__(self) -> Any:
-        from rich.text import Text
-
-        return Text(str(self))  # brackets are not markup
-
-    def _repr_html_(self) -> str:
-        style = "style='text-align:left'"
-        body = ""
-        for heading, *texts in self.cells():
-            cells = "".join(f"<td {style}>{escape(text)}</td>" for text in texts)
-            body += f"<tr><th {style}>{escape(heading)}</th>{cells}</tr>"
-        return self._beside(f"<table>{body}</table>")
-
 
 @dataclass(frozen=True)
 class DecidingColumns:
@@ -180,7 +159,7 @@ class DecidingColumns:
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict(Claims):
+class Verdict(WithRows, Claims):
     """Base class of all verdicts."""
 
     subject: Annotated[Subject, ELSEWHERE]
@@ -202,28 +181,15 @@ class Verdict(Claims):
         """Return the verdict alone."""
         return [self]
 
-    def formulations(self) -> None:
-        """Return None: a single verdict has no formulation."""
-
-    def finding(self) -> str:
-        """Return what was found, as a sentence without its kind."""
+    def _finding(self) -> str:
         raise NotImplementedError
 
     def note(self, number: Number = int) -> str:
         """Return the margin, or the infeasibility certificate, in a few words."""
         return ""
 
-    def evidence(self, number: Number) -> Lines:
-        """Return the evidence, and which rows and coefficients it is about."""
+    def _evidence(self, number: Number) -> Lines:
         return []
-
-    def claim(self) -> Lines:
-        """Return the verdict and its classes as pairs of a heading and a text."""
-        subject = self.subject
-        sides = f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"
-        if subject.multinomial:
-            sides = f"{_some(subject.classes)}, each above every other"
-        return [("verdict", f"{self.kind}: {self.finding()}"), ("classes", sides)]
 
     def described(self, number: Number = int) -> Lines:
         """Return the verdict and its consequences as pairs of a heading and a text.
@@ -231,25 +197,22 @@ class Verdict(Claims):
         ``number`` returns the name of a row, given its index.
         """
         subject = self.subject
+        sides = f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"
+        if subject.multinomial:
+            sides = f"{_some(subject.classes)}, each above every other"
         features = f"{subject.n_features:,} features"
         if subject.columns is not None:
             features = f"in the space of a kernel, spanned by {len(subject.columns):,} of them"
-        verdict, classes, *claimed = self.claim()
         return [
-            verdict,
-            classes,
+            ("verdict", f"{self.kind}: {self._finding()}"),
+            ("classes", sides),
             ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored"),
             *self._errors_lines(number),
-            *claimed,
-            *self.evidence(number),
+            *self._evidence(number),
             *[("likelihood", self.likelihood)] * bool(self.likelihood),
             *self._columns_alone(),
             *self.chance_line(),
         ]
-
-    def cells(self) -> list[list[str]]:
-        """Return the verdict and its consequences as lines of two cells."""
-        return [list(pair) for pair in self.described()]
 
     @property
     def chance(self) -> Any:
@@ -289,6 +252,9 @@ class Verdict(Claims):
 
     def __str__(self) -> str:
         return "\n".join(pair_lines(self.described()))
+
+    def _repr_html_(self) -> str:
+        return self._beside(_table_html(self.described()))
 
     def _errors_lines(self, number: Number) -> Lines:
         """Return the fewest errors of any hyperplane, if they are known."""
@@ -349,8 +315,7 @@ class Separable(Verdict):
         if shape != (about.blocks, {about.n_features}, about.blocks):
             raise Malformed("the number of weights does not match the data")
 
-    def finding(self) -> str:
-        """Return what was found, as a sentence without its kind."""
+    def _finding(self) -> str:
         return f"{self._who()} every row on the correct side"
 
     def note(self, number: Number = int) -> str:
@@ -358,16 +323,7 @@ class Separable(Verdict):
         low, high = self.margin
         return "" if high == math.inf else f"{low:.4g} to {high:.4g}"
 
-    def claim(self) -> Lines:
-        """Return the verdict, its classes and the margin as pairs of a heading and a text."""
-        low, high = self.margin
-        ends = f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)"
-        return [*super().claim(), *[("margin", ends)] * (self.margin != (0.0, math.inf))]
-
-    def evidence(self, number: Number) -> Lines:
-        """Return the rows that bound the margin, and the largest weights of length 1, without
-        intercepts.
-        """
+    def _evidence(self, number: Number) -> Lines:
         rows = self.support.rows
         support = f"{counted(len(rows), 'row')} that rule out a wider margin: "
         constant = self.subject.fit_intercept
@@ -380,7 +336,10 @@ class Separable(Verdict):
         names = self.subject.coefficient_names()
         largest = np.argsort(-np.abs(weights), kind="stable")[:MOST_SHOWN].tolist()
         shown = _some([f"{names[j]} {weights[j]:.4g}" for j in largest], len(weights))
-        found = [("support", support + numbered(rows, number))] * bool(rows)
+        low, high = self.margin
+        ends = f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)"
+        found = [("margin", ends)] * (self.margin != (0.0, math.inf))
+        found += [("support", support + numbered(rows, number))] * bool(rows)
         return [*found, ("weights", f"of length 1: {shown}")]
 
 
@@ -431,8 +390,7 @@ class Blocked(Verdict):
         """Return the infeasibility certificate."""
         return f"{len(self.witness.rows)} rows: {numbered(self.witness.rows, number, 4)}"
 
-    def evidence(self, number: Number) -> Lines:
-        """Return the rows that no hyperplane separates, and kinds of coefficients."""
+    def _evidence(self, number: Number) -> Lines:
         rows = self.witness.rows
         why = "a positive combination of the sign-flipped rows is exactly zero"
         proof = f"{counted(len(rows), 'row')} that no hyperplane separates: "
@@ -451,8 +409,7 @@ class Overlapping(Blocked):
     kind: ClassVar[str] = "overlapping"
     checker: ClassVar[type[Checker] | None] = OverlappingChecker
 
-    def finding(self) -> str:
-        """Return what was found, as a sentence without its kind."""
+    def _finding(self) -> str:
         return "every hyperplane has a row on the wrong side"
 
     @property
@@ -512,17 +469,15 @@ class QuasiSeparable(Blocked):
         value = sum(x * self.direction.get(i, 0) for i, x in function.items())
         return "+inf" if value > 0 else "-inf"
 
-    def finding(self) -> str:
-        """Return what was found, as a sentence without its kind."""
+    def _finding(self) -> str:
         n = len(self.boundary)
         return (
             f"{self._who()} no row on the wrong side, but {n:,} of {self.subject.n_rows:,} rows "
             "must lie on the boundary"
         )
 
-    def evidence(self, number: Number) -> Lines:
-        """Return also the rows on the boundary."""
-        witness, *limits = super().evidence(number)
+    def _evidence(self, number: Number) -> Lines:
+        witness, *limits = super()._evidence(number)
         rows = f"{counted(len(self.boundary), 'row')}: {numbered(self.boundary, number)}"
         return [witness, ("boundary", rows), *limits]
 
@@ -539,8 +494,7 @@ class Undecided(Verdict):
     reason: str
     kind: ClassVar[str] = "undecided"
 
-    def finding(self) -> str:
-        """Return the reason."""
+    def _finding(self) -> str:
         return self.reason
 
 
@@ -579,43 +533,39 @@ class Separations(Claims):
             return []
         return [("chance", f"two classes: {of_all[0].chance}")]
 
-    def table(self, number: Number = int, letters: int | None = None) -> list[list[str]]:
+    def table(self, number: Number = int) -> list[list[str]]:
         """Return a heading and one line per verdict: subproblem, answer, and margin or certificate.
 
-        ``number`` returns the name of a row, given its index; names of classes are elided to
-        ``letters``, if they are given.
+        ``number`` returns the name of a row, given its index.
         """
-        classes = [str(name) for name in self.verdicts()[0].subject.classes]
-        short = dict(zip(classes, told_apart(classes, letters or sys.maxsize), strict=True))
         found = [["subproblem", "verdict", "margin, or rows that no hyperplane separates"]]
         for verdict in self.verdicts():
             subject, question = verdict.subject, "every class above every other"
             if not subject.multinomial:
-                positive, negative = (
-                    [short[str(label)] for label in side]
-                    for side in (subject.positive, subject.negative)
-                )
-                others = "the rest" if len(negative) > 1 else negative[0]
-                question = f"{positive[0]} against {others}"
+                others = "the rest" if len(subject.negative) > 1 else subject.negative[0]
+                question = f"{subject.positive[0]} against {others}"
             note = verdict.note(number)
             if verdict.errors is not None:
                 note = f"{verdict.errors.ends()} errors; {note}".removesuffix("; ")
             found.append([question, verdict.kind, note])
         return found
 
-    def cells(self) -> list[list[str]]:
-        """Return the table of the verdicts."""
-        return self.table()
-
     def __str__(self) -> str:
-        lines = table_lines(self.table(letters=letters_of_two()), [False] * 3, sentences=True)
         chance = self.chance_line()
+        lines = table_lines(self.table(), [False] * 3, sentences=True)
         return "\n".join([*lines, *(["", *pair_lines(chance)] if chance else [])])
 
+    def _repr_html_(self) -> str:
+        return _table_html(self.table())
 
-def letters_of_two() -> int:
-    """Return how many letters of the names of two classes fit a table of verdicts."""
-    return max(6, (room() - 48) // 2)
+
+def _table_html(lines: Sequence[Sequence[str]]) -> str:
+    """Return lines of cells, of which the first is a heading, as HTML."""
+    style, body = "style='text-align:left'", ""
+    for heading, *texts in lines:
+        cells = "".join(f"<td {style}>{escape(text)}</td>" for text in texts)
+        body += f"<tr><th {style}>{escape(heading)}</th>{cells}</tr>"
+    return f"<table>{body}</table>"
 
 
 def numbered(rows: Sequence[int], number: Number, most: int = MOST_SHOWN) -> str:

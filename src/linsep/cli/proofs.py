@@ -222,10 +222,10 @@ def _command(proof: Path, data: list[str], how: dict[str, Any]) -> str:
 def print_claim(claim: Any, opened: Any, source: Source, last: list[tuple[str, str]]) -> None:
     """Print the verdict, the last lines, and the certificate rows with their positions and
     values."""
-    from linsep.certificate.verdicts import Blocked, Separations, letters_of_two
+    from linsep.certificate.verdicts import Blocked, Separations
 
     if isinstance(claim, Separations):
-        head, *rows = claim.table(source.number, letters_of_two())
+        head, *rows = claim.table(source.number)
         print_table(head, rows, [False] * 3, sentences=True)
         print()
         print_pairs([*claim.chance_line(), *_coding(source.recipe()), *last])
@@ -346,7 +346,7 @@ def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: flo
         if not checked:
             return checked
         difference = _difference(recipe, source.recipe(), ())
-        names = claim.names()
+        names = None if _is_cycle(claim) else claim.verdicts()[0].subject.names
         if names is not None and list(names) != feature_names(source, len(names)):
             difference = "the features have other names"
     return checked if difference is None else Check(False, f"It does not hold: {difference}.")
