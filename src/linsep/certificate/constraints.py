@@ -178,13 +178,12 @@ class Question(NamedTuple):
 
     def matrix(self, X: Any, signs: np.ndarray) -> sp.csr_matrix:
         """Return ``c (x) [x; 1]`` of rows and vectors c as floats, without stored zeros."""
-        X = sp.csr_matrix(X, dtype=np.float64)
-        starts, width = X.indptr[1:] if self.intercept else [], self.width
-        indptr = X.indptr + self.intercept * np.arange(X.shape[0] + 1, dtype=X.indptr.dtype)
-        columns, numbers = np.insert(X.indices, starts, width - 1), np.insert(X.data, starts, 1.0)
-        each = np.repeat(signs, np.diff(indptr), axis=0)
-        parts = [sp.csr_matrix((numbers * c, columns, indptr), (X.shape[0], width)) for c in each.T]
-        A = parts[0] if len(parts) == 1 else sp.hstack(parts, format="csr")
+        Z = sp.csr_matrix(X, dtype=np.float64)
+        if self.intercept:
+            Z = sp.hstack([Z, sp.csr_matrix(np.ones((Z.shape[0], 1)))], format="csr")
+        each = np.repeat(signs, np.diff(Z.indptr), axis=0)
+        parts = [sp.csr_matrix((Z.data * c, Z.indices, Z.indptr), Z.shape) for c in each.T]
+        A = sp.hstack(parts, format="csr")
         A.eliminate_zeros()
         return A
 

@@ -179,46 +179,42 @@ class ErrorsChecker(Checker):
         self._copies = [Combination(c, (0,) * len(c), (1,) * len(c)) for c in self.claim.copies]
         super().__init__(verdict, exact, clock)
         claim, n = self.claim, verdict.subject.n_rows
-        if self.question.blocks != 1 or verdict.subject.multinomial:
+        if verdict.subject.multinomial:
             raise Fails("fewest errors need two sides")
         if claim.weights is not None and (len(claim.weights) != n or min(claim.weights) < 0):
             raise Fails("there is not one weight of at least 0 for every row")
         self.check_columns(claim.hyperplane)
-        if not (claim.strict or claim.hyperplane):
-            raise Fails("all weights of the hyperplane are zero")
-        if not 0 <= claim.least <= claim.most:
-            raise Fails("the interval is empty")
+        if not (claim.strict or claim.hyperplane) or not 0 <= claim.least <= claim.most:
+            raise Fails("all weights of the hyperplane are zero, or the interval is empty")
+        self.tried = isinstance(claim.tree, Exhaustive)
+        if self.tried and self.question.size > MOST_DIMENSIONS:
+            raise Fails("not all hyperplanes can be tried in so many dimensions")
         self._weights = Weights(self.question, claim.hyperplane)
         self._wrong: list[int] = []
         self._step = 0
         #: the rows and their weights, if all hyperplanes are to be tried
-        self._rows_of_all: list[tuple[list[int], int]] | None = None
-        if isinstance(claim.tree, Exhaustive):
-            self._rows_of_all = []
-            if self.question.size > MOST_DIMENSIONS:
-                raise Fails("not all hyperplanes can be tried in so many dimensions")
+        self._every: list[tuple[list[int], int]] = []
 
     def _combinations(self) -> list[Combination]:
         return [*self.claim.contradictions, *self._copies]
 
     def _see_all(self, given: Constraints) -> None:
+        rows = (given.block.first + given.place).tolist()
         if given.block.first + len(given.block.numbers) > self.verdict.subject.n_rows:
             raise Fails("there are more rows")
         value, bound = self._weights.products(given)
         wrong = value < -bound
-        if self._rows_of_all is not None and self.exact:
-            for k in self.clock.over(range(len(value))):
-                row = given.exact(k)[0]
-                vector = [row.get(j, 0) for j in range(self.question.size)]
-                self._rows_of_all.append((vector, self.claim.weight(given.number(k))))
+        if self.tried and self.exact:
+            for k, row in self.clock.over(enumerate(rows)):
+                a = given.exact(k)[0]
+                vector = [a.get(j, 0) for j in range(self.question.size)]
+                self._every.append((vector, self.claim.weight(row)))
         unsure = np.flatnonzero(self.exact & (np.abs(value) <= bound)).tolist()
         for k in self.clock.over(unsure):
             product = dot(given.exact(k)[0], self.claim.hyperplane)
             wrong[k] = product < 0 or (self.claim.strict and product == 0)
         self._wrong += (given.block.first + given.place[wrong]).tolist()
-        if self.claim.weights is not None:
-            rows = (given.block.first + given.place).tolist()
-            self._step = math.gcd(self._step, *(self.claim.weights[row] for row in rows))
+        self._step = math.gcd(self._step, *map(self.claim.weight, rows))
 
     def finish(self) -> None:
         """Check both ends."""
@@ -236,20 +232,10 @@ class ErrorsChecker(Checker):
                 raise Fails("a contradiction does not span the space of all weights")
             if not room.keys() >= set(part.rows):
                 raise Fails("a contradiction has a row that another row represents")
-        if self._rows_of_all is not None:
-            vectors, weights = zip(*self._rows_of_all, strict=True)
-            least = enumerated_minimum(vectors, weights, claim.strict, self.clock.over)
-            if least < claim.least:
-                raise Fails("another hyperplane has fewer errors")
-            return
-        for bound in self.clock.over(self._leaves(claim.tree, room, 0, frozenset())):
-            if self._rounded_up(bound) < claim.least:
-                raise Fails("the contradictions do not sum to the lower end")
-
-    def _rounded_up(self, bound: Fraction) -> int:
-        """Return the least sum of weights that is not below a bound: a multiple of their gcd."""
-        step = self._step or 1
-        return -int(-bound // step) * step
+        bounds = self._leaves(claim.tree, room, 0, frozenset())
+        step = self._step or 1  # sums of weights are multiples of it
+        if any(-(-bound // step) * step < claim.least for bound in self.clock.over(bounds)):
+            raise Fails("the proof does not reach the lower end")
 
     def _room(self) -> dict[int, int]:
         """Return the weight of each row in the proof, with its copies."""
@@ -257,13 +243,13 @@ class ErrorsChecker(Checker):
         room = {row: self.claim.weight(row) for row in named}
         seen: set[int] = set()
         for part in self._copies:
-            first, *others = self.named(part)
-            if len(part.rows) < 2 or not seen.isdisjoint(part.rows):
+            rows = self.named(part)
+            if len(rows) < 2 or not seen.isdisjoint(part.rows):
                 raise Fails("a group of copies has fewer than two rows, or repeats one")
             seen.update(part.rows)
-            if any(row != first[0] or scale != first[1] for row, scale, _ in others):
+            if any(copy[:2] != rows[0][:2] for copy in rows):
                 raise Fails("copies of a row are not equal to it")
-            for row in part.rows[1:]:
+            for row in part.rows:
                 room.pop(row, None)
             room[part.rows[0]] = sum(map(self.claim.weight, part.rows))
         return room
@@ -272,6 +258,10 @@ class ErrorsChecker(Checker):
         self, tree: Tree, room: dict[int, int], paid: int, wrong: frozenset[int]
     ) -> Iterator[Fraction]:
         """Yield the least weight of the errors in each leaf; rows that are right are removed."""
+        if isinstance(tree, Exhaustive):
+            vectors, weights = zip(*self._every, strict=True)
+            yield enumerated_minimum(vectors, weights, self.claim.strict, self.clock.over)
+            return
         if isinstance(tree, Branch):
             if tree.row not in room or tree.row in wrong:
                 raise Fails("a tree branches on a row that is not in the proof")
@@ -280,16 +270,14 @@ class ErrorsChecker(Checker):
             rest = {row: weight for row, weight in room.items() if row != tree.row}
             yield from self._leaves(tree.right, rest, paid, wrong)
             return
-        assert isinstance(tree, Packing)
         borne: dict[int, Fraction] = {}
         for s, share in tree.shares.items():
             if s >= len(self.claim.contradictions):
                 raise Fails("a tree uses an unknown contradiction")
-            rows = self.claim.contradictions[s].rows
-            if not wrong.isdisjoint(rows):
-                raise Fails("a contradiction is used although one of its rows is wrong already")
-            for row in rows:
+            for row in self.claim.contradictions[s].rows:
                 borne[row] = borne.get(row, Fraction(0)) + share
+        if not wrong.isdisjoint(borne):
+            raise Fails("a contradiction is used although one of its rows is wrong already")
         if any(borne[row] > weight for row, weight in room.items() if row in borne):
             raise Fails("the shares of a row's contradictions exceed its weight")
         yield paid + tree.total()

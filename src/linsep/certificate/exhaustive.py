@@ -116,29 +116,24 @@ def _fewest(planes: Planes, rank: int, strict: bool, each: Any) -> int:
 def _round(x: np.ndarray, y: np.ndarray, errors: np.ndarray, strict: bool) -> int:
     """Return the fewest errors round a circle: between lines (strict), or on one of them.
 
-    From one slope to the next, w crosses the lines of that slope. The slopes of 64-bit integers are
-    divided with rounding, which is right if those it makes equal are.
+    From one slope to the next, w crosses the lines of that slope. Slopes of 64-bit integers are
+    divided with rounding, which is right if those it makes equal are; else they are fractions.
     """
-    up = (x > 0) | ((x == 0) & (y > 0))
-    errors = np.where(up[:, None], errors, errors[:, ::-1])  # of normals to the right
-    with np.errstate(divide="ignore"):
-        slopes = y / np.where(x != 0, x, 1) if x.dtype != object else None
-    if slopes is not None and max(np.abs(x).max(), np.abs(y).max()) < SMALL:
-        slopes = np.where(x != 0, slopes, inf)
-        order = np.argsort(slopes)
-        new = slopes[order[1:]] != slopes[order[:-1]]
-        exact = (x[order[1:]] * y[order[:-1]] == y[order[1:]] * x[order[:-1]])[~new].all()
+    if x.dtype != object and max(np.abs(x).max(), np.abs(y).max()) >= SMALL:
+        x, y = x.astype(object), y.astype(object)
+    if x.dtype == object:
+        slopes = np.array([Fraction(b, a) if a else inf for a, b in zip(x, y, strict=True)])
     else:
-        exact = False
-    if not exact:
-        pairs = zip(x.tolist(), y.tolist(), strict=True)
-        exact_slopes = [Fraction(b, a) if a else inf for a, b in pairs]
-        order = np.array(sorted(range(len(x)), key=exact_slopes.__getitem__))
-        new = np.array(
-            [exact_slopes[i] != exact_slopes[k] for i, k in zip(order[1:], order, strict=False)],
-            bool,
-        )
-    n, p = np.add.reduceat(errors[order], np.flatnonzero(np.append(True, new))).T
+        slopes = np.where(x != 0, y / np.where(x != 0, x, 1), inf)
+    order = np.argsort(slopes)
+    new = slopes[order[1:]] != slopes[order[:-1]]
+    if x.dtype != object:
+        same = x[order[1:]] * y[order[:-1]] == y[order[1:]] * x[order[:-1]]
+        if not same[~new].all():
+            return _round(x.astype(object), y.astype(object), errors, strict)
+    up = (x > 0) | ((x == 0) & (y > 0))
+    errors = np.where(up[:, None], errors, errors[:, ::-1])[order]  # of normals to the right
+    n, p = np.add.reduceat(errors, np.flatnonzero(np.append(True, new))).T
     total = n.sum() + p.sum()
     between = p.sum() + np.append(0, np.cumsum(n - p))  # at first w is on the positive sides
     if strict:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import root
 from scipy.special import expit
 
-from linsep.chance.transition import density, finite, normal_nodes, phase_transition
+from linsep.chance.transition import density, normal_nodes, number, phase_transition
 from linsep.errors import LinsepError, ParameterError
 from linsep.words import counted
 
@@ -97,24 +97,13 @@ def high_dimensional_mle(ratio: float, signal: float) -> HighDimensionalMLE:
     >>> round(found.alpha, 4), round(found.sigma, 4), round(found.lambda_, 4)
     (1.4994, 4.7436, 3.0269)
     """
-    kappa, gamma = finite(ratio=ratio), finite(signal=signal)
-    if not 0.0 <= gamma <= MOST_SIGNAL:
-        raise ParameterError(
-            f"signal must be from 0 to {MOST_SIGNAL:g}, got {signal!r}.", option="signal",
-            value=signal,
-        )  # fmt: skip
-    if kappa <= 0.0:
-        raise ParameterError(
-            f"ratio (columns / rows) must be above 0, got {ratio!r}.", option="ratio", value=ratio
-        )
+    kappa, gamma = number("ratio", ratio), number("signal", signal, 0.0, MOST_SIGNAL)
     most = phase_transition(0.0, gamma)
-    if kappa >= most:
+    if not 0.0 < kappa < most:
         raise ParameterError(
-            f"ratio is {ratio!r}: with signal {gamma:g} no estimate exists at ratios of "
-            f"{most:.6g} and above.",
-            option="ratio",
-            value=ratio,
-        )
+            f"ratio (columns / rows) is {ratio!r}: with signal {gamma:g} estimates exist above 0 "
+            f"and below {most:.6g}.", option="ratio", value=ratio,
+        )  # fmt: skip
     found = _solved(kappa, gamma)
     alpha, sigma, lambda_ = found.tolist()
     mean = float(_expectations(found, kappa, gamma)[3])

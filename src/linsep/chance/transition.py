@@ -2,7 +2,7 @@
 likelihood estimate exists.
 """
 
-from math import isfinite, pi, sqrt
+from math import inf, isfinite, pi, sqrt
 from numbers import Real
 from typing import Any
 
@@ -56,13 +56,7 @@ def phase_transition(intercept: float = 0.0, signal: float = 0.0) -> float:
     >>> round(phase_transition(), 6), round(phase_transition(0, 2), 6)
     (0.5, 0.34493)
     """
-    b0, gamma = finite(intercept=intercept), finite(signal=signal)
-    if gamma < 0:
-        raise ParameterError(
-            f"signal must be a standard deviation of at least 0, got {signal!r}.",
-            option="signal",
-            value=signal,
-        )
+    b0, gamma = number("intercept", intercept), number("signal", signal, 0.0)
     x, weights = normal_nodes(-b0 / gamma, width=pi / gamma) if gamma else normal_nodes()
     x, y = np.tile(x, 2), np.repeat([1.0, -1.0], len(x))
     weights = np.tile(weights, 2) * expit(y * (b0 + gamma * x))
@@ -103,11 +97,11 @@ def density(z: np.ndarray) -> np.ndarray:
     return np.asarray(np.exp(-0.5 * z * z) / sqrt(2.0 * pi))
 
 
-def finite(**given: Any) -> float:
-    """Return a number as a float; raise ParameterError if it is not a finite number."""
-    ((name, value),) = given.items()
-    if not isinstance(value, Real) or not isfinite(value):
+def number(name: str, value: Any, least: float = -inf, most: float = inf) -> float:
+    """Return a number as a float; raise ParameterError unless it is finite and within bounds."""
+    if not isinstance(value, Real) or not isfinite(value) or not least <= value <= most:
         raise ParameterError(
-            f"{name} must be a finite number, got {value!r}.", option=name, value=value
-        )
+            f"{name} must be a finite number from {least:g} to {most:g}, got {value!r}.",
+            option=name, value=value,
+        )  # fmt: skip
     return float(value)
