@@ -344,10 +344,8 @@ class Problem:
             w |= {len(w) + j: x for j, x in enumerate(exact[: self.width])}
         square = sum(x * x for j, x in w.items() if j % self.width < self.features)
         for (i, _), (a, _) in self.constraints.items():
-            need(
-                (v := dot(a, w)) > 0 and v**2 >= Fraction(low) ** 2 * square,
-                f"row {i + 1} is wrong",
-            )
+            far = (v := dot(a, w)) > 0 and v**2 >= Fraction(low) ** 2 * square
+            need(far, f"row {i + 1} is wrong")
         support = [(m, a, side * self.bias) for m, a, side in self.named(given["support"])]
         need(bool(support) is (high < math.inf), "support rows go with a margin")
         if support:
@@ -378,9 +376,8 @@ class Problem:
         everything = space_of(given["everything"], self.size)
         for (i, _), (a, _) in self.constraints.items():
             need(not left_of(a, everything), f"row {i + 1} is not in the space of all rows")
-            need(
-                dot(a, direction) > 0 or not left_of(a, space), f"row {i + 1} is on the wrong side"
-            )
+            right = dot(a, direction) > 0 or not left_of(a, space)
+            need(right, f"row {i + 1} is on the wrong side")
         need_span((self.constraints[key][0] for key in pairs_of(given["basis"])), everything)
         kept = self.kept(everything)
         self.limits = {j: "infinite" if left_of(a, space) else "finite" for j, a in kept.items()}

@@ -94,15 +94,13 @@ class Claims:
     def lines(self) -> Lines:
         """Return the claims and their data as pairs of a heading and a text."""
         subject = self.verdicts()[0].subject
-        shown = "verdict", "classes", "margin"
-        claims = [pair for one in self.verdicts() for pair in one.described() if pair[0] in shown]
         features = f"{subject.n_features:,}"
         if subject.columns is not None:
             features += f" columns of a Gram matrix: {_some(subject.columns)}"
         elif subject.names:
             features += f": {_some(subject.names)}"
         return [
-            *claims,
+            *(pair for one in self.verdicts() for pair in one.claim()),
             ("labels", _some(subject.classes)),
             ("features", features),
             ("numbers", AS_STORED),
@@ -191,23 +189,35 @@ class Verdict(WithRows, Claims):
     def _evidence(self, number: Number) -> Lines:
         return []
 
+    def claim(self) -> Lines:
+        """Return the verdict, its classes and the margin as pairs of a heading and a text."""
+        subject = self.subject
+        sides = f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"
+        if subject.multinomial:
+            sides = f"{_some(subject.classes)}, each above every other"
+        found = [("verdict", f"{self.kind}: {self._finding()}"), ("classes", sides)]
+        low, high = getattr(self, "margin", (0.0, math.inf))
+        if (low, high) != (0.0, math.inf):
+            ends = f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)"
+            found.append(("margin", ends))
+        return found
+
     def described(self, number: Number = int) -> Lines:
         """Return the verdict and its consequences as pairs of a heading and a text.
 
         ``number`` returns the name of a row, given its index.
         """
         subject = self.subject
-        sides = f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"
-        if subject.multinomial:
-            sides = f"{_some(subject.classes)}, each above every other"
         features = f"{subject.n_features:,} features"
         if subject.columns is not None:
             features = f"in the space of a kernel, spanned by {len(subject.columns):,} of them"
+        verdict, classes, *margin = self.claim()
         return [
-            ("verdict", f"{self.kind}: {self._finding()}"),
-            ("classes", sides),
+            verdict,
+            classes,
             ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored"),
             *self._errors_lines(number),
+            *margin,
             *self._evidence(number),
             *[("likelihood", self.likelihood)] * bool(self.likelihood),
             *self._columns_alone(),
@@ -336,10 +346,7 @@ class Separable(Verdict):
         names = self.subject.coefficient_names()
         largest = np.argsort(-np.abs(weights), kind="stable")[:MOST_SHOWN].tolist()
         shown = _some([f"{names[j]} {weights[j]:.4g}" for j in largest], len(weights))
-        low, high = self.margin
-        ends = f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)"
-        found = [("margin", ends)] * (self.margin != (0.0, math.inf))
-        found += [("support", support + numbered(rows, number))] * bool(rows)
+        found = [("support", support + numbered(rows, number))] * bool(rows)
         return [*found, ("weights", f"of length 1: {shown}")]
 
 
