@@ -201,7 +201,7 @@ class Reading:
 
     def __init__(self, X: Any, y: Any = None) -> None:
         opened = hasattr(X, "coded") or (y is None and hasattr(X, "exactly"))
-        self._given = X if opened else labeled_rows(X, y)
+        self._given: Any = X if opened else labeled_rows(X, y)
         self.canonical = Canonical()
         self.doubles = True
 

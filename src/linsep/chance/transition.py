@@ -99,7 +99,7 @@ def density(z: np.ndarray) -> np.ndarray:
 
 def number(name: str, value: Any, least: float = -inf, most: float = inf) -> float:
     """Return a number as a float; raise ParameterError unless it is finite and within bounds."""
-    if not isinstance(value, Real) or not isfinite(value) or not least <= value <= most:
+    if not isinstance(value, Real) or not isfinite(value) or not least <= float(value) <= most:
         raise ParameterError(
             f"{name} must be a finite number from {least:g} to {most:g}, got {value!r}.",
             option=name, value=value,
