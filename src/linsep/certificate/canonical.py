@@ -195,15 +195,12 @@ class Reading:
     ----------
     canonical : Canonical
         Labels, counts and hash of the rows read so far.
-    doubles : bool
-        Whether all numbers read so far are doubles.
     """
 
     def __init__(self, X: Any, y: Any = None) -> None:
         opened = hasattr(X, "coded") or (y is None and hasattr(X, "exactly"))
         self._given: Any = X if opened else labeled_rows(X, y)
         self.canonical = Canonical()
-        self.doubles = True
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -223,7 +220,6 @@ class Reading:
             for code in seen[np.argsort(places)].tolist():
                 numbers[code] = self.canonical.number(classes[code])
             X = tidy(X)  # noqa: PLW2901
-            self.doubles = self.doubles and same_as_doubles(X)
             size = X.nnz if sp.issparse(X) else X.size
             step = max(1, BLOCK_VALUES * X.shape[0] // max(1, size))
             for start in range(0, X.shape[0], step):

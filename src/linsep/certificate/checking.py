@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from linsep.certificate.canonical import Block, Reading
+from linsep.certificate.canonical import Block, Reading, rows_of
 from linsep.certificate.constraints import (
     Combination,
     Constraints,
@@ -62,6 +62,39 @@ class Check(NamedTuple):
 
     def __bool__(self) -> bool:
         return self.holds is True
+
+
+class Claim:
+    """Base class of what can be checked against data."""
+
+    def verify(
+        self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
+    ) -> Check:
+        """Check the claims against data, from the evidence alone, in one pass over the rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, features), or source
+            Of a claim about a Gram matrix, or a kernel perceptron, the matrix.
+        y : array of shape (rows,), not for a source
+        exact : bool, default=True
+            True: check in integer arithmetic, without tolerance, which is a proof. False: check in
+            float64, which can refute a verdict but never prove it. Cycles are always exact.
+        time_limit : float or None, default=60.0
+            Time limit for exact arithmetic, in seconds, excluding the reading of rows. None: no
+            limit.
+
+        Returns
+        -------
+        Check
+            ``holds`` is True, False or None (unknown), with a ``reason``; ``bool(check)`` is True
+            only if the claims hold.
+        """
+        return self.verified(*rows_of(X, y), exact, time_limit)
+
+    def verified(self, X: Any, y: Any, exact: bool, time_limit: float | None) -> Check:
+        """Return the check; the rows are no data frame with text."""
+        raise NotImplementedError
 
 
 class Fails(Exception):
@@ -124,6 +157,11 @@ class Checker:
                 side = int(self.question.signs[given.code[k]][given.which[k]][0])
                 self._rows[row, int(given.which[k])] = (*given.exact(k), side)
 
+    def refuse(self, given: Constraints, wrong: np.ndarray, why: str) -> None:
+        """Raise Fails if some constraints are wrong."""
+        if wrong.any():
+            raise Fails(f"{row_text(given.number(int(wrong.argmax())))} {why}")
+
     def named(self, part: Combination) -> list[tuple[Row, Fraction, int]]:
         """Return the constraints of a combination as integers, with their scales and sides."""
         try:
@@ -171,13 +209,14 @@ class SeparableChecker(Checker):
         super().__init__(verdict, exact, clock)
         self.weights = Weights(self.question, self._weights())
         self.low, self.high = verdict.margin
-        if not 0 <= self.low <= self.high or self.low == math.inf:
-            raise Fails("the margin interval is malformed")
         plain = self.question.blocks == 1 and verdict.subject.columns is None
-        if not plain and verdict.margin != (0.0, math.inf):
-            raise Fails("a margin needs two sides and no Gram matrix")
-        if (self.high < math.inf) != bool(verdict.support.rows):
-            raise Fails("support rows and the upper bound of the margin must be given together")
+        if (
+            not 0 <= self.low <= self.high
+            or self.low == math.inf
+            or (self.high < math.inf) != bool(verdict.support.rows)
+            or (not plain and verdict.margin != (0.0, math.inf))
+        ):
+            raise Fails("the margin is malformed, has no support rows, or is of no two sides")
         below, above = self.weights.length()
         self._needed = self.low * below * (1 - 1e-15), self.low * above * (1 + 1e-15) + 2.0**-1000
 
@@ -208,9 +247,7 @@ class SeparableChecker(Checker):
             product = dot(row, self.weights.exact) * scale
             enough = product**2 >= Fraction(self.low) ** 2 * self.weights.square
             wrong[k] = product <= 0 or not enough
-        if wrong.any():
-            place = row_text(given.number(int(wrong.argmax())))
-            raise Fails(f"{place} is not on the correct side by the margin")
+        self.refuse(given, wrong, "is not on the correct side by the margin")
 
     def finish(self) -> None:
         """Check that no weights can have a wider margin."""
@@ -246,8 +283,7 @@ class OverlappingChecker(Checker):
     def check_inside(self, given: Constraints, space: Membership) -> None:
         """Raise Fails unless all rows lie in a space."""
         outside = given.outside(space, np.arange(len(given.place)), self.clock.over)
-        if outside.any():
-            raise Fails(f"{row_text(given.number(int(outside.argmax())))} is not in the space")
+        self.refuse(given, outside, "is not in the space")
 
     def finish(self) -> None:
         """Check that the combinations vanish, and that the spanning one spans the space."""
@@ -287,8 +323,7 @@ class QuasiSeparableChecker(OverlappingChecker):
             self.free |= len(unsure) < len(value) or bool(outside.any())
             self.boundary.update((given.block.first + given.place[unsure[~outside]]).tolist())
             self.check_inside(given, self.everything)
-        if wrong.any():
-            raise Fails(f"{row_text(given.number(int(wrong.argmax())))} is on the wrong side")
+        self.refuse(given, wrong, "is on the wrong side")
 
     def _check_sign(self, coefficient: Row, part: Combination) -> None:
         """Check that rows sum to a coefficient, modulo the space, with the sign of the direction.
@@ -336,15 +371,14 @@ def check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, time_limit: floa
         return Check(False, f"It does not hold: {failure}.")
     except TooLong as reason:
         return Check(None, f"The check is incomplete: {reason}. Raise the time limit.")
-    several = f"All {len(decided)} verdicts hold" if len(decided) > 1 else ""
-    found = several or f"It holds: {decided[0].kind}"
+    all_of = len(decided) == len(verdicts)
+    found = f"It holds: {decided[0].kind if len(verdicts) == 1 else f'all {len(decided)} verdicts'}"
     if not exact:
         found = "Not refuted (only exact=True proves)"
-    if len(decided) < len(verdicts):
-        found = f"{len(verdicts) - len(decided):,} verdicts are undecided. {found}"
-    holds = True if exact and len(decided) == len(verdicts) else None
-    arithmetic = "exact arithmetic" if exact else "floats"
-    return Check(holds, f"{found}, checked over {n_rows:,} rows in {arithmetic}.")
+    elif not all_of:
+        found = f"{len(verdicts) - len(decided):,} verdicts are undecided, and the others hold"
+    where = f"checked over {n_rows:,} rows in {'exact arithmetic' if exact else 'floats'}."
+    return Check(True if exact and all_of else None, f"{found}, {where}")
 
 
 def _check(
@@ -417,10 +451,7 @@ def _same_data(subject: Subject, reading: Reading) -> None:
     if reading.names and subject.names and reading.names != subject.names:
         raise Fails("the features have other names")
     if found.sha256() != subject.sha256:
-        rounded = "; some numbers are no float64: a proof of rounded rows is about X.astype(float)"
-        raise Fails(
-            "the rows or labels differ, or their order does" + rounded * (not reading.doubles)
-        )
+        raise Fails("the rows or labels differ, or their order does")
 
 
 def _gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:

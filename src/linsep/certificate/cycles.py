@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.certificate.canonical import Block, Canonical, Reading, rows_of
-from linsep.certificate.checking import TIME_LIMIT, Check, Clock, TooLong
+from linsep.certificate.canonical import Block, Canonical, Reading
+from linsep.certificate.checking import Check, Claim, Clock, TooLong
 from linsep.certificate.json_fields import LongOfCycle, write_object
 from linsep.certificate.verdicts import AS_STORED, FORMAT
 from linsep.drawing import WithRows, display
@@ -43,7 +43,7 @@ class WholeRow(NamedTuple):
     code: int
 
 
-class _Claim(WithRows):
+class _Cycles(WithRows, Claim):
     """What one cycle and several have in common."""
 
     def parts(self) -> tuple[Cycle, ...]:
@@ -59,29 +59,9 @@ class _Claim(WithRows):
         found = "; ".join(cycle.what for cycle in cycles)
         return f"{found}{ends}no number of passes will separate these rows{decimal}"
 
-    def verify(
-        self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
-    ) -> Check:
-        """Replay the passes in integers: the weights must recur, after at least one mistake.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (rows, features), or a source
-            For a kernel perceptron, the Gram matrix.
-        y : array of shape (rows,), not for a source
-            Labels; of two, the larger is the positive side.
-        exact : bool
-            Ignored, since the check is always exact; present for compatibility with
-            :meth:`Verdict.verify`.
-        time_limit : float or None
-            Time limit for the replay, in seconds, excluding the reading of rows. None: no limit.
-
-        Returns
-        -------
-        Check
-            ``holds`` is True, False or None (unknown), with a ``reason``.
-        """
-        cycles, reading = self.parts(), Reading(*rows_of(X, y))
+    def verified(self, X: Any, y: Any, exact: bool, time_limit: float | None) -> Check:
+        """Replay the passes in integers: the weights must recur, after at least one mistake."""
+        cycles, reading = self.parts(), Reading(X, y)
         why = next((why for cycle in cycles if (why := cycle.inconsistency())), None)
         if why is not None:
             return _fails(why)
@@ -112,7 +92,7 @@ class _Claim(WithRows):
 
 
 @dataclass(frozen=True)
-class Cycle(_Claim):
+class Cycle(_Cycles):
     """Weights of a perceptron that recur after some passes over the rows in order.
 
     All numbers are integers: a row is its values times ``base ** power``, the weights are multiples
@@ -264,7 +244,7 @@ class Cycle(_Claim):
 
 
 @dataclass(frozen=True)
-class Cycles(_Claim):
+class Cycles(_Cycles):
     """The cycles of several binary classifiers of a one-vs-rest or one-vs-one learner.
 
     Every binary classifier that makes mistakes has its own cycle and never separates its rows; the

@@ -16,11 +16,10 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from linsep.certificate.canonical import rows_of
 from linsep.certificate.checking import (
-    TIME_LIMIT,
     Check,
     Checker,
+    Claim,
     OverlappingChecker,
     QuasiSeparableChecker,
     SeparableChecker,
@@ -55,7 +54,7 @@ Number = Callable[[int], Any]
 Lines = list[tuple[str, str]]
 
 
-class Claims:
+class Claims(Claim):
     """Base class of single and several verdicts."""
 
     def verdicts(self) -> list[Verdict]:
@@ -66,30 +65,9 @@ class Claims:
         """Return the formulations that have verdicts; None for a single verdict."""
         return None
 
-    def verify(
-        self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
-    ) -> Check:
-        """Check the claims against data, from the evidence alone, in one pass over the rows.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (rows, features), or source
-            For a verdict about a Gram matrix, K.
-        y : array of shape (rows,), not for a source
-        exact : bool, default=True
-            True: check in integer arithmetic, without tolerance, which is a proof. False: check in
-            float64, which can refute the claim but never prove it.
-        time_limit : float or None, default=60.0
-            Time limit for exact arithmetic, in seconds, excluding the reading of rows. None: no
-            limit.
-
-        Returns
-        -------
-        Check
-            ``holds`` is True, False or None (unknown), with a ``reason``; ``bool(check)`` is True
-            only if the claims hold.
-        """
-        return check(self.verdicts(), *rows_of(X, y), exact, time_limit)
+    def verified(self, X: Any, y: Any, exact: bool, time_limit: float | None) -> Check:
+        """Return the check of all verdicts."""
+        return check(self.verdicts(), X, y, exact, time_limit)
 
     def lines(self) -> Lines:
         """Return the claims and their data as pairs of a heading and a text."""
