@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from math import gcd, isqrt, lcm
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -32,17 +34,12 @@ def whole_numbers(values: Any) -> tuple[list[int], Fraction]:
     mantissas, exponents = np.frexp(values.astype(np.float64))
     whole = np.ldexp(mantissas, 53).astype(np.int64)
     used = whole != 0
-    if not used.any():
-        return [0] * len(whole), Fraction(1)
-    zeros = np.frexp((whole & -whole).astype(np.float64))[1] - used  # at the end of each number
-    exponents = exponents + zeros
-    lowest = int(exponents[used].min())
-    shifts, whole = np.where(used, exponents - lowest, 0), whole >> zeros
-    if int((shifts - zeros).max()) <= 9:  # the numbers fit 63 bits
-        numbers = (whole << shifts).tolist()
-    else:
-        numbers = [m << k for m, k in zip(whole.tolist(), shifts.tolist(), strict=True)]
-    return numbers, Fraction(2) ** (lowest - 53)
+    lowest = int(exponents[used].min(initial=53))
+    shifts = np.where(used, exponents - lowest, 0).tolist()
+    numbers = [m << k for m, k in zip(whole.tolist(), shifts, strict=True)]
+    bits = reduce(or_, numbers, 0)
+    zeros = max(0, (bits & -bits).bit_length() - 1)  # at the end of all numbers
+    return [m >> zeros for m in numbers], Fraction(2) ** (lowest + zeros - 53)
 
 
 def whole_row(
