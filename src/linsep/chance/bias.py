@@ -104,10 +104,9 @@ def high_dimensional_mle(ratio: float, signal: float) -> HighDimensionalMLE:
             f"ratio (columns / rows) is {ratio!r}: with signal {gamma:g} estimates exist above 0 "
             f"and below {most:.6g}.", option="ratio", value=ratio,
         )  # fmt: skip
-    found = _solved(kappa, gamma)
-    alpha, sigma, lambda_ = found.tolist()
-    mean = float(_expectations(found, kappa, gamma)[3])
-    return HighDimensionalMLE(alpha, sigma, lambda_, mean, sigma * sqrt(kappa / lambda_))
+    alpha, sigma, lambda_ = found = _solved(kappa, gamma)
+    mean, understated = _expectations(found, kappa, gamma)[3], sigma * sqrt(kappa / lambda_)
+    return HighDimensionalMLE(*map(float, (alpha, sigma, lambda_, mean, understated)))
 
 
 def signal_of(ratio: float, log_likelihood: float) -> float | None:
