@@ -11,21 +11,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fits import CUT, GROUPS, NEW, kernel, numbers_of, online, rounded
+from fits import CUT, GROUPS, NEW, kernel, numbers_of, online, rounded, tables
 from made_data import write_all
 
 import linsep
 from linsep.compiled.jit import COMPILING
+from thoroughness import THOROUGH
 
 pytestmark = pytest.mark.compiled
 HERE = Path(__file__).parent
 RECORDED = HERE / "recorded.json"
-#: groups of which little is compiled
-BOTH = (online, rounded, kernel)
+#: groups of which little is compiled, or nothing, as the loops are those of other tests
+RUNS = dict.fromkeys((online, rounded, kernel), pytest.mark.both)
+RUNS[tables] = pytest.mark.both if THOROUGH else pytest.mark.uncompiled
 
 
 @pytest.mark.parametrize("group", [
-    pytest.param(group, id=group.__name__, marks=[pytest.mark.both] * (group in BOTH))
+    pytest.param(group, id=group.__name__, marks=RUNS.get(group, ()))
     for group in GROUPS
 ])  # fmt: skip
 def test_numbers_are_what_they_were(group, tmp_path):

@@ -226,7 +226,7 @@ SEED = 20_26
 
 
 #: those whose loops no other test compiles
-OWN_LOOPS = ("average, one-vs-one", "passive-aggressive", "balanced Winnow")
+OWN_LOOPS = ("average, one-vs-one", "vote", "passive-aggressive", "Winnow", "balanced Winnow")
 
 
 @pytest.mark.parametrize("fit", [

@@ -70,6 +70,7 @@ def test_rounds_are_those_of_the_run():
     assert (np.cumsum(expected) <= hinge).all()
 
 
+@pytest.mark.uncompiled
 def test_far_bounds_have_a_logarithmic_axis_and_updates_a_mark():
     y = SPECIES == 0
     model = MarginPerceptron(gamma=0.01).fit(IRIS, y)
@@ -115,6 +116,7 @@ def walk(Z, y, w, passes, batch=False):
     return np.array(found), ends
 
 
+@pytest.mark.uncompiled
 def test_the_walk_is_that_of_the_weights_and_closes():
     for update in ["single", "batch"]:
         model = Perceptron(shuffle=False, update=update)
