@@ -105,29 +105,32 @@ def plain_label(label: Any) -> Any:
 
 def sequences(X: Any, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return heads and runs of some rows, uint32 of shape (n, 2), and the words of their values."""
-    if sp.issparse(X):
-        columns, values, ends = X.indices, X.data, X.indptr
-        present = values != 0
-        if not present.all():
-            columns, values = columns[present], values[present]
-            ends = np.append(0, np.cumsum(present))[ends]
+    n, width = X.shape
+    if not sp.issparse(X) and width and (X != 0).all():
+        values, counts, runs = X.ravel(), np.ones(n), np.tile([0, width], (n, 1))
     else:
-        present = X != 0
-        every = np.arange(X.shape[1], dtype=np.int32)
-        columns = np.tile(every, len(X)) if present.all() else np.nonzero(present)[1]
-        values = X[present]
-        ends = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))
-    begins = np.ones(len(columns), dtype=bool)
-    np.not_equal(columns[1:], columns[:-1] + 1, out=begins[1:])
-    begins[ends[:-1][ends[:-1] < ends[1:]]] = True
-    first = np.flatnonzero(begins)
-    counts = np.diff(np.searchsorted(first, ends))
-    heads = np.column_stack([numbers, counts]).astype(np.uint32)
-    runs = np.column_stack([columns[first], np.diff(first, append=len(columns))]).astype(np.uint32)
+        columns, values, ends = _nonzero(X)
+        begins = np.ones(len(columns), dtype=bool)
+        np.not_equal(columns[1:], columns[:-1] + 1, out=begins[1:])
+        begins[ends[:-1][ends[:-1] < ends[1:]]] = True
+        first = np.flatnonzero(begins)
+        counts = np.diff(np.searchsorted(first, ends))
+        runs = np.column_stack([columns[first], np.diff(first, append=len(columns))])
+    heads, runs = np.column_stack([numbers, counts]).astype(np.uint32), runs.astype(np.uint32)
     if same_as_doubles(values):
         return heads, runs, values.astype(np.float64, copy=False).view(np.uint64)
     words = [word for value in values.tolist() for word in words_of_number(value)]
     return heads, runs, np.array(words, dtype=np.uint64)
+
+
+def _nonzero(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return columns and values of what is not zero, row by row, and the ends of the rows."""
+    if not sp.issparse(X):
+        present = X != 0
+        ends = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))
+        return np.nonzero(present)[1], X[present], ends
+    present = X.data != 0
+    return X.indices[present], X.data[present], np.append(0, np.cumsum(present))[X.indptr]
 
 
 def words_of_number(value: Any) -> Sequence[int]:
