@@ -24,6 +24,7 @@ from linsep.logistic.delta import MOST, Curves, delta_errors, widened_rows
 from linsep.logistic.solution import SEPARATED
 from linsep.logistic.task import NO_WEIGHT
 from linsep.logistic.variables import MOST_NAMED, Variable, variables_of
+from linsep.parameters import fitted_parameter
 
 #: how far a 0/1 feature of a scaled column may be from its two values
 NEARLY = 1e-6
@@ -36,7 +37,7 @@ def marginal_effects(
 ) -> Summary:
     """Return the table of effects; see :meth:`linsep.LogisticRegression.marginal_effects`."""
     check_is_fitted(model)
-    level = check_level(model._level if level is None else level)
+    level = check_level(fitted_parameter(model, "level", 0.95) if level is None else level)
     curves, variables, means = Curves(model), variables_of(model), at == "mean"
     values, cells = _set_to(at, variables)
     refuse_with_offset(model, "Marginal effects")

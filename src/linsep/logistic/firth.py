@@ -39,7 +39,7 @@ from linsep.logistic.task import MOST_WEIGHTS, Task, block_rows
 #: longest step of a weight, in standardized features, far from which a quadratic model is poor
 LONGEST = 5.0
 #: distance to the maximum, in standard errors, from which the last step begins at the latest
-NEAREST = 3e-8
+NEAREST = 1e-8
 
 
 class Flat:

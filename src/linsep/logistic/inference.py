@@ -155,7 +155,7 @@ class LogisticResults(HasInference):
         in :data:`linsep.logistic.inference.STATE`, and the ``low``, ``high`` and ``p`` of each
         level of profile intervals.
         """
-        values = {name: getattr(self, of, None) for name, of in ATTRIBUTES.items()}
+        values: dict[str, Any] = {name: getattr(self, of, None) for name, of in ATTRIBUTES.items()}
         values |= {name: None if np.isnan(values[name]) else values[name] for name in NUMBERS}
         for level, ends in self._intervals.items():
             values |= {f"{name} {level}": end for name, end in zip(ENDS, ends, strict=True)}
