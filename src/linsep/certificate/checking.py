@@ -416,22 +416,16 @@ def _check(
         raise failure
     for checker in checkers:
         checker.finish()
-    if K is not None and exact and any(map(_is_blocked, verdicts)):
+    if K is not None and exact and any(hasattr(one, "space") for one in verdicts):
         _check_spanned(K, subject.columns, clock)
     return reading.canonical.n_rows
 
 
 def _numbers_claimed(verdicts: Sequence[Any]) -> int:
     """Return how many numbers a check allocates for counts that a proof claims without evidence."""
-    every = [(one.subject, _is_blocked(one)) for one in verdicts]
-    return sum(
-        one.blocks * one.width * blocked + len(one.classes) * one.blocks**2
-        for one, blocked in every
-    )
-
-
-def _is_blocked(verdict: Any) -> bool:
-    return any(issubclass(kind, OverlappingChecker) for kind in verdict.checkers())
+    subjects = [(one.subject, hasattr(one, "space")) for one in verdicts]
+    weights = sum(one.blocks * one.width for one, has_space in subjects if has_space)
+    return weights + sum(len(one.classes) * one.blocks**2 for one, _ in subjects)
 
 
 def _same_data(subject: Subject, reading: Reading) -> None:

@@ -38,9 +38,9 @@ class Dichotomies:
     @cached_property
     def separable(self) -> int:
         """The number of labelings that a hyperplane separates."""
-        if self.n_rows <= self._width:  # also of no rows, or no width
+        n, width = self.n_rows - 1, self.n_dimensions + self.fit_intercept
+        if n < width:  # also of no rows, or no width
             return self.total
-        n, width = self.n_rows - 1, self._width
         binomials = accumulate(range(width), lambda c, k: c * (n - k) // (k + 1), initial=1)
         return 2 * sum(islice(binomials, width))
 
@@ -62,11 +62,6 @@ class Dichotomies:
 
     def __float__(self) -> float:
         return float(self.probability)
-
-    @property
-    def _width(self) -> int:
-        """The number of weights."""
-        return self.n_dimensions + self.fit_intercept
 
 
 def dichotomies(n_rows: int, n_dimensions: int, *, fit_intercept: bool = True) -> Dichotomies:
