@@ -127,8 +127,6 @@ def remainders(rows: list[Row], span: Space) -> list[tuple[Row, Fraction]]:
         return [(row, Fraction(1)) for row in rows]
     chosen, one = sorted(span.rows), span.one
     free = [j for j in columns_of([*rows, *span.rows.values()]) if j not in span.rows]
-    if not free:
-        return [({}, Fraction(1))] * len(rows)
     lines = [{j: one // span.rows[p][p] * m for j, m in span.rows[p].items()} for p in chosen]
     left = matrix_of(rows, free) * one - matrix_of(rows, chosen) * matrix_of(lines, free)
     whole = [_row(free, line) for line in left.tolist()]
@@ -191,15 +189,13 @@ def vanishing(
     chosen = [columns[k] for k in pivots(matrix_of(whole, columns))]
     if len(chosen) < len(basis):
         return None
-    if basis:
-        error = combination(zip(exact, rows, strict=True))
-        system = solution(
-            matrix_of(whole, chosen).transpose(), matrix_of([error], chosen).transpose()
-        )
-        assert system is not None
-        exact = [m * system[1] for m in exact]
-        for i, change in zip(basis, system[0].entries(), strict=True):
-            exact[i] -= int(change)
+    near = combination((m, row) for m, row in zip(exact, rows, strict=True) if m)
+    right = matrix_of([near], chosen).transpose()
+    system = solution(matrix_of(whole, chosen).transpose(), right)
+    assert system is not None
+    exact = [m * system[1] for m in exact]
+    for i, change in zip(basis, system[0].entries(), strict=True):
+        exact[i] -= int(change)
     if len(chosen) < len(columns) and combination(zip(exact, rows, strict=True)):
         return None
     return [Fraction(x) for x in exact]

@@ -129,7 +129,10 @@ def widest_weights(
     sides = 2 if question.intercept else 1
     if question.intercept:
         columns = columns[columns != question.width - 1]
-    A, power = near_one(table[:, columns].toarray())
+    A = table[:, columns].toarray()
+    power = int(np.frexp(np.abs(A).max(initial=0.0))[1])
+    power = power if abs(power) > 300 else 0  # squares would overflow or underflow
+    A = np.ldexp(A, -power)
     groups = working.groups() if question.intercept else np.zeros(len(A), dtype=int)
     start = np.append(last, np.zeros(len(A) - len(last)))
     found = nearest(A, groups, 0.05 if tolerance is None else tolerance / 4, start)
@@ -145,12 +148,6 @@ def widest_weights(
         return None, found, None
     target = (1 - tolerance / 2) * square / sides if tolerance else None
     return w, found, None if target is None else float(np.ldexp(target, power))
-
-
-def near_one(A: np.ndarray) -> tuple[np.ndarray, int]:
-    """Divide rows by a power of two if their squares would overflow or underflow; return both."""
-    power = int(np.frexp(np.abs(A).max(initial=0.0))[1])
-    return (np.ldexp(A, -power), power) if abs(power) > 300 else (A, 0)
 
 
 def blocked_by(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated:
@@ -229,8 +226,6 @@ def _near(working: WorkingSet, free: np.ndarray, w: np.ndarray) -> Proof | None:
 
 def spanned(members: list[Member], A: sp.csr_matrix, question: Question) -> tuple[Space, list[int]]:
     """Return the span of some rows, and the indices of a basis among them."""
-    if not members:
-        return Space({}), []
     basis = far_apart(A[: 3 * question.size + 8]).tolist()
     while True:
         rows = [members[i].whole[0] for i in basis]
