@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from flint import fmpz_mat, nmod_mat
 from scipy.linalg import qr
 
-from linsep.certificate.integers import Row, Space, combination, whole_numbers
+from linsep.certificate.integers import Row, Space, combination, dot, whole_numbers
 from linsep.separability.exact_process import solved, solved_elsewhere
 from linsep.separability.time_limit import check_time, doing, seconds_left
 
@@ -151,12 +151,10 @@ def positive_rounding(weights: np.ndarray, space: Space, rows: list[Row]) -> Row
     weights = weights.copy()
     weights[list(space.rows)] = 0.0
     mantissas, exponents = np.frexp(weights)
-    table = matrix_of(rows, range(len(weights)))
     for bits in (4, 10, 24, 53):
         whole, _ = whole_numbers(np.ldexp(np.round(np.ldexp(mantissas, bits)), exponents - bits))
         found = orthogonal(space, {j: m for j, m in enumerate(whole) if m})
-        values = (table * matrix_of([found], range(len(weights))).transpose()).entries()
-        if min(values) > 0:
+        if all(dot(row, found) > 0 for row in rows):
             return found
     return None
 

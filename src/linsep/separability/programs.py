@@ -125,11 +125,12 @@ def pushes(A: sp.csr_matrix) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
         if result is None:
             return
         pushed = scaled @ result.x > 1e-6
-        last = not (pushed & ~free).any()
+        first, last = not free.any(), not (pushed & ~free).any()
         if not last:
             free, w = free | pushed, w + result.x
-        with np.errstate(over="ignore"):
-            yield np.ldexp(w, columns), free, last
+        if first or last:
+            with np.errstate(over="ignore"):
+                yield np.ldexp(w, columns), free, last
 
 
 def alternatives(A: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
