@@ -1,5 +1,6 @@
 """What data say about the assumptions of a linear regression: the numbers of statsmodels."""
 
+import json
 import warnings
 
 import numpy as np
@@ -97,6 +98,12 @@ def test_each_assumption_is_asked_and_each_breach_is_seen():
     moved[17] += 9
     assert "row 17" in ask(moved)["studentized residual"].conclusion
     assert "<td>White</td>" in good._repr_html_()
+    frame = good.tidy()
+    assert frame["test"].tolist() == [one.test for one in good.findings] + ["-"]
+    assert frame["p_value"][:3].tolist() == [good[test].p_value for test in tests[:3]]
+    told = json.loads(json.dumps(good.to_dict(), allow_nan=False))
+    assert told["rows"][0]["statistic"] == good["RESET"].statistic
+    assert good.most_influential(1) == [int(np.argmax(good.cooks_distance))]
     with pytest.raises(KeyError):
         good["Rainbow"]
 

@@ -23,11 +23,21 @@ MOST_FEATURES, MOST_INDICES, MOST_LETTERS = 5, 3, 150
 #: share of a column that is rounding error, if this is all that columns before it leave, and a much
 #: smaller one
 REPEATED, NEGLIGIBLE = 2e-14, 1e-15
+#: rows that are factored at a time
+PART = 2048
 
 
 def dense(X: Any) -> np.ndarray:
     """Return features as an array of float64."""
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+
+
+def triangle(Z: np.ndarray) -> np.ndarray:
+    """Return the triangular factor R of Z = QR."""
+    R = Z[:0]
+    for part in np.array_split(Z, len(Z) // PART + 1):  # in the cache of the processor
+        R = np.asarray(np.linalg.qr(np.vstack([R, part]), mode="r"))
+    return R
 
 
 class Basis(NamedTuple):
@@ -62,18 +72,17 @@ class Basis(NamedTuple):
             means[1:] = weights @ X / weights.sum()
             Z[:, 1:] = (X - means[1:]) * roots
         spread, kept = np.linalg.norm(Z, axis=0), np.append([True] * intercept, kept).astype(bool)
-        Q, R = np.linalg.qr(Z[:, kept])
+        R = triangle(Z)
         # rows of its own keep a column that repeats others from taking a direction of the rest
         own = np.diag(NEGLIGIBLE * lengths)[:, kept]
-        left = np.abs(np.diag(np.linalg.qr(np.vstack([R, own]), mode="r")))
-        if (repeated := left <= REPEATED * lengths[kept]).any():
-            kept[kept] = ~repeated
-            Q, R = np.linalg.qr(Z[:, kept])
-        root = np.zeros((len(R), kept.size))
-        root[:, kept] = np.linalg.inv(R).T
+        left = np.abs(np.diag(triangle(np.vstack([R[:, kept], own]))))
+        kept[kept] = left > REPEATED * lengths[kept]
+        inverse = np.linalg.inv(triangle(R[:, kept]))
+        root = np.zeros((len(inverse), kept.size))
+        root[:, kept] = inverse.T
         if intercept:
             root[:, 0] -= root @ means
-        return cls(Q, root, lengths, spread, kept)
+        return cls(Z[:, kept] @ inverse, root, lengths, spread, kept)
 
 
 class Inflation(NamedTuple):

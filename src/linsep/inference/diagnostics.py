@@ -30,7 +30,7 @@ from linsep.estimators._common.labels import (
     unknown_labels,
 )
 from linsep.estimators._common.predicting import codes_in
-from linsep.inference.collinearity import Basis, Collinearity, collinearity_of, dense
+from linsep.inference.collinearity import Basis, Collinearity, collinearity_of, dense, triangle
 from linsep.inference.table import Printed, as_frame, number_text, p_text
 from linsep.inference.tails import f_tail, t_tail
 from linsep.layout import table_lines, wrapped
@@ -725,9 +725,9 @@ def _explained(columns: np.ndarray, y: np.ndarray, whole: np.ndarray) -> tuple[i
     """
     sizes = np.linalg.norm(columns, axis=0)
     scaled = columns / np.where(sizes > NOTHING * whole, sizes, np.inf)
-    R = np.asarray(np.linalg.qr(np.column_stack([scaled, y]), mode="r"))
-    Q, triangle, _ = sla.qr(R[:, :-1], pivoting=True)
-    rank = int((np.abs(np.diag(triangle)) > NOTHING).sum())
+    R = triangle(np.column_stack([scaled, y]))
+    Q, pivoted, _ = sla.qr(R[:, :-1], pivoting=True)
+    rank = int((np.abs(np.diag(pivoted)) > NOTHING).sum())
     return rank, float(np.linalg.norm(Q[:, :rank].T @ R[:, -1]))
 
 
@@ -818,14 +818,14 @@ def _durbin_watson(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     return dw, np.nan, f"2 if neighboring rows are independent; their correlation is about {near}"
 
 
-def _largest(values: np.ndarray, found: Diagnostics) -> tuple[Any, float]:
+def _farthest(values: np.ndarray, found: Diagnostics) -> tuple[Any, float]:
     """Return the label of the row with the largest absolute value, and the value."""
     most = int(np.nanargmax(np.abs(values)))
     return found.index[most], float(values[most])
 
 
 def _leverage(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    (row, most), twice = _largest(found.leverage, found), 2 * fit.rank / fit.n_rows
+    (row, most), twice = _farthest(found.leverage, found), 2 * fit.rank / fit.n_rows
     high = int((found.leverage > twice).sum())
     text = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {twice:.3g}"
     if most >= 1.0 - CANCELLED and not _no_variance(fit):
@@ -836,7 +836,7 @@ def _leverage(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
 def _cook(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     if np.isnan(found.cooks_distance).all():
         return "not defined: all leverages are 1"
-    row, most = _largest(found.cooks_distance, found)
+    row, most = _farthest(found.cooks_distance, found)
     return most, np.nan, f"row {row}; near 1, the estimates move far without the row"
 
 
@@ -850,7 +850,7 @@ def _studentized(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
         )
     if np.isnan(found.studentized).all():
         return "not defined: without a row, an estimate or the residual variance is undetermined"
-    row, t = _largest(found.studentized, found)
+    row, t = _farthest(found.studentized, found)
     p = min(1.0, fit.n_rows * float(t_tail(t, df)))
     return t, p, f"row {row}; p is for the largest of {fit.n_rows:,} (Bonferroni)"
 
