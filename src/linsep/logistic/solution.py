@@ -244,7 +244,8 @@ class UnfinishedWarning(ConvergenceWarning):
     """The fit stopped before a maximum, or floats do not determine its digits."""
 
     def __init__(self, message: str, *hints: str | Hint):
-        super().__init__(str(LinsepError(message, *hints)) if hints else f"{message}.")
+        text = LinsepError(message, *hints, code="not-converged") if hints else f"{message}."
+        super().__init__(str(text))
 
 
 def ending_of(model: Any, found: Solution) -> tuple[str, Warning | None]:
