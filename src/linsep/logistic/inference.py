@@ -476,6 +476,7 @@ class LogisticResults(HasInference):
             If the level is not between 0 and 1, or is not the one profile intervals were computed
             for.
         """
+        check_is_fitted(self)
         level = check_level(self._level if level is None else level)
         if not self._intervals:
             return super().confidence_intervals(level)
