@@ -178,21 +178,25 @@ class Collinearity:
             return []
         factors = [(name, number_text(factor)) for name, factor in inflated[:MOST_FEATURES]]
         about = "Variance inflation factors" + " (of factors: GVIF^(1/df))" * bool(self.terms)
-        lines = [about, *pair_lines(factors, columns=room())]
+        lines = [about, *_indented(factors)]
         if len(inflated) > MOST_FEATURES:
-            lines.append(f"... and {len(inflated) - MOST_FEATURES:,} smaller")
+            lines.append(f"  ... and {len(inflated) - MOST_FEATURES:,} smaller")
         about = "Condition indices, and estimates with more than half of the variance due to them"
         indices = []
         for index, shares in self.strongest(MOST_INDICES):
             if shares or index == self.condition_indices[-1]:
                 text = ", ".join(f"{name} {share:.2f}" for name, share in shares)
                 indices.append((number_text(index), elided(text, MOST_LETTERS) or "-"))
-        return [*lines, *wrapped(about), *pair_lines(indices, columns=room())]
+        return [*lines, *wrapped(about), *_indented(indices)]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
     __repr__ = __str__
+
+
+def _indented(pairs: list[tuple[str, str]]) -> list[str]:
+    return [f"  {line}" for line in pair_lines(pairs, columns=room() - 2)]
 
 
 def collinearity_of(model: Any, basis: Basis | None) -> Collinearity:

@@ -340,6 +340,13 @@ class HosmerLemeshow(Printed):
         names = ("low", "high", "rows", "observed", "expected")
         return {name: getattr(self, name).tolist() for name in names}
 
+    def _cells(self, digits: int = 6) -> list[list[str]]:
+        cells = [["probability", "rows", "observed", "expected"]]
+        for low, high, many, seen, expected in zip(*self.columns.values(), strict=True):
+            ends = f"{low:.4f} to {high:.4f}"
+            cells.append([ends, f"{many:.6g}", f"{seen:.6g}", f"{expected:.2f}"])
+        return cells
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON; numbers may be NaN."""
         return {one.name: getattr(self, one.name) for one in fields(self)} | self.columns
