@@ -147,7 +147,7 @@ def test_the_bar_fits_a_terminal_and_keeps_out_of_predictions(learned):
     assert "…" not in shown
     assert "\033[1mprogressive" in shown
     label = linsep.load(learned / "m").predict([[1.0, 1.0]])[0]
-    assert seen("predict", "m", "long.svm").split() == [str(label)] * 2000
+    assert seen("predict", "m", "long.svm").split() == [f"{label:g}"] * 2000
     assert "reading" in seen("score", "m", "long.svm")
 
 

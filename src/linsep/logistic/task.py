@@ -120,6 +120,7 @@ class RowLanes:
 def _added(work: Work, lanes: Iterator[Any], add: Add) -> Any:
     first, tree = list(islice(lanes, 2)), Tree(add)
     if len(first) == 1:
+        interruption_point()
         return work(first[0])
     for value in map_in_order(work, chain(first, lanes)):
         interruption_point()
