@@ -32,6 +32,7 @@ def asked(kind, *urls, **more):
 
 def close(found, wanted, tolerance):
     size = np.abs(wanted).max(initial=0.0)
+    found = np.asarray(found, dtype=float)  # whole numbers beyond 64 bits are objects
     np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * size)
 
 

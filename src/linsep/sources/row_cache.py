@@ -178,12 +178,12 @@ class RowCache:
         if footer is None or footer["key"] != as_read_back(key):
             return None
         if check:
-            seal = 0
+            seal, end = 0, HEAD.size
             for arrays in _arrays(footer, data):
                 for array in arrays:
-                    seal = checksum(array, seal)
+                    seal, end = checksum(array, seal), end + len(_padded(array))
                 _forget(data)
-            if seal != footer["seal"]:
+            if seal != footer["seal"] or data[end : end + 1] != b"{":  # where the footer begins
                 return None
         if mark:
             with suppress(OSError):  # of a folder that may only be read
