@@ -153,7 +153,9 @@ def test_a_quote_that_is_never_closed_is_refused(path, command):
 FIELDS = st.sampled_from(["p", "q q", "", '5"', "a,b", "two\nlines", 'a "b"\r\nc', "long\n" * 30])
 
 
-@given(rows=st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=8), size=st.integers(200, 400))
+@given(
+    rows=st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=8), size=st.integers(310, 400)
+)  # a record crosses one boundary
 def test_records_of_many_blocks_are_those_of_the_csv_module(tmp_path_factory, rows, size):
     path = tmp_path_factory.mktemp("quotes") / "a.csv"
     with path.open("w", newline="") as file:
