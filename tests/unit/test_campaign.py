@@ -28,8 +28,10 @@ pytestmark = pytest.mark.compiled
 @pytest.mark.parametrize(("part", "count"), FEW.items())
 def test_a_few_cases_of_each_part(part, count):
     # a process without the threads of other tests, which its forks would not have
-    command = [sys.executable, "-m", "campaign", f"{part}={count}", "--seed", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-m", "campaign", f"{part}={count}", "--seed", "0"],
+        capture_output=True, text=True, check=False, cwd=ROOT,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout
 
 

@@ -207,10 +207,9 @@ def test_logistic_regression(folder, options):
         LogisticRegression(**options).fit(s) for s in sources(folder, exclude=["z"], scale="none")
     )
     assert_same_tables(by_name(hashed.summary()), by_name(own.summary()))
-    shown, other = (dict(model.summary().header) for model in (hashed, own))
-    assert shown.keys() == other.keys()
-    for name in shown.keys() - {"iterations"}:  # those of profiles differ
-        assert shown[name] == pytest.approx(other[name]), name
+    assert dict(hashed.summary().header, iterations=0) == pytest.approx(
+        dict(own.summary().header, iterations=0)  # those of profiles differ
+    )
     assert hashed.n_parameters_ == own.n_parameters_ == 9
 
 

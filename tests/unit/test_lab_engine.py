@@ -32,8 +32,10 @@ def asked(kind, *urls, **more):
 
 def close(found, wanted, tolerance):
     size = np.abs(wanted).max(initial=0.0)
-    found = np.asarray(found, dtype=float)  # whole numbers beyond 64 bits are objects
-    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * size)
+    # whole numbers beyond 64 bits are objects
+    np.testing.assert_allclose(
+        np.asarray(found, dtype=float), wanted, rtol=tolerance, atol=tolerance * size
+    )
 
 
 def runs_as_in_python(shown, script):

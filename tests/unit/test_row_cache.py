@@ -247,8 +247,7 @@ def test_every_changed_byte_and_every_cut_is_noticed(tmp_path, kind):
         assert attempt(path, bytes(changed)) is None, at
         assert attempt(path, data[:at]) is None, at
     assert attempt(path, data + b"\0" * 8) is None
-    footer = data.index(b'{"key"')
-    assert attempt(path, data[:footer] + b"\0" * 8 + data[footer:]) is None
+    assert attempt(path, data.replace(b'{"key"', b"\0" * 8 + b'{"key"')) is None
 
 
 @pytest.mark.parametrize("call", ["write", "fsync", "replace"])
