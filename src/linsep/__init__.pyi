@@ -25,9 +25,11 @@ from .learners.kernel import KernelPerceptron as KernelPerceptron
 # isort: on
 from .bounding import bounds as bounds
 from .certificate.proofs import from_json as from_json
-from .chance.bias import high_dimensional_mle as high_dimensional_mle
+from .chance.asymptotics import (
+    high_dimensional_mle as high_dimensional_mle,
+    phase_transition as phase_transition,
+)
 from .chance.counting import dichotomies as dichotomies
-from .chance.transition import phase_transition as phase_transition
 from .checkpoints.saving import Checkpoint as Checkpoint
 from .describing.facts import describe as describe
 from .estimators._common.calibration import calibrate as calibrate

@@ -162,7 +162,7 @@ def test_examples_in_docstrings(module):
     ] if module else [
         "descent", *sorted({kind.__module__.removeprefix("linsep.") for kind in LEARNERS.values()}),
         "linear.estimator", "logistic.estimator", "naive_bayes", "mistake_bounds.adversary",
-        "bounding", "scoring.scores", "chance.bias", "chance.counting", "chance.transition",
+        "bounding", "scoring.scores", "chance.asymptotics", "chance.counting",
         "separating", "mistake_bounds.margins", "teaching.convergence", "teaching.criterion",
         "teaching.reflection", "exports.sklearn_onnx", "soft_margins.path",
         "soft_margins.total_distance",

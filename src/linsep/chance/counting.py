@@ -20,10 +20,8 @@ LEAST = 1e-15
 class Dichotomies:
     """The labelings of rows with two classes, and the number that a hyperplane separates.
 
-    Attributes
-    ----------
-    n_rows, n_dimensions : int
-    fit_intercept : bool
+    ``float()`` gives the probability. The other attributes are the parameters of
+    :func:`linsep.dichotomies`.
     """
 
     n_rows: int
@@ -46,9 +44,7 @@ class Dichotomies:
 
     @property
     def probability(self) -> Fraction:
-        """The exact probability that a hyperplane separates labels drawn by a fair coin; ``float``
-        of the dichotomies is the nearest float.
-        """
+        """The exact probability that a hyperplane separates labels drawn by a fair coin."""
         return Fraction(self.separable, self.total)
 
     @property
@@ -80,9 +76,6 @@ def dichotomies(n_rows: int, n_dimensions: int, *, fit_intercept: bool = True) -
     Returns
     -------
     Dichotomies
-        With ``separable`` and ``total``, integers of any length; ``probability``, the Fraction
-        ``separable / total``; and ``log_probability``, which does not underflow. ``float()`` gives
-        the probability as a float.
 
     Raises
     ------
@@ -94,9 +87,8 @@ def dichotomies(n_rows: int, n_dimensions: int, *, fit_intercept: bool = True) -
     Of the 2^n labelings, 2 sum_{k=0..d} C(n - 1, k) are separable; without an intercept, the sum
     runs to d - 1 (Cover, Geometrical and statistical properties of systems of linear inequalities
     with applications in pattern recognition, IEEE Transactions on Electronic Computers EC-14, 1965,
-    Theorem 1). In general position no d + 1 rows lie in a plane of dimension d - 1; independent
-    rows with a density satisfy this with probability 1. For other rows the number is an upper
-    bound, except where n is at most d + 1: independent rows can have any labels.
+    Theorem 1). In general position no d + 1 rows lie in a plane of dimension d - 1. For other rows
+    the number is an upper bound, unless n is at most d + 1.
 
     Examples
     --------
@@ -114,15 +106,6 @@ def dichotomies(n_rows: int, n_dimensions: int, *, fit_intercept: bool = True) -
     return Dichotomies(int(n_rows), int(n_dimensions), bool(fit_intercept))
 
 
-def approximately(n_rows: int, n_weights: int) -> float:
-    """Return the probability that a number of weights separates random labels of rows in general
-    position: the probability of fewer heads than weights in n - 1 coin tosses.
-    """
-    if n_rows <= n_weights or not n_weights:
-        return float(n_rows <= n_weights)
-    return float(bdtr(n_weights - 1, n_rows - 1, 0.5))
-
-
 @dataclass(frozen=True)
 class Chance:
     """Whether a hyperplane would separate rows with random labels; ``str`` returns a sentence.
@@ -137,8 +120,7 @@ class Chance:
         Dimension of the space that they span; an upper bound if not ``known``.
     known : bool
     tied : bool
-        Whether a column has equal values in several distinct rows, so that the rows may not be in
-        general position.
+        Whether a column has equal values in several distinct rows (not in general position).
     fit_intercept : bool
     """
 
@@ -159,20 +141,20 @@ class Chance:
         """The probability that a hyperplane separates random labels of the distinct rows, by
         Cover's count: an upper bound if they are not in general position.
         """
-        return approximately(self.n_distinct, self.n_dimensions + self.fit_intercept)
+        n_rows, n_weights = self.n_distinct, self.n_dimensions + self.fit_intercept
+        if n_rows <= n_weights or not n_weights:
+            return float(n_rows <= n_weights)
+        # of fewer heads than weights in n - 1 coin tosses
+        return float(bdtr(n_weights - 1, n_rows - 1, 0.5))
 
     def __str__(self) -> str:
-        rows, p = counted(self.n_distinct, "distinct row"), self.probability
-        if p == 1.0 and not self.known:
-            return f"unknown for random labels ({rows}, possibly as many dimensions)"
-        dimensions = counted(self.n_dimensions, "dimension")
-        if self.n_distinct <= self.n_dimensions + self.fit_intercept:
-            return f"any labels of {rows} would be separable ({dimensions})"
-        if p < LEAST:
+        if (p := self.probability) < LEAST:
             return f"random labels would not be separable (probability below {LEAST:g})"
         shown = f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
         if self.tied or not self.known:
             shown = f"at most {shown}"
         elif 0.9995 < p < 1.0:
             shown = "above 0.999"
-        return f"random labels would be separable with probability {shown} ({rows}, {dimensions})"
+        rows = counted(self.n_distinct, "distinct row")
+        where = f"{rows}, {counted(self.n_dimensions, 'dimension')}"
+        return f"random labels would be separable with probability {shown} ({where})"

@@ -706,7 +706,7 @@ class LogisticResults(HasInference):
         plain = plain and self.method_ != "Firth" and self.stop_reason_ not in SEPARATED
         if not plain or not self._inferable or columns <= max(FEWEST, FEW_COLUMNS * self.n_rows_):
             return []
-        from linsep.chance.bias import note_of_bias
+        from linsep.chance.asymptotics import note_of_bias
 
         logs = self.log_likelihood_, self.null_log_likelihood_
         note = note_of_bias(self.n_rows_, columns, *(x / self.n_rows_ for x in logs))

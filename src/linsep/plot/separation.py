@@ -8,8 +8,8 @@ import numpy as np
 
 from linsep.certificate.errors import FewestErrors
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
+from linsep.chance.asymptotics import phase_transition
 from linsep.chance.counting import Dichotomies
-from linsep.chance.transition import phase_transition
 from linsep.errors import ArgumentError, DataError
 from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import label_text
