@@ -10,33 +10,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
+from linsep import errors
 from linsep.batches import Batch
-from linsep.errors import (
-    DataError,
-    FeatureOverflow,
-    Hint,
-    ParameterError,
-    SeparationWarning,
-    warn_caller,
-)
-from linsep.estimators._common import labels
+from linsep.estimators._common import fitted_state, labels
 from linsep.estimators._common.explaining import is_curved
-from linsep.estimators._common.fitted_state import (
-    Array,
-    classes_from,
-    count,
-    described,
-    flag,
-    restored,
-    state_of,
-)
 from linsep.estimators._common.frames import adds_rows, to_learn, to_predict
-from linsep.estimators._common.labels import FLOATS, brings_labels, checked_rows, encode
 from linsep.estimators._common.predicting import Prediction, share_right
 from linsep.estimators._common.reading import Reading
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.lanes import Lanes, no_weight
+from linsep.lanes import Lanes
 from linsep.parameters import HasParameters, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, labels_of
@@ -44,37 +27,25 @@ from linsep.validation.values import check_prepared, rows_to_fit
 
 if TYPE_CHECKING:
     from linsep.logistic.estimator import LogisticRegression
-    from linsep.rows.source_stream import SourceStream
 
-#: variance of a constant feature, as a share of the largest; scikit-learn adds it to all
-NARROW = 1e-9
-#: deviation of a feature in a class, as a share of its mean, that is a rounding error
-CONSTANT = 1e-12
+#: variance of a constant feature as a share of the largest (scikit-learn adds it to all), and
+#: deviation of a feature in a class as a share of its mean that is a rounding error
+NARROW, CONSTANT = 1e-9, 1e-12
 #: log-odds beyond which rows are scored against their most probable class, not the reference
 BEYOND = 2.0**20
-#: variance below which squares are subnormal floats
-LEAST = float(np.finfo(np.float64).tiny)
-#: what a model file holds: the moments, and whether Ctrl-C ended the reading
+#: what a model file holds
 STATE: dict[str, Any] = {
-    "totals": Array("classes"),
-    "means": Array("classes, features"),
-    "squares": Array("classes, features"),
-    "classes": classes_from,
-    "n_rows": count,
-    "interrupted": flag,
+    "totals": fitted_state.Array("classes"),
+    "means": fitted_state.Array("classes, features"),
+    "squares": fitted_state.Array("classes, features"),
+    "classes": fitted_state.classes_from,
+    "n_rows": fitted_state.count,
+    "interrupted": fitted_state.flag,
 }
 
 
 class ClassMoments(NamedTuple):
-    """Moments of the classes over the rows seen so far.
-
-    Attributes
-    ----------
-    n_rows : int, number of rows of positive weight
-    totals : array of shape (classes,), summed row weights
-    means : array of shape (classes, features)
-    squares : array of shape (classes, features), weighted squares around the class means
-    """
+    """Number of rows of positive weight; of each class the weight, means, and squares about it."""
 
     n_rows: int
     totals: np.ndarray
@@ -87,99 +58,81 @@ class ClassMoments(NamedTuple):
         return self._replace(means=np.pad(self.means, more), squares=np.pad(self.squares, more))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # overflow is checked at the end
 def lane_moments(n_classes: int, lane: Batch) -> ClassMoments:
-    """Return the moments of a lane whose y are class codes.
-
-    Dense rows are summed as differences from the first row of the class: for values that are equal
-    they are zero.
+    """Return the moments of a lane whose y are class codes. Dense rows are summed as differences
+    from the first of the class, so that the variance of equal values is zero.
     """
-    order = np.argsort(lane.y, kind="stable")
-    if lane.weights is not None:
-        order = order[lane.weights[order] > 0]  # others may overflow float64
-    lane = lane.rows(order)
-    X, weights = lane.X.astype(np.float64, copy=False), lane.importance
-    ends = np.searchsorted(lane.y, np.arange(n_classes + 1))
-    totals, shape = np.zeros(n_classes), (n_classes, X.shape[1])
-    means, squares = np.zeros(shape), np.zeros(shape)
-    with np.errstate(over="ignore", invalid="ignore"):  # overflow is checked at the end
-        for k in np.unique(lane.y):
-            span = slice(*ends[k : k + 2])
-            Z, w = X[span], weights[span] if weights.size else np.ones(ends[k + 1] - ends[k])
-            totals[k] = w.sum()
-            if sp.issparse(X):
-                Z.sum_duplicates()
-                means[k], variances = mean_variance_axis(Z, 0, weights=w)
-                squares[k] = variances * totals[k]
-            else:
-                first = Z[0].copy()
-                Z -= first
-                shift = w @ Z / totals[k]
-                Z -= shift
-                means[k], squares[k] = first + shift, w @ np.square(Z, out=Z)
-    return ClassMoments(lane.size, totals, means, squares)
+    X, shape = lane.X.astype(np.float64, copy=False), (n_classes, lane.X.shape[1])
+    weights = np.ones(lane.size) if lane.weights is None else lane.weights
+    totals, means, squares = np.zeros(n_classes), np.zeros(shape), np.zeros(shape)
+    for k in np.unique(lane.y[weights > 0]):
+        rows = np.flatnonzero((lane.y == k) & (weights > 0))
+        Z, w = X[rows], weights[rows]
+        totals[k] = w.sum()
+        if sp.issparse(X):
+            Z.sum_duplicates()
+            means[k], variances = mean_variance_axis(Z, 0, weights=w)
+            squares[k] = variances * totals[k]
+        else:
+            first = Z[0].copy()
+            Z -= first
+            shift = w @ Z / totals[k]
+            Z -= shift
+            means[k], squares[k] = first + shift, w @ np.square(Z, out=Z)
+    return ClassMoments(np.count_nonzero(weights), totals, means, squares)
 
 
 def class_moments(rows: Lanes, n_classes: int) -> ClassMoments:
     """Return the moments of rows, where y holds class codes."""
-    moments: ClassMoments | None = rows.sum(partial(lane_moments, n_classes), added_moments)
-    if moments is None:
-        raise no_weight()
+    moments: ClassMoments = rows.sum(partial(lane_moments, n_classes), added_moments)
     return moments.widened(rows.width)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def added_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
-    """Return the moments over the rows of both parts, by the differences of their means (Chan,
-    Golub and LeVeque 1983), which keeps accuracy for means far from zero.
-    """
+    """Return the moments over the rows of both parts (Chan, Golub and LeVeque 1983)."""
     a, b = a.widened(b.means.shape[1]), b.widened(a.means.shape[1])
     totals = a.totals + b.totals
     share = np.divide(b.totals, totals, out=np.zeros_like(totals), where=totals > 0)[:, None]
-    with np.errstate(over="ignore", invalid="ignore"):
-        apart = b.means - a.means
-        squares = a.squares + b.squares + a.totals[:, None] * share * apart**2
-        return ClassMoments(a.n_rows + b.n_rows, totals, a.means + share * apart, squares)
+    apart = b.means - a.means
+    squares = a.squares + b.squares + a.totals[:, None] * share * apart**2
+    return ClassMoments(a.n_rows + b.n_rows, totals, a.means + share * apart, squares)
 
 
 class GaussianNaiveBayes(
     HasEquation, PlotsProbability, ClassifierMixin, HasParameters, BaseEstimator
 ):
-    """Gaussian naive Bayes: independent Gaussian features, with variances shared by all classes or
-    separate for each class.
+    """Gaussian naive Bayes: independent Gaussian features within each class.
 
-    P(y = k) = p_k (Bernoulli, for two classes) and x_j | y = k ~ N(m_kj, s_j^2), estimated by
-    maximum likelihood: class shares, class means, and mean squares around the class means. P(y | x)
-    has the form of a logistic regression, which :meth:`to_logistic` returns: w_kj = (m_kj - m_rj) /
-    s_j^2 and b_k = ln(p_k / p_r) + sum_j (m_rj^2 - m_kj^2) / (2 s_j^2), where r is the reference.
-    With separate variances for each class, s_kj^2, the log-odds are quadratic, as in scikit-learn's
-    ``GaussianNB``; such a model has no weights and cannot be exported.
+    P(y = k) = p_k and x_j | y = k ~ N(m_kj, s_j^2), estimated by maximum likelihood. P(y | x) is a
+    logistic regression (:meth:`to_logistic`): w_kj = (m_kj - m_rj) / s_j^2 and b_k = ln(p_k / p_r)
+    + sum_j (m_rj^2 - m_kj^2) / (2 s_j^2), where r is the reference. With separate variances s_kj^2
+    the log-odds are quadratic, as in scikit-learn's ``GaussianNB``, without weights or exports.
 
     Parameters
     ----------
     variances : "shared" or "by_class", default="shared"
         Whether a feature has one variance for all classes, or one for each class.
-    var_smoothing : float, default=0.0
+    var_smoothing : float, default=0.0 (in scikit-learn 1e-9)
         Fraction of the largest feature variance (over all rows) that is added to all variances.
-        scikit-learn's default is 1e-9.
-    priors : array of shape (classes,), default=None
-        Prior probabilities of the classes in the order of ``classes_``; None estimates them from
-        the data.
+    priors : array of shape (classes,), default: the shares of the classes
+        Prior probabilities in the order of ``classes_``.
 
     Attributes
     ----------
-    classes_ : array of shape (classes,)
-    priors_ : array of shape (classes,), p_k; 0 for a class whose rows all have weight 0
+    classes_, priors_ : arrays of shape (classes,); p_k is 0 if all rows of a class have weight 0
     means_ : array of shape (classes, features); 0 for such a class
     variances_ : array of shape (features,), s_j^2; "by_class" (classes, features), s_kj^2
     equation_ : the log-odds as an equation in the features; print it
-    n_rows_, n_features_in_, feature_names_in_
-    recipe_ : dict, if fitted to a source
-    stop_reason_ : "interrupted" if Ctrl-C ended the reading of a source: the estimates are from the
-        rows read before, and ``fit`` raised KeyboardInterrupt; else not set
+    n_rows_, n_features_in_, feature_names_in_, and after a fit to a source recipe_
+    stop_reason_ : "interrupted" after Ctrl-C during the reading of a source (``fit`` raised
+        KeyboardInterrupt, and the estimates are from the rows before); else not set
 
     References
     ----------
-    A. Ng and M. Jordan, On discriminative vs. generative classifiers, NIPS 14 (2002). T. Mitchell,
-    Generative and discriminative classifiers: naive Bayes and logistic regression (2005).
+    A. Ng and M. Jordan, NIPS 14 (2002). T. Mitchell, Generative and discriminative classifiers:
+    naive Bayes and logistic regression (2005).
 
     Examples
     --------
@@ -215,11 +168,9 @@ class GaussianNaiveBayes(
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            Not copied. A source (:func:`linsep.open_source`) is read once, in constant memory; it
-            has its own labels, so omit y.
+            A source (:func:`linsep.open_source`) is read once, in constant memory; omit y.
         y : array of shape (rows,), labels of any type
-        sample_weight : array of shape (rows,), default ones
-            Weight of each row: a weight of 2 is equivalent to repeating the row.
+        sample_weight : array of shape (rows,), default ones; 2 is as good as the row twice
 
         Returns
         -------
@@ -232,22 +183,20 @@ class GaussianNaiveBayes(
 
         Warns
         -----
-        SeparationWarning
-            If a feature varies between the classes but within no class: its variance would be zero
-            and is set to 1e-9 of the largest variance.
-        UserWarning
-            If all rows of a class have weight 0: its probability is 0.
+        SeparationWarning, UserWarning
+            If a feature varies, but not within a class: its variance is 1e-9 of the largest. If all
+            rows of a class have weight 0: its probability is 0.
         """
         check_parameters(self)
         self.__dict__.pop("stop_reason_", None)
         X, y, sample_weight = to_learn(self, X, y, sample_weight)
-        if brings_labels(X, y, sample_weight):
+        if labels.brings_labels(X, y, sample_weight):
             self._fit_source(X)
             return self
-        X, y = checked_rows(self, X, y)
-        classes, codes = encode(y)
+        X, y = labels.checked_rows(self, X, y)
+        classes, codes = labels.encode(y)
         labels.check_two_classes(classes)
-        self._take(classes, class_moments(_in_memory(X, codes, sample_weight), classes.size))
+        self._take(classes, _moments_of(X, codes, sample_weight, classes.size))
         self.__dict__.pop("recipe_", None)
         return self
 
@@ -259,54 +208,35 @@ class GaussianNaiveBayes(
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features), or a batch of a source
-        y : array of shape (rows,); None for the labels of a batch
-        classes : array of all labels
-            Needed in the first call. A class without rows so far has probability 0, unless
-            ``priors`` are given.
-        sample_weight : array of shape (rows,), default ones
+        X, y, sample_weight : as in :meth:`fit`; X may also be a batch of a source
+        classes : array of all labels, needed in the first call
+            A class without rows so far has probability 0, unless ``priors`` are given.
 
         Returns
         -------
         self
-            Fitted to all rows so far, up to rounding.
 
         Raises
         ------
         ValueError
-            If a row, label or weight is invalid, or ``variances`` or the classes differ from the
-            first call.
+            If something is invalid, or the classes differ from the first call.
         """
         check_parameters(self)
         check_beside(X, y=y, sample_weight=sample_weight)
         first = not hasattr(self, "classes_")
         if first and classes is None:
-            raise DataError(
-                "classes must be passed on the first call to partial_fit.",
-                code="needs-option", option="classes",
-            )  # fmt: skip
+            raise errors.DataError("classes are missing.", code="needs-option", option="classes")
         known = self.classes_ if classes is None else np.unique(labels_of(list(classes)))
-        for name, alike in (
-            ("classes", first or np.array_equal(known, self.classes_)),
-            ("variances", first or is_curved(self) == (self.variances == "by_class")),
-        ):
-            if not alike:
-                raise DataError(
-                    f"{name} differ from the first call to partial_fit.",
-                    code="other-model", option=name,
-                )  # fmt: skip
+        if not first and not np.array_equal(known, self.classes_):
+            raise errors.DataError("classes have changed.", code="other-model", option="classes")
         labels.check_two_classes(known, "classes")
-        X = rows_to_fit(X, self, FLOATS, order="C", reset=first)
+        X = rows_to_fit(X, self, labels.FLOATS, order="C", reset=first)
         y = labels.label_a_row(self, y, X.shape[0])
         if (codes := labels.encode_with(y, known)) is None:
-            raise DataError(
-                f"y has labels that are not in classes: {labels.unknown_labels(y, known)}; "
-                "list every label in the first call to partial_fit.",
-                code="unknown-label",
-            )
-        moments = class_moments(_in_memory(X, codes, sample_weight), known.size)
-        moments = moments if first else added_moments(self._moments, moments)
-        self._take(known, moments, told=False)
+            unknown = labels.unknown_labels(y, known)
+            raise errors.DataError(f"y has labels not in classes: {unknown}.", code="unknown-label")
+        found = _moments_of(X, codes, sample_weight, known.size)
+        self._take(known, found if first else added_moments(self._moments, found), told=False)
         return self
 
     def _fit_source(self, source: Source) -> None:
@@ -314,17 +244,19 @@ class GaussianNaiveBayes(
 
         reading = Reading()
 
-        def read(stream: "SourceStream") -> ClassMoments:
-            rows = Lanes(partial(_rows_of, reading, stream))
-            return class_moments(rows, stream.classes.size)
+        def blocks(stream: Any) -> Iterator[Batch]:
+            for rows in reading.of(iter(stream.row_batches(0))):
+                reading.count(rows.codes.size)
+                yield rows.as_batch()
 
-        def learn(stream: "SourceStream", moments: ClassMoments) -> None:
-            self._take(stream.classes, moments.widened(self.n_features_in_))
-
-        fit_stream(self, source, read, learn, reading, keep=False)
+        fit_stream(
+            self, source,
+            lambda stream: class_moments(Lanes(partial(blocks, stream)), stream.classes.size),
+            lambda stream, found: self._take(stream.classes, found.widened(self.n_features_in_)),
+            reading, keep=False,
+        )  # fmt: skip
 
     def _take(self, classes: np.ndarray, moments: ClassMoments, told: bool = True) -> None:
-        """Set the fitted attributes; ``told`` is whether to warn about classes and features."""
         self.__dict__.pop("threshold_", None)
         rows, totals, means, squares = moments
         if told:
@@ -335,47 +267,42 @@ class GaussianNaiveBayes(
             pooled = squares.sum(axis=0) / totals.sum()
             apart = means - means[np.argmax(counted)]
             whole = pooled + shares @ (apart - shares @ apart) ** 2
-        small = (whole < LEAST) & ((pooled > 0) | (apart[counted] != 0.0).any(axis=0))
+        varies = (pooled > 0) | (apart[counted] != 0.0).any(axis=0)
+        small = varies & (whole < np.finfo(np.float64).tiny)
         if (lost := small | ~np.isfinite(whole)).any():
             j = int(np.argmax(lost))
             with labels.features_named(self):
-                raise FeatureOverflow(j, small=bool(small[j]))
-        priors = shares if self.priors is None else checked_priors(self.priors, classes)
-        variances, where = pooled, "within each class"
+                raise errors.FeatureOverflow(j, small=bool(small[j]))
+        priors = np.asarray(shares if self.priors is None else self.priors)
+        number = priors.dtype.kind in "biuf" and priors.shape == classes.shape
+        if not number or (priors < 0).any() or not abs(priors.sum() - 1.0) <= 1e-8:
+            order = labels.listed(classes.tolist())
+            why = f"priors must be a probability for each of {order}, and add up to 1."
+            raise errors.ParameterError(why, option="priors", value=self.priors)
+        variances = pooled
         if self.variances == "by_class":
             each = squares / np.where(counted, totals, 1.0)[:, None]
-            variances, where = np.where(counted[:, None], each, pooled), "within some class"
+            variances = np.where(counted[:, None], each, pooled)
         self._epsilon = float(self.var_smoothing * whole.max())
         variances = variances + self._epsilon
         narrow = (variances == 0.0) & (whole > 0.0)
         if narrow.any() and told:
             j = int(np.argmax(narrow.reshape(-1, whole.size).any(axis=0)))
-            warn_caller(
-                SeparationWarning(
-                    f"Feature {labels.feature_names(self)[j]} varies, but has zero variance "
-                    f"{where}: 1e-9 of the largest variance is used; drop the feature if that is "
-                    "not intended."
-                )
-            )
-        self.classes_, self.priors_, self.means_, self.n_rows_ = classes, priors, means, rows
+            why = f"Feature {labels.feature_names(self)[j]} has zero variance within a class"
+            errors.warn_caller(errors.SeparationWarning(f"{why}: 1e-9 of the largest is used."))
+        self.classes_, self.priors_, self.means_, self.n_rows_ = classes, 1.0 * priors, means, rows
         self.variances_ = np.where(narrow, NARROW * whole.max(), variances)
         self._moments = moments
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return the fitted state for model files: arrays, and facts as plain JSON."""
-        classes, interrupted = described(self.classes_), hasattr(self, "stop_reason_")
-        facts = {"classes": classes, "interrupted": interrupted}
-        return state_of(STATE, self._moments._asdict() | facts)
+        values = self._moments._asdict() | {"interrupted": hasattr(self, "stop_reason_")}
+        values["classes"] = fitted_state.described(self.classes_)
+        return fitted_state.state_of(STATE, values)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Set the state that :meth:`get_state` returned, after checking it.
-
-        Raises
-        ------
-        ValueError, LookupError or TypeError
-            If something is missing or has the wrong shape or type.
-        """
-        found = restored(STATE, arrays, facts, classes=len(facts["classes"]["values"]))
+        """Set what :meth:`get_state` returned; ValueError, LookupError or TypeError if damaged."""
+        found = fitted_state.restored(STATE, arrays, facts, classes=len(facts["classes"]["values"]))
         interrupted, classes = found.pop("interrupted"), found.pop("classes")
         moments = ClassMoments(**found)
         if (moments.totals < 0).any() or (moments.squares < 0).any() or not moments.totals.any():
@@ -390,28 +317,22 @@ class GaussianNaiveBayes(
 
         Parameters
         ----------
-        reference : label or None, default=None
-            The class whose weights are zero. None: the smaller of two, the last of several.
+        reference : label of the class without weights, default the smaller of two, or the last
 
         Returns
         -------
-        LogisticRegression
-            It makes the same predictions and has no standard errors. A constant feature has weight
-            0.
+        LogisticRegression, without standard errors; a constant feature has weight 0
 
         Raises
         ------
         DataError
-            If each class has its own variances, since the log-odds are then not linear.
+            If each class has its own variances.
         """
         check_is_fitted(self)
         if is_curved(self):
-            raise DataError(
-                "Each class of this GaussianNaiveBayes has its own variances, so its boundaries "
-                "are curved and it has no weights",
-                Hint("retrain the model with {}", {"variances": "shared"}, again=True),
-                code="unsupported", option="variances",
-            )  # fmt: skip
+            why = "Each class has its own variances, so boundaries are curved and have no weights"
+            how = errors.Hint("retrain the model with {}", {"variances": "shared"}, again=True)
+            raise errors.DataError(why, how, code="unsupported", option="variances")
         return self._implied(reference)
 
     def _implied(self, reference: Any = None) -> "LogisticRegression":
@@ -419,47 +340,42 @@ class GaussianNaiveBayes(
 
         how = "Gaussian naive Bayes"
         model = implied(self.classes_, self.priors_, reference, how, self.n_rows_, self._weights)
-        for name in ("feature_names_in_", "threshold_"):
-            if hasattr(self, name):
-                setattr(model, name, getattr(self, name))
+        kept = ("feature_names_in_", "threshold_")
+        vars(model).update({name: own for name, own in vars(self).items() if name in kept})
         return model
 
+    @np.errstate(divide="ignore", invalid="ignore")
     def _weights(self, reference: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return weights of all classes against one, and the log-odds at zero; weights of zero if
-        each class has its own variances.
-        """
+        """Return weights against a class (zero if curved), and the log-odds at zero."""
         apart = self.means_ - self.means_[reference]
         apart[self.priors_ == 0] = 0.0
         used = (self.variances_ > 0) & (self.variances_.ndim == 1)
         coef = np.divide(apart, self.variances_, out=np.zeros_like(apart), where=used)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.log(self.priors_) - np.log(self.priors_[reference])
+        shares = np.log(self.priors_) - np.log(self.priors_[reference])
         # halfway to the reference the log-odds equal the log-odds of the class shares
         return coef, shares - (coef * (self.means_[reference] + apart / 2)).sum(axis=1)
 
+    @np.errstate(divide="ignore", over="ignore", invalid="ignore")
     def _by_distance(self, X: Any, scores: np.ndarray, reference: int) -> np.ndarray:
         """Return log-odds by the distances of the means, against the reference; against the most
         probable class where that exceeds it by BEYOND, which would cost the others digits.
         """
         if sp.issparse(X) and self.variances_.ndim == 1:
             return scores
-        d, found = X.shape[1], np.empty_like(scores)  # rows of a sparse source may be narrower
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            shares = np.log(self.priors_)
-            each = np.broadcast_to(self.variances_, self.means_.shape)
-            for k, (mean, variance) in enumerate(zip(self.means_, each, strict=True)):
-                used = variance > 0  # a constant feature has no information
-                precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=used)
-                if sp.issparse(X):
-                    squares = X.multiply(X) @ precision[:d] - 2 * (X @ (precision * mean)[:d])
-                    squares = squares + precision @ mean**2
-                else:
-                    squares = (X - mean) ** 2 @ precision
-                found[:, k] = shares[k] - (np.log(variance[used]).sum() + squares) / 2
+        means, d = self.means_, X.shape[1]  # rows of a sparse source may be narrower
+        each = np.broadcast_to(self.variances_, means.shape)
+        used = each > 0  # a constant feature has no information
+        precision = np.divide(1.0, each, out=np.zeros_like(means), where=used)
+        if sp.issparse(X):
+            squares = X.multiply(X) @ precision[:, :d].T - 2 * (X @ (precision * means)[:, :d].T)
+            squares += (precision * means**2).sum(axis=1)
+        else:
+            each_class = range(len(means))
+            squares = np.column_stack([(X - means[k]) ** 2 @ precision[k] for k in each_class])
+        sizes = np.log(np.where(used, each, 1.0)).sum(axis=1)
+        found = np.log(self.priors_) - (sizes + squares) / 2
         if not np.isfinite(found[:, self.priors_ > 0]).all():
-            raise DataError(
-                "The score of a row overflows float64; scale the features.", code="overflow"
-            )
+            raise errors.DataError("The score of a row overflows float64.", code="overflow")
         against, best = found[:, [reference]], found.max(axis=1, keepdims=True)
         return found - np.where(against > best - BEYOND, against, best)
 
@@ -467,70 +383,44 @@ class GaussianNaiveBayes(
         """Return the predictions for the rows of a source."""
         return scoring_regression(self).predictions(source)
 
-    def _scored(self, X: Any, missing: str | None) -> tuple["LogisticRegression", Any]:
-        check_is_fitted(self)
-        X, model = to_predict(self, X, missing), scoring_regression(self)
+    def _asked(self, method: str, X: Any, missing: str | None) -> np.ndarray:
+        model, X = scoring_regression(self), to_predict(self, X, missing)
         if not isinstance(X, Source):
             check_prepared(self)
-            X = rows_to_fit(X, self, FLOATS, order="C", reset=False)
+            X = rows_to_fit(X, self, labels.FLOATS, order="C", reset=False)
             model.__dict__.pop("feature_names_in_", None)
-        return model, X
+        answers: np.ndarray = getattr(model, method)(X)
+        return answers
 
     def decision_function(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return the log-odds, as :meth:`LogisticRegression.decision_function`."""
-        model, X = self._scored(X, missing)
-        return model.decision_function(X)
+        return self._asked("decision_function", X, missing)
 
     def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
-        """Predict the most probable class of each row, and the smaller class at equal odds. After
-        :func:`linsep.set_threshold`, predict the positive class from the threshold on.
-
-        With ``missing="skip"`` the prediction of a row with a missing value is None.
+        """Return the most probable class of each row, the smaller one at equal odds, or that of a
+        threshold (:func:`linsep.set_threshold`); with ``missing="skip"`` None for a row with gaps.
         """
-        model, X = self._scored(X, missing)
-        return model.predict(X)
+        return self._asked("predict", X, missing)
+
+    def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
+        """Return class probabilities of shape (rows, classes), in the order of ``classes_``; with
+        ``missing="skip"`` NaN for a row with gaps.
+        """
+        return self._asked("predict_proba", X, missing)
+
+    def predict_log_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
+        """Return the logarithms of :meth:`predict_proba`."""
+        return self._asked("predict_log_proba", X, missing)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y, or on a source, frame or file with its own labels."""
         return share_right(self, X, y, sample_weight)
 
-    def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
-        """Return class probabilities, shape (rows, classes), in the order of ``classes_``.
 
-        With ``missing="skip"``, rows with a missing value have NaN.
-        """
-        model, X = self._scored(X, missing)
-        return model.predict_proba(X)
-
-    def predict_log_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
-        """Return the logarithms of :meth:`predict_proba`."""
-        model, X = self._scored(X, missing)
-        return model.predict_log_proba(X)
-
-
-def _in_memory(X: Any, codes: np.ndarray, sample_weight: Any) -> Lanes:
+def _moments_of(X: Any, codes: np.ndarray, sample_weight: Any, n_classes: int) -> ClassMoments:
     weights = labels.check_sample_weight(sample_weight, len(codes))
     block = Batch(X, codes, weights=weights if weights.size else None)
-    return Lanes(lambda: iter([block]))
-
-
-def _rows_of(reading: Reading, stream: "SourceStream") -> Iterator[Batch]:
-    """Yield the rows of a stream with their codes and weights until interrupted."""
-    for row_batch in reading.of(iter(stream.row_batches(0))):
-        reading.count(row_batch.codes.size)
-        yield row_batch.as_batch()
-
-
-def checked_priors(given: Any, classes: np.ndarray) -> np.ndarray:
-    """Return the probabilities of the classes; raise ParameterError if they are invalid."""
-    priors = np.asarray(given)
-    number = priors.dtype.kind in "biuf" and priors.shape == classes.shape
-    if not number or (priors < 0).any() or not abs(priors.sum() - 1.0) <= 1e-8:
-        raise ParameterError(
-            f"priors must be one probability for each of {labels.listed(classes.tolist())}, in "
-            f"this order, and add up to 1; got {str(given)[:60]}.", option="priors",
-        )  # fmt: skip
-    return priors.astype(np.float64)
+    return class_moments(Lanes(lambda: iter([block])), n_classes)
 
 
 def scoring_regression(model: GaussianNaiveBayes) -> "LogisticRegression":
