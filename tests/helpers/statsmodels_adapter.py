@@ -303,14 +303,14 @@ class LinearResults(Results):
     )
     f_pvalue = ours("f_p_value_")
     ssr = property(lambda self: self.fitted.solution_.rss)
-    centered_tss = property(lambda self: self.fitted.solution_.tss)
-    ess = property(lambda self: self.fitted.solution_.tss - self.fitted.solution_.rss)
+    centered_tss = property(lambda self: self.fitted.solution_.y_norm**2)
+    ess = property(lambda self: self.centered_tss - self.ssr)
     df_resid, df_model, mse_resid = map(ours, ("df_residual_", "df_model_", "residual_variance_"))
     mse_model = property(lambda self: self.ess / self.df_model)
 
     @property
     def mse_total(self):
-        return self.fitted.solution_.tss / (self.df_resid + self.df_model)
+        return self.centered_tss / (self.df_resid + self.df_model)
 
     def predict(self, exog=None, which=None, **options):
         if options:

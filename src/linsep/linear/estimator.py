@@ -13,55 +13,19 @@ from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
-from linsep.estimators._common.fitted_state import (
-    Array,
-    as_it_is,
-    count,
-    flag,
-    number,
-    restored,
-    state_of,
-)
+from linsep.estimators._common import fitted_state, labels, offsets
+from linsep.estimators._common.fitted_state import Array, as_it_is, count, flag, number, restored
 from linsep.estimators._common.frames import to_predict, to_regress, to_score
-from linsep.estimators._common.labels import (
-    FLOATS,
-    brings_labels,
-    check_sample_weight,
-    features_named,
-    words_and_signs,
-)
-from linsep.estimators._common.offsets import (
-    check_offset,
-    has_offset,
-    offset_to_predict,
-    refuse_offset_of_several,
-)
 from linsep.estimators._common.predicting import weights_to_score
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.inference import signatures
+from linsep.inference import robust, signatures
 from linsep.inference.results import Bands
-from linsep.inference.robust import (
-    HELP,
-    LinearScores,
-    OfLinear,
-    Robust,
-    added_scores,
-    check_clusters,
-    check_length,
-    cluster_numbers,
-    refuse_robust,
-)
 from linsep.inference.table import check_level
 from linsep.lanes import Lanes
 from linsep.linear.inference import LinearResults, dependence
 from linsep.linear.least_squares import DependentFeaturesWarning, least_squares
-from linsep.linear.predictions import (
-    LinearPrediction,
-    numbers,
-    rows_of_weight,
-    source_blocks,
-)
+from linsep.linear.predictions import LinearPrediction, numbers, rows_of_weight, source_blocks
 from linsep.linear.several import SeveralTargets, columns_of, one_target
 from linsep.linear.solution import LeastSquares
 from linsep.parameters import (
@@ -114,41 +78,34 @@ STATE: dict[str, Any] = {
 class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimator):
     """Least squares regression with standard errors, tests, intervals and tests of assumptions.
 
-    Solved by a QR factorization of the rows, refined where features are correlated, with residuals
-    in twice the precision of floats. A feature that is a linear combination of earlier features is
-    left out with a warning, as in R's ``lm``.
+    Solved by a QR factorization of the rows, refined where features are correlated. A feature that
+    is a linear combination of earlier ones is left out with a warning, as in R's ``lm``.
 
     Parameters
     ----------
     l2 : float, default=0.0
-        Ridge penalty: minimize the sum of squared residuals + l2 times the sum of squared
-        coefficients, without the intercept (scikit-learn's alpha). The estimates are then biased,
-        and there are no standard errors, tests or intervals. Degrees of freedom are effective: the
-        trace of the hat matrix.
+        Ridge penalty (scikit-learn's alpha): minimize the sum of squared residuals + l2 times that
+        of squared coefficients, without the intercept. There are then no standard errors, tests or
+        intervals; degrees of freedom are effective: the trace of the hat matrix.
     fit_intercept : bool, default=True
         Learn an intercept.
     weight_type : "precision" or "frequency", default="precision"
-        Meaning of a row weight w. "precision": the variance of the row is sigma^2 / w. "frequency":
-        the row stands for w equal rows, with a whole number w. The estimates are the same, but for
-        standard errors, tests and likelihoods the number of rows is the count of rows, or the sum
-        of the weights.
-
+        Meaning of a row weight w: the variance of the row is sigma^2 / w, or it stands for w equal
+        rows. The number of rows is then their count, or the sum of the weights.
     covariance : {"HC0", "HC1", "HC2", "HC3", "CR1"} or None, default=None
         Covariance of the estimates, from which standard errors, tests, intervals and F follow.
-        None: assumes rows of equal variance. "HC0" to "HC3": rows may differ in variance; the
-        squared residuals are multiplied by 1, n / (n - k), 1 / (1 - h) or 1 / (1 - h)^2, for n
-        rows, k estimates and leverages h. "CR1": rows may also depend on each other within
-        clusters; the sum over G clusters is multiplied by G / (G - 1) (n - 1) / (n - k), and t has
-        G - 1 degrees of freedom.
+        None: of rows of equal variance. "HC0" to "HC3": rows may differ in variance; the squared
+        residuals are multiplied by 1, n / (n - k), 1 / (1 - h) or 1 / (1 - h)^2, for n rows, k
+        estimates and leverages h. "CR1": rows may also depend on each other within clusters; the
+        sum over G clusters is multiplied by G / (G - 1) (n - 1) / (n - k), and t has G - 1 degrees
+        of freedom.
 
     Attributes
     ----------
-    coef_ : array of shape (features,) or (targets, features)
-        Zero for a feature that is left out.
+    coef_ : array of shape (features,) or (targets, features); zero for features left out
     intercept_ : float or array of shape (targets,)
     targets_ : list of str, for several targets: the column names of y, or y0, y1, ...
-    equation_ : linsep.estimators._common.showing.Equation
-        The fit as an equation in the features; print it.
+    equation_ : the fit as an equation in the features; print it
     params_, standard_errors_, statistics_, p_values_ : arrays of shape (parameters,)
         The intercept first, if there is one; the statistics are t. NaN for features left out.
         With names of features ``params_`` is a Series or a frame of pandas, if that is installed.
@@ -162,19 +119,15 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     correlation_, moments_ : Pearson's r and moments of y and a single feature
     n_features_in_ : int
     feature_names_in_ : array of shape (features,), if X has names
+    training_deviation_ : float, the standard deviation of y
     recipe_ : dict, if fitted to a source
     stop_reason_ : "interrupted" if Ctrl-C ended the reading of a source: the model is fitted to the
         rows read so far, and ``fit`` raised KeyboardInterrupt; else not set
-    training_deviation_ : float, if fitted to a source
-        The standard deviation of y: the RMS error of predicting its mean.
 
     References
     ----------
-    H. White, A heteroskedasticity-consistent covariance matrix estimator and a direct test for
-    heteroskedasticity, Econometrica 48 (1980). J. MacKinnon and H. White, Some
-    heteroskedasticity-consistent covariance matrix estimators with improved finite sample
-    properties, Journal of Econometrics 29 (1985). K.-Y. Liang and S. Zeger, Longitudinal data
-    analysis using generalized linear models, Biometrika 73 (1986).
+    H. White, Econometrica 48 (1980) 817-838. J. MacKinnon and H. White, Journal of Econometrics 29
+    (1985) 305-325. K.-Y. Liang and S. Zeger, Biometrika 73 (1986) 13-22.
 
     Examples
     --------
@@ -192,9 +145,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         default="precision",
         help="meaning of weights: inverse variances, or numbers of equal rows",
     )
-    covariance: OfLinear | None = parameter(default=None, help=HELP)
+    covariance: robust.OfLinear | None = parameter(default=None, help=robust.HELP)
 
-    #: whether it was fitted with an offset, which predictions then need, too
     _with_offset = False
 
     def __sklearn_tags__(self) -> Any:
@@ -211,19 +163,17 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            Not copied. A source (:func:`linsep.open_source`) has its own y and is read once or
-            twice, in constant memory.
+            A source (:func:`linsep.open_source`) has its own y and is read once or twice, in
+            constant memory.
         y : array of shape (rows,) or (rows, targets)
-            The targets, as numbers. With several targets, ``coef_``, ``params_`` and all attributes
-            computed from them have one row per target; ``predict`` returns one column per target.
-        sample_weight : array of shape (rows,), default ones
-            See ``weight_type``. Rows of weight 0 are left out.
-        clusters : array of shape (rows,), default None
-            For ``covariance="CR1"``: the cluster of each row, as labels of any type. For a source,
-            name the column with ``open_source(group=...)`` instead.
+            With several targets, ``coef_``, ``params_`` and what follows from them have one row,
+            and predictions one column, per target.
+        sample_weight : array of shape (rows,), default ones; see ``weight_type``
+        clusters : array of shape (rows,), labels of any type, default None
+            For ``covariance="CR1"``; of a source, ``open_source(group=...)`` names the column.
         offset : array of shape (rows,), or a number; default None
-            A known part of the prediction of each row. The model is fitted to y - offset, rounded
-            once; R^2 and F also refer to y - offset (those of R's ``lm`` to fits with the offset).
+            A known part of the prediction of each row. R^2 and F refer to y - offset (those of R's
+            ``lm`` to fits with the offset).
 
         Returns
         -------
@@ -243,16 +193,16 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         for name in ("stop_reason_", "targets_", "_several", "_with_offset", "_residuals"):
             self.__dict__.pop(name, None)
         columns = columns_of(y)
-        refuse_robust(self, columns)
-        check_clusters(self.covariance, X, clusters, sample_weight)
+        robust.refuse_robust(self, columns)
+        robust.check_clusters(self.covariance, X, clusters, sample_weight)
         if columns is not None:
-            refuse_offset_of_several(offset)
+            offsets.refuse_offset_of_several(offset)
             return self._take_several(SeveralTargets.fitted(self, X, columns, sample_weight))
-        beside = {"offset": offset, "clusters": cluster_numbers(X, clusters)}
+        beside = {"offset": offset, "clusters": robust.cluster_numbers(X, clusters)}
         X, y, sample_weight, beside = to_regress(
             self, X, y, sample_weight, beside, self.fit_intercept
         )
-        if brings_labels(X, y, sample_weight, offsets=True, offset=beside["offset"]):
+        if labels.brings_labels(X, y, sample_weight, offsets=True, offset=beside["offset"]):
             self._fit_source(X)
         else:
             self._fit_rows(X, y, sample_weight, **beside)
@@ -260,7 +210,6 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         return self
 
     def _take_several(self, several: SeveralTargets) -> Self:
-        """Keep the fits of several targets."""
         first = several.first
         for name in ("n_features_in_", "feature_names_in_", "recipe_"):
             self.__dict__.pop(name, None)
@@ -273,18 +222,17 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         return self
 
     def _warn_of_dependence(self) -> None:
-        """Warn if features are linear combinations of earlier ones."""
         if not self._fitted.kept.all():
-            notes = dependence(self._fitted, words_and_signs(self)[0])
-            more = f" (and {len(notes) - 3} more, in summary())" if len(notes) > 3 else ""
-            warn_caller(DependentFeaturesWarning(" ".join(notes[:3]) + more))
+            first, *more = dependence(self._fitted, labels.words_and_signs(self)[0])
+            note = f"{first} (and {len(more)} more, in summary())" if more else first
+            warn_caller(DependentFeaturesWarning(note))
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, clusters: Any) -> None:
         block = self._block(X, y, sample_weight, offset, reset=True)._replace(groups=clusters)
-        check_length(clusters, block.size)
+        robust.check_length(clusters, block.size)
         self._with_offset = offset is not None
         self.__dict__.pop("recipe_", None)
-        with features_named(self):
+        with labels.features_named(self):
             self._take(Lanes(lambda: iter([block])))
         self._residuals = block.y - self._fitted.predicted(block.X)
         self._target = _text(getattr(y, "name", None))
@@ -293,14 +241,14 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         """Return the checked rows of positive weight as a block; y is minus the offset."""
         if not reset:
             check_prepared(self)
-        X, y = rows_to_fit(X, self, FLOATS, reset=reset), numbers(y)
+        X, y = rows_to_fit(X, self, labels.FLOATS, reset=reset), numbers(y)
         if y.size != X.shape[0]:
             raise DataError(
                 f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
                 f"rows, y has {y.size}.", code="shape",
             )  # fmt: skip
-        weights = check_sample_weight(sample_weight, X.shape[0])
-        known = check_offset if reset else partial(offset_to_predict, self)
+        weights = labels.check_sample_weight(sample_weight, X.shape[0])
+        known = offsets.check_offset if reset else partial(offsets.offset_to_predict, self)
         kind = self.weight_type if reset else fitted_parameter(self, "weight_type")
         rows = Batch(
             X, y, weights=weights if weights.size else None, offset=known(offset, X.shape[0])
@@ -316,17 +264,11 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         reading = Reading()
         with interrupts_deferred():
             whole = self.weight_type == "frequency"
-            self._take_rows(Lanes(source_blocks(source, reading, whole, self.covariance)))
+            self._take(Lanes(source_blocks(source, reading, whole, self.covariance)))
             self._with_offset = source.offsets
             describe(self, source, self.coef_.size)
             if reading.interrupted:
                 reading.finish_interrupted(self, source.name)
-
-    def _take_rows(self, lanes: Lanes) -> None:
-        """Fit to rows of files."""
-        self._take(lanes)
-        self._target = None
-        self.training_deviation_ = self._fitted.deviation
 
     def _take(self, lanes: Lanes) -> None:
         fitted = least_squares(lanes, fit_intercept=self.fit_intercept, l2=float(self.l2))
@@ -335,8 +277,11 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             fitted = replace(fitted, n_rows=round(fitted.total_weight), log_weights=0.0)
         if self.covariance is not None:
             with one_blas_thread:
-                scores = lanes.sum(LinearScores(fitted, self.covariance, whole), added_scores)
-            fitted.robust = Robust.of(self.covariance, scores, fitted.n_rows, fitted.rank)
+                scores = lanes.sum(
+                    robust.LinearScores(fitted, self.covariance, whole), robust.added_scores
+                )
+            fitted.robust = robust.Robust.of(self.covariance, scores, fitted.n_rows, fitted.rank)
+        self._target = None
         self._keep(fitted)
 
     def _keep(self, fitted: LeastSquares) -> None:
@@ -344,30 +289,21 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted state for a model file: arrays, and facts as plain JSON, of the names
-        in :data:`linsep.linear.estimator.STATE`; of several targets those of each, numbered, and
-        the correlations of their residuals.
-        """
+        """Return the fitted state for a model file: arrays, and facts as plain JSON."""
         if self._several is not None:
             return self._several.get_state()
         fit, d = self._fitted, self.n_features_in_
         left_out = [fit.combinations[j] for j in sorted(fit.combinations)]
         of_fit = {
             "combinations": np.reshape(left_out, (-1, 1 + d)), "target": self._target,
-            "interrupted": hasattr(self, "stop_reason_"), "offset": has_offset(self),
+            "interrupted": hasattr(self, "stop_reason_"), "offset": offsets.has_offset(self),
             "robust": None if fit.robust is None else fit.robust.root,
             "clusters": None if fit.robust is None else fit.robust.clusters,
         }  # fmt: skip
-        return state_of(STATE, vars(fit) | of_fit)
+        return fitted_state.state_of(STATE, vars(fit) | of_fit)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Set what :meth:`get_state` returned, after checking it.
-
-        Raises
-        ------
-        ValueError, LookupError or TypeError
-            If a part is missing, or has another shape or type.
-        """
+        """Set what :meth:`get_state` returned; ValueError, LookupError or TypeError if damaged."""
         if "targets" in facts:
             self._take_several(SeveralTargets.of_state(self, arrays, facts))
             return
@@ -378,7 +314,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         self._with_offset, clusters = found.pop("offset"), found.pop("clusters")
         left_out = np.flatnonzero(~found["kept"]).tolist()
         found["combinations"] = dict(zip(left_out, found["combinations"], strict=True))
-        found["robust"] = Robust.stored(self.covariance, found["robust"], clusters)
+        found["robust"] = robust.Robust.stored(self.covariance, found["robust"], clusters)
         self._keep(LeastSquares(**found))
         self.n_features_in_ = found["coef"].size
         if interrupted:
@@ -394,16 +330,12 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
         interval : None, "confidence" or "prediction"
-            "confidence": an interval for the mean of y given the features. "prediction": an
-            interval for y of one new row of weight 1; not with a robust ``covariance``, where rows
-            may differ in variance.
-        level : float, default=0.95
-            Coverage of the intervals, between 0 and 1.
-        missing : None or "skip"
-            "skip": predict NaN for a row with a missing value, instead of raising an error.
-        offset : array of shape (rows,), or a number
-            Added to predictions and ends of intervals. Required by a model that was fitted with an
-            offset. Sources, frames and files that hold the training columns have their own.
+            Of the mean of y given the features, or of y of one new row of weight 1, whose variance
+            is not known with a robust ``covariance``.
+        level : float between 0 and 1, default=0.95
+        missing : None, or "skip": predict NaN for a row with a missing value
+        offset : array of shape (rows,), or a number, for a model that was fitted with an offset
+            Sources, frames and files that hold the training columns have their own.
 
         Returns
         -------
@@ -413,22 +345,21 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         """
         check_is_fitted(self)
         if interval is not None and interval not in INTERVALS:
-            raise ParameterError(
-                f"interval is {interval!r}: choose None, 'confidence' or 'prediction'.",
-                option="interval", value=interval,
-            )  # fmt: skip
+            why = f"interval is {interval!r}: choose None, 'confidence' or 'prediction'."
+            raise ParameterError(why, option="interval", value=interval)
         if interval is not None and fitted_parameter(self, "l2"):
-            raise ParameterError(
+            why, how = (
                 "Intervals of predictions are not known with l2",
-                hint("leave {} out", l2=None), code="unsupported", option="l2",
-            )  # fmt: skip
+                hint("leave {} out", l2=None),
+            )
+            raise ParameterError(why, how, code="unsupported", option="l2")
         level, X = check_level(level), to_predict(self, X, missing, offset)
         if not isinstance(X, Source):
             from linsep.sources.arrays import ArraySource
 
             check_prepared(self)
-            X = rows_to_fit(X, self, FLOATS, reset=False)
-            known = offset_to_predict(self, offset, X.shape[0])
+            X = rows_to_fit(X, self, labels.FLOATS, reset=False)
+            known = offsets.offset_to_predict(self, offset, X.shape[0])
             X = ArraySource(X, offset=known, batch_rows=8192)
         if self._several is not None:
             return self._several.predicted(lambda one: one.predict(X, interval, level))
@@ -447,14 +378,11 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features), Source, data frame or file
-            Sources, and frames and files that hold the training columns, have their own y.
-        y : array of shape (rows,)
-        sample_weight : array of shape (rows,), default ones
-        offset : array of shape (rows,), or a number, as in :meth:`predict`
+        X, offset : as in :meth:`predict`
+        y, sample_weight : arrays of shape (rows,); in X if that has the training columns
         """
         X = to_score(self, X, y)
-        if not brings_labels(X, y, sample_weight, offset, offsets=has_offset(self)):
+        if not labels.brings_labels(X, y, sample_weight, offset, offsets=offsets.has_offset(self)):
             from sklearn.metrics import r2_score
 
             weights = weights_to_score(sample_weight, y)
@@ -475,10 +403,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
         Returns
         -------
-        linsep.plot.RegressionDisplay
-            For a model of one feature, or with ``feature=`` a name or number.
-        linsep.plot.CoefficientDisplay
-            Else.
+        linsep.plot.RegressionDisplay, or CoefficientDisplay
+            The former of one feature, or with ``feature=`` a name or number.
         """
         check_is_fitted(self)
         one_target(self, "a picture")
@@ -499,13 +425,11 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         Returns
         -------
         linsep.inference.diagnostics.Assumptions
-            Print it, call ``plot()``, or use its attributes.
 
         Raises
         ------
         ValueError
-            If these are not the rows of the fit: another number of rows or features, or another
-            residual sum of squares.
+            If these are other rows: another number, or another residual sum of squares.
         """
         from linsep.inference.diagnostics import check_assumptions
 
@@ -518,18 +442,16 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
         Parameters
         ----------
-        X, y, sample_weight, offset : the arguments of the last fit, rows in the same order, or the
-            frame or file with its columns; fitted values refer to y - offset
+        X, y, sample_weight, offset : as in :meth:`assumptions`; fitted values refer to y - offset
 
         Returns
         -------
         linsep.inference.diagnostics.Diagnostics
-            Print it, call ``plot()`` or ``tidy()``, or use its attributes.
 
         Raises
         ------
         ValueError
-            If these are not the rows of the fit, as in :meth:`assumptions`.
+            As in :meth:`assumptions`.
         """
         from linsep.inference.diagnostics import linear_diagnostics
 
@@ -538,9 +460,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     def _rows_of_fit(
         self, X: Any, y: Any, sample_weight: Any, offset: Any
     ) -> tuple[Batch, np.ndarray, np.ndarray]:
-        """Return the rows of the fit as a block, and their numbers and labels in the given data;
-        raise DataError for another number of rows.
-        """
+        """Return the rows of the fit as a block, and their numbers and labels in the given data."""
         check_is_fitted(self)
         one_target(self, "a table of rows")
         if self._fitted.l2:
@@ -552,20 +472,19 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             block = self._block(rows, targets, given, known, reset=False)
             numbers = np.arange(block.size)
             if given is not None:
-                numbers = np.flatnonzero(check_sample_weight(given, len(targets)))
+                numbers = np.flatnonzero(labels.check_sample_weight(given, len(targets)))
         if fitted_parameter(self, "weight_type") == "frequency" and block.weights is not None:
             copies = np.repeat(np.arange(block.size), block.weights.astype(np.int64))
             block, numbers = block.rows(copies)._replace(weights=None), numbers[copies]
         if block.size != self._fitted.n_rows:
             raise DataError(
-                f"The model was fitted to {self._fitted.n_rows:,} rows of positive weight, "
-                f"but {block.size:,} were given: pass the rows of the fit.",
-                code="other-rows",
-            )
+                f"These are {block.size:,} rows of positive weight: pass the "
+                f"{self._fitted.n_rows:,} rows of the fit.", code="other-rows",
+            )  # fmt: skip
         return block, *named(numbers)
 
 
 def fit_lanes(model: LinearRegression, lanes: Lanes) -> None:
-    """Fit a regression to lanes of rows."""
-    model._take_rows(lanes)
+    """Fit a regression to the rows of files, or of a cluster."""
+    model._take(lanes)
     model._warn_of_dependence()

@@ -14,7 +14,6 @@ from linsep.inference.robust import NOTHING, robust_words
 from linsep.inference.table import Facts
 from linsep.linear.several import SeveralTargets, one_target
 from linsep.linear.solution import LeastSquares
-from linsep.parameters import fitted_parameter
 
 #: rounding of the root of a covariance, as a share
 ROOT_NOISE = 1e-13
@@ -52,7 +51,7 @@ class LinearResults(HasInference):
     residual_variance_, residual_error_ = _number("residual_variance"), _number("residual_error")
     log_likelihood_, aic_, bic_ = _number("log_likelihood"), _number("aic"), _number("bic")
     correlation_, moments_, rss_ = _number("correlation"), _number("moments"), _number("rss")
-    n_parameters_ = _number("n_parameters")
+    n_parameters_, training_deviation_ = _number("n_parameters"), _number("deviation")
     _params, standard_errors_ = _number("estimates"), _number("standard_errors")
 
     def _glanced(self) -> dict[str, Any]:
@@ -65,13 +64,12 @@ class LinearResults(HasInference):
 
     @property
     def _first(self) -> LeastSquares:
-        """The solution, of several targets that of the first."""
         check_is_fitted(self)
         return self._fitted if self._several is None else self._several.first.solution_
 
     @property
     def n_rows_(self) -> int:
-        """Number of rows of positive weight; with frequency weights their sum."""
+        """Number of rows of positive weight; with frequency weights the sum of these."""
         return self._first.n_rows
 
     @property
@@ -90,16 +88,15 @@ class LinearResults(HasInference):
         return np.where(np.isnan(self._params), "dependent", "")
 
     def _without_errors(self) -> str:
-        if fitted_parameter(self, "l2"):
-            return "Standard errors are not known with l2: leave l2 out."
-        if self._degrees <= 0:
-            return (
-                f"There are as many estimates as rows ({self.n_rows_}), so standard errors are "
-                "not known: use more rows or fewer features."
-            )
-        if self._several is None and self._fitted.perfect:
-            return "The fit is perfect, so it has no residual variance and no standard errors."
-        return ""
+        fit, one = self._first, self._several is None
+        reasons = (
+            (fit.l2, f"Penalized with l2={fit.l2:g}: standard errors and tests are not known."),
+            (self._degrees <= 0, f"There are as many estimates as rows ({fit.n_rows}), so standard "
+             "errors are not known: use more rows or fewer features."),
+            (one and fit.perfect, "The fit is perfect, so it has no residual variance and no "
+             "standard errors."),
+        )  # fmt: skip
+        return next((why for applies, why in reasons if applies), "")
 
     @property
     def _covariance_matrix(self) -> np.ndarray:
@@ -117,9 +114,7 @@ class LinearResults(HasInference):
 
     @property
     def rows_signature_(self) -> str | None:
-        """A signature of the rows of the fit: of y and the weights in their order; None for several
-        targets, and for a model from a file of an earlier version.
-        """
+        """A signature of y and the weights in their order; None if it is not known."""
         return self.solution_.signature if self._several is None else None
 
     def _headed(self) -> tuple[str, Facts, list[str]]:
@@ -128,10 +123,7 @@ class LinearResults(HasInference):
         names, target, fit = words_and_signs(self)[0], target_name(self), self._fitted
         y, notes = target or "y", dependence(fit, names) + notes_of_one_level(self)
         if getattr(self, "stop_reason_", None) == StopReason.INTERRUPTED:
-            notes.append(
-                f"The reading was interrupted: the model is fitted to the first {fit.n_rows:,} "
-                "rows."
-            )
+            notes.append(f"The reading was interrupted after {fit.n_rows:,} rows.")
         if fit.two_values is not None and fit.robust is None:
             low, high = fit.two_values
             notes.append(
@@ -141,7 +133,8 @@ class LinearResults(HasInference):
         x = names[0] if names and names[0] != y else "the feature"
         title = "Linear regression" + f" of {target}" * bool(target)
         notes += note_of_offset(self, f"estimates, R^2 and F refer to {y} minus the offset")
-        return title, header_of(fit, x, y), [*notes, *notes_of(fit)]
+        notes += [why for why in [self._without_errors()] if why] + notes_of(fit)
+        return title, header_of(fit, x, y), notes
 
 
 def header_of(fit: LeastSquares, x: str, y: str) -> Facts:
@@ -151,9 +144,9 @@ def header_of(fit: LeastSquares, x: str, y: str) -> Facts:
         facts.append(("standard errors", fit.robust.name))
         if fit.robust.clusters is not None:
             facts.append(("clusters", fit.robust.clusters))
-    if (found := fit.moments) is not None:
-        variances = f"variance of {x}", f"variance of {y}", "covariance"
-        facts += zip((f"mean of {x}", f"mean of {y}", *variances), found, strict=True)
+    if fit.moments is not None:
+        names = f"mean of {x}", f"mean of {y}", f"variance of {x}", f"variance of {y}", "covariance"
+        facts += zip(names, fit.moments, strict=True)
     if fit.coef.size == 1 and fit.fit_intercept:
         facts.append(("correlation r", fit.correlation))
     facts.append(("degrees of freedom, residuals", fit.df_residual))
@@ -161,60 +154,32 @@ def header_of(fit: LeastSquares, x: str, y: str) -> Facts:
         facts.append(("effective degrees of freedom", fit.n_parameters))
     return [
         *facts,
-        ("degrees of freedom, model", fit.df_model),
-        ("residual sum of squares", fit.rss),
+        ("degrees of freedom, model", fit.df_model), ("residual sum of squares", fit.rss),
         ("residual variance", fit.residual_variance),
-        ("residual standard error", fit.residual_error),
-        ("R^2", fit.r_squared),
-        ("adjusted R^2", fit.adjusted_r_squared),
-        ("F", fit.f),
-        ("p of F", fit.f_p_value),
-        ("log-likelihood", fit.log_likelihood),
-        ("AIC", fit.aic),
-        ("BIC", fit.bic),
-    ]
+        ("residual standard error", fit.residual_error), ("R^2", fit.r_squared),
+        ("adjusted R^2", fit.adjusted_r_squared), ("F", fit.f), ("p of F", fit.f_p_value),
+        ("log-likelihood", fit.log_likelihood), ("AIC", fit.aic), ("BIC", fit.bic),
+    ]  # fmt: skip
 
 
 def notes_of(fit: LeastSquares) -> list[str]:
     """Return sentences on the limits of the statistics of a fit."""
-    robust, some = fit.robust, fit.df_residual > 0
-    undefined = "standard errors, t, F and intervals are not defined."
-    same = "is the same" if fit.fit_intercept else "is zero"
-    inflation = np.nanmax(fit.inflation, initial=1.0)
-    digit = max(1, int(16 - np.log10(np.sqrt(inflation))))
-    measured = robust is not None and some and not fit.perfect
-    said = [
-        (not fit.y_norm, f"y {same} in all rows, so there is no variance to explain: {undefined}"),
-        (
-            fit.y_norm and fit.perfect and some,
-            f"The fit is perfect: the residuals are zero, or rounding errors of the data, so "
-            f"{undefined}",
-        ),
-        (fit.l2, f"Penalized with l2={fit.l2:g}: standard errors and tests are not known."),
-        (
-            not some and fit.y_norm,
-            f"There are as many estimates as rows ({fit.n_rows}), so the variance cannot be "
-            "estimated: use more rows or fewer features.",
-        ),
-        (robust, "" if robust is None else robust_words(robust.name, robust.clusters)),
-        (measured and (fit.standard_errors == 0).any(), NOTHING),
-        (
-            measured and fit.df_model and np.isnan(fit.f),
-            f"F is not defined: the covariance of the {fit.df_model:,} coefficients is "
-            "singular, as with fewer clusters than coefficients.",
-        ),
-        (
-            inflation > MUCH_INFLATION,
-            f"Features are nearly collinear: the variance of an estimate is inflated "
-            f"{inflation:.2g} times, and rounding the data in the last digit changes the "
-            f"estimate in digit {digit}.",
-        ),
-        (
-            not fit.fit_intercept,
-            "Without an intercept, R^2 and F are relative to predicting zero.",
-        ),
-    ]
-    return [text for applies, text in said if applies]
+    notes, inflation = list[str](), np.nanmax(fit.inflation, initial=1.0)
+    if fit.robust is not None:
+        notes.append(robust_words(fit.robust.name, fit.robust.clusters))
+        if fit.df_residual > 0 and not fit.perfect:
+            notes += [NOTHING] * bool((fit.standard_errors == 0).any())
+            singular = "F is not defined: the covariance of the coefficients is singular."
+            notes += [singular] * bool(fit.df_model and np.isnan(fit.f))
+    if inflation > MUCH_INFLATION:
+        digit = max(1, int(16 - np.log10(np.sqrt(inflation))))
+        notes.append(
+            "Features are nearly collinear: the variance of an estimate is inflated "
+            f"{inflation:.2g} times, and it has about {digit} reliable digits."
+        )
+    if not fit.fit_intercept:
+        notes.append("Without an intercept, R^2 and F are relative to predicting zero.")
+    return notes
 
 
 #: coefficients below this share of the largest are rounding errors

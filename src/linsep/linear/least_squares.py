@@ -76,9 +76,7 @@ def refuse_too_many(features: int) -> None:
 
 
 class Factor(NamedTuple):
-    """The factor R of some rows, the sums of their weights and of the logarithms of these, and a
-    signature.
-    """
+    """The factor R of some rows, sums of their weights and the logarithms, and a signature."""
 
     R: np.ndarray
     weight: float
@@ -93,9 +91,10 @@ class Factor(NamedTuple):
 def added_factors(one: Factor, other: Factor) -> Factor:
     """Return the factor of the rows of both; missing features are zero."""
     width = max(one.R.shape[1], other.R.shape[1])
-    R = stacked(one.widened(width), other.widened(width))
-    sums = one.weight + other.weight, one.log_weights + other.log_weights
-    return Factor(R, *sums, one.signature + other.signature)
+    return Factor(
+        stacked(one.widened(width), other.widened(width)), one.weight + other.weight,
+        one.log_weights + other.log_weights, one.signature + other.signature,
+    )  # fmt: skip
 
 
 def triangle(Z: np.ndarray) -> np.ndarray:
@@ -110,9 +109,7 @@ def stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def by_products(G: np.ndarray) -> np.ndarray | None:
-    """Return the factor from the products, lower triangle; None if it would lose more than six
-    digits.
-    """
+    """Return the factor from the products, lower triangle; None if it would lose many digits."""
     sizes = np.sqrt(np.diag(G))
     some = sizes > 0
     S = G[some][:, some] / np.outer(sizes[some], sizes[some])
@@ -133,9 +130,7 @@ class Columns(NamedTuple):
     shift: np.ndarray
 
     def of(self, rows: Batch) -> np.ndarray:
-        """Return the columns times the roots of the weights; features missing in ``rows`` are
-        zero.
-        """
+        """Return the columns times the roots of the weights; missing features are zero."""
         X, shift = rows.dense(), self.shift
         end = 2 + X.shape[1]
         shift = np.append(shift, np.zeros(max(0, end - shift.size)))
@@ -167,10 +162,9 @@ class Columns(NamedTuple):
         if R is None:
             parts = lane.cut(max(512, MANY_VALUES // width))
             R = reduce(stacked, map(self.of, parts), triangle(self.of(next(parts))))
-        signature, weights = Signature.of(lane.y, lane.weights), lane.weights
-        if weights is None:
-            return Factor(R, float(lane.size), 0.0, signature)
-        return Factor(R, float(weights.sum()), float(np.log(weights).sum()), signature)
+        weights = np.ones(lane.size) if lane.weights is None else lane.weights
+        sums = float(weights.sum()), float(np.log(weights).sum())
+        return Factor(R, *sums, Signature.of(lane.y, lane.weights))
 
 
 def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
@@ -201,8 +195,8 @@ def pair_sum(hi: np.ndarray, lo: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class Residuals(NamedTuple):
-    """Products of the columns 1 and the features with the residuals, and the sum of their squares,
-    as pairs of floats: an array of shape (features + 2, 2), the squares last.
+    """Products of the columns 1 and the features with the residuals, then the sum of the squares of
+    these, as pairs of floats of shape (features + 2, 2).
     """
 
     coef: np.ndarray
@@ -218,10 +212,9 @@ class Residuals(NamedTuple):
         about, lost = two_sum(part.y.astype(np.float64), -self.intercept[0])
         hi, lo = np.vstack([about, hi]), np.vstack([lost - self.intercept[1], lo])
         hi, lo = two_sum(*pair_sum(hi.T, lo.T))
-        weighted, rest = hi, lo
-        if part.weights is not None:
-            weighted, rest = two_product(hi, part.weights)
-            rest += lo * part.weights
+        weights = np.ones(part.size) if part.weights is None else part.weights
+        weighted, rest = two_product(hi, weights)
+        rest += lo * weights
         found = np.zeros((self.coef.size + 2, 2))
         found[0] = pair_sum(weighted, rest)
         products, lost = two_product(X, weighted)
@@ -239,9 +232,8 @@ def added_pairs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 def least_squares(
     blocks: Batches | Lanes, *, fit_intercept: bool = True, l2: float = 0.0
 ) -> LeastSquares:
-    """Return the least squares solution for the rows of ``blocks``, all finite; with ``l2``, a
-    ridge's. DataError if the products of the features do not fit in three quarters of the memory,
-    or squares of values overflow.
+    """Return the least squares solution for the rows of ``blocks``, all finite, with the penalty
+    ``l2``.
     """
     rows = blocks if isinstance(blocks, Lanes) else Lanes(blocks)
     # whatever other threads do: with more BLAS threads, the bits would depend on their number
@@ -268,8 +260,9 @@ def least_squares(
             raise _overflow()
     length = sqrt(fit.total_weight)
     noise = np.hypot(fit.spread, fit.means * length) @ np.abs(fit.coef) * precision
-    noise += hypot(fit.y_norm, fit.mean_y * length) * EPS
-    if fit.residual_norm <= min(noise, UNEXPLAINED * fit.y_norm):
+    if fit.residual_norm <= min(
+        noise + hypot(fit.y_norm, fit.mean_y * length) * EPS, UNEXPLAINED * fit.y_norm
+    ):
         return replace(fit, perfect=True, residual_norm=0.0, explained_norm=fit.y_norm)
     return fit
 
@@ -318,11 +311,10 @@ def _solved(
         raise _overflow()
     unit = U / np.linalg.norm(U, axis=0) if l2 else U
     if kept and (share := lapack.dtrcon(unit)[0]) * NO_CONDITION < 1:
-        message = (
+        warn_caller(IllConditionedWarning(
             f"The condition number of the features is {1 / max(share, EPS**2):.0e}, so few digits "
             "of the weights are reliable: leave some out, or subtract a common part."
-        )
-        warn_caller(IllConditionedWarning(message))
+        ))  # fmt: skip
     root = np.column_stack([-(inner @ means[:-1]), inner])
     if fit_intercept:
         root = np.vstack([np.eye(1, 1 + d) / np.sqrt(total), root])
@@ -364,8 +356,8 @@ def _solved(
 def _eliminated(
     C: np.ndarray, raw: np.ndarray, precision: float
 ) -> tuple[np.ndarray, list[int], dict[int, np.ndarray]]:
-    """Return the factor of y, the last column, and those that are no combinations of earlier ones,
-    by Householder's method; these, and the others as combinations of these.
+    """Return the factor of y, the last column, and those that are no combinations of earlier ones;
+    these, and the others as combinations of these.
     """
     T, kept, others = C[C.any(axis=1)], list[int](), dict[int, np.ndarray]()
     for j in range(T.shape[1] - 1):

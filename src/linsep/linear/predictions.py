@@ -19,14 +19,13 @@ from linsep.validation.values import refuse_rounded_targets
 from linsep.words import row_text
 
 
-def nth_row(row: int) -> str:
-    """Return the name of a row in memory at the start of a sentence."""
+def _nth_row(row: int) -> str:
     return row_text(row).capitalize()
 
 
 def numbers(y: Any, source: Source | None = None, first: int = 0) -> np.ndarray:
     """Return the targets of rows in memory, or of a batch of a source whose first row has a number,
-    as finite floats; raise DataError if one is not.
+    as finite floats.
     """
     path = None if source is None else source.name
     if y is None:
@@ -46,7 +45,7 @@ def numbers(y: Any, source: Source | None = None, first: int = 0) -> np.ndarray:
             "as numbers are seconds since the first): name another column, or use a classifier.",
             code="not-a-number", path=path,
         )  # fmt: skip
-    place = nth_row if source is None else lambda row: source.where(first + row)
+    place = _nth_row if source is None else lambda row: source.where(first + row)
     refuse_rounded_targets(y, place)
     if source is None:
         refuse_gaps(found, "give the number, or leave the row out")
@@ -62,9 +61,7 @@ def numbers(y: Any, source: Source | None = None, first: int = 0) -> np.ndarray:
 def source_blocks(
     source: Source, reading: Reading, whole: bool = False, covariance: str | None = None
 ) -> Batches:
-    """Return the blocks of a source; ``whole`` refuses weights that are not whole numbers, a
-    clustered ``covariance`` all weights.
-    """
+    """Return the blocks of a source, for a covariance of the estimates."""
 
     def blocks() -> Iterator[Batch]:
         total = np.zeros(1)
@@ -81,10 +78,8 @@ def source_blocks(
     return blocks
 
 
-def rows_of_weight(batch: Batch, whole: bool, place: Callable[[int], str] = nth_row) -> Batch:
-    """Return the rows of positive weight, with y minus the offset; ``whole`` raises DataError for a
-    weight that is not a whole number of rows.
-    """
+def rows_of_weight(batch: Batch, whole: bool, place: Callable[[int], str] = _nth_row) -> Batch:
+    """Return the rows of positive weight, ``whole`` numbers of rows, with y minus the offset."""
     X, y, weights = batch.X, batch.y, batch.weights
     if whole and weights is not None and (parts := weights % 1 != 0).any():
         row = int(np.argmax(parts))
@@ -100,9 +95,7 @@ def rows_of_weight(batch: Batch, whole: bool, place: Callable[[int], str] = nth_
 
 
 def widened(X: Any, features: int) -> Any:
-    """Return rows in one form, on which products depend: arrays row by row, and those of a sparse
-    source, which may be narrower, with all features.
-    """
+    """Return rows in one form: arrays row by row, sparse rows with all features."""
     if not sp.issparse(X):
         return np.ascontiguousarray(X)
     return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], features))
@@ -123,8 +116,8 @@ class Residuals(NamedTuple):
 
     @property
     def r_squared(self) -> float:
-        """1 - squared errors / squared errors of predicting the mean. For constant targets, 1 if
-        all predictions are exact, else 0, as in scikit-learn.
+        """1 - squared errors / squared errors of the mean; of constant targets 1 if all predictions
+        are exact, else 0, as in scikit-learn.
         """
         if self.spread == 0.0:
             return float(self.squared == 0.0)
@@ -162,11 +155,10 @@ class LinearPrediction(Prediction):
         for batch in self.batches():
             yield batch, self.fitted_width(batch.X, self.model.coef_.size)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def values(self, X: Any) -> np.ndarray:
         """Return the predictions for features of :meth:`rows`, without offsets."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            found: np.ndarray = self.model._fitted.predicted(widened(X, self.model.coef_.size))
-        return found
+        return np.asarray(self.model._fitted.predicted(widened(X, self.model.coef_.size)))
 
     def predicted(self, interval: str | None = None, level: float = 0.5) -> Iterator[Any]:
         """Yield each batch with its predictions, or :class:`linsep.inference.results.Bands`;
@@ -175,20 +167,14 @@ class LinearPrediction(Prediction):
         fit = self.model._fitted
         for batch, X in self.rows():
             offset, parts = self.offset_of(batch), [self.values(X)]
-            with np.errstate(over="ignore", invalid="ignore"):
-                if interval is not None:
-                    parts = [*fit.bands(widened(X, fit.coef.size), *parts, interval, level)]
-                if offset is not None:
-                    parts = [part + offset for part in parts]
-            known = np.isfinite(parts[0])
-            if not np.isnan(fit.error):
-                known &= np.isfinite(parts[-1])
+            if interval is not None:
+                parts = [*fit.bands(widened(X, fit.coef.size), *parts, interval, level)]
+            if offset is not None:
+                parts = [part + offset for part in parts]
+            known = np.isfinite(parts[0 if np.isnan(fit.error) else -1])
             if not known.all():
                 row = self.source.where(batch.first + int(np.argmin(known)))
-                raise DataError(
-                    f"The prediction of {row} overflows float64; scale the features.",
-                    code="overflow",
-                )
+                raise DataError(f"The prediction of {row} overflows float64.", code="overflow")
             yield batch, Bands(*parts) if interval else parts[0]
 
     def bands(self, interval: str | None, level: float) -> Iterator[Any]:
@@ -203,12 +189,9 @@ class LinearPrediction(Prediction):
 
     def residuals(self) -> Residuals:
         """Return the errors of the predictions."""
-        found = Residuals()
+        found, name = Residuals(), self.source.name
         for batch, truth, predicted in self.with_targets():
             found = found.and_more(predicted, truth, batch.weights)
         if not found.weight:
-            raise DataError(
-                f"{self.source.name} has no rows to score: all rows have weight 0.",
-                code="no-rows", path=self.source.name,
-            )  # fmt: skip
+            raise DataError(f"All rows of {name} have weight 0.", code="no-rows", path=name)
         return found

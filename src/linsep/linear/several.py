@@ -14,9 +14,8 @@ from linsep.validation.labels import check_beside
 
 
 def columns_of(y: Any) -> dict[str, Any] | None:
-    """Return the columns of several targets by name; None for a single one.
-
-    Columns of an array are called y0, y1, ...
+    """Return the columns of several targets by name, y0, y1, ... of an array; None for a single
+    one.
     """
     if len(getattr(y, "shape", ())) != 2 and not (isinstance(y, list) and np.ndim(y) == 2):
         return None
@@ -85,27 +84,24 @@ class SeveralTargets:
 
     def headed(self) -> tuple[str, Facts, list[str]]:
         """Return the title of the summary, the statistics of the fits, and notes."""
-        first, names = self.first, self.names
         header: Facts = [
-            ("rows", first.n_rows_),
-            ("degrees of freedom, residuals", first.df_residual_),
-            ("degrees of freedom, model", first.df_model_),
+            ("rows", self.first.n_rows_),
+            ("degrees of freedom, residuals", self.first.df_residual_),
+            ("degrees of freedom, model", self.first.df_model_),
         ]
+        told: dict[str, list[str]] = {}
         for name, model in self.models.items():
             header += [
                 (f"R^2 of {name}", model.r_squared_),
                 (f"residual standard error of {name}", model.residual_error_),
                 (f"p of F of {name}", model.f_p_value_),
             ]
-        told: dict[str, list[str]] = {}
-        for name, model in self.models.items():
             for note in model._headed()[2]:
                 told.setdefault(note, []).append(name)
         notes = [
-            note if len(of) == len(names) else f"{', '.join(of)}: {note}"
-            for note, of in told.items()
+            note if of == self.names else f"{', '.join(of)}: {note}" for note, of in told.items()
         ]
-        return f"Linear regression of {', '.join(names)}", header, notes
+        return f"Linear regression of {', '.join(self.names)}", header, notes
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return what the fits have learned, for files."""
@@ -136,10 +132,8 @@ class SeveralTargets:
 
 def one_target(model: Any, what: str) -> None:
     """Raise ParameterError for a model of several targets, for which ``what`` is not available."""
-    targets = getattr(model, "targets_", None)
-    if targets is not None:
+    if hasattr(model, "targets_"):
         raise ParameterError(
-            f"The model has {len(targets)} targets, but {what} needs a single target: fit one "
-            "regression per column.",
+            f"The model has several targets, but {what} needs one: fit a regression per column.",
             code="unsupported",
         )

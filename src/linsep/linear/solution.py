@@ -25,7 +25,7 @@ NEAR = 128.0
 
 
 class Moments(NamedTuple):
-    """Moments of one feature x and y over rows of weight 1; variances divide by rows - 1."""
+    """Moments of one feature and y over rows of weight 1; variances divide by rows - 1."""
 
     mean_x: float
     mean_y: float
@@ -42,34 +42,28 @@ class LeastSquares:
     ----------
     coef : array of shape (features,), zero for features left out
     intercept : float
-    kept : bool array of shape (features,)
-        False if a feature is a combination of earlier ones and the intercept.
+    kept : bool array of shape (features,), false for combinations of earlier features
     combinations : dict of feature to array of shape (1 + features,)
         Coefficients of the intercept and the other features that give each feature left out.
     root : array of shape (rank, 1 + features)
-        root' root is the inverse of the sums of products of the intercept and the features kept;
-        multiplied by the residual variance, it is the covariance of the estimates. Its first row
-        belongs to the intercept at the means, if there is one.
-    means : array of shape (features,), zeros without an intercept
-    mean_y : float, zero without an intercept
-    means_rest : array of shape (1 + features,)
-        Rounding errors of the means of y and the features: the mean of 1.7e15, 1.7e15 + 1, ... has
-        more digits than a float.
+        root' root is the inverse of the sums of products of the intercept and the features kept
+        (with the penalty), the covariance of the estimates divided by the residual variance. Its
+        first row belongs to the intercept at the means, if there is one.
+    means, mean_y : array of shape (features,) and float, zeros without an intercept
+    means_rest : array of shape (1 + features,), rounding errors of the means of y and the features
     spread : array of shape (features,)
         Square roots of the sums of squares of the features (centered with an intercept).
     residual_norm, y_norm, explained_norm : float
         Square roots of the weighted sums of squares of the residuals, of y and of the predictions,
-        the latter two about the mean of y with an intercept. Unlike their squares they cannot
-        overflow.
-    perfect : bool
-        Whether the residuals are rounding errors of the data; residual_norm is then zero.
+        the latter two about the mean of y with an intercept.
+    perfect : bool, whether the residuals are rounding errors of the data, and residual_norm zero
     n_rows : int, number of rows of positive weight
     total_weight, log_weights : float, sums of the weights and of their logarithms
     fit_intercept : bool
-    l2 : float, the penalty of a ridge, which is then included in the products behind ``root``
+    l2 : float, the penalty
     two_values : array of the two values of y; None if it has others
     deviation : float, the standard deviation of y; NaN for a model from a file
-    signature : str, of the rows; None for a model from a file that has none
+    signature : str, of the rows, or None
     robust : Robust, the inner part of a robust covariance, or None
     """
 
@@ -107,23 +101,16 @@ class LeastSquares:
         return self.residual_norm * self.residual_norm
 
     @property
-    def tss(self) -> float:
-        """The weighted sum of squares of y, about its mean with an intercept."""
-        return self.y_norm * self.y_norm
-
-    @property
     def inflation(self) -> np.ndarray:
-        """Variance inflation factors.
-
-        An array of shape (features,): 1 without correlations, NaN for features left out (Belsley,
-        Kuh and Welsch, Regression Diagnostics, 1980, section 3.1).
+        """Variance inflation factors of shape (features,), NaN for features left out (Belsley, Kuh
+        and Welsch, Regression Diagnostics, 1980, section 3.1).
         """
         factors = np.square(self.root[:, 1:] * self.spread).sum(axis=0)
         return np.where(self.kept, factors, np.nan)
 
     @property
     def far(self) -> bool:
-        """Whether products at zero lose digits, so that predictions are computed at the means."""
+        """Whether predictions are computed at the means, as products at zero lose digits."""
         sizes = np.abs(self.coef) @ np.abs(self.means)
         return bool(sizes > NEAR * (abs(self.mean_y) + self.y_norm / np.sqrt(self.total_weight)))
 
@@ -140,8 +127,7 @@ class LeastSquares:
 
     def residuals(self, X: Any, y: np.ndarray) -> np.ndarray:
         """Return y minus the predictions, computed without cancellation at the means."""
-        about = (y - self.mean_y) - self.means_rest[0]
-        return np.asarray(about - self.centered(X) @ self.coef, dtype=np.float64)
+        return np.asarray((y - self.mean_y) - self.means_rest[0] - self.centered(X) @ self.coef)
 
     def centered(self, X: Any) -> np.ndarray:
         """Return the rows minus the means of the features."""
@@ -152,9 +138,7 @@ class LeastSquares:
         """Return the rows in orthonormal columns: ``root`` times [1, x], shape (rows, rank)."""
         first = int(self.fit_intercept)
         found = self.centered(X) @ self.root[first:, 1:].T
-        if not first:
-            return np.asarray(found)
-        return np.column_stack([np.full(len(found), self.root[0, 0]), found])
+        return np.column_stack([*np.full((first, len(found)), self.root[0, 0]), found])
 
     @property
     def estimates(self) -> np.ndarray:
@@ -164,18 +148,15 @@ class LeastSquares:
 
     @property
     def n_parameters(self) -> float:
-        """Number of estimates; with a penalty the effective degrees of freedom: the trace of the
-        hat matrix (Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, 2009,
-        equation 3.50), and 1 for the intercept.
+        """Number of estimates; with a penalty the trace of the hat matrix (Hastie, Tibshirani and
+        Friedman, The Elements of Statistical Learning, 2009, equation 3.50).
         """
         first = int(self.fit_intercept)
         return self.rank - self.l2 * float(np.square(self.root[first:, 1:]).sum())
 
     @property
     def df_residual(self) -> float:
-        """Degrees of freedom of the residuals: rows minus estimates, with a penalty minus the
-        effective degrees of freedom.
-        """
+        """Degrees of freedom of the residuals: rows minus ``n_parameters``."""
         return self.n_rows - self.n_parameters
 
     @property
@@ -211,8 +192,7 @@ class LeastSquares:
     @property
     def error_root(self) -> np.ndarray:
         """A matrix B of shape (rank, estimates): B'B times the square of ``error`` is the
-        covariance of the estimates. A robust error is zero where the scores of every cluster,
-        or row, cancel.
+        covariance of the estimates.
         """
         found = root = self.root[:, 1 - int(self.fit_intercept) :]
         if self.robust is not None:
@@ -281,21 +261,19 @@ class LeastSquares:
 
     @property
     def moments(self) -> Moments | None:
-        """Moments of y and a single feature.
-
-        None for several features, no intercept, one row, or rows of weights other than 1.
+        """Moments of y and a single feature; None for several, no intercept, one row, or weights
+        other than 1.
         """
         n, ones = self.n_rows, self.total_weight == self.n_rows and self.log_weights == 0
         if self.coef.size != 1 or not self.fit_intercept or not ones or n < 2:
             return None
-        x, y = self.spread[0], self.y_norm
-        variance = float(x * (x / (n - 1)))
-        of_y, covariance = y * (y / (n - 1)), float(self.coef[0]) * variance
+        variance = float(self.spread[0] * (self.spread[0] / (n - 1)))
+        of_y, covariance = self.y_norm * (self.y_norm / (n - 1)), float(self.coef[0]) * variance
         return Moments(float(self.means[0]), self.mean_y, variance, of_y, covariance)
 
     @property
     def log_likelihood(self) -> float:
-        """Maximum log-likelihood for normal residuals; infinite for a perfect fit."""
+        """Maximum log-likelihood of normal residuals; infinite for a perfect fit."""
         if self.perfect:
             return inf
         constant = 1 + log(2 * pi) + 2 * log(self.residual_norm) - log(self.n_rows)
@@ -303,9 +281,7 @@ class LeastSquares:
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, which counts the weights but not the variance, as in statsmodels: 2
-        less than R's.
-        """
+        """Akaike's criterion, without the variance, as in statsmodels: 2 less than R's."""
         return 2 * self.n_parameters - 2 * self.log_likelihood
 
     @property
@@ -313,20 +289,17 @@ class LeastSquares:
         """Schwarz's criterion, which counts what ``aic`` does: ln(rows) less than R."""
         return self.n_parameters * log(self.n_rows) - 2 * self.log_likelihood
 
+    @np.errstate(over="ignore", invalid="ignore")
     def bands(self, X: np.ndarray, predicted: np.ndarray, of: str, level: float) -> Bands:
-        """Return intervals of the mean ("confidence") or of new rows of weight 1 ("prediction").
-
-        ParameterError for new rows, whose variance is not known, with a robust covariance.
+        """Return intervals of the mean ("confidence") or of new rows of weight 1 ("prediction",
+        ParameterError with a robust covariance).
         """
         parts = self.orthonormal(X)
         if self.robust is not None:
             if of == "prediction":
-                raise ParameterError(
-                    f"With {self.robust.name} rows may differ in variance, so a new row has no "
-                    "prediction interval",
-                    hint("use {}", interval="confidence"), code="conflict", option="interval",
-                    value=of,
-                )  # fmt: skip
+                why = f"With {self.robust.name} the variance of a new row is not known"
+                how = hint("use {}", interval="confidence")
+                raise ParameterError(why, how, code="conflict", option="interval", value=of)
             parts = parts @ self.robust.root.T
         variance = np.square(parts).sum(axis=1) + (of == "prediction")
         reach = t_reach(check_level(level), self.degrees) * self.error * np.sqrt(variance)
