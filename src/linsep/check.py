@@ -3,8 +3,7 @@
 It needs no other file. DATA (a Gram matrix, if the proof is about one) is svmlight text or, with
 --target, CSV. docs/reference/proofs.md describes the proofs, and canonical.py the hash. Row x has
 constraints a = s (x) [x; 1], Kronecker products with sign vectors: y [x; 1] for two sides, else one
-for each rival class. Weights w are right about x if <w, a> > 0. Rows are {column: number}, without
-zeros.
+for each rival class. Weights w are right about x if <w, a> > 0. Rows are {column: nonzero number}.
 """
 
 import csv
@@ -23,12 +22,8 @@ WRONG = ArithmeticError, AttributeError, LookupError, OSError, RecursionError, T
 NUMBER = re.compile(r"[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[ \t]*")
 #: of a field in which ranks are computed: not 2**61 - 1, which divides minors of rows near 2**60
 PRIME = 1618033988749894853
-#: the fields of the fewest errors
 ERRORS = ["strict", "unit", "weights", "least", "most", "hyperplane", "rows", "copies"]
 ERRORS += ["contradictions", "tree"]
-#: settings of the preprocessing that are supported here, and neutral values of the others
-OURS = "target", "target_kind", "numeric", "bool", "text", "exclude", "dtype"
-USUAL: list = [None, "error", {}, [], "table", "svmlight"]
 TRUE, FALSE = ["1", "true", "True", "TRUE"], ["0", "false", "False", "FALSE"]
 
 
@@ -40,22 +35,15 @@ def need(condition, reason):
 
 def read(path, target, exclude):
     """Read rows, labels, names and number of columns of a file."""
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as lines:
-            return read_csv(lines, target, exclude) if target else read_svmlight(lines)
-    except WRONG as problem:
-        why = f"{type(problem).__name__}: {problem}"
-        raise ValueError(f"this file cannot be read here ({why}): use linsep verify") from None
-
-
-def read_svmlight(lines):
-    """Read them from lines ``label index:value ...``."""
-    lines = [line for line in (line.partition("#")[0].split() for line in lines) if line]
-    pairs = [[x.split(":") for x in line[1:] if not x.startswith("qid:")] for line in lines]
+    with open(path, encoding="utf-8-sig", newline="") as lines:
+        if target:
+            return read_csv(lines, target, exclude)
+        parts = [line for line in (line.partition("#")[0].split() for line in lines) if line]
+    pairs = [[x.split(":") for x in line[1:] if not x.startswith("qid:")] for line in parts]
     base = min(1, 1, *(int(j) for row in pairs for j, _ in row))
     rows = [{int(j) - base: numbers([x])[0] for j, x in row} for row in pairs]
     width = max((j + 1 for row in rows for j in row), default=0)
-    return rows, [float(line[0]) for line in lines], [f"x{base + j}" for j in range(width)], width
+    return rows, [float(line[0]) for line in parts], [f"x{base + j}" for j in range(width)], width
 
 
 def read_csv(lines, target, exclude):
@@ -64,21 +52,16 @@ def read_csv(lines, target, exclude):
     table = dict(zip(header, zip(*records, strict=True), strict=True))
     columns = {name: numbers(cells) for name, cells in table.items() if name not in exclude}
     labels = columns.pop(target) or table[target]
-    shown = shown_names(columns)
+    texts = [name for name in columns if not columns[name]]
+    like = {name for name in columns if name.startswith((*(f"{text}=" for text in texts),))}
+    like |= {name for name in columns if like and name.startswith('"')}  # which need quotes
+    shown = {n: '"' + n.replace('"', '""') + '"' if n in like else n for n in columns}
     found = [(shown[name], cells) for name, cells in columns.items() if cells]
-    for name in (name for name in columns if not columns[name]):
+    for name in texts:
         values = sorted(set(table[name]))
         found += [(f"{shown[name]}={v}", [cell == v for cell in table[name]]) for v in values]
     names, cells = zip(*found, strict=True)
     return [dict(enumerate(row)) for row in zip(*cells, strict=True)], labels, [*names], len(names)
-
-
-def shown_names(columns):
-    """Return the names of columns: in quotes if they look like features of a text column."""
-    texts = [f"{name}=" for name in columns if not columns[name]]
-    like = {name for name in columns if name.startswith((*texts,))}
-    like |= {name for name in columns if like and name.startswith('"')}
-    return {n: '"' + n.replace('"', '""') + '"' if n in like else n for n in columns}
 
 
 def numbers(cells):
@@ -86,13 +69,6 @@ def numbers(cells):
     if all(NUMBER.fullmatch(cell) for cell in cells):
         return [float(x) if re.search("[.eE]", x) else int(x) for x in cells]
     return [cell in TRUE for cell in cells] if {*cells} <= {*TRUE, *FALSE} else None
-
-
-def elsewhere(recipe):
-    """Return the preprocessing settings that only ``linsep verify`` supports, as a phrase."""
-    left = {k: v for k, v in (recipe or {}).items() if k not in OURS and v not in USUAL}
-    odd = [f"{k} {dumps(v)[:40]}" for k, v in left.items() if (k, v) != ("index_base", 1)]
-    return f"; the file was read with {', '.join(odd)}: use linsep verify" if odd else ""
 
 
 def hash_of(rows, labels, width):
@@ -257,45 +233,34 @@ def tried(rows, size, strict):
     planes: dict = {}
     for row, weight in rows:
         added(planes, row, (0, weight))  # it errs on its negative side
-    lost = sum(planes.pop((0,) * size, (0, 0))) * strict  # zeros always err, or never
-    planes = {a: e for a, e in planes.items() if any(e)}
-    space = spanned({j: Fraction(x) for j, x in enumerate(a) if x} for a in planes)
-    if not strict and len(space) < size:
-        return 0
-    found: dict = {}
-    for a, errors in planes.items():
-        added(found, [a[j] for j in sorted(space)], errors)
-    return lost + least(found, len(space), strict)
+    zeros = planes.pop((0,) * size, (0, 0))  # which always err, or never
+    return sum(zeros) * strict + least(planes, size, strict)
 
 
-def least(planes, rank, strict):
-    """Return the fewest errors of planes that span a space of this rank.
+def least(planes, size, strict):
+    """Return the fewest errors of planes in a space.
 
     A cell between the planes has a side on one of them, where it is a cell of the lines in which
     the others meet it. Weights that need not be strict may move to a corner of their cell.
     """
-    if rank < 2:
-        return min(map(min, planes.values())) if rank else 0
-    if rank == 2:
+    if size < 2:
+        return min(map(min, planes.values()), default=0)
+    if size == 2:
         order = sorted(planes, key=lambda a: Fraction(a[1], a[0]) if a[0] else math.inf)
         now = sum(planes[a][0] for a in order)  # on the positive sides of all of them
-        found = []
-        for a in order:
-            after = now - planes[a][0] + planes[a][1]
-            found += [now, after] if strict else [now - planes[a][0]]
-            now = after
-        turned = [sum(map(sum, planes.values())) - x for x in found]
-        if not strict:
-            turned = [x - sum(planes[a]) for x, a in zip(turned, order, strict=True)]
-        return min(found + turned)
+        every, found = sum(map(sum, planes.values())), []
+        for below, above in (planes[a] for a in order):  # beside it or on it, also turned round
+            found += [now, every - now] if strict else [now - below, every - now - above]
+            now += above - below
+        return min(found, default=0)
     found = []
     for plane, errors in planes.items():
         pivot, there = next(j for j, x in enumerate(plane) if x), dict[tuple, tuple]()
         for a in planes.keys() - {plane}:
             line = [plane[pivot] * x - plane[j] * a[pivot] for j, x in enumerate(a) if j != pivot]
             added(there, line, planes[a])
-        found.append(min(errors) * strict + least(there, rank - 1, strict))
-    return min(found)
+        found.append(min(errors) * strict + least(there, size - 1, strict))
+    return min(found, default=0)
 
 
 class Problem:
@@ -376,8 +341,7 @@ class Problem:
         everything = space_of(given["everything"], self.size)
         for (i, _), (a, _) in self.constraints.items():
             need(not left_of(a, everything), f"row {i + 1} is not in the space of all rows")
-            right = dot(a, direction) > 0 or not left_of(a, space)
-            need(right, f"row {i + 1} is on the wrong side")
+            need(dot(a, direction) > 0 or not left_of(a, space), f"row {i + 1} is on no side")
         need_span((self.constraints[key][0] for key in pairs_of(given["basis"])), everything)
         kept = self.kept(everything)
         self.limits = {j: "infinite" if left_of(a, space) else "finite" for j, a in kept.items()}
@@ -403,8 +367,8 @@ class Problem:
 
     def fewest(self, given, count):
         """Check the errors of a hyperplane, and that none errs less; return both ends."""
-        need([*given] == ERRORS and self.blocks == 1 and bool(self.positive), "bad errors")
-        need(type(given["strict"]) is bool and fraction(given["unit"]), "bad errors")
+        good = [*given] == ERRORS and type(given["strict"]) is bool and fraction(given["unit"])
+        need(good and self.blocks == 1 and bool(self.positive), "bad errors")
         weights = [1] * count if given["weights"] is None else [*map(long, given["weights"])]
         low, high = long(given["least"]), long(given["most"])
         need(len(weights) == count and min(weights) >= 0 <= low <= high, "bad weights or ends")
@@ -414,13 +378,12 @@ class Problem:
         wrong = [i for i, v in scores.items() if v < 0 or (given["strict"] and v == 0)]
         need(dumps(given["rows"]) == dumps(wrong), "the hyperplane misclassifies other rows")
         need(sum(weights[i] for i in wrong) == high, "the hyperplane has other errors")
-        sets = [self.named(one) for one in list.__iter__(given["contradictions"])]
-        for one in sets:
+        for one in map(self.named, list.__iter__(given["contradictions"])):
             need(one and not total((m, a) for m, a, _ in one), "a contradiction is not 0")
             full = given["strict"] or modular_rank(a for _, a, _ in one) == self.size
             need(full, "a contradiction does not span the space of all weights")
-        sets = [one["rows"] for one in given["contradictions"]]
-        room, seen = {i: weights[i] for rows in sets for i in rows}, set[int]()
+        sets, seen = [one["rows"] for one in given["contradictions"]], set[int]()
+        room = {i: weights[i] for rows in sets for i in rows}
         for same in list.__iter__(given["copies"]):
             pairs_of([[i, 0] for i in list.__iter__(same)])
             need(len(same) > 1 and seen.isdisjoint(same), "copies are missing or repeated")
@@ -429,15 +392,15 @@ class Problem:
             room = {i: x for i, x in room.items() if i not in same}
             room[same[0]] = sum(weights[i] for i in same)
         need(all(i in room for rows in sets for i in rows), "a contradiction has a copy")
-        step = math.gcd(*(weights[i] for i in side)) or 1
-        if given["tree"] == {"exhaustive": True}:
+        if "exhaustive" in given["tree"]:
+            need(dumps(given["tree"]) == '{"exhaustive": true}', "it has other fields")
             need(self.size <= 4, "not all hyperplanes can be tried in so many dimensions")
             every = [([a.get(j, 0) for j in range(self.size)], weights[i]) for i, a in side.items()]
-            need(tried(every, self.size, given["strict"]) >= low, "there are fewer errors")
-            need(given["tree"]["exhaustive"] is True, "it has other fields")
-            return low * fraction(given["unit"]), high * fraction(given["unit"])
-        for bound in leaves(given["tree"], sets, room, 0, set()):
-            need(-(-bound // step) * step >= low, "the contradictions do not sum to the lower end")
+            bounds = [tried(every, self.size, given["strict"])]
+        else:
+            bounds = leaves(given["tree"], sets, room, 0, set())
+        step = math.gcd(*(weights[i] for i in side)) or 1  # sums of weights are multiples of it
+        need(all(-(-x // step) * step >= low for x in bounds), "the lower end is not reached")
         return low * fraction(given["unit"]), high * fraction(given["unit"])
 
 
@@ -456,13 +419,12 @@ def check(text, rows, labels, names, width):
         names, width = None, len(columns)
     same = claimed is None or (names in (None, claimed) and "".join(claimed).encode() is not None)
     same = same and (claimed is None or (columns is None and len(claimed) == width))
-    need(same, "the features have other names" + elsewhere(recipe))
+    need(same, "the features have other names")
     about = {"rows": len(rows), "features": width, "names": claimed and [*claimed]}
     about |= {"classes": classes, "columns": columns, "sha256": hash_of(rows, labels, width)}
     whole: dict = {"format": plain["format"], "recipe": None if recipe is None else {**recipe}}
     whole |= {"data": about, "fit_intercept": bias, "formulations": chosen, "verdicts": verdicts}
-    why = "it is about other data, or has other fields" + elsewhere(recipe)
-    need(dumps(plain) == dumps(whole), why)
+    need(dumps(plain) == dumps(whole), "it is about other data, or has other fields")
     pairs = [[[b], [a]] for k, a in enumerate(classes) for b in classes[k + 1 :]]
     known = {"ovr": [[[k], [c for c in classes if c != k]] for k in classes], "ovo": pairs}
     known = {"ovo": pairs} if len(classes) == 2 else known | {"multinomial": [[[], []]]}
@@ -478,10 +440,10 @@ def check(text, rows, labels, names, width):
         need(fine and [*verdict][:3] == ["kind", "positive", "negative"], "it has no claim")
         problem = Problem(rows, labels, classes, positive, negative, width, bias, columns)
         found += lines_of(verdict, problem, claimed, columns, len(rows))
-    shown = f"{width}{': ' * bool(claimed)}{some(claimed or [])}"
-    shown = f"features: {shown}" if columns is None else f"Gram matrix: columns {some(columns)}"
-    last = [f"classes: {some(classes)}", f"intercept: {'yes' if bias else 'no'}", shown]
-    return [*found, *last, f"rows: {len(rows)}"]
+    shown = f"features: {width}{': ' * bool(claimed)}{some(claimed or [])}"
+    shown = shown if columns is None else f"Gram matrix: columns {some(columns)}"
+    found += [f"classes: {some(classes)}", f"intercept: {'yes' if bias else 'no'}", shown]
+    return [*found, f"rows: {len(rows)}"]
 
 
 def lines_of(verdict, problem, names, columns, count):
@@ -529,4 +491,5 @@ if __name__ == "__main__":
         with open(given.files[0], encoding="ascii", newline="") as proof:
             print("It holds.", *check(proof.read(), *data), sep="\n")
     except (*WRONG, RuntimeError, KeyboardInterrupt) as problem:  # the latter when the time is up
-        raise SystemExit(f"Not proved ({type(problem).__name__}): {problem}") from None
+        found = f"Not proved ({type(problem).__name__}): {problem}"
+        raise SystemExit(f"{found}\nWith other options: use linsep verify.") from None

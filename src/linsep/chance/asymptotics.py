@@ -153,8 +153,8 @@ def high_dimensional_mle(ratio: float, signal: float) -> HighDimensionalMLE:
             f"and below {most:.6g}.", option="ratio", value=ratio,
         )  # fmt: skip
     found = _solved(kappa, gamma)
-    (_, sigma, lambda_), mean = found, _expectations(found, kappa, gamma)[3]
-    return HighDimensionalMLE(*found.tolist(), float(mean), float(sigma * sqrt(kappa / lambda_)))
+    (alpha, sigma, lambda_), mean = found.tolist(), float(_expectations(found, kappa, gamma)[3])
+    return HighDimensionalMLE(alpha, sigma, lambda_, mean, sigma * sqrt(kappa / lambda_))
 
 
 def signal_of(ratio: float, log_likelihood: float) -> float | None:
