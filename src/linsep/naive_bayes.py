@@ -336,7 +336,7 @@ class GaussianNaiveBayes(
         return self._implied(reference)
 
     def _implied(self, reference: Any = None) -> "LogisticRegression":
-        from linsep.logistic.implied import implied
+        from linsep.logistic.estimator import implied
 
         how = "Gaussian naive Bayes"
         model = implied(self.classes_, self.priors_, reference, how, self.n_rows_, self._weights)

@@ -419,7 +419,7 @@ def _notes(
             f"In several terms of the formula, so unknown {why}: {', '.join(lost[:MOST_NAMED])}."
         )
     if model.stop_reason_ not in SEPARATED:
-        return notes + model._notes(profiles=False)
+        return notes + model._notes()
     notes.append(
         f"The classes are {model.stop_reason_}, so effects are limits; those through coefficients "
         "that diverge have no standard errors or tests: use Firth's penalty, or profiles of the "

@@ -1,11 +1,13 @@
-"""Logistic regression as a scikit-learn estimator."""
+"""Logistic regression as a scikit-learn estimator, and what can be inferred from a fit."""
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from scipy.special import chdtrc, chdtri, expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
@@ -22,34 +24,22 @@ from linsep.errors import (
     hint,
     warn_caller,
 )
-from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import calls_back
+from linsep.estimators._common import fitted_state as stored, labels
 from linsep.estimators._common.frames import to_predict, to_regress
-from linsep.estimators._common.labels import FLOATS, brings_labels
+from linsep.estimators._common.labels import FLOATS, brings_labels, feature_names, label_text
 from linsep.estimators._common.offsets import (
     check_offset,
+    note_of_offset,
     offset_to_predict,
     refuse_several_with_offsets,
 )
-from linsep.estimators._common.predicting import (
-    codes_of,
-    decided,
-    log_probabilities,
-    share_right,
-)
+from linsep.estimators._common.predicting import codes_of, decided, log_probabilities, share_right
 from linsep.estimators._common.showing import PlotsProbability
-from linsep.inference.results import Bands
-from linsep.inference.robust import (
-    HELP,
-    OfLogistic,
-    check_clusters,
-    check_length,
-    cluster_numbers,
-    no_counts,
-    pairs_joined,
-    refuse_dispersion,
-)
-from linsep.inference.table import OPPOSITE, check_level
+from linsep.inference import robust, signatures
+from linsep.inference.factors import notes_of_one_level
+from linsep.inference.results import Bands, HasInference
+from linsep.inference.table import ODDS_RATIO, OPPOSITE, Facts, Summary, check_level
+from linsep.inference.tails import f_tail
 from linsep.logistic.counts import (
     check_both,
     given_counts,
@@ -57,30 +47,49 @@ from linsep.logistic.counts import (
     refuse_class_weights,
 )
 from linsep.logistic.delta import LogisticPrediction
-from linsep.logistic.inference import LogisticResults
 from linsep.logistic.newton import fitted, gradient_ascent, pearson_of, with_robust
 from linsep.logistic.solution import (
     BY_L2,
     FINITE,
     SEPARATED,
+    UNINFERRED,
+    UNKNOWN,
+    UNSIGNED,
     Callbacks,
     Solution,
     State,
     Steps,
     Stopped,
     ending_of,
+    limits_without,
     refuse_together,
     separation_sentence,
     widened,
 )
-from linsep.logistic.task import Task, order_of_classes, task_of_arrays, task_of_stream
-from linsep.parameters import HasParameters, ScheduleName, check_parameters, parameter
+from linsep.logistic.task import (
+    NO_WEIGHT,
+    FittedClasses,
+    Task,
+    has_hessian,
+    order_of_classes,
+    task_of_arrays,
+    task_of_stream,
+)
+from linsep.parameters import (
+    HasParameters,
+    ScheduleName,
+    as_fitted,
+    check_parameters,
+    fitted_parameter,
+    parameter,
+)
 from linsep.sources.base import Source
 from linsep.validation.values import check_prepared, rows_to_fit
 from linsep.words import row_text
 
 if TYPE_CHECKING:
     from linsep.inference.diagnostics import Diagnostics
+    from linsep.inference.refitting import FirthTests, Scored
     from linsep.rows.source_stream import SourceStream
 
 Solver = Literal["newton", "gradient_ascent"]
@@ -88,18 +97,70 @@ OnSeparation = Literal["warn", "raise"]
 Intervals = Literal["wald", "profile"]
 
 
+#: most classes that a title names
+MOST_NAMED = 10
+#: columns to rows up to which estimates are hardly biased, and so few columns, whatever the rows
+FEW_COLUMNS, FEWEST = 0.05, 9
+#: what is missing without a proof of a maximum
+UNINFERABLE = "standard errors, tests, AIC and BIC are not known"
+#: values of ``limits_``, by which files number them
+LIMITS = (
+    "finite", "dependent", "+inf", "-inf", "infinite", NO_WEIGHT, UNKNOWN, UNSIGNED,
+)  # fmt: skip
+ENDS = ("low", "high", "p")
+#: numbers of a fit, NaN if there are none
+NUMBERS = ("log_likelihood_", "null_log_likelihood_", "_gained")
+
+
+def _or_none(value: Any) -> float | None:
+    return None if value is None else stored.number(value)
+
+
+#: attributes that a model file holds; arrays are of the classes but the reference, with the
+#: intercept last. Of ``_limits`` there are the numbers in :data:`LIMITS`; each level of
+#: ``_intervals`` has arrays of its own
+STATE: dict[str, Any] = {
+    "coef_": stored.Array("classes, features"),
+    "intercept_": stored.Array("classes", finite=False),
+    "_limits": stored.Array("classes, weights", np.uint8),
+    "_covariance": stored.Array("all weights, all weights", optional=True, finite=False),
+    "classes_": stored.classes_from,
+    "reference_": stored.as_it_is,
+    **{f"fit.{name}": _or_none for name in NUMBERS},
+    "n_rows_": stored.count,
+    "_total_weight": float,
+    "n_iter_": stored.count,
+    **dict.fromkeys(("method_", "stop_reason_", "stop_sentence_"), str),
+    "_intervals": list,
+    "_clusters": stored.as_it_is,
+    "separation_": stored.as_it_is,
+    "rows_signature_": signatures.checked,
+    "_depends": dict,
+    "_with_offset": stored.flag,
+    "_fractional": stored.flag,
+    "_saturated": _or_none,
+    "_pearson": _or_none,
+}
+
+
+def _parts(levels: Any) -> dict[str, Any]:
+    ends = {f"{name} {level}" for level in levels for name in ENDS}
+    return STATE | dict.fromkeys(ends, stored.Array("classes, weights", finite=False))
+
+
 #: attributes that a fit sets
 LEARNED = (
-    "coef_", "intercept_", "_limits", "log_likelihood_", "null_log_likelihood_",
-    "_covariance", "_clusters", "n_iter_", "n_rows_", "stop_reason_", "stop_sentence_", "ascent_",
-    "_intervals", "_gained", "_total_weight", "training_accuracy_", "training_rows_",
-    "training_baseline_", "training_sampled_", "training_balanced_accuracy_", "threshold_",
-    "rows_signature_", "_fractional", "_residuals", "_pearson",
+    "classes_", "reference_", "method_", "separation_", "coef_", "intercept_", "_limits",
+    "log_likelihood_", "null_log_likelihood_", "_covariance", "_clusters", "n_iter_", "n_rows_",
+    "stop_reason_", "stop_sentence_", "ascent_", "_intervals", "_gained", "_total_weight",
+    "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
+    "training_balanced_accuracy_", "threshold_", "rows_signature_", "_fractional", "_residuals",
+    "_pearson", "_saturated", "_with_offset", "_depends",
 )  # fmt: skip
 
 
 class LogisticRegression(
-    LogisticResults,
+    HasInference,
     PlotsProbability,
     CallbackSupportMixin,
     ClassifierMixin,
@@ -258,7 +319,7 @@ class LogisticRegression(
     level: float = parameter(
         default=0.95, above=0.0, below=1.0, help="confidence level of these intervals"
     )
-    covariance: OfLogistic | None = parameter(default=None, help=HELP)
+    covariance: robust.OfLogistic | None = parameter(default=None, help=robust.HELP)
     dispersion: Literal["estimated"] | None = parameter(
         default=None,
         help="of counts: 1, or estimated from Pearson's residuals (quasi-binomial)",
@@ -285,9 +346,16 @@ class LogisticRegression(
     trace: bool = parameter(default=False, help="store all iterates of gradient ascent")
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
+        return "coef_" in vars(self)
 
-    @calls_back
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in LEARNED or name == "n_features_in_":
+                check_is_fitted(self)
+            return object.__getattribute__(self, name)
+
+    @stored.calls_back
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None,
         clusters: Any = None, offset: Any = None, successes: Any = None, trials: Any = None,
@@ -353,8 +421,8 @@ class LogisticRegression(
             refuse_beside_counts(self, y, sample_weight, counts)
         with self.saving(checkpoint) as saving:
             if self.covariance or clusters is not None:
-                check_clusters(self.covariance, X, clusters, sample_weight)
-                clusters = cluster_numbers(X, clusters)
+                robust.check_clusters(self.covariance, X, clusters, sample_weight)
+                clusters = robust.cluster_numbers(X, clusters)
             beside = {"offset": offset, **counts, "clusters": clusters}
             X, y, sample_weight, beside = to_regress(
                 self, X, y, sample_weight, beside, self.fit_intercept
@@ -378,7 +446,7 @@ class LogisticRegression(
         weights = np.column_stack([successes, trials - successes])
         check_both(weights.sum(axis=0), "the rows")
         offset = check_offset(offset, n_rows)
-        check_length(clusters, n_rows)
+        robust.check_length(clusters, n_rows)
         twice, y = np.repeat(np.arange(n_rows), 2), np.tile([1, 0], n_rows)
         offset, clusters = (None if of is None else of[twice] for of in (offset, clusters))
         self._fit_rows(X[twice], y, weights.ravel(), offset, clusters, saving, counted=True)
@@ -397,7 +465,9 @@ class LogisticRegression(
         self._fit(task, saving, X=X, y=y, metadata=metadata)
         if not counted and len(self.classes_) == 2:
             (batch,) = task.batches()
-            found = self._residuals_of(batch.X, y, batch.offset)
+            scores = self._scores(batch.X, batch.offset)
+            p = expit(scores if self.reference_ == self.classes_[0] else -scores)
+            found = (y != self.reference_) - p
             self._residuals = found if batch.weights is None else found[batch.weights > 0]
 
     def _fit_source(self, source: Source, saving: Saving) -> None:
@@ -436,7 +506,7 @@ class LogisticRegression(
         """Maximize the likelihood, call callbacks, and keep the weights so far if stopped early."""
         source, interrupted = task.source, False
         with interrupts_deferred(), one_blas_thread:
-            refuse_dispersion(self, task.groups is not None)
+            robust.refuse_dispersion(self, task.groups is not None)
             if self.warm_start and hasattr(self, "coef_"):
                 task.start = self._start(task)
             task.journal = saving.journal
@@ -499,35 +569,35 @@ class LogisticRegression(
         self.method_ = "penalized likelihood" if self.l2 else "maximum likelihood"
         self._saturated = None if groups is None else groups.saturated
         self._total_weight, self._with_offset = task.total, task.offsets
+        self._fractional, self._pearson = False, None
+        #: log-odds of several classes for rows, from those against the reference and its code
+        self._nearer: Callable[[Any, np.ndarray, int], np.ndarray] | None = None
         self.null_log_likelihood_ = task.null.log_likelihood + task.constant
 
     def _found(self, task: Task, steps: Steps) -> Solution:
+        """Maximize the (penalized) likelihood, or find its limit if there is no maximum."""
         if self.penalty and task.q:
             from linsep.logistic.profiles import by_firth
 
             self.method_ = "Firth"
             return by_firth(self, task, steps)
-        found = self._maximized(task, steps)
+        if self.solver == "gradient_ascent" and task.q:
+            found, self.ascent_ = gradient_ascent(task, steps)
+        else:
+            found = fitted(task, steps)
+        if found.state is State.SUSPECT:
+            from linsep.logistic.limits import outcome_of_suspect
+
+            found = outcome_of_suspect(task, found, steps)
+            self.separation_ = found.verdict
+            if found.state in SEPARATED:
+                self._warn_separable(found, task)
+        else:
+            found = with_robust(task, found) if found.proved else found.unproved()
         if self.intervals == "profile" and task.q:
             from linsep.logistic.profiles import with_profiles
 
-            return with_profiles(self, task, found, steps)
-        return found
-
-    def _maximized(self, task: Task, steps: Steps) -> Solution:
-        """Maximize the (penalized) likelihood, or find its limit if there is no maximum."""
-        if self.solver == "gradient_ascent" and task.q:
-            fit, self.ascent_ = gradient_ascent(task, steps)
-        else:
-            fit = fitted(task, steps)
-        if fit.state is not State.SUSPECT:
-            return with_robust(task, fit) if fit.proved else fit.unproved()
-        from linsep.logistic.limits import outcome_of_suspect
-
-        found = outcome_of_suspect(task, fit, steps)
-        self.separation_ = found.verdict
-        if found.state in SEPARATED:
-            self._warn_separable(found, task)
+            found = with_profiles(self, task, found, steps)
         return found
 
     def _warn_separable(self, found: Solution, task: Task) -> None:
@@ -592,7 +662,6 @@ class LogisticRegression(
             The log-odds of the larger class, or of each class against the reference, whose column
             is zero.
         """
-        check_is_fitted(self)
         X = to_predict(self, X, missing, offset)
         if isinstance(X, Source):
             return np.concatenate([scores for _, scores in self.predictions(X).decisions()])
@@ -631,7 +700,6 @@ class LogisticRegression(
         With ``missing="skip"``, the prediction for a row with a missing value is None. ``offset``
         is as in :meth:`decision_function`.
         """
-        check_is_fitted(self)
         X = to_predict(self, X, missing, offset)
         if isinstance(X, Source):
             return self.predictions(X).labels()
@@ -675,8 +743,8 @@ class LogisticRegression(
                 counts = given_counts(successes, trials, features.shape[0])
             elif self._saturated is not None:
                 if weights is None:
-                    raise no_counts()
-                pairs = pairs_joined(Batch(features, given, 0, weights, offset=offsets))
+                    raise robust.no_counts()
+                pairs = robust.pairs_joined(Batch(features, given, 0, weights, offset=offsets))
                 counts, (features, offsets) = (pairs.y, pairs.weights), (pairs.X, pairs.offset)
                 each = 2  # rows of the file
             return logistic_diagnostics(
@@ -722,7 +790,6 @@ class LogisticRegression(
                 option="interval", value=interval,
             )  # fmt: skip
         level = check_level(level)
-        check_is_fitted(self)
         X = to_predict(self, X, missing, offset)
         prediction = self.predictions(self._source_of(X, offset))
         parts = [bands for *_, bands in prediction.with_bands(level)]
@@ -743,7 +810,567 @@ class LogisticRegression(
         """Return the logarithms of :meth:`predict_proba`, accurate even where those underflow."""
         return log_probabilities(self.decision_function(X, missing, offset))
 
+    def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return the fitted state for a model file: arrays, and facts as plain JSON, of the names
+        in :data:`linsep.logistic.estimator.STATE`, and the ``low``, ``high`` and ``p`` of each
+        level of profile intervals.
+        """
+        values: dict[str, Any] = {
+            name: getattr(self, name.removeprefix("fit."), None) for name in STATE
+        }
+        values |= {name: None if np.isnan(x := getattr(self, name)) else x for name in NUMBERS}
+        for level, ends in self._intervals.items():
+            values |= {f"{name} {level}": end for name, end in zip(ENDS, ends, strict=True)}
+        values |= {
+            "classes_": stored.described(self.classes_),
+            "_limits": np.vectorize(LIMITS.index, otypes=[np.uint8])(self._limits),
+            "reference_": stored.plain(self.reference_), "_intervals": list(self._intervals),
+            "separation_": None if self.separation_ is None else self.separation_.to_json(),
+            "_depends": {str(j): others for j, others in self._depends.items()},
+        }  # fmt: skip
+        return stored.state_of(_parts(self._intervals), values)
+
+    def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        """Set what :meth:`get_state` returned, after checking it.
+
+        Raises
+        ------
+        ValueError, LookupError or TypeError
+            If a part is missing, or has another shape or type.
+        """
+        (q, d), more = arrays["coef_"].shape, bool(self.fit_intercept)
+        sizes = {"weights": d + more, "all weights": q * (d + more)}
+        found = stored.restored(_parts(facts["_intervals"]), arrays, facts, **sizes)
+        found |= {name: np.nan for name in NUMBERS if found[name] is None}
+        for name in STATE:
+            setattr(self, name.removeprefix("fit."), found[name.removeprefix("fit.")])
+        known = self.classes_.size == q + 1 and self.reference_ in self.classes_.tolist()
+        if not known or np.isnan(self.intercept_).any():
+            raise ValueError("other classes than weights, or intercepts that are not numbers")
+        self.n_features_in_, self._learned_with = d, self.get_params(deep=False)
+        self._limits, self._nearer = np.array(LIMITS, dtype="U16")[self._limits], None
+        self._depends = {int(j): others for j, others in self._depends.items()}
+        if self._clusters is not None:
+            self._clusters = robust.stored_clusters(self.covariance, self._clusters)
+        self._intervals = {
+            float(level): tuple(found[f"{name} {level}"] for name in ENDS)
+            for level in found["_intervals"]
+        }
+        if self.separation_ is not None:
+            from linsep.certificate.proofs import from_json
+
+            self.separation_ = from_json(self.separation_)
+
+    @property
+    def deviance_(self) -> float:
+        """-2 log-likelihood, without the penalty; for counts, twice the difference between the
+        log-likelihoods of the saturated model (one probability per row) and of this one.
+        """
+        return self._deviance(self.log_likelihood_)
+
+    def _deviance(self, log_likelihood: float) -> float:
+        if self._saturated is None:
+            return 0.0 - 2.0 * log_likelihood
+        return float(np.maximum(0.0, 2.0 * (self._saturated - log_likelihood)))
+
+    @property
+    def null_deviance_(self) -> float:
+        """The deviance without features."""
+        return self._deviance(self.null_log_likelihood_)
+
+    @property
+    def pearson_chi2_(self) -> float:
+        """Pearson's chi-squared of counts, the sum of (successes - trials p)^2 / (trials p (1 - p))
+        over the rows; NaN for single rows, where it tests nothing.
+        """
+        return np.nan if self._pearson is None else self._pearson
+
+    @property
+    def dispersion_(self) -> float:
+        """The factor of binomial variances: 1, or with ``dispersion="estimated"`` Pearson's
+        chi-squared divided by the residual degrees of freedom.
+        """
+        chi2, df = self.pearson_chi2_, self.df_residual_
+        if fitted_parameter(self, "dispersion") is None:
+            return 1.0
+        return chi2 / df if df > 0 else np.nan
+
+    @property
+    def mcfadden_r2_(self) -> float:
+        """1 - log-likelihood / log-likelihood without features (McFadden 1974)."""
+        none = self.null_log_likelihood_  # 0 if only one class has weight
+        return 1.0 - self.log_likelihood_ / none if none else np.nan
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of estimated weights, without dependent features and classes of weight 0."""
+        return int(self._estimated.sum())
+
+    @property
+    def _estimated(self) -> np.ndarray:
+        return (self._limits != "dependent") & (self._limits != NO_WEIGHT)
+
+    @property
+    def aic_(self) -> float:
+        """-2 log-likelihood + 2 parameters, without Firth's penalty. NaN with l2 or an estimated
+        dispersion, after an interrupted fit, and if neither a maximum nor a limit of the likelihood
+        is proved.
+        """
+        if not self._inferable or fitted_parameter(self, "dispersion"):
+            return np.nan
+        return -2.0 * self.log_likelihood_ + 2.0 * self.n_parameters_
+
+    @property
+    def bic_(self) -> float:
+        """-2 log-likelihood + ln(n) parameters, where n is the sum of the row weights, or
+        ``n_rows_`` for counts. NaN where ``aic_`` is.
+        """
+        n = self._total_weight if self._saturated is None else self.n_rows_
+        return self.aic_ + (np.log(n) - 2.0) * self.n_parameters_
+
+    @property
+    def _inferable(self) -> bool:
+        """Whether the weights (nearly) reach a proved maximum of the plain or of Firth's
+        likelihood, or its supremum.
+        """
+        if fitted_parameter(self, "l2") or self.stop_reason_ in UNINFERRED:
+            return False
+        if self.stop_reason_ == "quasi-separable":
+            return self._covariance is not None  # a ridge has none
+        return not self._unproved
+
+    @property
+    def _unproved(self) -> bool:
+        return self.stop_reason_ not in SEPARATED and bool((self._limits == UNKNOWN).any())
+
+    @property
+    def likelihood_ratio_(self) -> tuple[float, int, float]:
+        """The test against no features: 2 (l - l0), its degrees of freedom, p from chi-squared.
+
+        NaN where standard errors are not known. For separable data l is the supremum and p only a
+        rough guide; with Firth's penalty the penalized likelihoods are compared (Heinze and
+        Schemper 2002). With an estimated dispersion it is F, the statistic per degree of freedom
+        divided by the dispersion.
+        """
+        df = int(self._estimated[:, : self.coef_.shape[1]].sum())
+        if not self._inferable or np.isnan(self.log_likelihood_):
+            return np.nan, df, np.nan
+        statistic = max(0.0, 2.0 * (self.log_likelihood_ - self.null_log_likelihood_))
+        if self.method_ == "Firth":
+            statistic = self._gained
+        if fitted_parameter(self, "dispersion") and df:
+            f = statistic / df / self.dispersion_
+            return f, df, float(f_tail(f, df, self.df_residual_))
+        return statistic, df, float(chdtrc(df, statistic)) if df else np.nan
+
+    def _glanced(self) -> dict[str, Any]:
+        names = ("null_deviance", "deviance", "mcfadden_r2")
+        test = zip(("chi2", "df", "p_value"), self.likelihood_ratio_, strict=True)
+        return {name: getattr(self, f"{name}_") for name in names} | dict(test)
+
+    def _arranged(self, weights: np.ndarray) -> np.ndarray:
+        """Return weights, which have the intercept last, as attributes show them."""
+        if fitted_parameter(self, "fit_intercept"):
+            weights = np.roll(weights, 1, axis=-1)
+        return weights[0] if self.classes_.size == 2 else weights
+
+    @property
+    def limits_(self) -> np.ndarray:
+        """The status code of each estimate: "finite", "+inf", "dependent", ..."""
+        return self._arranged(self._limits)
+
+    @property
+    def dependent_(self) -> dict[str, list[str]]:
+        """The features left out because they are linear combinations of others, by name, with these
+        others, "intercept" among them; none for a feature that is zero in all rows.
+        """
+        dependent, names = (self._limits == "dependent").any(0), [*feature_names(self), "intercept"]
+        return {
+            names[j]: [names[k] for k in others]
+            for j, others in self._depends.items()
+            if dependent[j]
+        }
+
+    @property
+    def _words(self) -> np.ndarray:
+        numeric = ["finite"] if self.stop_reason_ in SEPARATED else ["finite", UNKNOWN]
+        return np.where(np.isin(self.limits_, numeric), "", self.limits_)
+
+    @property
+    def _shown(self) -> np.ndarray:
+        ones = [self.intercept_] * bool(fitted_parameter(self, "fit_intercept"))
+        return self._arranged(np.column_stack([self.coef_, *ones]))
+
+    @property
+    def _params(self) -> np.ndarray:
+        words, found = self._words, self._shown.copy()
+        found[words != ""] = np.nan
+        found[words == "+inf"], found[words == "-inf"] = np.inf, -np.inf
+        return found
+
+    @property
+    def _covariance_matrix(self) -> np.ndarray | None:
+        if self._covariance is None:
+            return None
+        order = self._arranged(np.arange(self._limits.size).reshape(self._limits.shape)).ravel()
+        found = self._covariance[np.ix_(order, order)] * self.dispersion_
+        out = self.limits_.ravel() != "finite"
+        found[out], found[:, out] = np.nan, np.nan
+        return found
+
+    @property
+    def standard_errors_(self) -> np.ndarray:
+        """Square roots of the diagonal of ``covariance_``; NaN if there is none."""
+        V = self._covariance
+        variances = np.nan if V is None else np.diag(V).reshape(self._limits.shape)
+        variances = np.where(self._limits == "finite", variances * self.dispersion_, np.nan)
+        return np.sqrt(self._arranged(variances))
+
+    @property
+    def _statistic(self) -> str:  # type: ignore[override]
+        return "z" if np.isinf(self._degrees) else "t"
+
+    @property
+    def _degrees(self) -> float:
+        if fitted_parameter(self, "dispersion"):
+            return self.df_residual_
+        return np.inf if self._clusters is None else self._clusters - 1
+
+    def _held_at_zero(
+        self, X: Any, y: Any, sample_weight: Any, terms: list[list[int]]
+    ) -> "FirthTests":
+        from linsep.logistic.firth import held_at_zero
+
+        return held_at_zero(task_of_arrays(as_fitted(self), X, y, sample_weight)[0], terms)
+
+    def _scored(self, X: Any, y: Any, sample_weight: Any) -> "Scored":
+        from linsep.logistic.firth import scored
+
+        task, _ = task_of_arrays(as_fitted(self), X, y, sample_weight)
+        if task.known.classes.tolist() != self.classes_.tolist() or not task.factored:
+            raise DataError(
+                "The rows have other classes than the fit, or the larger model has too many "
+                "weights: pass the rows of the fit, and few columns.",
+                code="other-rows",
+            )
+        return scored(self, task)
+
+    @property
+    def df_residual_(self) -> int:
+        """Number of rows of positive weight minus ``n_parameters_``."""
+        return self.n_rows_ - self.n_parameters_
+
+    def _without_errors(self) -> str:
+        if fitted_parameter(self, "l2"):
+            return (
+                "Standard errors are not known with l2: fit without it, or with Firth's penalty "
+                '(penalty="firth").'
+            )
+        known = self._covariance is not None and self.stop_reason_ not in UNINFERRED
+        return (
+            ""
+            if known
+            else (
+                f"Standard errors of this fit are not known ({self.stop_reason_}): print summary() "
+                "for the reason."
+            )
+        )
+
+    @property
+    def p_values_(self) -> np.ndarray:
+        """p-values of the hypotheses that a parameter is zero: Wald's, two-sided, or by profile."""
+        if self._intervals:
+            return self._arranged(self._intervals[self._level][2])
+        return super().p_values_
+
+    @property
+    def _printed(self) -> tuple[str, np.ndarray]:
+        if not self._intervals:
+            return super()._printed
+        return "chi2", np.asarray(chdtri(1, self.p_values_))  # the likelihood ratio of the profile
+
+    def confidence_intervals(self, level: float | None = None) -> np.ndarray:
+        """Return the confidence interval of each parameter.
+
+        Wald intervals (estimate -+ quantile times standard error) are NaN without a standard error.
+        Ends of profile intervals are infinite where the profile of the (penalized) likelihood does
+        not fall enough, and NaN if no maximum was reached.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default: the ``level`` of the model
+
+        Returns
+        -------
+        array of shape ``params_.shape + (2,)``: the lower and the upper ends
+
+        Raises
+        ------
+        ValueError
+            If the level is not between 0 and 1, or is not the one profile intervals were computed
+            for.
+        """
+        level = check_level(self._level if level is None else level)
+        if not self._intervals:
+            return super().confidence_intervals(level)
+        if level not in self._intervals:
+            raise ParameterError(
+                f"Profile intervals were computed during the fit at the level {self._level:g}",
+                hint("fit with {}", level=level),
+                hint("with {}", intervals="wald"), option="level", value=level,
+            )  # fmt: skip
+        return np.stack([self._arranged(end) for end in self._intervals[level][:2]], axis=-1)
+
+    def odds_ratios(self, level: float | None = None) -> Summary:
+        """Return the table of odds ratios: the factors by which the odds of a class against the
+        reference change per unit of a feature.
+
+        Estimates and interval ends are the exponentials of the coefficients' and standard errors
+        come from the delta method; z and p are the coefficients' own. The intercept is left out.
+        Where a coefficient diverges, its odds ratio is infinite or 0, with an interval if profiles
+        were computed.
+
+        Parameters
+        ----------
+        level : float between 0 and 1, default: the ``level`` of the model
+
+        Returns
+        -------
+        linsep.inference.table.Summary
+            Print it, or call ``tidy()`` or ``to_dict()``.
+
+        Raises
+        ------
+        ValueError
+            If the level is not between 0 and 1, or is not the one profile intervals were computed
+            for.
+        """
+        table, each = self.summary(level), max(1, len(self._equations))
+        rows, first = table.coefficients, int(fitted_parameter(self, "fit_intercept"))
+        width = len(rows) // each
+        kept = [row.exponentiated() for k, row in enumerate(rows) if k % width >= first]
+        title = table.title.replace("Logistic regression of", "Odds ratios of", 1)
+        return replace(table, title=title, coefficients=kept, heading=ODDS_RATIO)
+
+    def marginal_effects(
+        self, X: Any, at: Any = "overall", level: float | None = None, sample_weight: Any = None,
+        discrete: list[str] | None = None,
+    ) -> Summary:  # fmt: skip
+        """Return the table of average marginal effects: the change of a class probability per unit
+        of a feature, with delta-method standard errors.
+
+        The effect of a numeric feature is the derivative of the probability. The effect of a 0/1
+        feature is the probability at 1 minus the probability at 0. The effect of a level of a text
+        column, a category, ``C(column)`` or a boolean column of a formula is the probability at
+        this level minus the probability at the reference level, or at the first level, with all
+        other features unchanged. Effects of scaled columns are per unit of the original column.
+        With two classes the table has effects on the class that is not the reference; with several,
+        on each class.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, features), Source, or name of a file
+            The rows to average over: usually the rows of the fit. Frames and files hold the columns
+            used for training. A source is read twice, in constant memory.
+        at : "overall", "mean" or dict of column to value, default="overall"
+            "overall": effects at each row, averaged. "mean": effects at the means of all features,
+            where the mean of an indicator is a share. ``{"age": 40, "sex": "f"}``: averaged over
+            the rows with these columns set to these values, as in R's margins, Stata and
+            statsmodels.
+        level : float between 0 and 1, default: the ``level`` of the model
+            Confidence level of the intervals.
+        sample_weight : array of shape (rows,), default ones, or the weights in a file
+            Weight of each row in averages.
+        discrete : list of names of numeric columns, default None
+            Columns whose effects are differences from 0 to 1. None: boolean columns, and columns
+            that contain 0 and 1 and no other values.
+
+        Returns
+        -------
+        linsep.inference.table.Summary
+            Print it, or call ``tidy()`` or ``to_dict()``. Standard errors are missing where the
+            covariance is unknown, as with l2. If the classes are separable or quasi-separable,
+            effects are computed in the limit, and NaN ("unknown") where it is unknown; effects
+            through coefficients that diverge have no standard error, test or interval ("limit").
+            The effect of a column in several terms of a formula, or in a product, is its total
+            effect through all terms. It is NaN at the means of the features, and where X holds
+            features instead of columns.
+
+        Raises
+        ------
+        ValueError
+            If ``at``, ``level``, ``discrete`` or the rows are invalid, or all have weight 0.
+
+        References
+        ----------
+        W. Greene, Econometric Analysis, 5th ed. (2003), section 21.3.
+
+        Examples
+        --------
+        >>> from linsep import LogisticRegression
+        >>> model = LogisticRegression().fit([[0], [0], [0], [0], [1], [1], [1], [1]],
+        ...                                  [0, 0, 0, 1, 0, 1, 1, 1])
+        >>> row = model.marginal_effects([[0], [1]]).coefficients[0]
+        >>> round(row.estimate, 6), round(row.standard_error, 6)
+        (0.5, 0.306186)
+        """
+        from linsep.logistic.effects import marginal_effects
+
+        return marginal_effects(self, X, at, level, sample_weight, discrete)
+
+    @property
+    def _equations(self) -> list[str]:
+        return self._others() if len(self.classes_) > 2 else []
+
+    def _others(self) -> list[str]:
+        return [label_text(x) for x in self.classes_.tolist() if x != self.reference_]
+
+    def _headed(self) -> tuple[str, Facts, list[str]]:
+        others, quasi = self._others(), fitted_parameter(self, "dispersion")
+        named = ", ".join(others)
+        if len(others) > MOST_NAMED:
+            named = f"{', '.join(others[: MOST_NAMED - 1])}, ... ({len(others)} classes)"
+        (statistic, df, p), tested = self.likelihood_ratio_, "F" if quasi else "likelihood ratio"
+        facts: list[tuple[str, Any]] = [
+            ("rows", self.n_rows_),
+            ("sum of their weights" if self._saturated is None else "trials", self._weight),
+            ("parameters", self.n_parameters_),
+            ("estimated by", self.method_),
+            ("standard errors", self._robust),
+            ("clusters", self._robust and self._clusters),
+            ("iterations", int(self.n_iter_)),
+            ("AIC", float(self.aic_)),
+            ("BIC", float(self.bic_)),
+            ("log-likelihood", float(self.log_likelihood_)),
+            ("deviance", float(self.deviance_)),
+            ("null deviance", float(self.null_deviance_)),
+            *self._tests_of_fit(),
+            ("McFadden R2", float(self.mcfadden_r2_)),
+            (f"{tested} ({df} df)", float(statistic)),
+            (f"p of {tested}", float(p)),
+        ]
+        title, notes = f"Logistic regression of {named} against {label_text(self.reference_)}", []
+        for low, high, _ in self._intervals.values():
+            likelihood = "penalized likelihood" if self.method_ == "Firth" else "likelihood"
+            notes = [f"Intervals, chi2 (1 df) and p-values by the profile of the {likelihood}."]
+            if (np.isnan(low + high) & self._estimated).any() and self._inferable:
+                notes += ["An end that is not shown was not bracketed by values of the profile."]
+        return title, [fact for fact in facts if fact[1] is not None], self._notes() + notes
+
+    @property
+    def _weight(self) -> float | int | None:
+        """The sum of the row weights without rounding errors, None if all are 1."""
+        total = float(f"{self._total_weight:.12g}")
+        ones = total == self.n_rows_ and not self._fractional and self._saturated is None
+        return None if ones else int(total) if total.is_integer() else total
+
+    def _tests_of_fit(self) -> Facts:
+        """Return tests of fit of counts, whose residuals are compared with binomial variances."""
+        df, chi2 = self.df_residual_, self._pearson
+        if self._saturated is None or chi2 is None:
+            return []
+        facts: Facts = [("degrees of freedom, residuals", df), ("Pearson chi-squared", chi2)]
+        if fitted_parameter(self, "dispersion"):
+            return [*facts, ("dispersion", float(self.dispersion_))]
+        tests = [("p of Pearson chi-squared", chi2), ("p of deviance", self.deviance_)]
+        return facts + [(what, float(chdtrc(df, x)) if df > 0 else np.nan) for what, x in tests]
+
+    @property
+    def _robust(self) -> str | None:
+        return None if self._covariance is None else fitted_parameter(self, "covariance")
+
+    @property
+    def _wide(self) -> bool:
+        return not has_hessian(int((self._limits != NO_WEIGHT).sum()))
+
+    def _notes(self) -> list[str]:
+        """Return sentences on the fit."""
+        l2, name, limits = fitted_parameter(self, "l2"), self._robust, self._limits
+        of_classes = fitted_parameter(self, "class_weight") is not None
+        weights = "class weights" if of_classes else "weights, some of which are fractions,"
+        said = [f"{j} of {' and '.join(k)}" for j, k in self.dependent_.items() if k]
+        more = ", ..." if len(said) > MOST_NAMED else ""
+        listed = f": {', '.join(said[:MOST_NAMED])}{more}" if said else ""
+        no_errors = self._covariance is None and not np.isnan(self.log_likelihood_)
+        unproved, unknown = self._unproved, bool((limits == UNKNOWN).any())
+        notes = [self.stop_sentence_] if self.stop_sentence_ else []
+        notes += notes_of_one_level(self) + self._notes_of_dimension()
+        notes += note_of_offset(self, "added to the log-odds of every row")
+        if name is not None:
+            notes.append(robust.robust_words(name, self._clusters, "from scores of single rows"))
+        return notes + [
+            sentence
+            for sentence, true in (
+                (robust.NOTHING, name is not None and (self.standard_errors_ == 0).any()),
+                ("The likelihood ratio, AIC and BIC assume independent rows.", name is not None),
+                (f"Penalized with l2={l2:g}: standard errors and tests are not known.", l2),
+                ("There are too many weights to compute standard errors or to find dependent "
+                 "columns.", self._wide and no_errors and not l2),
+                (f"Standard errors and tests treat {weights} as numbers of rows: if they are not, "
+                 "use a robust covariance, such as HC1.",
+                 name is None and (of_classes or (self._fractional and not l2))),
+                (f"No maximum is proved, so {UNINFERABLE}.", unproved),
+                ("Not checked: the time limit ended before this coefficient was checked.",
+                 unknown and not unproved),
+                ("Sign not checked: the coefficient diverges, but the work limit ended before its "
+                 "sign was found.", (limits == UNSIGNED).any()),
+                ("Dependent: the column is a linear combination of earlier columns and the "
+                 f"intercept, or zero in all rows: it is dropped (redundant){listed}.",
+                 (limits == "dependent").any()),
+                ("No weight: all rows of a class have weight 0, so its probability is 0.",
+                 (limits == NO_WEIGHT).any()),
+            )
+            if true
+        ]  # fmt: skip
+
+    def _notes_of_dimension(self) -> list[str]:
+        """Return notes that follow from the numbers of rows and columns of a fit of two classes."""
+        columns = int(self._estimated[:, : self.coef_.shape[1]].sum())
+        plain = len(self.classes_) == 2 and self._weight is None and not self._with_offset
+        plain = plain and self.method_ != "Firth" and self.stop_reason_ not in SEPARATED
+        if not plain or not self._inferable or columns <= max(FEWEST, FEW_COLUMNS * self.n_rows_):
+            return []
+        from linsep.chance.asymptotics import note_of_bias
+
+        logs = self.log_likelihood_, self.null_log_likelihood_
+        note = note_of_bias(self.n_rows_, columns, *(x / self.n_rows_ for x in logs))
+        return [note] if note else []
+
 
 def fit_task(model: LogisticRegression, task: Task, saving: Saving) -> None:
     """Fit a regression to rows that are checked."""
     model._fit(task, saving)
+
+
+def implied(
+    classes: np.ndarray, totals: np.ndarray, reference: Any, method: str, n_rows: int,
+    weights_against: Callable[[int], tuple[np.ndarray, np.ndarray]],
+) -> LogisticRegression:  # fmt: skip
+    """Return a logistic regression with given weights, which predicts but has no inference.
+
+    Parameters
+    ----------
+    classes : array, sorted
+    totals : array of shape (classes,), summed row weights; 0 leaves a class out
+    reference : label or None, as in the regression
+    method : name of the method that gave the weights
+    n_rows : number of training rows
+    weights_against : function of the code of a reference
+        Weights of shape (classes, features), and log-odds of the classes at zero.
+    """
+    model = LogisticRegression(reference=reference)
+    known = FittedClasses(classes, reference, totals)
+    coef, at = weights_against(known.codes[-1])
+    weights = np.column_stack([coef, at])[known.codes[:-1]]
+    task = Task(model, known, list, coef.shape[1], n_rows)
+    limits = limits_without((), weights.shape)
+    model._begin(task)
+    model._set_attributes(
+        task, Solution(None, None, State.IMPLIED, 0, weights=weights, limits=limits)
+    )
+    model.method_, model.n_features_in_ = method, coef.shape[1]
+    model.null_log_likelihood_, model._total_weight = np.nan, float(n_rows)
+    model.stop_sentence_ = (
+        f"The weights come from {method}: standard errors and tests are not known."
+    )
+    return model
