@@ -80,7 +80,7 @@ def lane_moments(n_classes: int, lane: Batch) -> ClassMoments:
             shift = w @ Z / totals[k]
             Z -= shift
             means[k], squares[k] = first + shift, w @ np.square(Z, out=Z)
-    return ClassMoments(np.count_nonzero(weights), totals, means, squares)
+    return ClassMoments(int((weights > 0).sum()), totals, means, squares)
 
 
 def class_moments(rows: Lanes, n_classes: int) -> ClassMoments:
@@ -341,7 +341,7 @@ class GaussianNaiveBayes(
         how = "Gaussian naive Bayes"
         model = implied(self.classes_, self.priors_, reference, how, self.n_rows_, self._weights)
         kept = ("feature_names_in_", "threshold_")
-        vars(model).update({name: own for name, own in vars(self).items() if name in kept})
+        model.__dict__.update({name: own for name, own in vars(self).items() if name in kept})
         return model
 
     @np.errstate(divide="ignore", invalid="ignore")

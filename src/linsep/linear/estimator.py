@@ -42,10 +42,6 @@ if TYPE_CHECKING:
     from linsep.inference.diagnostics import Assumptions, Diagnostics
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
 #: what a model file holds: fields of LeastSquares (of ``combinations`` a row for each feature left
 #: out), the root of a robust covariance and its number of clusters, the name of y, whether Ctrl-C
 #: ended the reading, and whether there was an offset
@@ -67,7 +63,7 @@ STATE: dict[str, Any] = {
     "fit.perfect": flag,
     "fit.fit_intercept": flag,
     "fit.n_rows": partial(count, least=1),
-    "target": _text,
+    "target": as_it_is,
     "interrupted": flag,
     "signature": signatures.checked,
     "offset": flag,
@@ -103,7 +99,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
     Attributes
     ----------
     coef_ : array of shape (features,) or (targets, features); zero for features left out
-    intercept_ : float or array of shape (targets,)
+    intercept_ : float, or array of shape (targets,)
     targets_ : list of str, for several targets: the column names of y, or y0, y1, ...
     equation_ : the fit as an equation in the features; print it
     params_, standard_errors_, statistics_, p_values_ : arrays of shape (parameters,)
@@ -187,10 +183,11 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         Warns
         -----
         DependentFeaturesWarning
-            If features are linear combinations of earlier features.
+            If features are linear combinations of earlier ones.
         """
         check_parameters(self)
-        for name in ("stop_reason_", "targets_", "_several", "_with_offset", "_residuals"):
+        names = "feature_names_in_ recipe_ stop_reason_ targets_ _several _with_offset _residuals"
+        for name in names.split():
             self.__dict__.pop(name, None)
         columns = columns_of(y)
         robust.refuse_robust(self, columns)
@@ -210,11 +207,8 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         return self
 
     def _take_several(self, several: SeveralTargets) -> Self:
-        first = several.first
-        for name in ("n_features_in_", "feature_names_in_", "recipe_"):
-            self.__dict__.pop(name, None)
-            if hasattr(first, name):
-                setattr(self, name, getattr(first, name))
+        kept = ("n_features_in_", "feature_names_in_", "recipe_")
+        self.__dict__.update({n: x for n, x in vars(several.first).items() if n in kept})
         self.__dict__.pop("_fitted", None)
         self._several, self.targets_ = several, several.names
         self._learned_with = self.get_params(deep=False)
@@ -231,11 +225,10 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         block = self._block(X, y, sample_weight, offset, reset=True)._replace(groups=clusters)
         robust.check_length(clusters, block.size)
         self._with_offset = offset is not None
-        self.__dict__.pop("recipe_", None)
         with labels.features_named(self):
             self._take(Lanes(lambda: iter([block])))
         self._residuals = block.y - self._fitted.predicted(block.X)
-        self._target = _text(getattr(y, "name", None))
+        self._target = None if getattr(y, "name", None) is None else str(y.name)
 
     def _block(self, X: Any, y: Any, sample_weight: Any, offset: Any, *, reset: bool) -> Batch:
         """Return the checked rows of positive weight as a block; y is minus the offset."""
@@ -263,8 +256,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             )  # fmt: skip
         reading = Reading()
         with interrupts_deferred():
-            whole = self.weight_type == "frequency"
-            self._take(Lanes(source_blocks(source, reading, whole, self.covariance)))
+            self._take(Lanes(source_blocks(self, source, reading)))
             self._with_offset = source.offsets
             describe(self, source, self.coef_.size)
             if reading.interrupted:
@@ -324,7 +316,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         self, X: Any, interval: str | None = None, level: float = 0.95,
         missing: str | None = None, offset: Any = None,
     ) -> Any:  # fmt: skip
-        """Predict y, optionally with intervals.
+        """Predict y.
 
         Parameters
         ----------
@@ -429,7 +421,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         Raises
         ------
         ValueError
-            If these are other rows: another number, or another residual sum of squares.
+            If these are not the rows of the fit.
         """
         from linsep.inference.diagnostics import check_assumptions
 
@@ -447,11 +439,6 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         Returns
         -------
         linsep.inference.diagnostics.Diagnostics
-
-        Raises
-        ------
-        ValueError
-            As in :meth:`assumptions`.
         """
         from linsep.inference.diagnostics import linear_diagnostics
 

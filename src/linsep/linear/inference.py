@@ -69,7 +69,7 @@ class LinearResults(HasInference):
 
     @property
     def n_rows_(self) -> int:
-        """Number of rows of positive weight; with frequency weights the sum of these."""
+        """Number of rows of positive weight, or sum of frequency weights."""
         return self._first.n_rows
 
     @property
@@ -91,6 +91,7 @@ class LinearResults(HasInference):
         fit, one = self._first, self._several is None
         reasons = (
             (fit.l2, f"Penalized with l2={fit.l2:g}: standard errors and tests are not known."),
+            (one and not fit.y_norm, "y is the same in all rows: there is no variance to explain."),
             (self._degrees <= 0, f"There are as many estimates as rows ({fit.n_rows}), so standard "
              "errors are not known: use more rows or fewer features."),
             (one and fit.perfect, "The fit is perfect, so it has no residual variance and no "
@@ -169,7 +170,7 @@ def notes_of(fit: LeastSquares) -> list[str]:
         notes.append(robust_words(fit.robust.name, fit.robust.clusters))
         if fit.df_residual > 0 and not fit.perfect:
             notes += [NOTHING] * bool((fit.standard_errors == 0).any())
-            singular = "F is not defined: the covariance of the coefficients is singular."
+            singular = "F is not defined, as with fewer clusters than coefficients."
             notes += [singular] * bool(fit.df_model and np.isnan(fit.f))
     if inflation > MUCH_INFLATION:
         digit = max(1, int(16 - np.log10(np.sqrt(inflation))))

@@ -114,10 +114,8 @@ def by_products(G: np.ndarray) -> np.ndarray | None:
     some = sizes > 0
     S = G[some][:, some] / np.outer(sizes[some], sizes[some])
     factor, info = lapack.dpotrf(S, lower=1, clean=1)
-    if info or not len(S):
-        return None
-    norm = np.abs(S).sum(axis=0).max()
-    if not WORST_CONDITION * lapack.dpocon(factor, norm, uplo="L")[0] >= 1:
+    norm = np.abs(S).sum(axis=0).max(initial=0.0)
+    if info or not norm or not WORST_CONDITION * lapack.dpocon(factor, norm, uplo="L")[0] >= 1:
         return None
     R = np.zeros((len(S), len(G)))
     R[:, some] = factor.T * sizes[some]
@@ -295,9 +293,7 @@ def _solved(
     C = C * (sizes > 0) / units
     if l2:
         C = np.vstack([C, np.diag(np.append(np.sqrt(l2) / units[:-1], 0.0))])
-    if (missing := 1 + d - len(C)) > 0:
-        C = np.vstack([C, np.zeros((missing, 1 + d))])
-    C = triangle(C)
+    C = triangle(np.pad(C, ((0, max(0, 1 + d - len(C))), (0, 0))))
     kept, others = list(range(d)), dict[int, np.ndarray]()
     if np.abs(C.diagonal()[:-1]).min(initial=1.0) <= precision**0.75:
         C, kept, others = _eliminated(C, raw / units, precision)

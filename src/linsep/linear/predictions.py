@@ -58,20 +58,18 @@ def numbers(y: Any, source: Source | None = None, first: int = 0) -> np.ndarray:
     return found
 
 
-def source_blocks(
-    source: Source, reading: Reading, whole: bool = False, covariance: str | None = None
-) -> Batches:
-    """Return the blocks of a source, for a covariance of the estimates."""
+def source_blocks(model: Any, source: Source, reading: Reading) -> Batches:
+    """Return the blocks of a source for a regression."""
 
     def blocks() -> Iterator[Batch]:
         total = np.zeros(1)
         for read in reading.of(iter(source.batches())):
             batch = read._replace(y=numbers(read.y, source, read.first))
             reading.count(batch.size)
-            refuse_weights(covariance, batch.weights)
+            refuse_weights(model.covariance, batch.weights)
             if batch.weights is not None:
                 total = weight_totals(total, np.zeros(batch.size, dtype=np.intp), batch.weights)
-            yield rows_of_weight(batch, whole, source.where)
+            yield rows_of_weight(batch, model.weight_type == "frequency", source.where)
         if not reading.rows:
             raise DataError(f"{source.name} has no usable rows.", code="no-rows", path=source.name)
 

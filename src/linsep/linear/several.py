@@ -14,9 +14,7 @@ from linsep.validation.labels import check_beside
 
 
 def columns_of(y: Any) -> dict[str, Any] | None:
-    """Return the columns of several targets by name, y0, y1, ... of an array; None for a single
-    one.
-    """
+    """Return the columns of several targets by name, y0, ... of an array; None for a single one."""
     if len(getattr(y, "shape", ())) != 2 and not (isinstance(y, list) and np.ndim(y) == 2):
         return None
     if is_frame(y):

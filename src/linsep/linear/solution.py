@@ -138,7 +138,7 @@ class LeastSquares:
         """Return the rows in orthonormal columns: ``root`` times [1, x], shape (rows, rank)."""
         first = int(self.fit_intercept)
         found = self.centered(X) @ self.root[first:, 1:].T
-        return np.column_stack([*np.full((first, len(found)), self.root[0, 0]), found])
+        return np.column_stack([*np.full((first, len(found)), self.root[:first, :1]), found])
 
     @property
     def estimates(self) -> np.ndarray:
