@@ -85,7 +85,6 @@ def contests(rows: int, columns: int) -> dict[str, Contest]:
             lambda: Perceptron(max_iter=1000).fit(X, labels),
             lambda: TheirPerceptron(max_iter=1000, tol=None).fit(X, labels),
             "scikit-learn Perceptron",
-            1.0,
         ),
         "soft margin": Contest(
             lambda: SoftMargin().fit(X, labels),

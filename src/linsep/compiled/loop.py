@@ -232,23 +232,6 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
 
 
 @compiled
-def passes_loop(scheme, rule, keep, W, bias, rows, codes, importance, orders, now, tallies):
-    """Make a pass in each of the ``orders``, up to the first without a mistake, as
-    :func:`pass_loop` does; return the number of rows processed. ``tallies`` has a row per pass.
-    """
-    learned = 0
-    for k in range(orders.shape[0]):
-        done = pass_loop(
-            scheme, rule, keep, W, bias, rows, codes, importance, orders[k], now + learned,
-            tallies[k],
-        )  # fmt: skip
-        learned += done
-        if done < orders.shape[1] or tallies[k, MISTAKES] == 0:
-            break
-    return learned
-
-
-@compiled
 def score_vector(rows, n_rows, w, bias, scores):
     """Score all rows by one weight vector, with the same sums as learning; NaN where a feature
     has no weight.

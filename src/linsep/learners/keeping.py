@@ -51,7 +51,7 @@ class KeepLast:
 
     #: whether predictions depend little on the last rows, so that more passes do not harm them
     steady = False
-    #: whether nothing is collected between slices of rows, or counted after a pass
+    #: whether nothing is collected between slices of rows
     needs_no_room = True
 
     def compiled(self, state: State, most_changes: int) -> Any:

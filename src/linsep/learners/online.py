@@ -432,10 +432,7 @@ class OnlineClassifier(
         that weights, counts and reports stay consistent.
         """
         self.progress_ = Progress()
-        plan = Plan(
-            self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie,
-            watched=bool(self.verbose) or hasattr(self, "_skl_callbacks"),
-        )  # fmt: skip
+        plan = Plan(self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie)
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         try:
             with interrupts_deferred(), closing(start(plan)) as made:  # type: ignore[type-var]

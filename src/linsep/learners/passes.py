@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.checkpoints.saving import Saving
-from linsep.compiled.loop import MISTAKES, ROWS, UPDATES, pass_loop, passes_loop
+from linsep.compiled.loop import MISTAKES, ROWS, UPDATES, pass_loop
 from linsep.compiled.rows import Block, is_waiting
 from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
@@ -44,15 +43,13 @@ def without_mistakes(learner: Learner, state: State, updates: int) -> StopReason
 
 class Plan(NamedTuple):
     """Stopping criteria: ``max_iter`` passes, or ``patience`` passes without a better score on the
-    held-out rows (None: no held-out rows). ``last`` is the reason of a run that makes all passes;
-    ``watched``, whether the report and the weights of every pass are looked at.
+    held-out rows (None: no held-out rows). ``last`` is the reason of a run that makes all passes.
     """
 
     max_iter: int
     patience: int | None
     tie: str
     last: StopReason = StopReason.MAX_ITER
-    watched: bool = True
 
 
 def nothing_counted() -> np.ndarray:
@@ -283,18 +280,10 @@ class Course:
         self.run.reports.append(report)
         return report
 
-    def advance(self, passes: int = 1) -> None:
-        """Count passes."""
-        self.number, self.learned = self.number + passes, False
+    def advance(self) -> None:
+        """Count a pass."""
+        self.number, self.learned = self.number + 1, False
         self.n_updates = self.run.state.n_updates
-
-
-def _unlearnable(learner: Learner, row_batch: RowBatch, row: int) -> Unlearnable:
-    """Return the error about a row without a finite score, or with features beyond the weights."""
-    message = learner.complaint(row_batch.rows, row)
-    if message == TOO_LARGE:
-        return too_large(row_batch.rows, row).beyond(row_batch.first)
-    return Unlearnable(row, message, code="bad-value").beyond(row_batch.first)
 
 
 def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) -> None:
@@ -326,64 +315,11 @@ def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) 
             if is_waiting(row_batch.rows):
                 row_batch.provide(rest)
             elif rest.size:
-                raise _unlearnable(learner, row_batch, int(rest[0]))
+                row, message = int(rest[0]), learner.complaint(row_batch.rows, int(rest[0]))
+                if message == TOO_LARGE:
+                    raise too_large(row_batch.rows, row).beyond(row_batch.first)
+                raise Unlearnable(row, message, code="bad-value").beyond(row_batch.first)
     progress.learning += perf_counter() - started
-
-
-#: passes after which the next ones may be made ahead, and most rows to learn in these
-FEW_PASSES, MOST_AHEAD = 2, 1 << 16
-
-
-def may_go_ahead(course: Course) -> bool:
-    """Return whether passes may be made in advance of their reports: over few rows in memory, if
-    nothing but reports happens between passes.
-    """
-    run, plan = course.run, course.plan
-    learner = run.learner
-    return (
-        course.number >= FEW_PASSES
-        and not plan.watched
-        and (plan.patience, course.detection, type(course.saving)) == (None, None, Saving)
-        and course.stream.orders(0, 0) is not None
-        and run.keeping.needs_no_room
-        and not (learner.by_pass or learner.rows_at_once)
-        and type(learner).restarts is Learner.restarts
-    )
-
-
-def go_ahead(course: Course) -> Scores:
-    """Make up to four times as many passes as completed so far, until the first without a mistake;
-    report all but the last.
-    """
-    run, stream, state, progress = course.run, course.stream, course.run.state, course.progress
-    progress.begin(course.number, stream.n_rows)
-    interruption_point()
-    most = min(MOST_AHEAD, rows_per_slice(stream.rows, state.n_columns)) // stream.n_rows
-    passes = max(1, min(4 * course.number, course.plan.max_iter - course.number, most))
-    orders, tallies = stream.orders(course.number, passes), np.zeros((passes, 4), np.int64)
-    (row_batch,), scheme = stream.row_batches(0), state.scheme(course.plan.tie, count_errors=False)
-    started = perf_counter()
-    with interrupts_deferred():  # weights and counts must stay consistent
-        done = passes_loop(
-            scheme, run.learner.rule(state), run.keeping.compiled(state, 0), state.W, state.bias,
-            row_batch.rows, row_batch.codes, row_batch.importance, orders, state.rounds, tallies,
-        )  # fmt: skip
-        state.rounds += done
-    progress.learning += perf_counter() - started
-    made, rest = divmod(done, orders.shape[1])
-    if rest or not made or (made < passes and tallies[made - 1, MISTAKES]):
-        raise _unlearnable(run.learner, row_batch, int(orders[made, rest]))
-    mistakes, updates, errors, rows = tallies[: made - 1].T.tolist()
-    fields = zip(
-        range(course.number, course.number + made - 1), rows, mistakes, updates, errors,
-        *4 * [repeat(None)], strict=False,
-    )  # fmt: skip
-    run.reports += map(PassReport._make, fields)
-    state.n_updates += sum(updates)
-    course.advance(made - 1)
-    progress.curve += mistakes
-    progress.pass_number, progress.tally = course.number, tallies[made - 1]
-    return NO_SCORES
 
 
 def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
@@ -399,8 +335,7 @@ def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
 
 
 def passes(course: Course) -> Iterator[PassReport]:
-    """Run passes, which change the state of the run; yield a report after each, but not after the
-    passes made ahead.
+    """Run passes, which change the state of the run; yield a report after each.
 
     The last report has the stop reason. On Ctrl-C a report of the unfinished pass, if any row was
     processed, is yielded with stop reason ``interrupted`` before KeyboardInterrupt is raised. With
@@ -426,7 +361,7 @@ def passes(course: Course) -> Iterator[PassReport]:
         reason = None
         while reason is None:
             try:
-                scores = go_ahead(course) if may_go_ahead(course) else one_pass(course)
+                scores = one_pass(course)
             except KeyboardInterrupt:
                 state.n_updates += progress.updates
                 if progress.rows or course.number == 0:  # else the pass had not begun

@@ -8,10 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import NO_IMPORTANCE, Batch
-from linsep.compiled.jit import COMPILING
 from linsep.compiled.loop import BLOCK, interleave
 from linsep.compiled.rows import Block, Csr, Dense, Unit, as_rows, packed
-from linsep.compiled.shuffling import permutations
 
 
 def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -165,15 +163,6 @@ def shuffled(n_rows: int, seed: int, pass_number: int, group_size: int = FEW) ->
     return interleave(blocks * BLOCK, block_sizes(n_rows, blocks), group_size)
 
 
-def shuffled_alike(n_rows: int, seed: int, first: int, passes: int) -> np.ndarray:
-    """Return the shuffled orders of several passes over few rows, shape (passes, rows)."""
-    if not COMPILING:  # what the loop does is slow in Python
-        return np.array([shuffled(n_rows, seed, first + k) for k in range(passes)])
-    orders = np.empty((passes, n_rows), np.int64)
-    permutations(n_rows, seed, first, orders)
-    return orders
-
-
 def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarray]:
     """Yield an order in slices short enough for progress and Ctrl-C."""
     for start in range(0, len(order), rows_per_slice):
@@ -267,12 +256,6 @@ class RowStream(ABC):
     @abstractmethod
     def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
         """Yield the training rows in the order of a pass, without the first ``start``."""
-
-    def orders(self, first: int, passes: int) -> np.ndarray | None:
-        """Return the rows in the orders of some shuffled passes, a row for each; None unless all
-        are learned, and few.
-        """
-        return None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return what rows in the middle of a run depend on besides data and parameters; empty if
@@ -391,12 +374,6 @@ class ArrayStream(MemoryStream):
         """
         if isinstance(self.rows, Dense):
             self.rows = packed(self.rows)
-
-    def orders(self, first: int, passes: int) -> np.ndarray | None:
-        """Return the rows in the orders of some shuffled passes."""
-        if not self.shuffle or self.codes.size > SMALL or self._learnable is not None:
-            return None
-        return shuffled_alike(self.codes.size, self.seed, first, passes)
 
     def _row_batch(self, order: np.ndarray | range) -> Iterator[RowBatch]:
         yield RowBatch(self.rows, self.codes, self.importance, order, self.n_features, 0)
