@@ -115,7 +115,8 @@ class Rerun:
         cut |= {name: log[name][version] for name in ("starts", "rounds", "machines")}
         whole, state.rounds = state.rounds, rounds
         voting = KeepVote(np.inf, "negative")
-        voting.restore(state, np.zeros_like(state.W), cut)
+        state.shaped["first"] = np.zeros_like(state.W)
+        voting.restore(state, cut)
         votes = voting.scores(state, as_rows(gram), len(gram))
         state.rounds = whole
         return {"last": gram @ duals[0], "average": gram @ duals[1], "vote": votes}

@@ -195,7 +195,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             run.fresh = run.fresh and not runs_otherwise(self)
             run.weighted = run.weighted or bool(counted.size)
             run.state.own()
-            run.go_on_with(learner)
+            learner.continue_from(run.learner)
+            run.learner = learner
             self._learn_once(stream)
             self._one_row = one_row(self, classes) if len(y) == 1 else None
 

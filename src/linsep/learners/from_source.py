@@ -274,7 +274,7 @@ def _on_all(run: SourceRun) -> Measured | None:
     if row_batches is None:
         return None
     try:
-        wrong, total = run.run.keeping.weighed_errors(run.run.state, row_batches, estimator.tie)
+        wrong, total = run.run.keeping.errors(run.run.state, row_batches, estimator.tie)
     except (StartAgain, Unlearnable):  # damaged meanwhile, or a skipped row is too large
         return None
     sample = stream.sample

@@ -3,7 +3,7 @@
 Versions of the weights are stored as changes of the first.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,14 @@ from linsep.compiled.rows import Csr, Dense, Unit
 from linsep.compiled.votes import AT_ONCE, count_votes
 from linsep.compiled.weights import Average, Best, Last, Vote
 from linsep.errors import LinsepError, hint
-from linsep.learners.state import State, Unlearnable, decision, predicted, sparing
+from linsep.learners.state import Arrays, State, Unlearnable, decision, predicted, sparing
 from linsep.rows.arrays import RowBatch, rows_per_slice, slices
 
 
 def count_mistakes(
     state: State,
     weights: np.ndarray,
-    row_batches: Iterator[RowBatch],
+    row_batches: Iterable[RowBatch],
     tie: str,
     zero: str = "mistake",
 ) -> tuple[np.ndarray, int, int]:
@@ -51,8 +51,6 @@ class KeepLast:
 
     #: whether predictions depend little on the last rows, so that more passes do not harm them
     steady = False
-    #: whether nothing is collected between slices of rows
-    needs_no_room = True
 
     def compiled(self, state: State, most_changes: int) -> Any:
         """Return the recorder of the compiled loop for up to ``most_changes`` weight changes."""
@@ -76,12 +74,12 @@ class KeepLast:
     def put_back(self, before: Any) -> None:
         """Restore a snapshot of :meth:`remember`."""
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def changes(self) -> Arrays:
         """Return the arrays kept outside the state, by name."""
         return {}
 
-    def set_arrays(self, state: State, arrays: dict[str, np.ndarray]) -> None:
-        """Restore what :meth:`arrays` returned; raise ValueError if it is inconsistent."""
+    def restore(self, state: State, changes: Arrays) -> None:
+        """Restore what :meth:`changes` returned; raise ValueError if it is inconsistent."""
 
     def start_again(self, state: State) -> None:
         """Reset, because the weights are zero again."""
@@ -100,25 +98,24 @@ class KeepLast:
         """Return the weights for prediction, with the shape of ``state.W``."""
         return state.W
 
-    def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
-        """Return the number of rows predicted wrongly, and the number of rows."""
-        _, errors, rows = count_mistakes(state, self.weights(state), row_batches, tie)
-        return errors, rows
-
-    def weighed_errors(
-        self, state: State, row_batches: Iterator[RowBatch], tie: str
+    def errors(
+        self, state: State, row_batches: Iterable[RowBatch], tie: str
     ) -> tuple[float, float]:
-        """Return the same, weighted by the ``importance`` of the rows, if any."""
+        """Return the weight of the rows predicted wrongly and of all rows, by their ``importance``
+        if they have any.
+        """
         wrong = right = 0.0
         for row_batch in row_batches:
-            if row_batch.importance.size:
+            if row_batch.importance.size or isinstance(self, KeepVote):
                 missed = self.missed(state, row_batch, tie)
-                weights = row_batch.importance[np.asarray(row_batch.order)]
+                weights = np.ones(missed.size)
+                if row_batch.importance.size:
+                    weights = row_batch.importance[np.asarray(row_batch.order)]
                 # Row by row, so that no digit depends on the batches.
                 wrong = float(np.cumsum(np.append(wrong, weights[missed]))[-1])
                 right = float(np.cumsum(np.append(right, weights[~missed]))[-1])
             else:
-                errors, rows = self.errors(state, iter([row_batch]), tie)
+                _, errors, rows = count_mistakes(state, self.weights(state), [row_batch], tie)
                 wrong, right = wrong + errors, right + rows - errors
         return wrong, wrong + right
 
@@ -166,7 +163,7 @@ class KeepBest(KeepLast):
     zero : meaning of a score of zero when mistakes are counted: "mistake", "negative" or "correct"
     """
 
-    steady, needs_no_room = True, False
+    steady = True
 
     def __init__(self, zero: str = "mistake"):
         self.zero = zero
@@ -246,6 +243,8 @@ CHANGES_AT_ONCE = 1 << 20
 BYTES_PER_CHANGE, BYTES_PER_VERSION = 16, 20
 #: dtypes of the arrays of Vote in compiled/weights.py: of changes, and of versions
 OF_CHANGES, OF_VERSIONS = (np.int32, np.int32, np.float64), (np.int64, np.int64, np.int32)
+#: their names
+CHANGES = Vote._fields[:-1]
 
 
 class TooManyVotes(LinsepError, ValueError):
@@ -262,7 +261,7 @@ def _room(changes: int, versions: int) -> Vote:
 
 
 class KeepVote(KeepLast):
-    """Keep all versions, as changes since the ``first`` weights, in one record that grows.
+    """Keep all versions: the ``first`` weights of the state, and a record of changes that grows.
 
     Parameters
     ----------
@@ -270,25 +269,24 @@ class KeepVote(KeepLast):
     tie : class of a score of exactly zero in a vote
     """
 
-    steady, needs_no_room = True, False
+    steady = True
 
     def __init__(self, megabytes: float, tie: str):
         self.most_bytes, self.tie = megabytes * 1e6, tie
-        self.start_again(None)
+        self.log, self._before = _room(0, 0), 0
 
-    def start_again(self, state: Any) -> None:
+    def start_again(self, state: State) -> None:
         """Drop all versions."""
-        self.first: np.ndarray | None = None
         self.log, self._before = _room(0, 0), 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit the room that is not used."""
-        return vars(self) | {"log": self._used(*self.remember())}
+        return vars(self) | {"log": self._used()}
 
     def compiled(self, state: State, most_changes: int) -> Any:
         """Return the record, with room for the changes of the next rows."""
-        if self.first is None:
-            self.first = state.W.copy()
+        if "first" not in state.shaped:
+            state.shaped["first"] = state.W.copy()
         changes, versions = self.remember()
         if max(changes, versions) + most_changes > self.log.amounts.size:
             size = 2 * max(changes, versions) + most_changes
@@ -326,57 +324,25 @@ class KeepVote(KeepLast):
         """Drop the changes and versions after those."""
         self.log.used[:] = before
 
-    def _used(self, changes: int, versions: int) -> Vote:
+    def _used(self) -> Vote:
         """Return the part of the record that is in use."""
+        changes, versions = self.remember()
         arrays = [array[:changes] for array in self.log[:3]]
-        arrays += [array[:versions] for array in self.log[3:6]]
-        return Vote._make([*arrays, self.log.used])
+        return Vote(*arrays, *(array[:versions] for array in self.log[3:6]), self.log.used)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the first weights and all changes, by name."""
-        return {} if self.first is None else {"first": self.first} | self.changes()
+    def changes(self) -> Arrays:
+        """Return all changes and versions, by name."""
+        return dict(zip(CHANGES, self._used(), strict=False))
 
-    def set_arrays(self, state: State, arrays: dict[str, np.ndarray]) -> None:
-        """Restore what :meth:`arrays` returned; raise ValueError if it is inconsistent."""
-        if arrays:
-            first = arrays["first"]
-            if first.shape[1:] != state.W.shape[1:] or not 0 < len(first) <= len(state.W):
-                raise ValueError(f"first weights of shape {first.shape}")
-            self.restore(state, first, {name: arrays[name] for name in Vote._fields[:-1]})
-
-    def features_in_use(self, state: State) -> np.ndarray:
-        """Return the features with a nonzero weight in any version."""
-        used = np.zeros(state.n_features + 1, dtype=bool)  # the last for the constant feature, -1
-        used[super().features_in_use(state)] = True
-        used[self.changes()["features"]] = True
-        first = self.first_weights(state)[: state.n_features]
-        return np.flatnonzero(used[:-1] | first.reshape(state.n_features, -1).any(axis=1))
-
-    def select(self, state: State, features: np.ndarray) -> None:
-        """Restrict the state to these features and renumber the changes."""
-        first = self.first_weights(state)
-        self.first = None if self.first is None else np.concatenate([first[features], first[-1:]])
-        places = np.full(state.n_features + 1, -1, np.int32)
-        places[features] = np.arange(features.size)
-        changed = self.changes()["features"]
-        changed[:] = places[changed]
-        state.select(features)
-
-    def first_weights(self, state: State) -> np.ndarray:
-        """Return version 0, extended by features added later."""
-        if self.first is None:
-            return state.W
-        wide = np.full_like(state.W, state.fill)
-        wide[: self.first.shape[0] - 1], wide[-1] = self.first[:-1], self.first[-1]
-        return wide
-
-    def restore(self, state: State, first: np.ndarray, changes: dict[str, np.ndarray]) -> None:
-        """Restore the result of :meth:`changes`; raise ValueError if it is inconsistent."""
-        features, columns, amounts, starts, rounds, machines = changes.values()
+    def restore(self, state: State, changes: Arrays) -> None:
+        """Restore what :meth:`changes` returned; raise ValueError if it is inconsistent."""
+        features, columns, amounts, starts, rounds, machines = arrays = [
+            changes[name] for name in CHANGES
+        ]
         last = amounts.size
         sound = features.shape == columns.shape == amounts.shape == (last,)
         sound &= starts.shape == rounds.shape == machines.shape == (starts.size,)
-        if not sound or [a.dtype for a in changes.values()] != [*OF_CHANGES, *OF_VERSIONS]:
+        if not sound or [a.dtype for a in arrays] != [*OF_CHANGES, *OF_VERSIONS]:
             raise ValueError("votes of the wrong shape")
         edges = np.concatenate([[0], starts, [last]])
         for numbers, low, high in (
@@ -385,32 +351,34 @@ class KeepVote(KeepLast):
         ):  # fmt: skip
             if numbers.size and not (numbers.min() >= low and numbers.max() <= high):
                 raise ValueError("votes that do not match the weights")
-        self.first, self.log = first, Vote._make([*changes.values(), np.array([last, starts.size])])
+        self.log = Vote(*arrays, np.array([last, starts.size]))
 
-    def changes(self) -> dict[str, np.ndarray]:
-        """Return all changes and versions as six arrays; see
-        :class:`linsep.compiled.weights.Vote`.
-        """
-        return dict(zip(Vote._fields, self._used(*self.remember())[:6], strict=False))
+    def features_in_use(self, state: State) -> np.ndarray:
+        """Return the features with a nonzero weight in any version."""
+        used = np.zeros(state.n_features + 1, dtype=bool)  # the last for the constant feature, -1
+        used[super().features_in_use(state)] = True
+        used[self._used().features] = True
+        return np.flatnonzero(used[:-1])
 
-    def errors(self, state: State, row_batches: Iterator[RowBatch], tie: str) -> tuple[int, int]:
-        """Count wrong predictions; a random tie is treated as if the lowest class were drawn."""
-        wrong = rows = 0
-        for row_batch in row_batches:
-            missed = self.missed(state, row_batch, tie)
-            wrong, rows = wrong + int(missed.sum()), rows + missed.size
-        return wrong, rows
+    def select(self, state: State, features: np.ndarray) -> None:
+        """Restrict the state to these features and renumber the changes."""
+        places = np.full(state.n_features + 1, -1, np.int32)
+        places[features] = np.arange(features.size)
+        changed = self._used().features
+        changed[:] = places[changed]
+        state.select(features)
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
         """Return shares of votes: in [-1, 1] for a binary classifier, in [0, 1] for a class of the
         native rule.
         """
-        first = state.scores(rows, n_rows, self.first_weights(state)).reshape(n_rows, -1)
+        first = state.shaped.get("first", state.W)
+        first = state.scores(rows, n_rows, first).reshape(n_rows, -1)
         total, votes = state.machine_rounds(), np.empty_like(first)
         joint = state.n_machines < state.n_columns
         at_zero = {"negative": -1.0, "positive": 1.0, "random": 0.0}[self.tie]
-        values, log = np.zeros((state.n_features + 1, AT_ONCE)), self._used(*self.remember())
-        count_votes(rows, state.bias, values, log, first, total, joint, at_zero, votes)
+        values = np.zeros((state.n_features + 1, AT_ONCE))
+        count_votes(rows, state.bias, values, self._used(), first, total, joint, at_zero, votes)
         votes /= np.maximum(total, 1)
         return votes[:, 0] if state.n_classes == 2 else votes
 

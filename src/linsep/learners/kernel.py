@@ -284,7 +284,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             self.check_same_parameters("partial_fit")
             run = self._run
             run.weighted = run.weighted or bool(counted.size)
-            run.go_on_with(learner)
+            run.learner = learner
             self._add(rows, self._rows_seen + np.arange(codes.size))
             grams = Grams(self.kernel_, self._prepared, run.state.n_features)
             stream = KernelStream(grams, self.budget, codes, counted, 0, False)

@@ -395,8 +395,7 @@ def _passes(
     course = Course(run, between, plan, progress, saving)
     saving.resume(course)
     if course.over:
-        progress.finish(run.reports)
-        yield run.reports[-1]
+        yield course.last_again()
         return
     try:
         while course.number < plan.max_iter:

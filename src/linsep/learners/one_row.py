@@ -10,6 +10,7 @@ from linsep.batches import NO_IMPORTANCE
 from linsep.compiled.jit import direct
 from linsep.compiled.loop import pass_loop
 from linsep.compiled.rows import as_rows
+from linsep.learners.keeping import KeepBest, KeepVote
 from linsep.learners.passes import nothing_counted
 from linsep.learners.state import Learner
 
@@ -79,7 +80,8 @@ def one_row(model: Any, classes: Any) -> OneRow | None:
     run, known = model.fitted_run(), vars(model)
     learner = run.learner
     alone = (
-        run.keeping.needs_no_room and not (learner.by_pass or learner.rows_at_once)
+        not isinstance(run.keeping, KeepVote | KeepBest)
+        and not (learner.by_pass or learner.rows_at_once)
         and type(learner).check is Learner.check
         and not model.normalize and model.class_weight is None
         and not known.keys() & {"feature_names_in_", "recipe_"}

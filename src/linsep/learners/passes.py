@@ -10,17 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
+from linsep.batches import NO_IMPORTANCE
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.loop import MISTAKES, ROWS, UPDATES, pass_loop
 from linsep.compiled.rows import Block, is_waiting
 from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.learners.keeping import KeepLast, count_changes
+from linsep.learners.keeping import CHANGES, KeepLast, count_changes
 from linsep.learners.state import (
     TOO_LARGE,
+    Arrays,
     Learner,
-    Remembered,
     State,
     Unlearnable,
     infinite_weight,
@@ -64,37 +65,27 @@ class Progress:
     mistakes of the passes before it.
     """
 
+    #: of a run that learns all rows after a trial: its passes, and the rows of the trial's
+    most_passes: int | None = None
+    rows_before = 0
+
     def __init__(self) -> None:
         self.total: int | None = None
         #: the :class:`linsep.certificate.cycles.Cycle` that ended the run, if one did
         self.cycle: Any = None
         self.reading = self.learning = 0.0
-        #: of a run that learns all rows after a trial: its passes, and the rows of the trial's
-        self.most_passes: int | None = None
-        self.rows_before = 0
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Start a run: no pass has begun."""
         #: "reading" before the first pass, "learning", "measuring" after the last
-        self.stage = "reading"
-        self.resume(0, nothing_counted(), [])
-        self._resumed = False
+        self.stage, self._resumed = "reading", False
+        self.pass_number, self.tally, self.curve = 0, nothing_counted(), list[int]()
 
-    def resume(self, pass_number: int, tally: np.ndarray, curve: list[int]) -> None:
-        """Continue an earlier run within a pass."""
-        self.pass_number, self.tally, self.curve = pass_number, tally, curve
-        self._resumed = True
-
-    def finish(self, reports: "list[PassReport]") -> None:
-        """Set the position to the end of a run with these reports."""
-        self.stage, last = "learning", reports[-1]
-        tally = np.array([last.mistakes, last.updates, last.errors, last.rows], np.int64)
-        self.resume(last.number, tally, [report.mistakes for report in reports[:-1]])
-
-    def begin_again(self, most_passes: int, rows_before: int) -> None:
-        """Start a run of ``most_passes`` over all rows, after a trial that processed
-        ``rows_before`` rows.
-        """
-        self.resume(0, nothing_counted(), [])
-        self._resumed = False
-        self.most_passes, self.rows_before, self.stage = most_passes, rows_before, "reading"
+    def resume(self, reports: "list[PassReport]", tally: np.ndarray) -> None:
+        """Continue an earlier run within the pass after these reports."""
+        self.pass_number, self.tally, self._resumed = len(reports), tally, True
+        self.curve = [report.mistakes for report in reports]
 
     def begin(self, pass_number: int, total: int | None) -> None:
         """Start a pass over ``total`` rows (None if unknown), or continue a resumed pass."""
@@ -105,10 +96,6 @@ class Progress:
             self.pass_number, self.tally = pass_number, nothing_counted()
         self._resumed = False
 
-    def of_pass(self, number: int) -> np.ndarray:
-        """Return the counts of a pass; zeros before it began."""
-        return self.tally if self.pass_number == number else nothing_counted()
-
     def waited(self, seconds: float, reads: bool) -> None:
         """Add the seconds that passed until rows came, to those of reading or of learning."""
         self.reading += seconds if reads else 0.0
@@ -116,7 +103,7 @@ class Progress:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Return the seconds spent reading and training."""
+        """The seconds spent reading and training."""
         return {"read": self.reading, "learn": self.learning}
 
     @property
@@ -198,11 +185,6 @@ class Run:
         reports = self.reports if self.trial is None else self.trial
         return [report for report in reports if report.validation_score is not None]
 
-    def begin_again(self, begun: "Run", trial: list[PassReport]) -> None:
-        """Return to the state before a trial."""
-        self.state, self.keeping, self.left_out = begun.state, begun.keeping, begun.left_out
-        self.reports, self.trial = [], trial
-
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Return coefficients (columns, features) and intercepts for prediction."""
         return self.state.split(self.keeping.weights(self.state))
@@ -216,26 +198,28 @@ class Run:
             )
         return "its rows or classes have weights" if self.weighted else None
 
-    def go_on_with(self, learner: Learner) -> None:
-        """Set the learner for parameters that may have changed."""
-        learner.continue_from(self.learner)
-        self.learner = learner
-
     def snapshot(self) -> "Run":
         """Return a copy that later passes do not change."""
-        return replace(
-            self,
-            state=deepcopy(self.state),
-            keeping=deepcopy(self.keeping),
-            reports=list(self.reports),
-        )
+        state, keeping = deepcopy((self.state, self.keeping))
+        return replace(self, state=state, keeping=keeping, reports=list(self.reports))
+
+    def arrays(self) -> Arrays:
+        """Return weights, counters and versions by name, as files have them."""
+        changes = self.keeping.changes()
+        return self.state.arrays() | {f"vote.{name}": part for name, part in changes.items()}
+
+    def set_arrays(self, arrays: Arrays, rounds: int) -> None:
+        """Restore what :meth:`arrays` returned; raise ValueError if it is inconsistent."""
+        self.state.restore(self.state.with_arrays(arrays, rounds))
+        if "first" in self.state.shaped:
+            self.keeping.restore(self.state, {name: arrays[f"vote.{name}"] for name in CHANGES})
 
 
 class Best(NamedTuple):
     """Weights to restore at the end of a run with held-out rows, and their score."""
 
     score: float
-    state: Remembered
+    state: State
     kept: Any
 
 
@@ -272,6 +256,14 @@ class Course:
     def over(self) -> bool:
         """Whether the run has ended."""
         return bool(self.run.reports) and self.run.reports[-1].stop_reason is not None
+
+    def last_again(self) -> PassReport:
+        """Return the last report of a run that has ended."""
+        *before, last = self.run.reports
+        tally = np.array([last.mistakes, last.updates, last.errors, last.rows], np.int64)
+        self.progress.resume(before, tally)
+        self.progress.stage = "learning"
+        return last
 
     def report(self, scores: Scores, reason: StopReason | None) -> PassReport:
         """Add the report of the current pass to the run, and return it."""
@@ -324,7 +316,7 @@ def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) 
 
 def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
     """Return the weighted accuracy of the kept weights on the held-out rows."""
-    errors, total = run.keeping.weighed_errors(run.state, stream.held_out(), tie)
+    errors, total = run.keeping.errors(run.state, stream.held_out(), tie)
     if total == 0:
         raise DataError(
             "No row is held out for early stopping",
@@ -353,10 +345,10 @@ def passes(course: Course) -> Iterator[PassReport]:
     saving.resume(course)
     try:
         if course.over:
-            progress.finish(run.reports)
-            if run.reports[-1].stop_reason == StopReason.CYCLE and course.detection is not None:
+            last = course.last_again()
+            if last.stop_reason == StopReason.CYCLE and course.detection is not None:
                 progress.cycle = course.detection.after(state, stream, course.number)
-            yield run.reports[-1]
+            yield last
             return
         reason = None
         while reason is None:
@@ -415,7 +407,8 @@ def one_pass(course: Course) -> Scores:
     held_out, learned = held_out_accuracy(run, stream, tie), stream.training_rows()
     if learned is None:
         return held_out, None, criterion
-    errors, rows = run.keeping.errors(run.state, learned, tie)
+    unweighted = (batch._replace(importance=NO_IMPORTANCE) for batch in learned)
+    errors, rows = run.keeping.errors(run.state, unweighted, tie)
     return held_out, 1.0 - errors / rows, criterion
 
 
@@ -437,7 +430,7 @@ def after_pass(course: Course, scores: Scores) -> StopReason | None:
     course.since_best += 1
     best = -1.0 if course.best is None else course.best.score
     if scores[0] is not None and scores[0] > best:
-        course.best = Best(scores[0], state.remember(), run.keeping.remember())
+        course.best = Best(scores[0], deepcopy(state), run.keeping.remember())
         course.since_best = 0
     if progress.mistakes == 0:
         reason = without_mistakes(run.learner, state, progress.updates)
@@ -501,7 +494,7 @@ def all_passes(
         run.left_out |= plan.patience is not None
         yield from passes(Course(run, stream, plan, progress, saving))
         return
-    begun, trial = run.snapshot(), saving.trial
+    begun, trial, left_out = run.snapshot(), saving.trial, run.left_out
     if trial is None:
         run.left_out, made = True, passes(Course(run, stream, plan, progress, saving))
         with closing(made):  # type: ignore[type-var]
@@ -509,9 +502,11 @@ def all_passes(
                 interrupted = report.stop_reason == StopReason.INTERRUPTED
                 yield report if interrupted else report._replace(stop_reason=None)
         trial = run.reports
-    run.begin_again(begun, trial)
+    run.state, run.keeping, run.left_out, run.reports = begun.state, begun.keeping, left_out, []
+    run.trial = trial
     stream.learn_all(run.state, run.keeping)
-    progress.begin_again(len(trial), sum(report.rows for report in trial))
+    progress.begin_again()
+    progress.most_passes, progress.rows_before = len(trial), sum(report.rows for report in trial)
     last = StopReason.MAX_ITER if len(trial) == plan.max_iter else StopReason.EARLY_STOP
     again = plan._replace(max_iter=len(trial), patience=None, last=last)
     yield from passes(Course(run, stream, again, progress, saving))

@@ -1,8 +1,9 @@
 """The state of a linear learner, the classes that scores mean, and the base class of learners."""
 
 from collections.abc import Callable, Collection, Mapping
+from copy import copy
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,6 +33,8 @@ SIMD_WIDTH = 8
 TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}
 #: arrays like the weights that hold sums of changes; the others hold weights
 SUMS = ("sums", "asked_for")
+#: arrays that mean something although all their values are zero
+NEVER_LEFT_OUT = ("W", "pocket", "first")
 
 
 def columns_of(multiclass: str, n_classes: int) -> int:
@@ -39,14 +42,6 @@ def columns_of(multiclass: str, n_classes: int) -> int:
     if n_classes == 2:
         return 1
     return n_classes * (n_classes - 1) // 2 if multiclass == "ovo" else n_classes
-
-
-class Remembered(NamedTuple):
-    """Weights and counters of a :class:`State`: its arrays by name and the number of examples."""
-
-    shaped: dict[str, np.ndarray]
-    counts: dict[str, np.ndarray]
-    rounds: int
 
 
 class State:
@@ -195,17 +190,42 @@ class State:
                 array[:] = 0
         self.rounds = 0
 
-    def remember(self) -> "Remembered":
-        """Return a copy of weights and counters."""
-        return Remembered(
-            {name: array.copy() for name, array in self.shaped.items()},
-            {name: array.copy() for name, array in self.counts.items()},
-            self.rounds,
-        )
+    def arrays(self) -> Arrays:
+        """Return weights and counters by name, as files have them: ``last``, the weights, and
+        ``weights.NAME`` have a ``coef`` and an ``intercept``, ``counts.NAME`` a number per machine.
+        """
+        found = {f"counts.{name}": array for name, array in self.counts.items()}
+        for name, array in self.shaped.items():
+            if name in NEVER_LEFT_OUT or array.any():
+                key = "last" if name == "W" else f"weights.{name}"
+                found[f"{key}.coef"], found[f"{key}.intercept"] = self.split(array)
+        return found
 
-    def restore(self, before: "Remembered") -> None:
-        """Restore the result of :meth:`remember`."""
-        self.shaped, self.counts, self.rounds = before
+    def with_arrays(self, arrays: Arrays, rounds: int) -> "State":
+        """Return a state with what :meth:`arrays` returned; raise ValueError if it does not fit."""
+        state = copy(self)
+        state.shaped, state.counts, state.rounds = {}, {}, rounds
+        state.W = np.full(self._shape(self.n_features), self.fill)
+        state.W[-1] = 0.0
+        for key, array in arrays.items():
+            place, _, part = key.rpartition(".")
+            name = "W" if place == "last" else place.removeprefix("weights.")
+            if place == "counts":
+                own = state.per_machine(part, array.dtype.type)
+                if array.shape != own.shape or array.dtype not in (np.int64, np.float64):
+                    raise ValueError(f"{key} of {array.dtype} {array.shape}")
+                own[:] = array
+            elif part == "coef" and name != place:
+                parts = array, arrays[f"{place}.intercept"]
+                for own, stored in zip(state.split(state.like_weights(name)), parts, strict=True):
+                    if stored.shape != own.shape or stored.dtype != np.float64:
+                        raise ValueError(f"{place} of {stored.dtype} {stored.shape}")
+                    own[:] = stored
+        return state
+
+    def restore(self, before: "State") -> None:
+        """Return to the weights and counters of an earlier copy."""
+        self.shaped, self.counts, self.rounds = before.shaped, before.counts, before.rounds
 
     def scheme(self, tie: str, count_errors: bool, learning: bool = True) -> Any:
         """Return the multiclass scheme; without ``learning`` it does not change the state.
@@ -315,13 +335,12 @@ class Unlearnable(LinsepError):
         code: str = "overflow",
     ):  # fmt: skip
         super().__init__(message.format(feature=f"feature {column}"), code=code)
-        self.row, self.column = row, column
-        self._feature, self._message = column, message
+        self.row, self.column, self._message = row, column, message
 
     def beyond(self, first: int | None) -> "Unlearnable":
         """Return the error of a row in a batch that begins with row ``first``, if that is known."""
-        row = None if first is None or self.row is None else first + self.row
-        return Unlearnable(row, self._message, self._feature, self.code)
+        self.row = None if first is None or self.row is None else first + self.row
+        return self
 
     def message_for(self, feature: str) -> str:
         """Return the message with the name of the feature."""

@@ -6,6 +6,7 @@ other arrays of their shape, ``counts.NAME`` one number per binary classifier, `
 changes of a vote, ``calibration.K`` its curves. A kernel classifier adds ``support.*``.
 """
 
+import re
 from hashlib import blake2b
 from typing import Any
 
@@ -24,13 +25,10 @@ from linsep.estimators._common.fitted_state import (
 )
 from linsep.estimators._common.labels import is_turned
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.learners.keeping import KeepVote, keeping_of
-from linsep.learners.passes import Best, Course, PassReport, Run
+from linsep.learners.keeping import keeping_of
+from linsep.learners.passes import Best, Course, PassReport, Run, nothing_counted
 from linsep.learners.proofs import runs_otherwise
-from linsep.learners.state import Remembered, State, columns_of
-
-Arrays = dict[str, np.ndarray]
-VOTES = ("features", "columns", "amounts", "starts", "rounds", "machines")
+from linsep.learners.state import Arrays, State, columns_of
 
 
 def _share(value: Any) -> float | None:
@@ -153,60 +151,33 @@ def calibration_of(model: Any, arrays: Arrays, method: str) -> Calibration:
 def arrays_of(model: Any) -> Arrays:
     """Return arrays by name, see this module."""
     run = model.fitted_run()
-    state, keeping = run.state, run.keeping
     coef, intercept = run.weights()
-    found = {"coef": coef, "intercept": intercept}
-    if model.keep != "last":
-        found["last.coef"], found["last.intercept"] = state.split(state.W)
-    for name, array in state.shaped.items():
-        if name == "pocket" or (name != "W" and array.any()):
-            found[f"weights.{name}.coef"], found[f"weights.{name}.intercept"] = state.split(array)
-    found |= {f"counts.{name}": array for name, array in state.counts.items()}
-    found |= calibration_arrays(model)
-    if isinstance(keeping, KeepVote) and keeping.first is not None:
-        first = keeping.first_weights(state)
-        found["vote.first.coef"], found["vote.first.intercept"] = state.split(first)
-        found |= {f"vote.{name}": array for name, array in keeping.changes().items()}
+    found = {"coef": coef, "intercept": intercept} | run.arrays() | calibration_arrays(model)
+    if model.keep == "last":
+        del found["last.coef"], found["last.intercept"]
     return {name: np.ascontiguousarray(array) for name, array in found.items()}
 
 
 def _restored(model: Any, arrays: Arrays, rounds: int) -> Run:
     """Return the run of ``model``; raise ValueError if the arrays are inconsistent."""
+    arrays = {re.sub(r"^vote\.first\.", "weights.first.", name): a for name, a in arrays.items()}
+    for part in ("coef", "intercept"):
+        arrays.setdefault(f"last.{part}", arrays[part])
     coef = arrays["coef"]
     if coef.ndim != 2 or len(coef) != columns_of(model.multiclass, model.classes_.size):
         raise ValueError(f"weights of shape {coef.shape}")
+    for name, array in arrays.items():
+        if (
+            array.dtype.kind == "f"
+            and not name.startswith("counts.")
+            and not np.isfinite(array).all()
+        ):
+            raise ValueError(f"{name} that is not finite")
     learner = model.learner()
     state = model.new_state(learner, model.classes_.size, coef.shape[1])
-    state.rounds, keeping = rounds, keeping_of(model)
-    last = "last." if "last.coef" in arrays else ""
-    _fill_weights(state, state.W, arrays, last)
-    for key, array in arrays.items():
-        if key.startswith("weights.") and key.endswith(".coef"):
-            name = key.split(".")[1]
-            _fill_weights(state, state.like_weights(name), arrays, f"weights.{name}.")
-        if key.startswith("counts."):
-            own = state.per_machine(key.removeprefix("counts."), array.dtype.type)
-            if array.shape != own.shape:
-                raise ValueError(f"{key} of shape {array.shape}")
-            own[:] = array
-    if isinstance(keeping, KeepVote) and "vote.first.coef" in arrays:
-        first = np.zeros_like(state.W)
-        _fill_weights(state, first, arrays, "vote.first.")
-        keeping.restore(state, first, {name: arrays[f"vote.{name}"] for name in VOTES})
-    return Run(state, learner, keeping)
-
-
-def _fill_weights(state: State, array: np.ndarray, arrays: Arrays, prefix: str) -> None:
-    for own, name in zip(state.split(array), ("coef", "intercept"), strict=True):
-        _fill(own, arrays[prefix + name], prefix + name)
-
-
-def _fill(own: np.ndarray, stored: np.ndarray, name: str) -> None:
-    if stored.shape != own.shape or stored.dtype != np.float64:
-        raise ValueError(f"{name} of {stored.dtype} {stored.shape}")
-    if not np.isfinite(stored).all():
-        raise ValueError(f"{name} that is not finite")
-    own[:] = stored
+    run = Run(state, learner, keeping_of(model))
+    run.set_arrays(arrays, rounds)
+    return run
 
 
 class SavedOnlineFit(SavedFit):
@@ -289,11 +260,11 @@ def contents_of(course: Course) -> tuple[Arrays, Any]:
     """Return everything a run needs to resume, between two slices of rows."""
     run, progress = course.run, course.progress
     state, best, detection = run.state, course.best, course.detection
-    arrays = {"tally": progress.of_pass(course.number)}
-    arrays |= _with_prefix("state", _of_state(state)) | _with_prefix("kept", run.keeping.arrays())
+    begun = progress.pass_number == course.number
+    arrays = run.arrays() | {"tally": progress.tally if begun else nothing_counted()}
     arrays |= _with_prefix("rows", course.stream.arrays())
     if best is not None:
-        arrays |= _with_prefix("best", _of_state(best.state))
+        arrays |= _with_prefix("best", best.state.arrays())
     if detection is not None:
         arrays |= _with_prefix("cycle", detection.arrays())
     return arrays, {
@@ -312,47 +283,23 @@ def contents_of(course: Course) -> tuple[Arrays, Any]:
 def restore_contents(arrays: Arrays, about: dict[str, Any], course: Course) -> None:
     """Restore the progress of a run; raise ValueError if the arrays do not fit."""
     run, state = course.run, course.run.state
-    number = count(about["number"])
-    reports = _reports(about["reports"])
-    if len(reports) != number:
-        raise ValueError(f"{len(reports)} reports of {number} passes")
-    n_features = count(about["features"])
-    found = _to_state(state, _without_prefix("state", arrays), count(about["rounds"]), n_features)
-    state.restore(found)
-    state.n_features, state.n_updates = n_features, count(about["n_updates"])
-    run.keeping.set_arrays(state, _without_prefix("kept", arrays))
-    run.reports[:] = reports
+    number, run.reports[:] = count(about["number"]), _reports(about["reports"])
+    if len(run.reports) != number:
+        raise ValueError(f"{len(run.reports)} reports of {number} passes")
+    state.n_features, state.n_updates = count(about["features"]), count(about["n_updates"])
+    run.set_arrays(arrays, count(about["rounds"]))
     course.number, course.learned = number, about["learned"] is True
     course.n_updates, course.since_best = state.n_updates, count(about["since_best"])
     if about["best"] is not None:
         score, rounds, kept = about["best"]
-        best = _to_state(state, _without_prefix("best", arrays), count(rounds), n_features)
+        best = state.with_arrays(_without_prefix("best", arrays), count(rounds))
         course.best = Best(float(score), best, kept)
     if course.detection is not None:
         course.detection.restore(_without_prefix("cycle", arrays))
     tally = arrays["tally"]
     if tally.shape != (4,) or tally.dtype != np.int64:
         raise ValueError(f"counts of shape {tally.shape}")
-    course.progress.resume(number, tally, [report.mistakes for report in reports])
-
-
-def _of_state(state: State | Remembered) -> Arrays:
-    return _with_prefix("shaped", state.shaped) | _with_prefix("counts", state.counts)
-
-
-def _to_state(state: State, arrays: Arrays, rounds: int, n_features: int) -> Remembered:
-    """Return weights and counters for ``state``; raise ValueError if they do not fit."""
-    shaped, counts = _without_prefix("shaped", arrays), _without_prefix("counts", arrays)
-    shape = shaped["W"].shape
-    if shape[1:] != state.W.shape[1:] or not shape or shape[0] < n_features + 1:
-        raise ValueError(f"weights of shape {shape} for {n_features} features")
-    for name, array in shaped.items():
-        if array.shape != shape or array.dtype != np.float64:
-            raise ValueError(f"{name} of {array.dtype} {array.shape}")
-    for name, array in counts.items():
-        if array.shape != (state.n_machines,) or array.dtype not in (np.int64, np.float64):
-            raise ValueError(f"{name} of {array.dtype} {array.shape}")
-    return Remembered(shaped, counts, rounds)
+    course.progress.resume(run.reports, tally)
 
 
 def _with_prefix(prefix: str, arrays: Arrays) -> Arrays:
