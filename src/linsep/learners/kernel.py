@@ -21,7 +21,7 @@ from linsep.estimators._common.reading import describe
 from linsep.kernels.base import Kernel
 from linsep.kernels.naming import NAMES, described
 from linsep.learners.keeping import KeepLast
-from linsep.learners.kernel_rows import Grams, KernelStream
+from linsep.learners.kernel_rows import KernelStream
 from linsep.learners.online import OnlineClassifier
 from linsep.learners.passes import Run
 from linsep.learners.perceptron import PerceptronLearner, Schedule
@@ -221,15 +221,14 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         seed = self.draw_seed(saving)
         with interrupts_deferred():
             run = self._start(learner, kernel, classes, rows)
-            n_old = run.state.n_features
             self._add(rows, np.arange(codes.size) if numbers is None else numbers)
             run.seed, run.weighted = seed, bool(counted.size)
             cache = self.cache_mb * 1e6 if self.max_iter > 1 else 0.0
-            grams = Grams(self.kernel_, self._prepared, n_old + codes.size, cache)
             hold = self._hold_out(classes.size, seed, sample_weight, codes.size, groups)
             stream = KernelStream(
-                grams, self.budget, codes, counted, seed, bool(self.shuffle), hold
-            )
+                self.kernel_, self._prepared, cache, self.budget, codes, counted, seed,
+                bool(self.shuffle), hold,
+            )  # fmt: skip
             stream.begin(run.state, run.keeping)
             with one_blas_thread, self._forgetting():  # bit-identical with any number of processors
                 self._learn_rows(stream, X, y, sample_weight, saving)
@@ -286,8 +285,9 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             run.weighted = run.weighted or bool(counted.size)
             run.learner = learner
             self._add(rows, self._rows_seen + np.arange(codes.size))
-            grams = Grams(self.kernel_, self._prepared, run.state.n_features)
-            stream = KernelStream(grams, self.budget, codes, counted, 0, False)
+            stream = KernelStream(
+                self.kernel_, self._prepared, 0.0, self.budget, codes, counted, 0, False
+            )
             stream.begin(run.state, run.keeping)
             with self._forgetting():
                 self._learn_once(stream)

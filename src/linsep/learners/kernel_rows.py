@@ -20,98 +20,11 @@ from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.batches import NO_IMPORTANCE
 from linsep.compiled.rows import Block, block, catch_up, csr_rows, settle
 from linsep.errors import DataError, hint
-from linsep.kernels.foreign import GramRows
+from linsep.kernels.base import Kernel, rows_of
 from linsep.kernels.gram_cache import GramCache
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import State
 from linsep.rows.arrays import MemoryStream, RowBatch, slices
-
-
-class Grams:
-    """Kernel values between examples, by their numbers.
-
-    Parameters
-    ----------
-    kernel : a fitted :class:`linsep.kernels.Kernel`
-    examples : rows prepared by it
-    n_examples : number of examples
-    cache_bytes : values are cached if the whole Gram matrix fits in this many bytes
-    """
-
-    def __init__(self, kernel: Any, examples: Any, n_examples: int, cache_bytes: float = 0):
-        self.kernel, self.examples, self.n_examples = kernel, examples, n_examples
-        self.rows_at_once = kernel.rows_at_once
-        size = 8 * n_examples**2
-        #: whether values are cached
-        self.cached = size <= cache_bytes
-        #: whether it takes longer to look for values that are needed than to compute a whole row
-        self.cheap = isinstance(examples, GramRows) or (
-            kernel.takes == "vectors" and self.rows_at_once > 1
-        )
-        #: the cached values, NaN where unknown, once there are any, or cached rows
-        self._known: np.ndarray | None = None
-        self._rows: GramCache | None = None
-        if self.cached:
-            _check_memory(size, n_examples)
-
-    def all_rows(self) -> GramCache | None:
-        """Return the rows of the whole Gram matrix computed so far, if they are cached."""
-        if self._rows is None and self.cached and self.cheap:
-            self._rows = GramCache(self.kernel, self.examples)
-        return self._rows
-
-    def rows_among(self, examples: np.ndarray) -> GramCache:
-        """Return the rows of the Gram matrix of some examples, valid until the next call."""
-        if self.cheap:
-            return GramCache(self.kernel, self.examples[examples])
-        there = GramRows(self.between(examples, examples), np.arange(examples.size))
-        return GramCache(self.kernel, there)
-
-    def forget(self) -> None:
-        """Drop the cached values: computed together with other rows, they could differ in the last
-        digit.
-        """
-        self._known = self._rows = None
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the cached values, NaN where unknown: computed together with other rows, they
-        could differ in the last digit.
-        """
-        if self._rows is not None:
-            return self._rows.arrays()
-        return {} if self._known is None else {"gram": self._known}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
-        if "gram.rows" in arrays and (rows := self.all_rows()) is not None:
-            rows.restore(arrays)
-        if self.cached and "gram" in arrays:
-            if arrays["gram"].shape != 2 * (self.n_examples,):
-                raise ValueError(f"a Gram matrix of shape {arrays['gram'].shape}")
-            self._known = np.array(arrays["gram"])
-
-    def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return kernel values of shape (a.size, b.size)."""
-        interruption_point()
-        if self._rows is not None:
-            return self._rows.between(a, b)
-        if not self.cached or self.cheap:
-            return self._computed(a, b)
-        if self._known is None:
-            self._known = np.full(2 * (self.n_examples,), np.nan)
-        found = self._known[np.ix_(a, b)]
-        missing = np.isnan(found)
-        if missing.any():
-            rows, columns = a[missing.any(axis=1)], b[missing.any(axis=0)]
-            values = self._computed(rows, columns)
-            self._known[np.ix_(rows, columns)] = values
-            self._known[np.ix_(columns, rows)] = values.T
-            found = self._known[np.ix_(a, b)]
-        return found
-
-    def _computed(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        with interrupts_allowed():  # a kernel may be a user's function
-            return self.kernel.gram(self.examples[a], self.examples[b])
 
 
 def memory_bytes() -> int | None:
@@ -121,15 +34,18 @@ def memory_bytes() -> int | None:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _check_memory(size: int, n_examples: int) -> None:
-    """Raise DataError if the computer has less memory than the cache needs."""
-    there = memory_bytes()
+def _cache_of(kernel: Kernel, examples: Any, n_examples: int, most_bytes: float) -> Any:
+    """Return the cache of all kernel values if it has at most so many bytes, else None."""
+    size, there = 8 * n_examples**2, memory_bytes()
+    if size > most_bytes:
+        return None
     if there is not None and size > there:
         raise DataError(
             f"The Gram matrix of {n_examples:,} rows takes {size / 1e6:,.0f} MB, but this "
             f"computer has {there / 1e6:,.0f}",
             hint("lower {}", cache_mb=None), code="too-large", option="cache_mb",
         )  # fmt: skip
+    return GramCache(kernel, examples)
 
 
 #: squared residual below which a support vector is a combination of others up to rounding
@@ -186,9 +102,13 @@ def _next_mistakes(rows: Block, codes: np.ndarray, order: np.ndarray) -> np.ndar
 
 
 def _provide(rows: Block, kept: GramCache, codes: np.ndarray, rest: np.ndarray) -> None:
-    """Compute the kernel values that a block waits for, and some for rows of its ``rest``."""
+    """Compute the kernel values that a block waits for, and some for rows of its ``rest``, but not
+    by a function that takes rows one by one.
+    """
     row = int(rows.waiting[0])
-    kept.keep(np.append(_next_mistakes(rows, codes, rest), row))
+    more = rest[:0] if kept.kernel.rows_at_once == 1 else _next_mistakes(rows, codes, rest)
+    with interrupts_allowed():  # a kernel may be a user's function
+        kept.keep(np.append(more, row))
     settle(rows, kept.values[row])
 
 
@@ -253,8 +173,10 @@ class KernelStream(MemoryStream):
 
     Parameters
     ----------
-    grams : :class:`linsep.learners.kernel_rows.Grams`
-        The last ``codes.size`` of its examples are the training rows.
+    kernel : a fitted :class:`linsep.kernels.Kernel`
+    examples : rows prepared by it, of which the last ``codes.size`` are the training rows
+    cache_bytes : all kernel values are cached if they fit in so many bytes
+    budget : largest number of support vectors, or None
     codes, importance, seed, shuffle, hold_out : see :class:`linsep.rows.arrays.MemoryStream`
     """
 
@@ -263,12 +185,13 @@ class KernelStream(MemoryStream):
     of_features = False
 
     def __init__(
-        self, grams: Any, budget: int | None, codes: np.ndarray, importance: np.ndarray, *rest: Any
+        self, kernel: Kernel, examples: Any, cache_bytes: float, budget: int | None, *rest: Any
     ):
-        super().__init__(codes, importance, *rest)
-        self.budget = budget
-        self.grams, self.n_features = grams, grams.n_examples
-        self.offset = grams.n_examples - codes.size
+        super().__init__(*rest)
+        self.kernel, self.examples, self.budget = kernel, examples, budget
+        self.n_features = 0 if examples is None else rows_of(examples)
+        self.offset = self.n_features - self.codes.size
+        self.cache = _cache_of(kernel, examples, self.n_features, cache_bytes)
 
     def begin(self, state: State, keeping: KeepLast) -> None:
         """Set the state to train; no row has been scored yet."""
@@ -284,8 +207,8 @@ class KernelStream(MemoryStream):
     def learn_all(self, state: State, keeping: KeepLast) -> None:
         """Stop holding out rows; cached kernel values stay if they would not change."""
         super().learn_all(state, keeping)
-        if (self.budget is not None or self.offset) and self.grams.rows_at_once > 1:
-            self.grams.forget()
+        if self.cache is not None and (self.budget is not None or self.offset):
+            self.cache = GramCache(self.kernel, self.examples)
         self.begin(state, keeping)
 
     def _weights(self) -> np.ndarray:
@@ -296,7 +219,15 @@ class KernelStream(MemoryStream):
         """Whether passes can be replayed: only mistakes change weights, all by the same amount, and
         kernel values are cached.
         """
-        return self.budget is None and not self.importance.size and self.grams.cached
+        return self.budget is None and not self.importance.size and self.cache is not None
+
+    def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return the kernel values of examples with others, by their numbers."""
+        interruption_point()
+        with interrupts_allowed():  # a kernel may be a user's function
+            if self.cache is not None:
+                return self.cache.between(a, b)
+            return self.kernel.gram(self.examples[a], self.examples[b])
 
     def scores_now(self) -> np.ndarray:
         """Return the scores of all rows by the current weights, shape (rows, columns)."""
@@ -306,22 +237,22 @@ class KernelStream(MemoryStream):
         moved = self._weights() - self._then[0]
         changed = np.flatnonzero(moved.any(axis=1))
         if changed.size:
-            rows = np.arange(self.offset, self.grams.n_examples)
-            scores = self._then[1] + self.grams.between(rows, changed) @ moved[changed]
+            rows = np.arange(self.offset, self.n_features)
+            scores = self._then[1] + self.between(rows, changed) @ moved[changed]
             self._then = self._weights().copy(), scores
         return self._then[1]
 
     def gram(self) -> np.ndarray:
         """Return the Gram matrix of the rows, shape (rows, rows)."""
-        rows = np.arange(self.offset, self.grams.n_examples)
-        return self.grams.between(rows, rows)
+        rows = np.arange(self.offset, self.n_features)
+        return self.between(rows, rows)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return scores, the changes that are not yet in them, and the cached kernel values."""
         found = {"scores": self.scores, "seen": self.seen} | self.changes.arrays()
         if self._then is not None:
             found |= dict(zip(("then.weights", "then.scores"), self._then, strict=True))
-        return found | self.grams.arrays()
+        return found if self.cache is None else found | self.cache.arrays()
 
     def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
         """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
@@ -336,20 +267,21 @@ class KernelStream(MemoryStream):
             if (*self._then[0].shape, *self._then[1].shape) != fits:
                 raise ValueError("scores that do not match their weights")
         self.changes.restore(arrays, self.n_features)
-        self.grams.restore(arrays)
+        if self.cache is not None:
+            self.cache.restore(arrays)
 
     @property
     def _waiting(self) -> int:
         # A function takes rows one by one, so values between all of them are expensive.
-        return min(WAITING, max(self.grams.rows_at_once, self.budget or 0))
+        return min(WAITING, max(self.kernel.rows_at_once, self.budget or 0))
 
     def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
         """Yield the training rows in blocks, in the order of a pass, from the ``start``-th on."""
         order = self.order(pass_number)
-        several = LAZY if self.grams.cheap and self.budget is None else 1
-        pieces = slices(order[start:], several * self.grams.rows_at_once)
+        several = LAZY if self.budget is None else 1
+        pieces = slices(order[start:], several * self.kernel.rows_at_once)
         alone = self.budget is None and not self.offset and not self.changes.end
-        if alone and (kept := self.grams.all_rows()) is not None:
+        if alone and (kept := self.cache) is not None:
             whole = block(self.scores, kept.values, np.arange(self.codes.size), kept.known)
             for piece in pieces:
                 yield self._batch(whole, kept, self.codes, self.importance, piece)
@@ -370,7 +302,7 @@ class KernelStream(MemoryStream):
     def _block(self, rows: np.ndarray) -> Iterator[RowBatch]:
         examples = rows + self.offset
         scores, before = self._caught_up(rows), self._weights()[examples]
-        kept = self.grams.rows_among(examples)
+        kept = GramCache(self.kernel, self.examples[examples])
         found = block(scores, kept.values, examples, kept.known)
         importance = self.importance[rows] if self.importance.size else NO_IMPORTANCE
         yield self._batch(found, kept, self.codes[rows], importance, range(rows.size))
@@ -390,7 +322,7 @@ class KernelStream(MemoryStream):
         before = self._weights()[used]
         mean = self.keeping.weights(self.state)[: self.n_features]
         both = np.hstack([before, mean.reshape(self.n_features, -1)[used]])
-        kept, represents = reduced_support(self.grams.between(used, used), both, self.budget)
+        kept, represents = reduced_support(self.between(used, used), both, self.budget)
         for array in self.state.shaped.values():
             weights = array[: self.n_features].reshape(self.n_features, -1)
             projected = represents @ weights[used]
@@ -410,7 +342,7 @@ class KernelStream(MemoryStream):
             mine = (places >= start) & (places < start + some.size)
             skipped = np.concatenate([[0], np.cumsum(mine)])[seen - first]
             catch_up(
-                self.grams.between(rows + self.offset, some), skipped, places[mine] - start,
+                self.between(rows + self.offset, some), skipped, places[mine] - start,
                 columns[mine], amounts[mine], scores.reshape(rows.size, -1),
             )  # fmt: skip
         return scores
@@ -426,7 +358,7 @@ class KernelStream(MemoryStream):
     def _sparse(self, order: np.ndarray | range, importance: np.ndarray) -> Iterator[RowBatch]:
         supports = self.keeping.features_in_use(self.state)
         for rows in slices(order, max(1, GRAM_VALUES // max(1, supports.size))):
-            gram = self.grams.between(rows + self.offset, supports)
+            gram = self.between(rows + self.offset, supports)
             starts = np.arange(rows.size + 1) * supports.size
             sparse = csr_rows(gram.reshape(-1), np.tile(supports, rows.size), starts)
             yield RowBatch(
