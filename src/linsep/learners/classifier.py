@@ -16,16 +16,9 @@ from linsep.estimators._common.frames import adds_rows, in_memory, to_learn, wit
 from linsep.estimators._common.labels import FLOATS, brings_labels
 from linsep.estimators._common.showing import HasEquation
 from linsep.learners.online import OnlineClassifier
-from linsep.learners.passes import (
-    Run,
-)
+from linsep.learners.passes import Run
 from linsep.learners.state import Learner, Unlearnable
-from linsep.parameters import (
-    Keep,
-    check_parameters,
-    fitted_parameter,
-    parameter,
-)
+from linsep.parameters import Keep, check_parameters, fitted_parameter, parameter
 from linsep.rows.arrays import ArrayStream, summed
 from linsep.validation.labels import check_beside
 from linsep.validation.sparse import as_csr
@@ -139,38 +132,6 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             run.seed, run.weighted = seed, bool(counted.size)
             run.left_out |= not counted.all()
             self._learn_rows(stream, X, y, sample_weight, saving)
-        return self
-
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Train on these rows once, in their order.
-
-        One call with many rows and many calls with one row give bit-identical weights, except with
-        ``update="batch"`` of :class:`linsep.Perceptron`, which makes one update per call.
-        (``gamma="auto"`` of :class:`linsep.MarginPerceptron` stays at 1/2.)
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (rows, features), or a batch of a source
-        y : array of shape (rows,); None for the labels of a batch
-        classes : array of all labels that will occur; required only in the first call
-        sample_weight : array of shape (rows,), default ones
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            As in ``fit``, and if ``classes`` or a parameter that shapes the weights
-            (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``, ``reference``,
-            ``normalize``, ``tie``, ``zero``) has changed.
-        """
-        one_row = vars(self).get("_one_row")
-        if one_row is None or sample_weight is not None or not one_row.learn(self, X, y, classes):
-            self._learn_more(X, y, classes, sample_weight)
         return self
 
     @adds_rows

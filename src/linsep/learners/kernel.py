@@ -234,33 +234,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 self._learn_rows(stream, X, y, sample_weight, saving)
 
     @adds_rows
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Learn from these rows once, in their order.
-
-        Without a budget, one call with many rows and many calls with one row make the same
-        mistakes, up to rounding if kernel values are not integers. With a budget, support vectors
-        are removed at the end of each call: pass a few hundred rows at once.
-
-        Parameters
-        ----------
-        X : rows as for :meth:`fit`, or a batch of a source, but not a Gram matrix or a Source
-            Kernel parameters computed from the data (``gamma="scale"``) come from the first call.
-        y : array of shape (rows,); None for the labels of a batch
-        classes : array of all labels that will occur; required in the first call only
-        sample_weight : array of shape (rows,), default ones
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            As in ``fit``, and if ``classes`` or a parameter that shapes the weights (``kernel``,
-            ``multiclass``, ``keep``, ``reference``, ``tie``) has changed.
-        """
+    def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
         learner, first = self.check_partial_fit(classes), not hasattr(self, "_run")
         kernel = self.chosen_kernel() if first else self.kernel_
         if kernel.takes == "gram":
@@ -291,7 +265,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             stream.begin(run.state, run.keeping)
             with self._forgetting():
                 self._learn_once(stream)
-        return self
 
     def separation(self, X: Any, y: Any, **how: Any) -> Any:
         """Decide whether this kernel separates the rows, with a proof: :func:`linsep.separation`.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Set
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -248,6 +248,43 @@ class OnlineClassifier(
 
         return SavedOnlineFit(as_checkpoint(checkpoint), self)
 
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Train on these rows once, in their order.
+
+        One call with many rows and many calls with one row give bit-identical weights, except with
+        ``update="batch"`` of :class:`linsep.Perceptron`, which makes one update per call, and with
+        a ``budget`` of :class:`linsep.KernelPerceptron`, where support vectors are removed at the
+        end of each call. (``gamma="auto"`` of :class:`linsep.MarginPerceptron` stays at 1/2.)
+
+        Parameters
+        ----------
+        X : rows as for :meth:`fit`, or a batch of a source, but not a Gram matrix or a Source
+            Parameters of a kernel that are computed from data come from the first call.
+        y : array of shape (rows,); None for the labels of a batch
+        classes : array of all labels that will occur; required only in the first call
+        sample_weight : array of shape (rows,), default ones
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As in ``fit``, and if ``classes`` or a parameter that shapes the weights
+            (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``, ``reference``,
+            ``normalize``, ``tie``, ``zero``, ``kernel``) has changed.
+        """
+        one_row = vars(self).get("_one_row")
+        if one_row is None or sample_weight is not None or not one_row.learn(self, X, y, classes):
+            self._learn_more(X, y, classes, sample_weight)
+        return self
+
+    def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        raise NotImplementedError
+
     # Labels and weights of rows.
 
     def check_partial_fit(self, classes: Any = None) -> Learner:
@@ -308,7 +345,7 @@ class OnlineClassifier(
     # Passes.
 
     def draw_seed(self, saving: Saving | None = None) -> int:
-        """Return the seed of a fit: from ``random_state``, or from the fit to continue."""
+        """Return the seed of a fit: of the fit to continue, or from ``random_state``."""
         if saving is not None and saving.seed is not None:
             return saving.seed
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -327,13 +364,9 @@ class OnlineClassifier(
         self._forget_calibration()
         by_class = self.class_weight if isinstance(self.class_weight, dict) else {}
         self._run = Run(
-            state,
-            learner,
-            keeping_of(self),
-            fresh=fresh,
-            weighted=self.class_weight is not None,
+            state, learner, keeping_of(self), fresh=fresh, weighted=self.class_weight is not None,
             left_out=0 in by_class.values(),
-        )
+        )  # fmt: skip
         return self._run
 
     def _state_to_continue(self, classes: np.ndarray, but: tuple[str, ...]) -> State:
@@ -348,7 +381,7 @@ class OnlineClassifier(
         self.check_same_parameters("warm_start", but)
         return self._run.state
 
-    def _check_width(self, width: int, before: int) -> None:
+    def _check_width(self, width: Any, before: Any) -> None:
         """Raise DataError for rows of another number of features than in the last fit."""
         if width != before:
             raise DataError(
@@ -434,6 +467,7 @@ class OnlineClassifier(
         self.progress_ = Progress()
         plan = Plan(self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie)
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
+        watched = hasattr(self, "_skl_callbacks")
         try:
             with interrupts_deferred(), closing(start(plan)) as made:  # type: ignore[type-var]
                 most = self.max_iter * (2 if self.early_stopping else 1)  # there may be two runs
@@ -441,10 +475,17 @@ class OnlineClassifier(
                 with interrupts_allowed():
                     root.call_on_fit_task_begin(**known)
                 while self.stop_reason_ is None:
-                    if hasattr(self, "_skl_callbacks"):
-                        self._watched_pass(made, root, known)
-                    else:
+                    if not watched:
                         self._take(made)
+                        continue
+                    task = root.subcontext(task_name="pass")
+                    with interrupts_allowed():
+                        task.call_on_fit_task_begin(**known)
+                    self._take(made)
+                    copied = {"reconstruction_attributes": self._snapshot}
+                    with interrupts_allowed():
+                        if task.call_on_fit_task_end(**known, **copied):
+                            self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
         except KeyboardInterrupt:
             self.stop_reason_ = self.stop_reason_ or StopReason.INTERRUPTED
             raise
@@ -452,16 +493,6 @@ class OnlineClassifier(
             del self._run
             raise
         root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
-
-    def _watched_pass(self, made: Iterator[PassReport], root: Any, known: dict[str, Any]) -> None:
-        """Run the next pass, with callbacks before and after."""
-        task = root.subcontext(task_name="pass")
-        with interrupts_allowed():
-            task.call_on_fit_task_begin(**known)
-        self._take(made)
-        with interrupts_allowed():
-            if task.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot):
-                self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
 
     def _take(self, made: Iterator[PassReport]) -> None:
         """Store and print the next report."""

@@ -27,13 +27,7 @@ from linsep.learners.state import (
     infinite_weight,
     too_large,
 )
-from linsep.rows.arrays import (
-    RowBatch,
-    RowStream,
-    longest_row,
-    rows_per_slice,
-    slices,
-)
+from linsep.rows.arrays import RowBatch, RowStream, longest_row, rows_per_slice, slices
 
 
 def without_mistakes(learner: Learner, state: State, updates: int) -> StopReason:
