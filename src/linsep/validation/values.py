@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import date, time, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,10 +41,8 @@ _OTHERS = {
 AS_THEY_ARE = "arrays are used as they are: pass a data frame or a file with these columns"
 IN_PARTS = "partial_fit needs batches: linsep.open_source(data, recipe=model.recipe_).batches()"
 AGAIN = "fit and clone leave that out: call linsep.fit again, with cv= for folds"
-#: kinds of dates, durations and times of day
-_TIMES = ("M", "m", "t")
-
-
+#: beginnings of types of dates, durations and times of day, of numpy, pandas, Arrow and polars
+_TIMES = {"timestamp": "M", "timedelta": "m", "date": "M", "duration": "m", "time": "t"}
 #: values of an array that are checked here, not by scikit-learn
 FEW = 1 << 16
 
@@ -111,10 +109,13 @@ def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator
     """
     refuse_series(X)
     refuse_repeated_names(X)
-    if fault := _times_of(X, getattr(estimator, "feature_names_in_", None)):
-        raise fault
+    names = getattr(estimator, "feature_names_in_", None)
+    for part in _parts(X, names):
+        kind = next((kind for start, kind in _TIMES.items() if part.type.startswith(start)), "")
+        if kind:
+            raise part.other(kind, 0)
     if not exact:
-        refuse_rounded(X, getattr(estimator, "feature_names_in_", None))
+        refuse_rounded(X, names)
     try:
         yield
     except LinsepError:
@@ -122,10 +123,67 @@ def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator
     except (TypeError, ValueError) as problem:
         if "feature names" in str(problem):  # of other columns than in fit
             raise
-        fault = _fault_of(X, getattr(estimator, "feature_names_in_", None))
+        names = getattr(estimator, "feature_names_in_", None)  # not those of an earlier fit
+        fault = _of_sparse(X, names) if sp.issparse(X) else _of_parts(X, names)
         if fault is None:
             raise
         raise fault from None
+
+
+class _Part(NamedTuple):
+    """A column of rows, or all columns of an array: the number of the first, the names of all if
+    there are any, the type in lower case, and a function that returns the values.
+    """
+
+    first: int
+    names: Any
+    type: str
+    values: Callable[[], np.ndarray]
+
+    def label(self, column: int) -> Any:
+        """Return the name of a column, or its number."""
+        return self.first + column if self.names is None else self.names[column]
+
+    def place(self, column: int) -> str:
+        """Return the column in words."""
+        label = self.label(column)
+        return f"feature {label}" if self.names is None else f"column {label!r}"
+
+    def other(self, kind: str, column: int) -> DataError:
+        """Return the error for a column that holds what is no number."""
+        what, advice = _OTHERS[kind]
+        return DataError(
+            f"{what} in {self.place(column)}", *advice, code="column-type",
+            column=self.label(column),
+        )  # fmt: skip
+
+
+def _parts(X: Any, names: Any) -> Iterator[_Part]:
+    """Yield the columns of rows of any kind; ``names`` are those of an array, if there are any."""
+    if sp.issparse(X):
+        yield _Part(0, None, str(X.dtype), lambda: _stored(X))
+    elif hasattr(X, "iloc") and X.ndim == 2:  # pandas
+        for j, (name, kind) in enumerate(zip(X.columns, X.dtypes, strict=True)):
+            yield _Part(j, [name], str(kind).lower(), lambda j=j: np.asarray(X.iloc[:, j]))
+    elif hasattr(X, "schema"):  # Arrow, polars
+        schema = X.schema
+        types = schema.values() if hasattr(schema, "items") else schema.types
+        for j, (name, kind) in enumerate(zip(_names(X), types, strict=True)):
+            yield _Part(j, [name], str(kind).lower(), lambda name=name: np.asarray(X[name]))
+    elif hasattr(X, "dtype") or isinstance(X, list | tuple):
+        with suppress(ValueError):  # rows of several lengths
+            found = np.asarray(X)
+            if isinstance(X, list | tuple) and _is_far(found):
+                found = np.array(X, dtype=object)
+            if found.ndim == 2:
+                names = None if names is None or len(names) < found.shape[1] else names
+                yield _Part(0, names, str(found.dtype), lambda: found)
+
+
+def _names(X: Any) -> list[Any]:
+    """Return the names of the columns of a data frame or table; none for other rows."""
+    arrow = getattr(getattr(X, "schema", None), "names", None)
+    return arrow if isinstance(arrow, list) else list(getattr(X, "columns", ()))
 
 
 def refuse_series(X: Any) -> None:
@@ -143,10 +201,7 @@ def refuse_series(X: Any) -> None:
 
 def refuse_repeated_names(X: Any) -> None:
     """Raise DataError for a data frame with two columns of the same name."""
-    arrow = getattr(getattr(X, "schema", None), "names", None)
-    columns = arrow if isinstance(arrow, list) else getattr(X, "columns", ())
-    names = [str(name) for name in columns]
-    check_names("the table", names)
+    check_names("the table", [str(name) for name in _names(X)])
 
 
 def check_names(place: Any, names: list[str], *advice: Hint) -> None:
@@ -164,45 +219,22 @@ def refuse_rounded(X: Any, names: Any = None) -> None:
 
     ``names`` are the column names of an array.
     """
-    for place, values, start in _whole_numbers(X):
+    for part in _parts(X, names):
+        if "int64" not in part.type and part.type not in ("object", "category"):
+            continue
+        values = part.values()
         if (at := _first_rounded(values)) is None:
             continue
-        row, column = divmod(at, values.shape[1]) if values.ndim == 2 else (at, start)
-        name = place if place is not None or names is None else names[column]
-        where = f"feature {column}" if name is None else f"column {name!r}"
-        held = "stored values" if sp.issparse(X) else f"{where}, {row_text(row)}"
-        label = column if name is None else name
+        row, column = divmod(at, values.shape[1]) if values.ndim == 2 else (at, 0)
+        stored = sp.issparse(X)
         raise DataError(
-            f"Input X contains {values.flat[at]} in {held}, which is not exactly representable "
-            "as float64",
+            f"Input X contains {values.flat[at]} in "
+            f"{'stored values' if stored else f'{part.place(column)}, {row_text(row)}'}, which is "
+            "not exactly representable as float64",
             "subtract a constant from the whole column, such as its first value",
             "leave the column out",
-            code="not-exact", **({} if sp.issparse(X) else {"row": row + 1, "column": label}),
+            code="not-exact", **({} if stored else {"row": row + 1, "column": part.label(column)}),
         )  # fmt: skip
-
-
-def _whole_numbers(X: Any) -> Iterator[tuple[Any, np.ndarray, int]]:
-    """Yield name, values and number of each column that may hold long whole numbers, or all values
-    of an array.
-    """
-    kind = getattr(getattr(X, "dtype", None), "kind", None)
-    if sp.issparse(X):
-        yield None, _stored(X), 0
-    elif kind is not None:
-        if kind in "iuO":
-            yield None, np.asarray(X), 0
-    elif hasattr(X, "iloc") and np.ndim(X) == 2:  # pandas
-        for j, (name, type_) in enumerate(X.dtypes.items()):
-            if getattr(type_, "kind", "O") in "iuO":
-                yield name, np.asarray(X.iloc[:, j]), j
-    elif hasattr(X, "schema"):  # Arrow, polars
-        for j, (name, type_) in enumerate(_columns(X.schema)):
-            if "int64" in str(type_).lower():
-                yield name, np.asarray(X[name]), j
-    elif isinstance(X, list | tuple):
-        with suppress(ValueError):  # rows of several lengths
-            found = np.asarray(X)
-            yield None, np.array(X, dtype=object) if _is_far(found) else found, 0
 
 
 def _stored(X: Any) -> np.ndarray:
@@ -250,110 +282,57 @@ def _double(value: int) -> float:
         return np.inf
 
 
-def _times_of(X: Any, names: Any) -> DataError | None:
-    """Return the error for the first column of dates, times or durations."""
-    if hasattr(X, "schema"):  # Arrow, polars
-        types = [(name, _kind_of_time(str(type_))) for name, type_ in _columns(X.schema)]
-    elif hasattr(X, "iloc") and X.ndim == 2:  # pandas
-        types = [(name, _kind_of_type(type_)) for name, type_ in X.dtypes.items()]
-    elif getattr(getattr(X, "dtype", None), "kind", "") in _TIMES and np.ndim(X) == 2:
-        types = [(None if names is None else names[0], X.dtype.kind)]
-    else:
-        return None
-    for j, (name, kind) in enumerate(types):
-        if kind in _TIMES:
-            place = f"feature {j}" if name is None else f"column {name!r}"
-            message, column = f"{_OTHERS[kind][0]} in {place}", j if name is None else name
-            return DataError(message, *_OTHERS[kind][1], code="column-type", column=column)
-    return None
-
-
-def _columns(schema: Any) -> Any:
-    """Return name and type of each column of an Arrow table or a polars frame."""
-    if hasattr(schema, "items"):
-        return schema.items()
-    return zip(schema.names, schema.types, strict=True)
-
-
-def _kind_of_type(type_: Any) -> str:
-    """Return "M", "m" or "t" for a pandas type of dates, durations or times, else another."""
-    if hasattr(type_, "pyarrow_dtype"):
-        return _kind_of_time(str(type_.pyarrow_dtype))
-    return type_.kind
-
-
-def _kind_of_time(type_name: str) -> str:
-    """Return "M", "m" or "t" for the name of an Arrow or polars type, empty for other types."""
-    name = type_name.lower()
-    kinds = {"date": "M", "timestamp": "M", "duration": "m", "time": "t"}
-    return next((kind for start, kind in kinds.items() if name.startswith(start)), "")
-
-
-def _fault_of(X: Any, names: Any) -> DataError | None:
-    if sp.issparse(X):
-        return _of_sparse(X.tocoo(), names) if X.ndim == 2 and X.dtype.kind == "f" else None
-    columns: Iterator[Any]
-    if hasattr(X, "iloc"):  # pandas
-        names, columns = list(X.columns), (X.iloc[:, j] for j in range(X.shape[1]))
-    elif hasattr(X, "get_columns"):  # polars
-        names, columns = X.columns, iter(X.get_columns())
-    else:
-        try:
-            columns = iter(np.asarray(X).T if np.ndim(X) == 2 else ())
-        except ValueError:  # rows of several lengths
-            return None
-    for j, column in enumerate(columns):
-        place = f"feature {j}" if names is None or len(names) <= j else f"column {names[j]!r}"
-        if fault := _of_column(np.asarray(column), place):
-            fault.column = j if names is None or len(names) <= j else names[j]
-            return fault
-    return None
-
-
-def _of_sparse(X: Any, names: Any) -> DataError | None:
-    bad = np.flatnonzero(~np.isfinite(X.data))
-    if not bad.size:
-        return None
-    first = bad[np.lexsort((X.row[bad], X.col[bad]))[0]]
-    j = X.col[first]
-    place = f"feature {j}" if names is None else f"column {names[j]!r}"
-    fault = _not_finite(X.data[first], int(X.row[first]), place)
-    fault.column = int(j) if names is None else names[j]
-    return fault
-
-
-def _of_column(column: np.ndarray, place: str) -> DataError | None:
-    kind = column.dtype.kind
-    if kind in _OTHERS:
-        return DataError(f"{_OTHERS[kind][0]} in {place}", *_OTHERS[kind][1], code="column-type")
-    if kind == "f":
-        bad = np.flatnonzero(~np.isfinite(column))
-        return _not_finite(column[bad[0]], int(bad[0]), place) if bad.size else None
-    if kind in "OUST":
-        for row, value in enumerate(column.tolist()):
-            if fault := _of_value(value, row, place):
+def _of_parts(X: Any, names: Any) -> DataError | None:
+    """Return the error for the first value that is no finite number; None if scikit-learn has to
+    say it.
+    """
+    for part in _parts(X, names):
+        values = part.values()
+        for j, column in enumerate(values.T if values.ndim == 2 else values[None]):
+            if fault := _of_column(column, part, j):
+                fault.column = part.label(j)
                 return fault
     return None
 
 
-def _of_value(value: Any, row: int, place: str) -> DataError | None:
-    """Return the error for an object; None also if scikit-learn reports it."""
-    if value is None or type(value).__name__ in MISSING_TYPES:
-        return _not_finite(np.nan, row, place)
-    if isinstance(value, date | timedelta | time):
-        kind = "M" if isinstance(value, date) else "m" if isinstance(value, timedelta) else "t"
-        return DataError(f"{_OTHERS[kind][0]} in {place}", *_OTHERS[kind][1], code="column-type")
-    if type(value).__name__ == "Period":  # pandas
-        return DataError(f"Input X holds periods in {place}", *_OTHERS["M"][1], code="column-type")
-    try:
-        number = float(value)
-    except (TypeError, OverflowError):
+def _of_sparse(X: Any, names: Any) -> DataError | None:
+    X = X.tocoo()
+    bad = np.flatnonzero(~np.isfinite(X.data)) if X.ndim == 2 and X.dtype.kind == "f" else X.row[:0]
+    if not bad.size:
         return None
-    except ValueError:
-        text = repr(value if len(value) <= 20 else value[:19] + "…")
-        message = f"Input X holds text in {place} ({text} in {row_text(row)})"
-        return DataError(message, *_ENCODE, code="not-a-number", row=row + 1, value=value)
-    return None if np.isfinite(number) else _not_finite(number, row, place)
+    first = bad[np.lexsort((X.row[bad], X.col[bad]))[0]]
+    part, j = _Part(0, names, "", lambda: X.data), int(X.col[first])
+    fault = _not_finite(X.data[first], int(X.row[first]), part.place(j))
+    fault.column = part.label(j)
+    return fault
+
+
+def _of_column(column: np.ndarray, part: _Part, j: int) -> DataError | None:
+    kind = column.dtype.kind
+    if kind in _OTHERS:
+        return part.other(kind, j)
+    if kind == "f":
+        bad = np.flatnonzero(~np.isfinite(column))
+        return _not_finite(column[bad[0]], int(bad[0]), part.place(j)) if bad.size else None
+    for row, value in enumerate(column.tolist() if kind in "OUST" else ()):
+        if value is None or type(value).__name__ in MISSING_TYPES:
+            return _not_finite(np.nan, row, part.place(j))
+        for types, other in ((date, "M"), (timedelta, "m"), (time, "t")):
+            if isinstance(value, types):
+                return part.other(other, j)
+        if type(value).__name__ == "Period":  # pandas
+            return part.other("M", j)
+        try:
+            number = float(value)
+        except (TypeError, OverflowError):
+            continue
+        except ValueError:
+            text = repr(value if len(value) <= 20 else value[:19] + "…")
+            message = f"Input X holds text in {part.place(j)} ({text} in {row_text(row)})"
+            return DataError(message, *_ENCODE, code="not-a-number", row=row + 1, value=value)
+        if not np.isfinite(number):
+            return _not_finite(number, row, part.place(j))
+    return None
 
 
 def _not_finite(value: float, row: int, place: str) -> DataError:
