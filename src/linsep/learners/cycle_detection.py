@@ -15,7 +15,6 @@ import numpy as np
 from linsep.compiled.rows import Csr, Dense
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import Learner, State
-from linsep.rows.arrays import RowBatch
 
 if TYPE_CHECKING:
     from linsep.certificate.cycles import Cycle, Cycles
@@ -36,24 +35,23 @@ MOST_FAILURES = 3
 class CycleDetection:
     """Stores hashes of the weights of each binary classifier at the start of each pass."""
 
-    def __init__(
-        self, state: State, stream: Any, rate: float, update: str, tie: str, zero: str
-    ) -> None:
-        self.rate, self.update, self.tie, self.zero, self.failures = rate, update, tie, zero, 0
+    def __init__(self, state: State, stream: Any, learner: Any, tie: str) -> None:
+        self.learner, self.tie, self.failures = learner, tie, 0
         self._seen: list[dict[int, int]] = [
-            {key: 0} for key in _hashes_of_machines(_compared_weights(state, stream), state)
+            {_hash_of(vector): 0} for vector in _vectors(state, stream)
         ]
 
     def after(self, state: State, stream: Any, passes: int) -> "Cycle | Cycles | None":
         """Return the cycle that ended with this pass, or None."""
         if self.failures == MOST_FAILURES or _too_many(state):
             return None
-        weights = _compared_weights(state, stream)
-        known = list(zip(self._seen, _hashes_of_machines(weights, state), strict=True))
+        vectors = _vectors(state, stream)
+        keys = [_hash_of(vector) for vector in vectors]
+        known = list(zip(self._seen, keys, strict=True))
         lengths = [passes - seen.get(key, passes) for seen, key in known]
         found = None
         if 0 not in lengths:  # else the weights of some binary classifier are new
-            found = self._confirmed(state, stream, weights, lengths, passes)
+            found = self._confirmed(state, stream, vectors, lengths, passes)
             self.failures += found is None
         elif len(self._seen[0]) >= MOST_PASSES:
             self._seen = [{} for _ in self._seen]
@@ -80,26 +78,21 @@ class CycleDetection:
         ]
 
     def _confirmed(
-        self, state: State, stream: Any, weights: np.ndarray, lengths: list[int], again: int
+        self, state: State, stream: Any, vectors: list[np.ndarray], lengths: list[int], again: int
     ) -> "Cycle | Cycles | None":
         from linsep.separability.cycles import Standing, find_cycles, machines
 
-        gram = not stream.of_features
+        gram, learner = not stream.of_features, self.learner
         found = machines(
-            state.multiclass, state.n_classes, self.update, self.tie, gram, bool(state.bias),
-            self.zero,
+            state.multiclass, state.n_classes, learner.replayed, self.tie, gram, bool(state.bias),
+            learner.zero,
         )  # fmt: skip
-        most = MOST_VALUES // (sum(lengths) * found[0].n_vectors)
-        given = _gram_rows(stream, most) if gram else _plain_rows(stream, most)
-        if not given:
+        rows = _rows(stream, MOST_VALUES // (sum(lengths) * found[0].n_vectors))
+        if not rows:
             return None
-        parts = [
-            Standing(machine, vector, length)
-            for machine, vector, length in zip(
-                found, _of_machines(weights, state, gram), lengths, strict=True
-            )
-        ]
-        cycle = find_cycles(given, parts, self.rate, len(given) if gram else state.n_features)
+        parts = [Standing(*one) for one in zip(found, vectors, lengths, strict=True)]
+        rate, width = float(learner.schedule.rate), len(rows) if gram else state.n_features
+        cycle = find_cycles(rows, parts, rate, width)
         return None if cycle is None else cycle.of_run(again)
 
 
@@ -109,86 +102,65 @@ def cycle_detection_for(
     """Return the detection for a run, or None unless its rate and order are constant and only the
     last weights are kept.
     """
-    update = learner.replayed
-    if update is None or not learner.schedule.is_constant:  # type: ignore[attr-defined]
-        return None
-    if type(keeping) is not KeepLast or stream.shuffle or _too_many(state):
+    constant = learner.replayed is not None and learner.schedule.is_constant  # type: ignore[attr-defined]
+    if not constant or type(keeping) is not KeepLast or stream.shuffle or _too_many(state):
         return None
     if not (stream.of_features or stream.replayable):
         return None
-    rate = float(learner.schedule.rate)  # type: ignore[attr-defined]
-    zero: str = learner.zero  # type: ignore[attr-defined]
-    return CycleDetection(state, stream, rate, update, tie, zero)
+    return CycleDetection(state, stream, learner, tie)
 
 
 def _too_many(state: State) -> bool:
     return (state.n_features + 1) * state.W[0].size > MOST_WEIGHTS
 
 
-def _compared_weights(state: State, stream: Any) -> np.ndarray:
-    """Return the values to compare: the weights, or for a kernel the scores of the rows; two axes
-    for several classes.
+def _vectors(state: State, stream: Any) -> list[np.ndarray]:
+    """Return what is compared of each binary classifier: its weights and intercept, or for a kernel
+    the scores of the rows; shape (vectors, values).
     """
-    return state.W if stream.of_features else stream.scores_now()
+    if stream.of_features:
+        coef, intercept = state.split(state.W)
+        used = np.column_stack([coef, intercept])
+    else:
+        used = stream.scores_now()[:, : state.n_columns].T
+    return [used] if state.n_machines == 1 else list(used[:, None])
 
 
-def _of_machines(weights: np.ndarray, state: State, gram: bool) -> list[np.ndarray]:
-    """Return the vector of each binary classifier: weights and intercept, or scores."""
-    columns = weights.reshape(len(weights), -1)[:, : state.n_columns]
-    used = columns if gram else np.vstack([columns[: state.n_features], columns[-1:]])
-    return [used.T] if state.n_machines == 1 else [row[None] for row in used.T]
-
-
-def _hashes_of_machines(weights: np.ndarray, state: State) -> list[int]:
-    """Return a hash for each binary classifier, equal for weights that are equal up to rounding,
-    and independent of the capacity for features.
+def _hash_of(vector: np.ndarray) -> int:
+    """Return a hash that is equal for weights that are equal up to rounding, whatever the number of
+    features without a weight.
     """
     with np.errstate(over="ignore"):
-        whole = weights * GRID
-    np.rint(whole, out=whole)
-    whole += 0.0  # replaces -0.0
-    if state.n_machines == 1:
-        return [_hash_of_weights(whole.tobytes(), whole[-1].nbytes)]
-    return [_hash_of_weights(row.tobytes(), 8) for row in whole.T[: state.n_columns]]
+        whole = np.rint(vector * GRID) + 0.0  # replaces -0.0
+    text = whole[:, -1].tobytes() + np.ascontiguousarray(whole[:, :-1].T).tobytes().rstrip(b"\0")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
 
-def _hash_of_weights(text: bytes, intercept: int) -> int:
-    parts = text[-intercept:] + text[:-intercept].rstrip(b"\0")
-    return int.from_bytes(blake2b(parts, digest_size=8).digest(), "little")
-
-
-def _plain_rows(stream: Any, most_values: int) -> "list[FloatRow] | None":
-    """Return the training rows in order; None if not kept, too many, weighted or scaled."""
+def _rows(stream: Any, most_values: int) -> "list[FloatRow] | None":
+    """Return the training rows in order, or the rows of their Gram matrix; None if they are not
+    kept, too many, weighted or scaled.
+    """
     from linsep.separability.cycles import FloatRow
 
-    row_batches, given, values = stream.training_rows(), [], 0
-    for row_batch in row_batches or ():
-        if row_batch.importance.size or not isinstance(row_batch.rows, Dense | Csr):
+    if not stream.of_features:
+        n = stream.codes.size
+        if n * n > most_values:
             return None
-        for i in row_batch.order:
-            row = _columns_and_values(row_batch, int(i))
+        columns, rows = np.arange(n), zip(stream.gram(), stream.codes.tolist(), strict=True)
+        return [FloatRow(columns, row, code) for row, code in rows]
+    given, values = [], 0
+    for batch in stream.training_rows() or ():
+        rows = batch.rows
+        if batch.importance.size or not isinstance(rows, Dense | Csr):
+            return None
+        for i in batch.order:
+            if isinstance(rows, Dense):
+                row = np.arange(rows.values.shape[1]), rows.values[i]
+            else:
+                at = slice(rows.starts[i], rows.starts[i + 1])
+                row = rows.columns[at], rows.values[at]
             values += len(row[1])
             if values > most_values:
                 return None
-            given.append(FloatRow(*row, int(row_batch.codes[i])))
+            given.append(FloatRow(*row, int(batch.codes[i])))
     return given
-
-
-def _columns_and_values(row_batch: RowBatch, i: int) -> tuple[np.ndarray, np.ndarray]:
-    rows = row_batch.rows
-    if isinstance(rows, Dense):
-        return np.arange(rows.values.shape[1]), rows.values[i]
-    assert isinstance(rows, Csr)
-    at = slice(rows.starts[i], rows.starts[i + 1])
-    return rows.columns[at], rows.values[at]
-
-
-def _gram_rows(stream: Any, most_values: int) -> "list[FloatRow] | None":
-    """Return the rows of the Gram matrix; None if there are too many."""
-    from linsep.separability.cycles import FloatRow
-
-    n = stream.codes.size
-    if n * n > most_values:
-        return None
-    columns, gram = np.arange(n), stream.gram()
-    return [FloatRow(columns, gram[i], int(code)) for i, code in enumerate(stream.codes)]

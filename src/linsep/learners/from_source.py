@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep.batches import Batch, weight_totals
+from linsep.batches import weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.estimators._common.labels import (
     check_two_classes,
@@ -38,11 +38,6 @@ class Measured(NamedTuple):
     rows: int
 
 
-def warn_of_measurements(stream: SourceStream) -> None:
-    """Warn if the labels, after all were read, look like measurements."""
-    warn_of_many_classes(stream.classes, int(stream.sample.counts.sum()))
-
-
 def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) -> None:
     """Set ``training_accuracy_``, ``training_baseline_`` (the share of the most frequent class),
     ``training_rows_`` and ``training_sampled_`` (whether these are a sample), measured on the rows
@@ -52,46 +47,41 @@ def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) ->
     ``on_all`` is the result on all rows, if known; otherwise a sample is used.
     """
     stream.source.stage = "measuring"
-    total = int(stream.sample.counts.sum())
+    sample: Sample = stream.sample
+    total = int(sample.counts.sum())
     if stream.source.weighted:
-        warn_of_weightless(stream.classes, stream.sample.totals)
-    model.training_accuracy_, totals, rows = on_all or _on_sample(model, stream)
-    _take(
-        model, totals, rows, rows < total,
-        lambda: _source_of(stream.sample.rows(model.n_features_in_), stream),
-    )  # fmt: skip
+        warn_of_weightless(stream.classes, sample.totals)
+
+    def some() -> ArraySource:
+        rows = sample.rows(model.n_features_in_)
+        return ArraySource(rows.X, stream.classes[rows.y], rows.weights, offset=rows.offset)
+
+    if on_all is None and not total:
+        on_all = Measured(None, sample.totals, 0)
+    elif on_all is None:
+        rows = sample.rows(model.n_features_in_)
+        totals = weight_totals(np.zeros(stream.classes.size), rows.y, rows.importance)
+        on_all = Measured(model.predictions(some()).share_right(), totals, rows.size)
+    _take(model, on_all, total, some)
 
 
 def measure_in_memory(model: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
     """Set the same for rows in memory, whose accuracy is set."""
     totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
     with interrupts_allowed():
-        _take(model, totals, len(y), False, lambda: ArraySource(X, y, weights))
+        found = Measured(model.training_accuracy_, totals, len(y))
+        _take(model, found, len(y), lambda: ArraySource(X, y, weights))
 
 
-def _take(
-    model: Any, totals: np.ndarray, rows: int, sampled: bool, some: Callable[[], ArraySource]
-) -> None:
-    model.training_rows_, model.training_sampled_ = rows, sampled
+def _take(model: Any, found: Measured, all_rows: int, some: Callable[[], ArraySource]) -> None:
+    accuracy, totals, rows = found
+    model.training_accuracy_, model.training_rows_ = accuracy, rows
+    model.training_sampled_ = rows < all_rows
     model.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
-    model.training_balanced_accuracy_, accuracy = None, model.training_accuracy_
+    model.training_balanced_accuracy_ = None
     weighted = getattr(model, "class_weight", None) is not None
     if weighted and accuracy is not None and accuracy < model.training_baseline_:
         model.training_balanced_accuracy_ = model.predictions(some()).balanced_accuracy()
-
-
-def _source_of(rows: Batch, stream: SourceStream) -> ArraySource:
-    return ArraySource(rows.X, stream.classes[rows.y], rows.weights, offset=rows.offset)
-
-
-def _on_sample(model: Any, stream: SourceStream) -> Measured:
-    sample: Sample = stream.sample
-    if not sample.counts.any():
-        return Measured(None, sample.totals, 0)
-    rows = sample.rows(model.n_features_in_)
-    right = model.predictions(_source_of(rows, stream)).share_right()
-    totals = weight_totals(np.zeros(stream.classes.size), rows.y, rows.importance)
-    return Measured(right, totals, rows.size)
 
 
 def class_importance(
@@ -100,7 +90,6 @@ def class_importance(
     """Return a function from the classes of the source ``name`` and their row counts to class
     weights.
     """
-
     warned = False
 
     def weights(classes: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
@@ -138,7 +127,7 @@ def fit_source(
                 # After an interrupt, rows that were read but not learned may have more features.
                 state.grow(estimator.n_features_in_)
         estimator.progress_.stage = "measuring"
-        warn_of_measurements(run.stream)
+        warn_of_many_classes(run.stream.classes, int(run.stream.sample.counts.sum()))
         measure(estimator, run.stream, _on_all(run))
 
 
@@ -171,7 +160,7 @@ def fit_stream(
                 continue
         check_two_classes(stream.classes, source.name)
         describe(model, stream, stream.n_features)
-        warn_of_measurements(stream)
+        warn_of_many_classes(stream.classes, int(stream.sample.counts.sum()))
         learn(stream, found)
         measure(model, stream)
         if reading is not None and reading.interrupted:
@@ -267,16 +256,15 @@ def _on_all(run: SourceRun) -> Measured | None:
     """Return the accuracy of the kept weights on all rows; None if the rows would have to be parsed
     again, or predictions may be random.
     """
-    estimator, stream = run.estimator, run.stream
-    if knows_all_rows(estimator):
-        return Measured(1.0, stream.sample.totals, int(stream.sample.counts.sum()))
-    row_batches = None if estimator.tie == "random" else stream.every_row()
-    if row_batches is None:
-        return None
-    try:
-        wrong, total = run.run.keeping.errors(run.run.state, row_batches, estimator.tie)
-    except (StartAgain, Unlearnable):  # damaged meanwhile, or a skipped row is too large
-        return None
+    estimator, stream, wrong, total = run.estimator, run.stream, 0.0, 1.0
+    if not knows_all_rows(estimator):
+        row_batches = None if estimator.tie == "random" else stream.every_row()
+        if row_batches is None:
+            return None
+        try:
+            wrong, total = run.run.keeping.errors(run.run.state, row_batches, estimator.tie)
+        except (StartAgain, Unlearnable):  # damaged meanwhile, or a skipped row is too large
+            return None
     sample = stream.sample
     right = 1.0 - wrong / total if total else None
     return Measured(right, sample.totals, int(sample.counts.sum()))

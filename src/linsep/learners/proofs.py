@@ -145,10 +145,9 @@ def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         )
     if features is given:
         check_columns(model, given)
-    known = model.classes_
-    codes = labels.encode_with(y, known)
+    codes = labels.encode_with(y, model.classes_)
     if codes is None:
-        unknown = labels.unknown_labels(y, known)
+        unknown = labels.unknown_labels(y, model.classes_)
         raise DataError(
             f"y has labels that are not classes of the model: {unknown}.", code="unknown-label"
         )
@@ -176,7 +175,7 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
 
     Dense and sparse rows are summed in different orders, so both are tried.
     """
-    for rows in (X, other_form(X)):
+    for rows in (X, X.toarray() if sp.issparse(X) else sp.csr_matrix(X)):
         again = learned_again(model, rows, y)
         if same_fit(again, model):
             return
@@ -191,30 +190,23 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
 
 def learned_again(model: Any, X: Any, y: Any) -> Any:
     """Return another estimator, fitted to X and y like the model."""
-    again = type(model)(**model.get_params(deep=False))
+    run, again = model.fitted_run(), type(model)(**model.get_params(deep=False))
     again.warm_start, again.verbose = False, 0
-    if model._run.open_mistakes is not None:
+    if run.open_mistakes is not None:
         return again.partial_fit(X, y, classes=model.classes_)
     again.max_iter, saving = model.n_iter_, Saving()
-    if model._run.trial is not None:  # then all rows were learned
+    if run.trial is not None:  # then all rows were learned
         again.early_stopping = False
-    saving.seed = model._run.seed
+    saving.seed = run.seed
     check_beside(X, y=y)
     return again.fit_rows(X, y, saving=saving)
-
-
-def other_form(X: Any) -> Any:
-    """Return sparse rows as dense and dense rows as sparse."""
-    return X.toarray() if sp.issparse(X) else sp.csr_matrix(X)
 
 
 def same_fit(one: Any, other: Any) -> bool:
     """Return whether both made the same mistakes and have the same weights up to rounding."""
     if not np.array_equal(one.mistakes_, other.mistakes_):
         return False
-    W, V = (model._run.state.W.reshape(len(model._run.state.W), -1) for model in (one, other))
-    n = min(len(W), len(V)) - 1
+    states = (model.fitted_run().state for model in (one, other))
+    W, V = (np.column_stack(state.split(state.W)) for state in states)
     scale = max(np.abs(V).max(), np.finfo(float).tiny)
-    used = [np.vstack([A[:n], A[-1:]])[:, : other._run.state.n_columns] / scale for A in (W, V)]
-    rest = np.abs(W[n:-1]).max(initial=0.0) / scale
-    return bool(np.abs(used[0] - used[1]).max() <= TOLERANCE and rest <= TOLERANCE)
+    return W.shape == V.shape and bool(np.abs(W - V).max() <= TOLERANCE * scale)
