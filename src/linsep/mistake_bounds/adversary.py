@@ -1,7 +1,5 @@
 """The adversary that makes Novikoff's bound tight for every deterministic learner."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -17,10 +15,10 @@ LEAST_MARGIN = 1e-4
 class Adversary:
     """An adversary that presents the unit vectors e_1, ..., e_m and contradicts every prediction.
 
-    With m = 1 / gamma^2 every row has length 1, and for any labels y, the weights gamma * y have
-    length 1 and separate all rows with margin exactly gamma. Every deterministic learner therefore
-    makes m = 1 / gamma^2 mistakes on rows that are separable with margin gamma, and Novikoff's
-    bound cannot be improved.
+    With m = 1 / gamma^2, the weights gamma * y have length 1 and separate the rows with margin
+    gamma, whatever the labels y. So every deterministic learner makes 1 / gamma^2 mistakes on rows
+    with this margin, and Novikoff's bound cannot be improved (A. Blum, Machine Learning Theory,
+    15-859B, lecture 4, 2014).
 
     Parameters
     ----------
@@ -43,10 +41,6 @@ class Adversary:
     ValueError
         If gamma is invalid.
 
-    References
-    ----------
-    A. Blum, Machine Learning Theory (15-859B), lecture 4 (2014).
-
     Examples
     --------
     >>> from linsep import Adversary, Perceptron
@@ -56,15 +50,14 @@ class Adversary:
     """
 
     def __init__(self, gamma: float) -> None:
-        number = isinstance(gamma, int | float) and LEAST_MARGIN <= gamma <= 1
-        rows = round(1 / gamma**2) if number else 0
-        if not number or abs(1 / gamma**2 - rows) > 1e-9 * rows:
+        sized = isinstance(gamma, int | float) and LEAST_MARGIN <= gamma <= 1
+        self.n_rows = rows = round(1 / gamma**2) if sized else 0
+        if not sized or abs(1 / gamma**2 - rows) > 1e-9 * rows:
             raise ParameterError(
                 f"gamma is {gamma!r}, but must be a margin from {LEAST_MARGIN:g} to 1 for which "
                 f"1 / gamma^2 is a whole number of rows.", option="gamma", value=gamma,
             )  # fmt: skip
-        self.gamma, self.n_rows = float(gamma), rows
-        self.y = np.zeros(rows, dtype=int)
+        self.gamma, self.y = float(gamma), np.zeros(rows, dtype=int)
 
     @property
     def X(self) -> np.ndarray:
@@ -108,7 +101,7 @@ class Adversary:
                 predicted = int(estimator.predict(row)[0])
             except NotFittedError:
                 predicted = 0
-            self.y[i] = answer = -1 if predicted == 1 else 1
-            mistakes += predicted != answer
-            estimator.partial_fit(row, [answer], classes=CLASSES)
-        return mistakes
+            self.y[i] = -1 if predicted == 1 else 1
+            mistakes += predicted != self.y[i]
+            estimator.partial_fit(row, self.y[i : i + 1], classes=CLASSES)
+        return int(mistakes)

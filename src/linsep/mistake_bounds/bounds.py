@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Bound:
         The count of a run; None without a run.
     by_pass : tuple of float or None
         Bounds after one pass, after two, and so on up to ``value``, by the same theorem; None if
-        ``value`` holds for any number of passes, or the bounds are not computed.
+        ``value`` holds for any number of passes.
     comparator : array or None
         The weights w of a hinge bound of two classes, the intercept last if it is fitted.
     distance : float or None
@@ -56,22 +56,17 @@ class Bound:
     @property
     def ratio(self) -> float | None:
         """The count divided by the bound."""
-        if self.counted is None or not self.value:
-            return None
-        return self.counted / self.value
+        return self.counted / self.value if self.counted is not None and self.value else None
 
     def __str__(self) -> str:
-        if self.what == "margin":
-            most, unit, number = shown(self.value), "", ".4g"
-        else:  # counts are integers: at most 132.7 mistakes are at most 132
-            most, number = whole_count(self.value), ","
-            unit = " " + (self.what.removesuffix("s") if most == "1" else self.what)
-        head, of = f"{self.learner}: ", ""
+        most, unit, number = shown(self.value), "margin ", ".4g"
+        if self.what != "margin":  # counts are integers: at most 132.7 mistakes are at most 132
+            most, unit, number = whole_count(self.value), "", ","
+            most += " " + (self.what.removesuffix("s") if most == "1" else self.what)
+        head = f"{self.learner}: {unit}"
         if self.counted is not None:
-            head = "kept: " if self.kept else "BROKEN: "
-            of = f"{self.counted:{number}} of "
-        margin = "margin " * (self.what == "margin")
-        return f"{head}{margin}{of}at most {most}{unit} ({self.name})"
+            head = f"{'kept' if self.kept else 'BROKEN'}: {unit}{self.counted:{number}} of "
+        return f"{head}at most {most} ({self.name})"
 
 
 @dataclass(frozen=True)
@@ -112,7 +107,7 @@ class Bounds:
         """Return the names of the bounds."""
         return [bound.name for bound in self.bounds]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Bound]:
         return iter(self.bounds)
 
     def __len__(self) -> int:
@@ -130,10 +125,9 @@ class Bounds:
         if self.longest is not None:
             about.append(f"rows of length at most {shown(self.longest)}")
         if self.margin is not None:
-            low, high = (f"{end:.4g}" for end in self.margin)
-            about.append(f"margin {low}" if low == high else f"margin {low} to {high}")
-        lines = [", ".join(about)] if about else []
-        lines += [str(bound) for bound in self.bounds]
+            ends = dict.fromkeys(f"{end:.4g}" for end in self.margin)
+            about.append(f"margin {' to '.join(ends)}")
+        lines = [", ".join(about)] * bool(about) + [str(bound) for bound in self.bounds]
         lines += [f"not known: {name}: {why}" for name, why in self.left_out.items()]
         return "\n".join(line for text in lines for line in folded(text))
 

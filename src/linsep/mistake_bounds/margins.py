@@ -24,7 +24,7 @@ class Margins(NamedTuple):
     Attributes
     ----------
     rows : array of shape (rows,)
-        In the order of the rows.
+        In the order of the rows; sorted, it is the margin curve.
     quantiles : dict
         {share: margin}: the given share of the rows has at most this margin.
     """
@@ -67,10 +67,9 @@ def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
     """Return the geometric margin, the smallest ``y (<w, x> + b) / ||w||``.
 
     It is the distance, in the units of the features, from the boundary to the nearest row; if a row
-    is misclassified, it is negative: minus the distance of the row farthest on the wrong side. For
-    several classes, it is the score of the row's class minus a rival's, divided by the length of
-    the difference of their weights, minimized over all rivals. Two classes with identical weights
-    have margin 0; zero weights with an intercept have no boundary, and the margin is infinite.
+    is misclassified, minus the distance of the row farthest on the wrong side. For several classes,
+    scores and weights are differences between the row's class and a rival. Two classes with
+    identical weights have margin 0; zero weights with an intercept have an infinite margin.
 
     Parameters
     ----------
@@ -93,23 +92,18 @@ def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
 def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
     """Return the cosine margin, the smallest ``y <w, z> / (||w|| ||z||)``, between -1 and 1.
 
-    It is the margin of rows scaled to length 1, as in Blum's bounds and
-    :class:`linsep.MarginPerceptron`. With an intercept z = [x; 1], and the intercept is the last
-    weight of w.
+    It is the margin of rows scaled to length 1, as for :class:`linsep.MarginPerceptron` (A. Blum,
+    Machine Learning Theory, 15-859B, lecture 4, 2014). With an intercept z = [x; 1], and the
+    intercept is the last weight of w. A row of zeros has margin 0.
 
     Parameters
     ----------
     estimator, X, y
-        As for :func:`linsep.functional_margin`, and so are the errors. A row of zeros without an
-        intercept has margin 0.
+        As for :func:`linsep.functional_margin`, and so are the errors.
 
     Returns
     -------
     float
-
-    References
-    ----------
-    A. Blum, Machine Learning Theory (15-859B), lecture 4 (2014).
     """
     return float(_margins(estimator, X, y, length, lengths).min())
 
@@ -117,13 +111,13 @@ def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
 def l1_margin(estimator: Any, X: Any, y: Any) -> float:
     """Return the L1 margin, the smallest ``y <w, z> / (sum |w_j| max |z_j|)``, between -1 and 1.
 
-    It is the margin in the bounds of multiplicative updates: the L1 norm of the weights and the
-    L-infinity norm of each row replace Euclidean norms.
+    It is the margin in the bounds of multiplicative updates.
 
     Parameters
     ----------
     estimator, X, y
-        As for :func:`linsep.cosine_margin`.
+        As for :func:`linsep.functional_margin`, and so are the errors; z is as for
+        :func:`linsep.cosine_margin`.
 
     Returns
     -------
@@ -134,7 +128,11 @@ def l1_margin(estimator: Any, X: Any, y: Any) -> float:
     >>> l1_margin([1, 1, 0], [[1, 1, 1], [0, -2, 1]], [1, -1])
     0.5
     """
-    return float(_margins(estimator, X, y, lambda w: float(np.abs(w).sum()), _largest).min())
+
+    def largest(Z: Any) -> np.ndarray:
+        return np.ravel(sp.csr_matrix(abs(Z)).max(axis=1).toarray())
+
+    return float(_margins(estimator, X, y, lambda w: float(np.abs(w).sum()), largest).min())
 
 
 def margin_distribution(
@@ -154,8 +152,6 @@ def margin_distribution(
     Returns
     -------
     Margins
-        ``rows`` in the order of X, ``quantiles`` as {share: margin}. Sorted, ``rows`` is the margin
-        curve.
     """
     if not all(0 <= share <= 1 for share in quantiles):
         raise ParameterError(
@@ -191,8 +187,7 @@ def unsigned_margin(estimator: Any, X: Any) -> float:
             "A margin without labels needs two classes: use geometric_margin for more.",
             code="class-count",
         )
-    scores = model.scores(model.rows(X))[:, 0]
-    return float(np.abs(_quotient(scores, length(model.coef))).min())
+    return float(np.abs(_quotient(model.scores(model.rows(X)), length(model.coef))).min())
 
 
 def _margins(
@@ -229,11 +224,6 @@ def _quotient(gap: np.ndarray, long: Any) -> np.ndarray:
 
 def _length(weights: np.ndarray) -> float:
     return length(weights[:-1])
-
-
-def _largest(Z: Any) -> np.ndarray:
-    largest = abs(Z).max(axis=1)
-    return np.ravel(largest.toarray() if sp.issparse(largest) else largest)
 
 
 class Linear(NamedTuple):
@@ -286,19 +276,8 @@ class Linear(NamedTuple):
 
 
 def linear_of(model: Any, y: Any = None) -> Linear:
-    """Return the weights of a fitted linear classifier, or of an array, as :class:`Linear`.
-
-    Parameters
-    ----------
-    model : estimator with ``coef_``, ``intercept_`` and ``classes_``; or Linear; or array of shape
-        (features,) or (1, features), the larger of two labels being the positive side
-    y : labels, which give the classes if ``model`` is an array; None if there are no labels
-
-    Raises
-    ------
-    DataError
-        If the model is not linear or not fitted, or has one row per pair of classes in unknown
-        order.
+    """Return the weights of a fitted linear classifier, or of an array, the larger of two labels
+    ``y`` being the positive side; DataError if it has no weights whose classes are known.
     """
     if isinstance(model, Linear):
         return model
@@ -312,42 +291,39 @@ def linear_of(model: Any, y: Any = None) -> Linear:
         )
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_)
     coef = np.atleast_2d(coef).astype(np.float64)
-    classes, reference = np.asarray(model.classes_), getattr(model, "reference_", None)
+    classes, reference = np.asarray(model.classes_).tolist(), getattr(model, "reference_", None)
     intercept = np.broadcast_to(np.ravel(model.intercept_), len(coef)).astype(np.float64)
     if not np.isfinite(intercept).all():
         raise DataError(
             f"A class of this {kind} has no weight and so no margin: remove its rows and fit "
             f"again.", code="undefined",
         )  # fmt: skip
-    if len(coef) == len(classes) - 1 > 1 and reference is not None:
-        place = classes.tolist().index(reference)
+    k = len(classes)
+    if len(coef) == k - 1 > 1 and reference is not None:
+        place = classes.index(reference)
         coef, intercept = np.insert(coef, place, 0.0, axis=0), np.insert(intercept, place, 0.0)
-    k, machines = len(classes), len(coef)
     # Three classes have three pairs: only the estimator knows which of the two the rows are.
     foreign = k > 2 and hasattr(model, "decision_function_shape")
     pairs = k > 2 and fitted_parameter(model, "multiclass") == "ovo"
-    if foreign or machines != (1 if k == 2 else k * (k - 1) // 2 if pairs else k):
+    if foreign or len(coef) != (1 if k == 2 else k * (k - 1) // 2 if pairs else k):
         raise DataError(
-            f"coef_ of this {kind} has {machines} rows for {k} classes: margins need one for two "
+            f"coef_ of this {kind} has {len(coef)} rows for {k} classes: margins need one for two "
             f"classes, else one per class (or per pair, from linsep estimators).",
             code="unsupported",
         )
-    if k == 2 and reference == classes.tolist()[1]:
+    if k == 2 and reference == classes[1]:
         coef, intercept = -coef, -intercept  # positive for the smaller class
     constant = bool(fitted_parameter(model, "fit_intercept")) or bool(intercept.any())
     unit = bool(fitted_parameter(model, "normalize"))
-    return Linear(coef, intercept, classes, constant, unit, pairs, model)
+    return Linear(coef, intercept, np.asarray(model.classes_), constant, unit, pairs, model)
 
 
 def _given(weights: Any, y: Any) -> Linear:
-    try:
-        coef = np.atleast_2d(np.asarray(weights, dtype=np.float64))
-    except (TypeError, ValueError):
-        coef = np.full((1, 1), np.nan)
+    coef = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     classes = np.array([-1, 1]) if y is None else np.unique(labels_of(y))
     if len(classes) == 1 and classes[0] in (-1, 0, 1):  # rows of one side only
         classes = np.array([0, 1]) if classes[0] == 0 else np.array([-1, 1])
-    if coef.ndim != 2 or len(coef) != 1 or len(classes) != 2 or not np.isfinite(coef).all():
+    if len(coef) != 1 or len(classes) != 2 or not np.isfinite(coef).all():
         raise DataError(
             f"Weights must be a fitted estimator, or finite numbers of shape (features,) for two "
             f"classes: got shape {np.shape(weights)} for {len(classes)}.", code="bad-value",

@@ -54,6 +54,8 @@ class Problem:
 
     def __init__(self, A: Any, rivals: int = 1) -> None:
         self.A, self.rivals = A, rivals
+        #: weights to use instead of searching for the best
+        self.supposed: np.ndarray | None = None
         if (top := float(abs(A).max())) and not SIZES[0] <= top <= SIZES[1]:
             raise DataError(
                 f"The largest number is {top:.4g}, which is not between 1e-100 and 1e100: scale "
@@ -69,7 +71,11 @@ class Problem:
 
     @cached_property
     def margin(self) -> tuple[float, float] | None:
-        """An interval that contains the widest margin of A; None if no separator is known."""
+        """An interval that contains the widest margin of A; None if no ``separator`` is known."""
+        if self.supposed is not None:
+            self.separator, long = self.supposed, length(self.supposed) * (1 + self.rounding)
+            low = float(self.values(self.separator).min()) / (long or 1.0) * (1 - ROUNDING)
+            return (low, float("inf")) if low > 0 else None
         # separation needs two classes: the first row once more, turned
         signs = np.append(np.ones(self.A.shape[0]), -1.0)
         rows = scaled(self.A[np.append(np.arange(self.A.shape[0]), 0)], signs)
@@ -80,45 +86,30 @@ class Problem:
         self.separator = np.array([float(Fraction(one) / top) for one in found.coef[0]])
         return found.margin
 
-    def suppose(self, w: np.ndarray) -> None:
-        """Use these weights as the separator instead of searching for the best."""
-        long = length(w) * (1 + self.rounding)
-        low = float(self.values(w).min()) / long * (1 - ROUNDING) if long else 0.0
-        self.separator = w
-        self.__dict__["margin"] = (low, float("inf")) if low > 0 else None
-
 
 def problems_of(Z: Any, codes: np.ndarray, n_classes: int, multiclass: str) -> list[Problem]:
     """Return the problems of a learner's binary classifiers: one, or one per class or pair of
-    classes.
+    classes; of the joint rule (Collins 2002) the constraints <w_own - w_rival, z> > 0.
     """
-    if n_classes > 2 and multiclass == "native":
-        return [_problem_of_joint_rule(Z, codes, n_classes)]
-    sides: list[Any] = [(1,)] if n_classes == 2 else [(k,) for k in range(n_classes)]
+    sides: list[Any] = [(k,) for k in range(n_classes)] if n_classes > 2 else [(1,)]
     if n_classes > 2 and multiclass == "ovo":
         sides = [*combinations(range(n_classes), 2)]
-    found = []
-    for side in sides:
-        own = np.flatnonzero(np.isin(codes, side) | (len(side) == 1))
-        if own.size:
-            signs = np.where(codes[own] == side[-1], 1.0, -1.0)
-            found.append(Problem(scaled(Z[own], signs)))
-    return found
-
-
-def _problem_of_joint_rule(Z: Any, codes: np.ndarray, k: int) -> Problem:
-    """Return the constraints <w_own - w_rival, z> > 0 on all weights at once (Collins 2002)."""
+    if n_classes == 2 or multiclass != "native":
+        places = [np.flatnonzero(np.isin(codes, side) | (len(side) == 1)) for side in sides]
+        signs = [np.where(codes[own] == side[-1], 1.0, -1.0)
+                 for own, side in zip(places, sides, strict=True)]  # fmt: skip
+        return [Problem(scaled(Z[own], y)) for own, y in zip(places, signs, strict=True) if y.size]
     Z = sp.csr_matrix(Z)
-    if 2 * Z.nnz * (k - 1) > MOST_NUMBERS:
+    if 2 * Z.nnz * (n_classes - 1) > MOST_NUMBERS:
         raise DataError(
             "The joint rule of this many classes, rows and features needs too much memory here; "
             'the bounds of multiclass="ovr" need less.', code="too-large",
         )  # fmt: skip
-    differences = np.eye(k)[codes][:, None] - np.eye(k)  # of the own class and of every other
-    rivals = np.arange(k) != codes[:, None]
-    rows = np.repeat(np.arange(len(codes)), k - 1)
-    blocks = [sp.diags(differences[rivals][:, c]) @ Z[rows] for c in range(k)]
-    return Problem(sp.csr_matrix(sp.hstack(blocks)), k - 1)
+    differences = np.eye(n_classes)[codes][:, None] - np.eye(n_classes)  # own class and every other
+    C = differences[np.arange(n_classes) != codes[:, None]]
+    rows = np.repeat(np.arange(len(codes)), n_classes - 1)
+    blocks = [sp.diags(column) @ Z[rows] for column in C.T]
+    return [Problem(sp.csr_matrix(sp.hstack(blocks)), n_classes - 1)]
 
 
 class Comparator(NamedTuple):
@@ -143,34 +134,34 @@ def comparator(problem: Problem, w: np.ndarray) -> Comparator:
     return Comparator(w, square, float(losses.sum()) * (1 + ROUNDING * len(losses)))
 
 
-def best_comparator(problem: Problem, price: float, given: np.ndarray | None = None) -> Comparator:
+def best_comparator(problem: Problem, price: float) -> Comparator:
     """Search for the weights with the smallest ``||w||^2 + price * hinge(w)``: among multiples of
-    given weights, or else of those that a search finds and of the separator of widest margin.
+    those supposed, or else of those that a search finds and of the separator of widest margin.
     """
-    starts = [given] if given is not None else _searched(problem, price)
-    if given is None and problem.margin is not None:
+    starts = [problem.supposed] if problem.supposed is not None else _searched(problem, price)
+    if problem.supposed is None and problem.margin is not None:
         starts.append(problem.separator)
-    multiples = [w for start in starts for w in _multiples(problem, price, start)]
-    candidates = [np.zeros(problem.A.shape[1]), *multiples]
-    found = [comparator(problem, w) for w in candidates]
+    candidates = [w for start in starts for w in _multiples(problem, price, start)]
+    found = [comparator(problem, w) for w in (np.zeros(problem.A.shape[1]), *candidates)]
     return min(found, key=lambda one: one.square + price * one.hinge)
 
 
-def comparator_of_length(problem: Problem, long: float, given: np.ndarray | None) -> Comparator:
-    """Search for weights of length ``long`` with the smallest hinge loss: those given, scaled, or
-    else from directions in which few rows fall short, among them single rows, near which the loss
-    has minima.
+def comparator_of_length(problem: Problem, long: float) -> Comparator:
+    """Search for weights of length ``long`` with the smallest hinge loss: those supposed, scaled,
+    or else from directions in which few rows fall short, among them single rows, near which the
+    loss has minima.
     """
-    starts = [given] if given is not None else [np.ravel(problem.A.sum(axis=0))]
-    if given is None:
+    starts, searches = [problem.supposed] if problem.supposed is not None else [], 0
+    if not starts:
         square, (n, d) = problem.longest**2 or 1.0, problem.A.shape
+        starts, searches = [np.ravel(problem.A.sum(axis=0))], MOST_SEARCHES
         starts += [_searched(problem, price / square)[-1] for price in (0.01, 1.0, 100.0)]
         starts += [problem.separator] if problem.margin is not None else []
         rows = problem.A[np.unique(np.linspace(0, n - 1, min(n, MOST_STARTS)).astype(int))]
         starts += [*(rows.toarray() if sp.issparse(rows) else rows), np.ones(d)]
     units = [w / length(w) for w in starts if length(w) > 0]
     found = sorted((comparator(problem, long * u) for u in units), key=lambda one: one.hinge)
-    for one in found[: MOST_SEARCHES if given is None else 0]:
+    for one in found[:searches]:
         direction = _searched(problem, 1.0, long, one.w / long)[-1]
         found.append(comparator(problem, long / length(direction) * direction))
     return min(found, key=lambda one: one.hinge)

@@ -1,8 +1,4 @@
-"""Outward rounding, so that a stated bound is never below the theorem's: a share that covers
-rounding is added to sums of floats, and the rest of a bound is computed in fractions.
-"""
-
-from __future__ import annotations
+"""Outward rounding: a stated bound is never below the theorem's."""
 
 import math
 from decimal import ROUND_CEILING, Context, Decimal
@@ -30,11 +26,6 @@ def float_above(value: Fraction) -> float:
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
-def smaller_reading(number: float) -> Fraction:
-    """Return a parameter as its float or as its printed decimal, whichever is smaller."""
-    return min(Fraction(number), Fraction(str(number)))
-
-
 def length(w: Any) -> float:
     """Return ||w|| without overflow or underflow."""
     return float(scipy.linalg.norm(np.ravel(w), check_finite=False))
@@ -45,5 +36,4 @@ def shown(value: float, digits: int = 4) -> str:
     if not math.isfinite(value):
         return str(value)
     context = Context(prec=digits, rounding=ROUND_CEILING)
-    rounded = context.create_decimal(Decimal(value * (1 - 1e-8)))
-    return f"{float(rounded):.{digits}g}"
+    return f"{float(context.create_decimal(Decimal(value * (1 - 1e-8)))):.{digits}g}"

@@ -22,7 +22,7 @@ from scipy.optimize import Bounds as Box, LinearConstraint, linprog, milp
 from linsep.certificate.numbers import check_labels
 from linsep.errors import DataError
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
-from linsep.mistake_bounds.margins import seen_rows
+from linsep.mistake_bounds.margins import lengths, seen_rows
 from linsep.mistake_bounds.problems import (
     SIZES,
     Comparator,
@@ -31,7 +31,7 @@ from linsep.mistake_bounds.problems import (
     comparator_of_length,
     problems_of,
 )
-from linsep.mistake_bounds.rounding import ROUNDING, float_above, shown, smaller_reading
+from linsep.mistake_bounds.rounding import ROUNDING, float_above, share_of, shown
 
 #: most entries of the program for the L1 margin: two variables per weight, a constraint per row
 MOST_ENTRIES = 20_000_000
@@ -43,6 +43,8 @@ MOST_PASSES = 100_000
 MOST_WEIGHT = 1e150
 #: relative rounding error of such weights after millions of updates, and of logarithms
 DRIFT, LOG = 1e-9, 2.0**-50
+NOVIKOFF = "A. Novikoff, On convergence proofs for perceptrons (1962)"
+COLLINS = "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
 HINGE = (
     "A. Blum, Machine Learning Theory, lecture 4 (2014), times R^2; S. Shalev-Shwartz, Online "
     "learning and online convex optimization (2012), section 3.3"
@@ -56,36 +58,14 @@ GROVE = (
     "the argument of A. Grove, N. Littlestone and D. Schuurmans, Machine Learning 43 (2001), for "
     "this update"
 )
-#: where theorems are proved, and Novikoff's for the joint rule of several classes
-SOURCES = {
-    "Novikoff": "A. Novikoff, On convergence proofs for perceptrons (1962)",
-    "||w||/M": "A. Novikoff, On convergence proofs for perceptrons (1962)",
-    "hinge": HINGE, "hinge, sharp": HINGE, "total distance": HINGE,
-    "8/gamma^2": BLUM, "2/(epsilon gamma)^2": BLUM,
-    "disjunction": LITTLESTONE, "majority": LITTLESTONE, "L1 margin": GROVE,
-}  # fmt: skip
-COLLINS = "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
 
 
 @dataclass(eq=False)
 class Case:
-    """A run of a learner and its rows, the input of theorems.
+    """A run of a learner and its rows, with the names of :func:`linsep.bounds` and estimators.
 
-    Attributes
-    ----------
-    learner : :class:`linsep.learners.classifier.LinearClassifier`
-        The learner, with the parameters of the run.
-    X : rows
-    codes : int array of shape (rows,), the class of each
-    multiclass, fit_intercept, unit : as in the estimator
-    passes : int
-    mistakes, updates : int or None
-        Over all passes; None if not counted.
-    widest : float or None
-        ||w||/M, if the run computed it.
-    literals, majority, gamma, weights : as in :func:`linsep.bounds`
-    in_advance : bool
-        Whether there is no run yet, so theorems choose the best parameters.
+    ``codes`` are the classes of the rows, ``widest`` is ||w||/M, if the run computed it, and
+    ``in_advance`` tells that there is no run yet, so that theorems choose the best parameters.
     """
 
     learner: Any
@@ -108,14 +88,14 @@ class Case:
     def __post_init__(self) -> None:
         scaled = theory_of(self.learner).scales_rows
         self.Z = seen_rows(self.X, self.fit_intercept, self.unit, scaled)
-        check_labels(self.Z.shape[0], len(self.codes))
+        n_rows, width = self.Z.shape
+        check_labels(n_rows, len(self.codes))
+        self.longest = float(lengths(self.Z).max()) * (1 + share_of(width))
         self.joint = self.n_classes > 2 and self.multiclass == "native"
-        #: the joint rule changes two weight vectors at once, so that its updates are longer
-        self.stretch = np.sqrt(2.0) if self.joint else 1.0
-        if self.joint and scaled:
-            self.Z, self.stretch = self.Z / self.stretch, 1.0
+        if self.joint and scaled:  # it changes two weight vectors at once
+            self.Z = self.Z / np.sqrt(2.0)
         if self.weights is not None:
-            w, width = np.ravel(np.asarray(self.weights, dtype=np.float64)), self.Z.shape[1]
+            w = np.ravel(np.asarray(self.weights, dtype=np.float64))
             self.weights = w = np.append(w, 0.0) if self.fit_intercept and w.size < width else w
             if self.n_classes > 2 or w.size != width or not np.isfinite(w).all():
                 raise DataError(
@@ -128,8 +108,7 @@ class Case:
     def problems(self) -> list[Problem]:
         """One problem per binary classifier."""
         found = problems_of(self.Z, self.codes, self.n_classes, self.multiclass)
-        if self.weights is not None:
-            found[0].suppose(self.weights)
+        found[0].supposed = self.weights
         return found
 
     @property
@@ -139,55 +118,46 @@ class Case:
             raise Unknown("it is stated for two classes")
         return self.problems[0]
 
-    @cached_property
+    @property
     def margins(self) -> np.ndarray | None:
-        """Intervals of the widest margins of the problems, if all are separable and a theorem needs
-        them.
-        """
-        if not theory_of(self.learner).euclidean:
-            return None
+        """Intervals of the widest margins of the problems, if all are separable."""
         found = [one.margin for one in self.problems]
         return None if None in found else np.array(found)
 
     @cached_property
     def best(self) -> list[Comparator]:
         """The comparators with the smallest hinge bounds for this number of passes."""
-        return [
-            best_comparator(one, 2 * self.passes / square_of(one), self.weights)
-            for one in self.problems
-        ]
+        return [best_comparator(one, 2 * self.passes / square_of(one)) for one in self.problems]
 
     def bounds(self) -> Bounds:
         """Return the bounds of all theorems about the learner."""
-        theory, known, left_out = theory_of(self.learner), [], {}
-        margin = None if self.margins is None else tuple(self.margins.min(axis=0).tolist())
-        counts: dict[str, Any] = {"mistakes": self.mistakes, "updates": self.updates}
-        counts["margin"] = margin and margin[0]
-        theorems = theory.theorems(self)
-        if self.widest is not None:
-            theorems["||w||/M"] = lambda case: case.widest
-        for name, theorem in theorems.items():
+        theory, known, left_out = theory_of(self.learner), list[Bound](), dict[str, str]()
+        learner, count = type(self.learner).__name__, getattr(self, theory.what)
+        for name, (source, theorem) in theory.theorems(self).items():
             try:
-                value, compared = theorem(self), None
+                value, compared = theorem(self)
             except Unknown as unknown:
                 left_out[name] = str(unknown)
                 continue
-            if isinstance(value, tuple):
-                value, compared = value
-            if not np.isfinite(last := float(np.ravel(value)[-1])):
+            values = np.ravel(value)
+            if not np.isfinite(values[-1]):
                 left_out[name] = "it overflows float64"
                 continue
-            what = "margin" if name == "||w||/M" else theory.what
-            source = COLLINS if name == "Novikoff" and self.joint else SOURCES[name]
-            by_pass = tuple(value.tolist()) if compared and len(value) == self.passes else None
-            one = compared[0] if compared and self.n_classes == 2 else None
+            by_pass = tuple(values.tolist()) if compared and len(values) == self.passes else None
+            w, distance = None, None
+            if compared and self.n_classes == 2:
+                w, distance = compared[0].w, compared[0].distance
             known.append(Bound(
-                name, last, what, type(self.learner).__name__, source, counts[what], by_pass,
-                one and one.w, one and one.distance,
+                name, float(values[-1]), theory.what, learner, source, count, by_pass, w, distance
             ))  # fmt: skip
-        longest = float(max(problem.longest for problem in self.problems) / self.stretch)
+        margin = None
+        if theory.euclidean and self.margins is not None:
+            margin = tuple(self.margins.min(axis=0).tolist())
+        if self.widest is not None:
+            low = None if margin is None else margin[0]
+            known.append(Bound("||w||/M", self.widest, "margin", learner, NOVIKOFF, low))
         passes = None if self.mistakes is None else self.passes
-        return Bounds(tuple(known), left_out, longest, margin, self.mistakes, passes)
+        return Bounds(tuple(known), left_out, self.longest, margin, self.mistakes, passes)
 
 
 def obstacle_of(learner: Any) -> str | None:
@@ -206,20 +176,22 @@ def square_of(problem: Problem) -> float:
     return problem.longest**2 * (1 + ROUNDING) or 1.0
 
 
-# Learners that add examples.
+# Theorems: each returns the bound, or the bounds after each pass, and the comparators.
+
+Result = tuple[Any, list[Comparator]]
 
 
-def novikoff(case: Case) -> float:
-    """Return (R / gamma)^2, summed over the binary classifiers."""
-    pairs = zip(case.problems, intervals(case), strict=True)
-    return float(sum((one.longest / low) ** 2 for one, (low, _) in pairs) * (1 + ROUNDING))
-
-
-def intervals(case: Case) -> np.ndarray:
+def separable(case: Case) -> np.ndarray:
     """Return the intervals of the widest margins."""
     if case.margins is None:
         raise Unknown("no weights are known that separate the rows")
     return case.margins
+
+
+def novikoff(case: Case) -> Result:
+    """Return (R / gamma)^2, summed over the binary classifiers."""
+    pairs = zip(case.problems, separable(case), strict=True)
+    return sum((one.longest / low) ** 2 for one, (low, _) in pairs) * (1 + ROUNDING), []
 
 
 def linear(square: float, hinge: Any) -> Any:
@@ -235,11 +207,9 @@ def sharp(square: float, hinge: Any) -> Any:
     return (np.sqrt(square) + np.sqrt(square + 4 * hinge)) ** 2 / 4
 
 
-def hinge(
-    case: Case, formula: Callable[[float, Any], Any], compared: list[Comparator]
-) -> tuple[Any, list[Comparator]]:
-    """Return the bounds of a comparison with other weights after each pass; ``formula`` has ||w||^2
-    R^2 and the hinge losses of the passes.
+def hinge(case: Case, formula: Callable[[float, Any], Any], compared: list[Comparator]) -> Result:
+    """Return the bounds of a comparison with other weights; ``formula`` has ||w||^2 R^2 and the
+    hinge losses of the passes.
     """
     last = case.passes
     passes = np.arange(1.0 if last <= MOST_PASSES else last, last + 1)
@@ -248,54 +218,32 @@ def hinge(
     return np.sum(terms, axis=0) * (1 + ROUNDING), compared
 
 
-def total_distance(case: Case) -> tuple[Any, list[Comparator]]:
+def total_distance(case: Case) -> Result:
     """Return the linear bound at the length 1/gamma with the smallest hinge loss TD_gamma/gamma: it
     is R^2/gamma^2 + 2 TD_gamma/gamma.
     """
     problem, long = case.problem, 1.0 / (case.gamma or 1.0)
     if not SIZES[0] < long * problem.longest < SIZES[1]:
         raise Unknown("a margin of this size overflows float64")
-    return hinge(case, linear, [comparator_of_length(problem, long, case.weights)])
+    return hinge(case, linear, [comparator_of_length(problem, long)])
 
 
-def of_perceptron(case: Case) -> dict[str, Callable[[Case], Any]]:
-    """Return Novikoff's theorem, and the theorems for inseparable rows."""
-    return {
-        "Novikoff": novikoff,
-        "hinge": lambda case: hinge(case, linear, case.best),
-        "hinge, sharp": lambda case: hinge(case, sharp, case.best),
-    } | ({} if case.gamma is None else {"total distance": total_distance})
-
-
-def obstacle_of_perceptron(model: Any) -> str | None:
-    """Return what the theorems do not allow."""
-    rate = model.learning_rate
-    if callable(rate) or model.schedule != "constant":
-        return "its rate is not constant"
-    if not SIZES[0] <= float(rate) <= SIZES[1]:
-        return f"its rate of {rate:g} is not between 1e-100 and 1e100"
-    return "the bounds hold for updates at every mistake" if model.update == "batch" else None
-
-
-def updates(case: Case) -> float:
+def updates(case: Case) -> Result:
     """Return the bound 2 / (epsilon gamma)^2 on updates for the margin found, the margin given or,
     in advance, the margin of the rows, with the parameters as floats or as printed decimals.
     """
-    model, (low, high) = case.learner, intervals(case).min(axis=0).tolist()
+    model, (low, high) = case.learner, separable(case).min(axis=0).tolist()
     gamma = model.gamma_ if hasattr(model, "_run") else model.gamma
-    target = min(low, 1.0) if gamma == "auto" else float(gamma)
+    target, epsilon = min(low, 1.0) if gamma == "auto" else float(gamma), float(model.epsilon)
     if target > low:
         raise Unknown(
             f"the target margin is {target:.4g}, but the margin of the rows is below {shown(high)}"
         )
-    product = smaller_reading(target) * smaller_reading(float(model.epsilon))
-    return float_above(len(case.problems) * 2 / product**2)
+    smallest = [min(Fraction(number), Fraction(str(number))) for number in (target, epsilon)]
+    return float_above(len(case.problems) * 2 / (smallest[0] * smallest[1]) ** 2), []
 
 
-# Learners that multiply.
-
-
-def winnow(case: Case) -> float:
+def winnow(case: Case) -> Result:
     """Return the bound for a disjunction of features, or for at least k of r features."""
     model, k = case.learner, case.majority
     d = case.problem.A.shape[1] - case.fit_intercept
@@ -304,7 +252,8 @@ def winnow(case: Case) -> float:
     X = case.Z[:, :d].toarray() if hasattr(case.Z, "toarray") else case.Z[:, :d]
     if not np.isin(X, (0.0, 1.0)).all():
         raise Unknown("features are not all 0 or 1")
-    return most_mistakes(d, relevant(X, case.codes == 1, case.literals, k), promotion, theta, k)
+    r = relevant(X, case.codes == 1, case.literals, k)
+    return most_mistakes(d, r, promotion, theta, k), []
 
 
 def relevant(X: np.ndarray, positive: np.ndarray, r: Any, k: int) -> int:
@@ -380,7 +329,7 @@ def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1
     return float_above(fewest if reached else most(taken))
 
 
-def l1_margin(case: Case) -> float:
+def l1_margin(case: Case) -> Result:
     """Return the bound by the L1 margin, in advance for the best promotion.
 
     With eta = ln(promotion), X = max |z_j|, D weights and a target of L1 length 1 and margin gamma:
@@ -403,7 +352,7 @@ def l1_margin(case: Case) -> float:
             f"the L1 margin {gamma:.4g} allows a bound only for small promotions; the best is 1 + "
             f"{np.expm1(gamma / largest**2):.3g}"
         )
-    return float(log(2 * problem.A.shape[1]) / gain) * (1 + 16 * LOG)
+    return float(log(2 * problem.A.shape[1]) / gain) * (1 + 16 * LOG), []
 
 
 def widest_l1(problem: Problem) -> float:
@@ -431,9 +380,8 @@ class Theory(NamedTuple):
 
     Attributes
     ----------
-    theorems : function of a case that returns functions of it by the names of the theorems:
-        each returns the bound, or arrays of bounds after each pass and its comparators, or raises
-        Unknown
+    theorems : function of a case that returns {name: (source, function of the case)}; the latter
+        returns a result, or raises Unknown
     what : str, what is bounded: "mistakes" or "updates"
     premises : names of the parameters that they are about, beside early stopping
     obstacle : function of the learner that returns why they do not apply, or None
@@ -441,12 +389,31 @@ class Theory(NamedTuple):
     scales_rows : bool, whether the rule scales rows, with their constant feature, to length 1
     """
 
-    theorems: Callable[[Case], dict[str, Callable[[Case], Any]]]
+    theorems: Callable[[Case], dict[str, tuple[str, Callable[[Case], Result]]]]
     what: str = "mistakes"
     premises: tuple[str, ...] = ()
     obstacle: Callable[[Any], str | None] = lambda learner: None
     euclidean: bool = True
     scales_rows: bool = False
+
+
+def of_perceptron(case: Case) -> dict[str, tuple[str, Callable[[Case], Result]]]:
+    """Return Novikoff's theorem, and the theorems for inseparable rows."""
+    return {
+        "Novikoff": (COLLINS if case.joint else NOVIKOFF, novikoff),
+        "hinge": (HINGE, lambda case: hinge(case, linear, case.best)),
+        "hinge, sharp": (HINGE, lambda case: hinge(case, sharp, case.best)),
+    } | ({} if case.gamma is None else {"total distance": (HINGE, total_distance)})
+
+
+def obstacle_of_perceptron(model: Any) -> str | None:
+    """Return what the theorems do not allow."""
+    rate = model.learning_rate
+    if callable(rate) or model.schedule != "constant":
+        return "its rate is not constant"
+    if not SIZES[0] <= float(rate) <= SIZES[1]:
+        return f"its rate of {rate:g} is not between 1e-100 and 1e100"
+    return "the bounds hold for updates at every mistake" if model.update == "batch" else None
 
 
 NONE = Theory(lambda case: {})
@@ -457,16 +424,17 @@ THEORIES = {
     ),
     "margin": Theory(
         lambda case: {
-            "8/gamma^2" if case.learner.epsilon == 0.5 else "2/(epsilon gamma)^2": updates
+            "8/gamma^2" if case.learner.epsilon == 0.5 else "2/(epsilon gamma)^2": (BLUM, updates)
         },
         "updates", ("epsilon",), scales_rows=True,
     ),
     "winnow": Theory(
-        lambda case: {"disjunction" if case.majority == 1 else "majority": winnow},
+        lambda case: {"disjunction" if case.majority == 1 else "majority": (LITTLESTONE, winnow)},
         premises=("promotion", "threshold"), euclidean=False,
     ),
     "balanced-winnow": Theory(
-        lambda case: {"L1 margin": l1_margin}, premises=("promotion", "threshold"), euclidean=False
+        lambda case: {"L1 margin": (GROVE, l1_margin)}, premises=("promotion", "threshold"),
+        euclidean=False,
     ),
 }  # fmt: skip
 

@@ -229,7 +229,7 @@ def _comparator(
                 code="bad-option",
                 option="weights",
             )
-        problem.suppose(given)
+        problem.supposed = given
     if problem.margin is not None:
         return problem.separator / length(problem.separator), problem.margin[0]
     if given is None:
