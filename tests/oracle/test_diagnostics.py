@@ -246,7 +246,7 @@ def test_hosmer_lemeshow_in_fractions():
     assert test.df == 2
     two = hosmer_lemeshow(np.array([0, 1, 0, 1]), np.array([0.2, 0.2, 0.8, 0.8]), np.ones(4), 10)
     assert np.isnan(two.p_value)
-    assert two.note
+    assert two.notes
     for wrong in (2, 2.5, True, "10"):
         with refused(ValueError, "bad-option", option="groups"):
             hosmer_lemeshow(y, p, np.ones(8), wrong)

@@ -10,7 +10,7 @@ can contradict the last four but cannot prove them; single rows can determine a 
 follows the paper it cites.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -21,30 +21,21 @@ from scipy.special import chdtrc, expit, xlogy
 from linsep.batches import Batch
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError
+from linsep.estimators._common import labels
 from linsep.estimators._common.frames import Named
-from linsep.estimators._common.labels import (
-    check_sample_weight,
-    importance,
-    label_a_row,
-    label_text,
-    unknown_labels,
-)
 from linsep.estimators._common.predicting import codes_in
 from linsep.inference.collinearity import Basis, Collinearity, collinearity_of, dense, triangle
-from linsep.inference.table import Printed, as_frame, number_text, p_text
+from linsep.inference.table import Printed, Table, number_text, p_text
 from linsep.inference.tails import f_tail, t_tail
 from linsep.layout import table_lines, wrapped
 from linsep.parameters import fitted_parameter
-from linsep.words import counted, escaped
+from linsep.words import counted
 
-#: rows that are printed
-MOST_ROWS = 5
-#: values of an array with a column for each feature that fit in memory: two gigabytes
-MOST_VALUES = 1 << 28
-#: smallest 1 - leverage that keeps eight of sixteen digits
-CANCELLED = 1e-8
-#: share of the residual variance without a row that is rounding error: that fit is perfect
-PERFECT = 1e-13
+#: rows that are printed, and values of an array with a column for each feature that fit in memory
+MOST_ROWS, MOST_VALUES = 5, 1 << 28
+#: smallest 1 - leverage that keeps eight of sixteen digits, and share of the residual variance
+#: without a row that is rounding error: that fit is perfect
+CANCELLED, PERFECT = 1e-8, 1e-13
 #: relative change that rounding of the rows may make, of a residual norm, and of a deviance as a
 #: share of that without features; the same of a limit and of the weights that stand for it
 SAME, SAME_DEVIANCE, NEAR_LIMIT = 1e-3, 1e-6, 0.1
@@ -54,15 +45,14 @@ SEPARATED = ("separable", "quasi-separable")
 MOST_ODDS = 700.0
 #: fewest groups of the Hosmer-Lemeshow test: the statistic has two degrees of freedom fewer
 LEAST_GROUPS = 3
-#: arrays with a value for each row, in the order of tables
+#: arrays with a value for each row, in the order of tables, first those of all fits
 OF_ROWS = (
     "pearson", "deviance", "working", "leverage", "standardized", "standardized_deviance",
     "studentized", "cooks_distance",
 )  # fmt: skip
-#: most values of the matrix of White's test, which has a column for each product of two features
-WHITE_VALUES = 1 << 23
+#: most values of the matrix of White's test, with a column for each product of two features, and
 #: most rows for which p-values of the Shapiro-Wilk test are valid
-SHAPIRO_ROWS = 5000
+WHITE_VALUES, SHAPIRO_ROWS = 1 << 23, 5000
 #: p-values below this contradict an assumption
 DOUBT = 0.05
 #: share of a column, of the variance of y, or of equal squares of residuals, that is rounding error
@@ -70,7 +60,7 @@ NOTHING = 1e-12
 
 
 @dataclass(frozen=True, repr=False)
-class Diagnostics:
+class Diagnostics(Printed):
     """Residuals, leverages and influences of the rows of a fit, and collinearity; ``print`` it.
 
     Rows of weight 0 are left out. Undefined numbers are NaN; ``notes`` give the reason.
@@ -78,42 +68,33 @@ class Diagnostics:
     Attributes
     ----------
     title : str
-    numbers : array of shape (rows,)
-        The number of each row in the data as given, from 0; rows left out for missing values count.
-        With the frequency weights of a linear regression, a row of weight w is repeated w times.
-    index : array of shape (rows,)
-        The label of each row in the index of the data frame; without one, its number.
-    y, fitted : arrays of shape (rows,)
+    numbers, index : arrays of shape (rows,)
+        The number of each row in the data as given, from 0, and its label in the index of the data
+        frame, or the number. With frequency weights w, a row is repeated w times.
+    y, fitted, weights : arrays of shape (rows,)
         The targets and their predictions. For classes, 0 for the reference and 1 for the other
         class, and the probabilities of the other; for counts, shares.
-    weights : array of shape (rows,)
-    pearson : array of shape (rows,)
-        (y - fitted) sqrt(weight) divided by the square root of the variance function: 1 for
-        numbers, p (1 - p) for classes.
-    deviance : array of shape (rows,)
-        Signed square roots of the contributions to the deviance; for numbers, equal to ``pearson``.
-    working : array of shape (rows,)
+    pearson, deviance, working : arrays of shape (rows,), residuals
+        (y - fitted) sqrt(weight) divided by the square root of the variance function (1 for
+        numbers, p (1 - p) for classes); signed square roots of the contributions to the deviance;
         (y - fitted) divided by the derivative of the mean by the linear predictor.
     partial : array of shape (rows, features)
         Working residuals plus the part of the linear predictor that is due to a feature, whose mean
         over the rows is zero if there is an intercept; NaN for features left out.
-    leverage : array of shape (rows,), between 0 and 1
-        Diagonal of the hat matrix of (the last step of iteratively reweighted) least squares.
+    leverage : array of shape (rows,), between 0 and 1, the diagonal of the hat matrix
     standardized, standardized_deviance : arrays of shape (rows,)
         Pearson and deviance residuals divided by their standard deviation, which falls with the
         leverage (internally studentized). NaN if the leverage is 1.
     studentized : array of shape (rows,)
-        For numbers: residuals divided by their standard deviation as estimated from the other rows
-        (externally studentized), which follow Student's t; NaN if these fit perfectly. For classes:
-        signed square roots of the approximate decrease of the deviance when the row is left out
-        (Williams 1987); NaN with Firth's penalty.
+        For numbers: residuals divided by their standard deviation as estimated from the other rows,
+        which follow Student's t; NaN if these fit perfectly. For classes: signed square roots of
+        the approximate decrease of the deviance when the row is left out (Williams 1987); NaN with
+        Firth's penalty.
     dfbetas : array of shape (rows, parameters)
-        The change of each estimate, in standard errors, when the row is added to the others; the
-        intercept comes first, if there is one. For numbers it is exact, with the residual variance
-        of the other rows. For classes it is one Newton step from the fit (Pregibon 1981), in
-        standard errors of the fit, and too small where the influence is large. With Firth's penalty
-        the step uses Firth's score, y - p + h (1/2 - p) per row, with the leverages h of the other
-        rows held fixed.
+        The change of each estimate, in standard errors, when the row is added to the others. For
+        numbers it is exact, with the residual variance of the other rows. For classes it is one
+        Newton step from the fit (Pregibon 1981), in standard errors of the fit; with Firth's
+        penalty on Firth's score, y - p + h (1/2 - p), with the leverages h held fixed.
     cooks_distance : array of shape (rows,)
         Distance that all estimates move by the same step, in the metric of their covariance.
     params : array of shape (parameters,), the estimates, as ``params_`` of the model
@@ -124,10 +105,8 @@ class Diagnostics:
 
     References
     ----------
-    D. Belsley, E. Kuh and R. Welsch, Regression Diagnostics, Wiley 1980. D. Pregibon, Logistic
-    regression diagnostics, Annals of Statistics 9, 1981, 705-724. D. Williams, Generalized linear
-    model diagnostics using the deviance and single case deletions, Applied Statistics 36, 1987,
-    181-191.
+    D. Belsley, E. Kuh and R. Welsch, Regression Diagnostics, Wiley 1980. D. Pregibon, Annals of
+    Statistics 9, 1981, 705-724. D. Williams, Applied Statistics 36, 1987, 181-191.
     """
 
     title: str
@@ -152,6 +131,8 @@ class Diagnostics:
     X: Any = None
     labels: Any = ()
 
+    header, _apart = (), True
+
     @property
     def vif(self) -> np.ndarray:
         """Variance inflation factors of the features, NaN for features left out."""
@@ -174,28 +155,17 @@ class Diagnostics:
         return self.index[self._largest(most)].tolist()
 
     def _largest(self, most: int = MOST_ROWS) -> np.ndarray:
-        sizes = self.cooks_distance
-        if np.isnan(sizes).all():
-            sizes = self.pearson if np.isnan(self.standardized).all() else self.standardized
+        choices = self.cooks_distance, self.standardized, self.pearson
+        sizes = next(one for one in choices if one is self.pearson or not np.isnan(one).all())
         once = np.unique(self.numbers, return_index=True)[1]
         known = once[~np.isnan(sizes[once])]
         return known[np.argsort(-np.abs(sizes[known]), kind="stable")[:most]]
 
-    def tidy(self) -> Any:
-        """Return the diagnostics of the rows as a data frame.
-
-        Returns
-        -------
-        pandas.DataFrame, or pyarrow.Table where pandas is not installed
-            One row per row of the fit: ``row`` (its label, see ``index``), ``y``,
-            ``weight``, ``fitted``, ``pearson``, ``deviance``, ..., ``cooks_distance``, and for each
-            feature and parameter ``partial NAME`` and ``dfbetas NAME``.
-        """
-        return as_frame(self.columns)
-
     @property
     def columns(self) -> dict[str, list[Any]]:
-        """The columns of :meth:`tidy`."""
+        """A row per row of the fit: ``row`` (its label), ``y``, ``weight``, ``fitted``, ``pearson``
+        to ``cooks_distance``, and ``partial NAME`` and ``dfbetas NAME`` of features and parameters.
+        """
         found = {"row": self.index, "y": self.y, "weight": self.weights, "fitted": self.fitted}
         found |= {name: getattr(self, name) for name in OF_ROWS}
         known = self.collinearity
@@ -220,25 +190,21 @@ class Diagnostics:
 
         Parameters
         ----------
-        groups : int, default=10
+        groups : int of at least 3, default=10
 
         Returns
         -------
         HosmerLemeshow
-            Print it, or call ``tidy()`` for its table of observed and expected counts.
 
         Raises
         ------
         DataError
             For a linear regression.
-        ParameterError
-            If ``groups`` is less than 3.
         """
         if not self.labels:
             raise DataError("Only probabilities have this test.", code="unsupported")
-        return hosmer_lemeshow(
-            self.y, self.fitted, self.weights, groups, known=not np.isnan(self.leverage).all()
-        )
+        known = not np.isnan(self.leverage).all()
+        return hosmer_lemeshow(self.y, self.fitted, self.weights, groups, known)
 
     def plot(self, **kwargs: Any) -> Any:
         """Plot residuals against fitted values, influence, and partial residuals.
@@ -253,44 +219,40 @@ class Diagnostics:
         """
         return display("DiagnosticsDisplay").from_diagnostics(self, **kwargs)
 
-    def __str__(self) -> str:
-        title = wrapped(escaped(f"{self.title}, {counted(self.y.size, 'row')}"))
-        notes = [line for note in self.notes for line in wrapped(escaped(note))]
-        test = self.hosmer_lemeshow() if self.labels else None
-        said = [test.title, *test.notes] if test else []
-        parts = [title, self._lines_of_rows(), [line for text in said for line in wrapped(text)]]
-        parts += [self.collinearity.lines(), notes]
-        return "\n\n".join("\n".join(lines) for lines in parts if lines)
-
-    __repr__ = __str__
-
-    def _lines_of_rows(self) -> list[str]:
-        by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
+    def _cells(self, digits: int = 4) -> list[list[str]]:
         cells = [
             ["row", "y", "fitted", "pearson", "standardized", "leverage", "Cook's", "DFBETAS", ""]
         ]
+        arrays = (self.y, self.fitted, self.pearson, self.standardized, self.leverage,
+                  self.cooks_distance)  # fmt: skip
         for k in self._largest():
-            arrays = self.y, self.fitted, self.pearson, self.standardized, self.leverage
-            values = [number_text(values[k], 4) for values in (*arrays, self.cooks_distance)]
             moved = np.nan_to_num(self.dfbetas[k])
             most = int(np.argmax(np.abs(moved)))
-            name = self.collinearity.params[most] if moved[most] else ""
-            moves = f"{moved[most]:+.3g}" if name else "-"
-            cells.append([str(self.index[k]), *values, moves, name])
-        about = f"Rows of the largest {by}; DFBETAS of the estimate that moves most"
-        table = table_lines(cells, [True] * 8 + [False])
-        return [*wrapped(about), *table, _counted_from(self.index)]
+            moves = [f"{moved[most]:+.3g}", self.collinearity.params[most]]
+            values = [number_text(values[k], digits) for values in arrays]
+            cells.append([str(self.index[k]), *values, *(moves if moved[most] else ["-", ""])])
+        return cells
+
+    def _lines(self) -> list[str]:
+        by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
+        lines = wrapped(f"Rows of the largest {by}; DFBETAS of the estimate that moves most")
+        lines += [*table_lines(self._cells(4), [True] * 8 + [False]), _counted_from(self.index)]
+        if self.labels:
+            test = self.hosmer_lemeshow()
+            lines += ["", *(line for text in (test.title, *test.notes) for line in wrapped(text))]
+        more = self.collinearity.lines()
+        return lines + [""] * bool(more) + more
 
 
 def _counted_from(index: np.ndarray) -> str:
     """Return what the rows of diagnostics are called by."""
-    labels = index.dtype == object
-    return "Rows have the labels of the index." if labels else "Rows are counted from 0."
+    labeled = index.dtype == object
+    return "Rows have the labels of the index." if labeled else "Rows are counted from 0."
 
 
 @dataclass(frozen=True, repr=False)
-class HosmerLemeshow(Printed):
-    """Result of the Hosmer-Lemeshow test, with its table; ``print`` it.
+class HosmerLemeshow(Table):
+    """Result of the Hosmer-Lemeshow test, with its table of groups; ``print`` it.
 
     Attributes
     ----------
@@ -298,58 +260,28 @@ class HosmerLemeshow(Printed):
         Sum over groups and both classes of (observed - expected)^2 / expected.
     df : int, degrees of freedom, the number of groups minus 2
     p_value : float, from the chi-squared distribution; NaN if it is not defined
-    low, high : arrays of shape (groups,), the smallest and the largest probability of a group
-    rows : array of shape (groups,), total weight of the rows in a group
-    observed, expected : arrays of shape (groups,)
-        Total weight of the rows of class 1 in a group, and the sum of their probabilities.
-    note : str, a limitation of the test; empty if there is none
+    low, high, rows, observed, expected : arrays of shape (groups,), also the ``columns``
+        The smallest and the largest probability of a group, the total weight of its rows, that of
+        its rows of class 1, and the sum of their probabilities.
 
     References
     ----------
-    D. Hosmer and S. Lemeshow, A goodness-of-fit test for the multiple logistic regression model,
-    Communications in Statistics A 10, 1980, 1043-1069.
+    D. Hosmer and S. Lemeshow, Communications in Statistics A 10, 1980, 1043-1069.
     """
 
-    statistic: float
-    df: int
-    p_value: float
-    low: np.ndarray
-    high: np.ndarray
-    rows: np.ndarray
-    observed: np.ndarray
-    expected: np.ndarray
-    note: str = ""
+    statistic: float = np.nan
+    df: int = 0
+    p_value: float = np.nan
 
-    header = ()
-
-    @property
-    def title(self) -> str:  # type: ignore[override]
-        """The numbers of the test in a line."""
-        groups, found = counted(self.rows.size, "group"), number_text(self.statistic)
-        test = f"chi-squared {found}, df {max(self.df, 0)}, p {p_text(self.p_value)}"
-        return f"Hosmer-Lemeshow, {groups}: {test}"
-
-    @property
-    def notes(self) -> list[str]:  # type: ignore[override]
-        """The limitation, if there is one."""
-        return [self.note] if self.note else []
-
-    @property
-    def columns(self) -> dict[str, list[float]]:
-        """The table of the groups."""
-        names = ("low", "high", "rows", "observed", "expected")
-        return {name: getattr(self, name).tolist() for name in names}
-
-    def _cells(self, digits: int = 6) -> list[list[str]]:
-        cells = [["probability", "rows", "observed", "expected"]]
-        for low, high, many, seen, expected in zip(*self.columns.values(), strict=True):
-            ends = f"{low:.4f} to {high:.4f}"
-            cells.append([ends, f"{many:.6g}", f"{seen:.6g}", f"{expected:.2f}"])
-        return cells
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name not in ("low", "high", "rows", "observed", "expected"):
+            raise AttributeError(name)
+        return np.array(self.columns[name])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON; numbers may be NaN."""
-        return {one.name: getattr(self, one.name) for one in fields(self)} | self.columns
+        numbers = {"statistic": self.statistic, "df": self.df, "p_value": self.p_value}
+        return numbers | self.columns | {"notes": self.notes}
 
 
 def hosmer_lemeshow(
@@ -362,10 +294,8 @@ def hosmer_lemeshow(
     to a quantile is in the lower group, and equal quantiles make one group less.
     """
     if not isinstance(groups, Integral) or isinstance(groups, bool) or groups < LEAST_GROUPS:
-        raise ParameterError(
-            f"groups is {groups!r}: give a whole number of at least {LEAST_GROUPS}.",
-            option="groups", value=groups,
-        )  # fmt: skip
+        why = f"groups is {groups!r}: give a whole number of at least {LEAST_GROUPS}."
+        raise ParameterError(why, option="groups", value=groups)
     order = np.argsort(p, kind="stable")
     y, p, weights = y[order], p[order], weights[order]
     # weighted quantiles, rounded as R's (type 7)
@@ -384,41 +314,49 @@ def hosmer_lemeshow(
     with np.errstate(divide="ignore", invalid="ignore"):
         # (o - e)^2 / e + ((n - o) - (n - e))^2 / (n - e)
         parts = (observed - expected) ** 2 * (1 / expected + 1 / (rows - expected))
-    parts[observed == expected] = 0.0
-    df, note = rows.size - 2, ""
-    if df < 1:
-        note = f"The probabilities form only {counted(rows.size, 'group')}, too few for a test."
-    elif not known:
-        note = "The p-value is not defined: the fit did not reach a maximum of the likelihood."
-    elif rows.size < groups:
-        note = f"Because of tied probabilities, there are {rows.size} groups instead of {groups}."
-    statistic = float(parts.sum()) if df > 0 else np.nan
+    df, notes = rows.size - 2, []
+    statistic = float(parts[observed != expected].sum()) if df > 0 else np.nan
     p_value = float(chdtrc(df, statistic)) if known else np.nan
-    return HosmerLemeshow(statistic, df, p_value, p[first], p[last], rows, observed, expected, note)
+    if df < 1 or not known:
+        notes = ["p is not defined, for too few groups, or no maximum of the likelihood."]
+    elif rows.size < groups:
+        notes = [f"Tied probabilities leave {rows.size} of {groups} groups."]
+    found = {"low": p[first], "high": p[last], "rows": rows, "observed": observed}
+    columns = {name: part.tolist() for name, part in (found | {"expected": expected}).items()}
+    numbers = f"chi-squared {number_text(statistic)}, df {max(df, 0)}, p {p_text(p_value)}"
+    title = f"Hosmer-Lemeshow, {counted(rows.size, 'group')}: {numbers}"
+    return HosmerLemeshow(title, [], columns, notes, statistic, df, p_value)
 
 
 def _check_size(rows: int, features: int) -> None:
-    """Raise DataError if an array of so many rows and features would not fit in memory."""
     if rows * features > MOST_VALUES:
         raise DataError(
-            f"Diagnostics have one value for each of {rows:,} rows and {features:,} features, "
-            "which do not fit in memory: fit and diagnose a sample of the rows, or fewer "
-            "features.",
-            code="too-large",
-        )
+            f"Diagnostics of {rows:,} rows and {features:,} features do not fit in memory: fit "
+            "and diagnose a sample of the rows, or fewer features.", code="too-large",
+        )  # fmt: skip
 
 
-def _partial(X: Any, coef: np.ndarray, working: np.ndarray, centered: bool) -> np.ndarray:
-    """Return the partial residuals of each feature, of shape (rows, features); the part of each has
-    mean zero if it is centered.
-    """
-    X = dense(X)
-    with np.errstate(invalid="ignore"):
-        parts = (X - X.mean(axis=0) if centered else X) * coef
-        parts = parts - parts.mean(axis=0) if centered else parts  # again, as means are rounded
-    return parts + working[:, None]
+def _check_rows(close: bool, what: str, found: float, fitted: float) -> None:
+    """Raise DataError unless a number of the rows is close to that of the fit."""
+    if not close:
+        raise DataError(
+            f"These are not the rows of the fit: their {what} is {number_text(found)}, not "
+            f"{number_text(fitted)}.", code="other-rows",
+        )  # fmt: skip
 
 
+def _made(model: Any, basis: Basis | None, X: Any, working: np.ndarray, **more: Any) -> Diagnostics:
+    """Return diagnostics with partial residuals and collinearity."""
+    first, parts = model._params.size - X.shape[1], dense(X)
+    for _ in range(2 * first):  # twice, as means are rounded
+        parts = parts - parts.mean(axis=0)
+    return Diagnostics(
+        X=X, working=working, partial=parts * model._params[first:] + working[:, None],
+        params=model._params, collinearity=collinearity_of(model, basis), **more,
+    )  # fmt: skip
+
+
+@np.errstate(divide="ignore", invalid="ignore")
 def _influences(
     basis: Basis, sigma: float, pearson: np.ndarray, deviance: np.ndarray, score: np.ndarray,
     df: float | None = None,
@@ -430,19 +368,18 @@ def _influences(
     """
     leverage = np.square(basis.Q).sum(axis=1)
     free = np.where(leverage < 1.0 - CANCELLED, 1.0 - leverage, np.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        units = basis.root / np.linalg.norm(basis.root, axis=0)
-        standardized, of_deviance = (one / (sigma * np.sqrt(free)) for one in (pearson, deviance))
-        step = score / (sigma * free)
-        cooks = leverage * np.square(step) / len(basis.root)
-        if df is None:
-            sizes = np.hypot(deviance / sigma, np.sqrt(leverage) * standardized)
-            studentized = np.sign(deviance) * sizes
-        else:
-            without = 1.0 - np.square(standardized) / df  # the share of the residual variance
-            without[(without <= PERFECT) | (df == 1)] = np.nan
-            studentized = standardized * np.sqrt((df - 1.0) / (df * without))
-            step = studentized / np.sqrt(free)
+    units = basis.root / np.linalg.norm(basis.root, axis=0)
+    standardized, of_deviance = (one / (sigma * np.sqrt(free)) for one in (pearson, deviance))
+    step = score / (sigma * free)
+    cooks = leverage * np.square(step) / len(basis.root)
+    if df is None:
+        sizes = np.hypot(deviance / sigma, np.sqrt(leverage) * standardized)
+        studentized = np.sign(deviance) * sizes
+    else:
+        without = 1.0 - np.square(standardized) / df  # the share of the residual variance
+        without[(without <= PERFECT) | (df == 1)] = np.nan
+        studentized = standardized * np.sqrt((df - 1.0) / (df * without))
+        step = studentized / np.sqrt(free)
     return {
         "leverage": leverage, "standardized": standardized, "standardized_deviance": of_deviance,
         "studentized": studentized, "cooks_distance": cooks,
@@ -452,44 +389,36 @@ def _influences(
 
 def _of_leverage_one(leverage: np.ndarray, index: np.ndarray) -> list[str]:
     """Return a note on rows whose leverage is 1, if there are any."""
-    rows = index[leverage >= 1.0 - CANCELLED].tolist()
-    listed = ", ".join(map(str, rows[:5])) + ", ..." * (len(rows) > 5)
-    which = f"row{'s' * (len(rows) > 1)} {listed} is"
+    rows = list(map(str, index[leverage >= 1.0 - CANCELLED]))
+    which = ", ".join(rows[:5]) + ", ..." * (len(rows) > 5)
     return [
-        f"The leverage of {which} 1: the fit passes through any y there, so the residual cannot "
-        "be standardized, and an estimate is undetermined without the row."
+        f"The leverage of row {which} is 1: the fit passes through any y there, so the residual "
+        "cannot be standardized, and an estimate is undetermined without the row."
     ] * bool(rows)
 
 
 def _no_variance(fit: Any) -> str:
     """Return why the residuals of a linear regression cannot be tested; empty if they can."""
-    reasons = (
-        (not fit.rank, "no weights were estimated"),
-        (fit.n_rows <= fit.rank, "no residual degrees of freedom are left"),
-        (fit.perfect, "the fit is perfect, so the residual variance is zero"),
-    )
-    return next((f"not defined: {why}" for applies, why in reasons if applies), "")
+    if not fit.rank or fit.n_rows <= fit.rank:
+        return "not defined: no residual degrees of freedom are left, or no weights were estimated"
+    return "not defined: the fit is perfect, so the residual variance is zero" * fit.perfect
 
 
 def linear_diagnostics(
     model: Any, block: Batch, numbers: np.ndarray, index: np.ndarray
 ) -> Diagnostics:
     """Return the diagnostics of a linear regression on the rows of its fit, which have numbers and
-    labels (``index``); DataError if their residual sum of squares differs from the fit's.
+    labels (``index``).
     """
-    fit, coef = model.solution_, model._params[int(model.solution_.fit_intercept) :]
-    _check_size(block.y.size, coef.size)
-    weights = np.ones(block.y.size) if block.weights is None else block.weights
-    raw = fit.residuals(block.X, block.y)
-    norm, size = (float(np.linalg.norm(part * np.sqrt(weights))) for part in (raw, block.y))
-    if abs(norm - fit.residual_norm) > SAME * (fit.residual_norm + size * SAME):
-        raise DataError(
-            f"These are not the rows of the fit: their residual sum of squares is "
-            f"{number_text(norm * norm)}, not {number_text(fit.rss)}.",
-            code="other-rows",
-        )
+    fit, (X, y), rows = model.solution_, block[:2], counted(block.size, "row")
+    _check_size(*X.shape)
+    weights = np.ones(y.size) if block.weights is None else block.weights
+    raw = fit.residuals(X, y)
+    norm, size = (float(np.linalg.norm(part * np.sqrt(weights))) for part in (raw, y))
+    close = abs(norm - fit.residual_norm) <= SAME * (fit.residual_norm + size * SAME)
+    _check_rows(close, "residual sum of squares", norm * norm, fit.rss)
     raw = np.zeros_like(raw) if fit.perfect else raw
-    basis = Basis.of(block.X, weights, fit.fit_intercept, fit.kept)
+    basis = Basis.of(X, weights, fit.fit_intercept, fit.kept)
     pearson, df, undefined = raw * np.sqrt(weights), fit.n_rows - fit.rank, _no_variance(fit)
     sigma = np.nan if undefined else fit.residual_norm / np.sqrt(df)
     arrays = _influences(basis, sigma, pearson, pearson, pearson, df)
@@ -499,11 +428,10 @@ def linear_diagnostics(
     elif (row := _perfect_without(arrays, index)) is not None and df > 1:
         text = "the fit is perfect, so its studentized residual and DFBETAS are not defined."
         notes.insert(0, f"Without row {row} {text}")
-    return Diagnostics(
-        title="Diagnostics of a linear regression", numbers=numbers, index=index, y=block.y,
-        weights=weights, fitted=fit.predicted(block.X), pearson=pearson, deviance=pearson,
-        working=raw, partial=_partial(block.X, coef, raw, fit.fit_intercept), params=model._params,
-        collinearity=collinearity_of(model, basis), notes=notes, X=block.X, **arrays,
+    return _made(
+        model, basis, X, raw, title=f"Diagnostics of a linear regression, {rows}", y=y,
+        numbers=numbers, index=index, weights=weights, fitted=fit.predicted(X), pearson=pearson,
+        deviance=pearson, notes=notes, **arrays,
     )  # fmt: skip
 
 
@@ -517,16 +445,14 @@ def logistic_diagnostics(
     model: Any, X: Any, y: Any, sample_weight: Any, named: Named, offset: np.ndarray | None,
     counts: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Diagnostics:  # fmt: skip
-    """Return the diagnostics of a logistic regression on the rows of its fit; DataError for other
-    rows, and for a model that has none.
+    """Return the diagnostics of a logistic regression on the rows of its fit.
 
     ``named`` returns the numbers and labels of rows; ``counts`` are successes and trials, in place
     of y and weights.
     """
     for wrong, why, code in (
-        (len(model.classes_) > 2, "Diagnostics need a model of two classes, and this model has "
-         f"{len(model.classes_)}: fit one model per class against the reference (Begg and Gray, "
-         "Biometrika 71, 1984)", "class-count"),
+        (len(model.classes_) > 2, "Diagnostics need two classes: fit one model per class against "
+         "the reference (Begg and Gray, Biometrika 71, 1984)", "class-count"),
         ((model._limits == "no weight").any(), "Only one class has rows of positive weight, so "
          "there are no residuals", "class-count"),
         (np.isnan(model.log_likelihood_), f"The weights come from {model.method_} and were not "
@@ -552,21 +478,15 @@ def logistic_diagnostics(
     total = float(deviance @ deviance)
     share = NEAR_LIMIT if model.stop_reason_ in SEPARATED else SAME_DEVIANCE
     close = abs(total - model.deviance_) <= share * abs(model.null_deviance_)
-    if y.size != model.n_rows_ or not close:
-        raise DataError(
-            f"These are not the {model.n_rows_:,} rows of the fit: these {y.size:,} rows of "
-            f"positive weight have the deviance {number_text(total)}, not "
-            f"{number_text(model.deviance_)}.",
-            code="other-rows",
-        )
-    basis, intercept = None, bool(fitted_parameter(model, "fit_intercept"))
-    undefined, curvature = _undefined(model), weights * p * expit(-scores)
+    _check_rows(close and y.size == model.n_rows_, "deviance", total, model.deviance_)
+    basis, undefined, curvature = None, _undefined(model), weights * p * expit(-scores)
     if not model._wide and (not undefined or fitted_parameter(model, "l2")):
         kept = model._limits[0, : X.shape[1]] != "dependent"
-        basis = Basis.of(X, curvature, intercept, kept)
-    arrays = dict.fromkeys(("leverage", *OF_ROWS[4:]), np.full(p.size, np.nan))
-    arrays["dfbetas"], notes = np.full((p.size, model._params.size), np.nan), [undefined]
-    if basis is not None and not undefined:
+        basis = Basis.of(X, curvature, bool(fitted_parameter(model, "fit_intercept")), kept)
+    if basis is None or undefined:
+        arrays = dict.fromkeys(OF_ROWS[3:], np.full(p.size, np.nan))
+        arrays["dfbetas"], notes = np.full((p.size, model._params.size), np.nan), [undefined]
+    else:
         score, firth = pearson, model.method_ == "Firth"
         if firth:  # whose score has y - p + h (1/2 - p) for y - p
             leverage = np.square(basis.Q).sum(axis=1)
@@ -576,48 +496,37 @@ def logistic_diagnostics(
         if firth:
             arrays["studentized"] = np.full(p.size, np.nan)
             notes.append("Studentized residuals are not defined with Firth's penalty.")
-    reference, other = label_text(model.reference_), model._others()[0]
-    return Diagnostics(
-        title=f"Diagnostics of a logistic regression of {other} against {reference}",
-        numbers=numbers, index=index, y=y, weights=weights, fitted=p, pearson=pearson,
-        deviance=deviance, working=working, params=model._params,
-        partial=_partial(X, model._params[int(intercept) :], working, intercept),
-        collinearity=collinearity_of(model, basis), notes=notes, X=X, labels=(reference, other),
-        **arrays,
+    reference, other = labels.label_text(model.reference_), model._others()[0]
+    title = f"Diagnostics of a logistic regression of {other} against {reference}"
+    return _made(
+        model, basis, X, working, title=f"{title}, {counted(p.size, 'row')}", numbers=numbers,
+        index=index, y=y, weights=weights, fitted=p, pearson=pearson, deviance=deviance,
+        notes=notes, labels=(reference, other), **arrays,
     )  # fmt: skip
 
 
 def _outcomes(model: Any, y: Any, sample_weight: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Return whether each row has the second class, and the weights."""
-    labels, classes = label_a_row(model, y, n_rows), model.classes_
-    codes = codes_in(classes, labels, "y")
+    given, classes = labels.label_a_row(model, y, n_rows), model.classes_
+    codes = codes_in(classes, given, "y")
     if (codes == classes.size).any():
-        raise DataError(
-            f"y has {unknown_labels(labels, classes)}, which is not a class of the fit: pass the "
-            "rows of the fit.",
-            code="unknown-label",
-        )
-    weights = check_sample_weight(sample_weight, codes.size)
-    weights = importance(fitted_parameter(model, "class_weight"), classes, codes, weights)
+        why = f"y has {labels.unknown_labels(given, classes)}, which is not a class of the fit."
+        raise DataError(why, code="unknown-label")
+    weights = labels.check_sample_weight(sample_weight, codes.size)
+    weights = labels.importance(fitted_parameter(model, "class_weight"), classes, codes, weights)
     return codes.astype(np.float64), weights if weights.size else np.ones(codes.size)
 
 
 def _undefined(model: Any) -> str:
     """Return why influences are not defined; empty if they are defined."""
-    reasons = (
-        (fitted_parameter(model, "l2"), " with l2: standard errors are not known."),
-        (
-            model.stop_reason_ in SEPARATED,
-            ": the likelihood has no maximum, and residuals are computed near its limit. With "
-            "penalty='firth' they are defined.",
-        ),
-        (
-            model._covariance is None or not model._inferable,
-            ": standard errors are not known (summary() says why).",
-        ),
-    )
     which = "Leverages, standardized residuals and influences are not defined"
-    return next((f"{which}{why}" for applies, why in reasons if applies), "")
+    if fitted_parameter(model, "l2"):
+        return f"{which} with l2: standard errors are not known."
+    if model.stop_reason_ in SEPARATED:
+        return f"{which}: the likelihood has no maximum. With penalty='firth' they are defined."
+    if model._covariance is None or not model._inferable:
+        return f"{which}: standard errors are not known (summary() says why)."
+    return ""
 
 
 class Finding(NamedTuple):
@@ -627,8 +536,7 @@ class Finding(NamedTuple):
     ----------
     assumption : "linearity", "equal variance", "normality", "independence" or "influence"
     test : str, its name
-    statistic : float, NaN if not defined
-    p_value : float, NaN if not defined
+    statistic, p_value : float, NaN if not defined
     conclusion : str, the interpretation
     source : str, the paper
     """
@@ -642,32 +550,28 @@ class Finding(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Assumptions(Printed, Diagnostics):
+class Assumptions(Diagnostics):
     """Results of tests of all assumptions, and the diagnostics of the rows; ``print`` it.
 
     Attributes
     ----------
     findings : list of Finding
-    residuals : array of shape (rows,)
-        Residuals of the rows of positive weight, multiplied by the square roots of the weights.
     fitted, leverage, studentized, ... : as those of :class:`Diagnostics`
     """
 
     findings: list[Finding] = field(default_factory=list)
-    header = ()
+
+    _apart = False
+    to_dict, _cells = Printed.to_dict, Printed._cells
 
     @property
     def residuals(self) -> np.ndarray:
-        """The same as ``pearson``."""
+        """Residuals multiplied by the square roots of the weights: ``pearson``."""
         return self.pearson
 
     def __getitem__(self, test: str) -> Finding:
         """Return the finding of the test with this name."""
-        for finding in self.findings:
-            if finding.test == test:
-                return finding
-        known = ", ".join(repr(finding.test) for finding in self.findings)
-        raise KeyError(f"There is no test {test!r}: choose one of {known}.")
+        return {finding.test: finding for finding in self.findings}[test]
 
     def plot(self, **kwargs: Any) -> Any:
         """Plot one panel per assumption.
@@ -689,12 +593,8 @@ class Assumptions(Printed, Diagnostics):
         rows = [*self.findings, Finding("existence", "-", np.nan, np.nan, why, "")]
         return {name: [getattr(row, name) for row in rows] for name in Finding._fields[:5]}
 
-    def rows(self) -> list[list[str]]:
-        """Return the cells of the table, its header first."""
-        return self._cells()
-
     def _lines(self) -> list[str]:
-        return table_lines(self.rows(), [False, False, True, True, False], sentences=True)
+        return table_lines(self._cells(), [False, False, True, True, False], sentences=True)
 
 
 #: statistic, p and conclusion of a test, or why it is not defined
@@ -705,7 +605,7 @@ def check_assumptions(
     model: Any, block: Batch, numbers: np.ndarray, index: np.ndarray
 ) -> Assumptions:
     """Test the assumptions of a linear regression on the rows of its fit, which have numbers, equal
-    for copies of a row, and labels; DataError if these are other rows.
+    for copies of a row, and labels.
     """
     fit = model.solution_
     found = linear_diagnostics(model, block, numbers, index)
@@ -849,12 +749,10 @@ def _cook(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
 
 def _studentized(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     """Test the row with the largest studentized residual as an outlier."""
-    df = fit.n_rows - fit.rank - 1
-    row = _perfect_without(vars(found), found.index)
+    df, row = fit.n_rows - fit.rank - 1, _perfect_without(vars(found), found.index)
     if df > 0 and row is not None:
-        return (
-            f"not defined: without row {row} the fit is perfect, so the residual variance is zero"
-        )
+        why = "the fit is perfect, so the residual variance is zero"
+        return f"not defined: without row {row} {why}"
     if np.isnan(found.studentized).all():
         return "not defined: without a row, an estimate or the residual variance is undetermined"
     row, t = _farthest(found.studentized, found)

@@ -42,10 +42,7 @@ from linsep.validation.sparse import as_csr
 #: relative difference of likelihoods, or of residuals, from which rows are others than in the fit
 _OTHERS = 1e-6
 #: what is said of tests in which the likelihood has no maximum, and of those that are not defined
-SUPREMUM = (
-    "The classes are separated for some model, whose log-likelihood is the supremum; p is then "
-    "only a rough guide."
-)
+SUPREMUM = "A log-likelihood of separated classes is the supremum; p is then only a rough guide."
 DASH = "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
 
 
@@ -70,41 +67,32 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Comparison:
         In increasing order: each has all features of the one before, and more. Features are matched
         by name, so the models must be fitted to data frames or to files with named columns.
     names : list of str, default "model 1", "model 2", ...
-        Names of the models in the table.
 
     Returns
     -------
     Comparison
         Log-likelihood, AIC and BIC of each model, and its test against the one before: for least
         squares an F test with the residual variance of the largest model, as in R's ``anova``; else
-        a likelihood-ratio test, approximately chi-squared.
+        a likelihood-ratio test, approximately chi-squared, of separated classes by the supremum.
 
     Raises
     ------
     ParameterError
-        If there are fewer than two models, or they are not fitted regressions of the same kind.
+        If there are fewer than two models, or they are not fitted regressions.
     DataError
-        If the models are not nested, or were fitted to different rows or to rows in another order;
-        or if their likelihoods cannot be compared: with l2, Firth's penalty, or robust covariances.
-
-    Notes
-    -----
-    For separated classes, the supremum of the log-likelihood is compared.
+        If the models are not nested, or were fitted to other rows or in another order; with l2,
+        Firth's penalty, or robust covariances.
     """
     called = list(names) if names is not None else [f"model {k + 1}" for k in range(len(models))]
     if len(models) < 2 or len(called) != len(models):
         raise ParameterError(
-            f"There are {len(models)} models and {len(called)} names: pass at least two fitted "
-            "regressions, and one name for each.",
+            "Pass at least two fitted regressions, and one name for each.",
             code="needs-option" if len(models) < 2 else "shape",
             option=None if len(models) < 2 else "names",
         )  # fmt: skip
     for model, name in zip(models, called, strict=True):
         if not hasattr(type(model), "wald_test"):
-            raise ParameterError(
-                f"{name} is a {type(model).__name__}: pass fitted linear or logistic regressions.",
-                code="unsupported",
-            )
+            raise ParameterError(f"{name} is no regression: pass regressions.", code="unsupported")
         check_is_fitted(model)
         refuse_without_likelihood(model, name)
     for pair, said in zip(pairwise(models), pairwise(called), strict=True):
@@ -136,7 +124,7 @@ def _chi_squared(statistic: float, df: int) -> _Test:
 
 
 def _tested(smaller: Any, larger: Any, largest: Any) -> _Test:
-    """Return the test of a smaller model within a larger one; the largest has the variance."""
+    """Return the test of a smaller model within a larger; the largest has the variance."""
     degrees = largest.df_residual_
     if larger._equation == "class":
         gained = 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_)
@@ -178,16 +166,16 @@ def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> Non
     why = getattr(model, "stop_reason_", "too few rows")
     unknown = np.isnan(model.aic_).any() and not fitted_parameter(model, "dispersion")
     for wrong, said, code, option in (
-        (len(getattr(model, "targets_", ())) > 1, "has several targets: fit a regression for each",
-         "unsupported", None),
+        (model._equation == "target" and model._equations, "has several targets: fit a regression "
+         "for each", "unsupported", None),
         (fitted_parameter(model, "l2"), "does not maximize the likelihood: fit without l2",
          "unsupported", "l2"),
         (fitted_parameter(model, "penalty") and not firth, "has Firth's penalty, which depends on "
          "the columns: call likelihood_ratio_tests of the larger model", "unsupported", "penalty"),
-        (fitted_parameter(model, "covariance") is not None, "has a robust covariance, for which "
-         "likelihood-ratio tests are not valid: use wald_test", "unsupported", "covariance"),
-        (why == "interrupted" or unknown, f"has no known maximum likelihood ({why}): print "
-         "summary() for the reason", "no-estimate", None),
+        (fitted_parameter(model, "covariance"), "has a robust covariance: use wald_test",
+         "unsupported", "covariance"),
+        (why == "interrupted" or unknown, f"has no known maximum likelihood ({why})",
+         "no-estimate", None),
     ):  # fmt: skip
         if wrong:
             raise DataError(f"{name} {said}.", code=code, option=option)
@@ -197,31 +185,26 @@ def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
     """Raise DataError unless the other model is of the same kind, was fitted to the same rows, and
     has all features of the smaller one, computed in the same way, and more.
     """
-    facts, few, many = _facts(smaller), _definitions(smaller), _definitions(larger)
-    other = next((k for k, fact in _facts(larger).items() if fact != facts.get(k)), None)
-    lacking = [name for name in few if name not in many]
+    few, many = _definitions(smaller), _definitions(larger)
+    same, facts = ("fit_intercept", "weight_type", "dispersion", "reference"), _facts(larger)
+    other = next((name for name, fact in _facts(smaller).items() if facts.get(name) != fact), None)
+    lacking = ", ".join([name for name in few if name not in many][:3])
     named = all(hasattr(one, "feature_names_in_") or not one.n_features_in_
                 for one in (smaller, larger))  # fmt: skip
     rows = [(one.n_rows_, one.rows_signature_) for one in (smaller, larger)]
     changed = next((name for name, made in few.items() if made != many.get(name, made)), None)
-    for wrong, said, code, option in (
-        (other, f"{first} and {second} have another {other}: fit both with the same",
-         "other-model", other if hasattr(smaller, str(other)) else None),
-        (not named, "Features without names cannot be matched: fit to data frames, or to files "
-         "with named columns", "other-model", None),
-        (lacking or len(few) == len(many), f"{first} is not nested in {second}, which needs all "
-         f"of its features and more{', but lacks ' * bool(lacking)}{', '.join(lacking[:3])}: pass "
-         "the smaller model first", "other-model", None),
-        (rows[0] != rows[1] or None in rows[0], f"{first} was fitted to {rows[0][0]:,} rows and "
-         f"{second} to {rows[1][0]:,}, which differ, or have another order, other weights or "
-         "offsets: fit both to the same rows", "other-rows", None),
-        (changed, f"{first} and {second} compute '{changed}' in different ways (scaled, filled, "
-         "converted, or by a formula): fit both with the same options", "other-model", None),
+    for wrong, said, code, where in (
+        (other, f"have another {other}", "other-model", {"option": other} if other in same else {}),
+        (not named, "have features without names: fit to data frames, or to "
+         "files with named columns", "other-model", {}),
+        (lacking or len(few) == len(many), f"are not nested: the larger needs more features, and "
+         f"{lacking or 'all of the smaller'}", "other-model", {}),
+        (rows[0] != rows[1] or None in rows[0], "were fitted to other rows, or in another order, "
+         "with other weights or offsets", "other-rows", {}),
+        (changed, f"compute '{changed}' in different ways", "other-model", {"column": changed}),
     ):  # fmt: skip
         if wrong:
-            raise DataError(
-                f"{said}.", code=code, option=option, column=changed if wrong is changed else None
-            )
+            raise DataError(f"{first} and {second} {said}.", code=code, **where)
 
 
 def _facts(model: Any) -> dict[str, Any]:
@@ -287,9 +270,8 @@ class ScoreTest(Table):
 
 
 class FirthTests(NamedTuple):
-    """Firth's likelihood of rows, without the penalty and with it (``value``), and ``held``: for
-    each term the largest penalized likelihood with its coefficients at zero, NaN if that was not
-    reached, and their number.
+    """The likelihood of rows without Firth's penalty and with it (``value``), and ``held``: of each
+    term the largest with its coefficients at zero, NaN if not reached, and their number.
     """
 
     n_rows: int
@@ -299,9 +281,7 @@ class FirthTests(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """The score statistic of rows at the estimates of a model, and the number of independent
-    parameters of the larger model.
-    """
+    """The score statistic of rows, and the number of independent parameters of the larger model."""
 
     n_rows: int
     log_likelihood: float
@@ -319,10 +299,7 @@ def _rows_of(
         features = as_csr(rows)
     features = features if sp.issparse(features) else np.asarray(features)
     if features.shape[1:] != (model.n_features_in_,):
-        raise DataError(
-            f"X has the shape {features.shape}, but the model has {model.n_features_in_} features: "
-            "pass the rows of the fit.", code="shape",
-        )  # fmt: skip
+        raise DataError(f"X needs {model.n_features_in_} columns, as in the fit.", code="shape")
     beside = {"offset": offset_to_predict(model, known, features.shape[0])}
     if not _counts(model):
         return features, beside | {"y": labels, "sample_weight": weights}
@@ -340,13 +317,11 @@ def _counts(model: Any) -> bool:
 
 
 def _refuse_counts(model: Any) -> None:
-    """Raise DataError for a model of counts, or with an offset."""
     if has_offset(model) or _counts(model):
         raise DataError(
-            "This test does not support offsets or counts: fit the smaller or larger model with "
-            "them and call linsep.compare.",
-            code="unsupported",
-        )
+            "This test does not support offsets or counts: fit both models, and call "
+            "linsep.compare.", code="unsupported",
+        )  # fmt: skip
 
 
 def _refitted(model: Any, X: Any, beside: dict[str, Any]) -> Any:
@@ -361,23 +336,16 @@ def _refitted(model: Any, X: Any, beside: dict[str, Any]) -> Any:
 
 
 def _check_rows(model: Any, n_rows: int, found: float, fitted: float) -> None:
-    """Raise DataError unless these are the rows of the fit: the same number, with the same
-    likelihood.
-    """
+    """Raise DataError unless these are the rows of the fit, by their number and likelihood."""
     if n_rows != model.n_rows_ or abs(found - fitted) > _OTHERS * max(abs(fitted), 1e-300):
-        raise DataError(
-            f"The model was fitted to {model.n_rows_:,} other rows than these {n_rows:,} of "
-            "positive weight: pass the rows of the fit with their weights.", code="other-rows",
-        )  # fmt: skip
+        raise DataError("These are not the rows of the fit with their weights.", code="other-rows")
 
 
 def likelihood_ratio_tests(model: Any, X: Any, y: Any, **beside: Any) -> LikelihoodRatioTests:
     """Return the test of each term; see ``HasInference.likelihood_ratio_tests``."""
     refuse_without_likelihood(model, "The model", firth=True)
     if not (terms := terms_of(model)):
-        raise DataError(
-            "The model has no features, so there are no terms to test.", code="unsupported"
-        )
+        raise DataError("The model has no features, and so no terms.", code="unsupported")
     (rows, known), linear = _rows_of(model, X, y, **beside), model._equation == "target"
     tried = [one for one in terms if not any(one.parts < other.parts for other in terms)]
     columns: dict[str, list[Any]] = {}
@@ -420,17 +388,11 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
     """Return Rao's score test of additional columns; see ``HasInference.score_test``."""
     refuse_without_likelihood(model, "The model")
     if _is_supremum(model):
-        raise DataError(
-            "Coefficients diverge because the classes are separated, so there are no estimates "
-            "for a score test: fit the larger model and call linsep.compare.", code="separated",
-        )  # fmt: skip
+        raise DataError("Separated classes have no estimates: compare models.", code="separated")
     _refuse_counts(model)
     (rows, known), added = _rows_of(model, X, y, sample_weight), _added(more)
     if added.ndim != 2 or added.shape[0] != rows.shape[0]:
-        raise DataError(
-            f"X has {rows.shape[0]:,} rows, but more has the shape {added.shape}: pass columns "
-            "of the same rows.", code="shape", option="more",
-        )  # fmt: skip
+        raise DataError("more has not the rows of X.", code="shape", option="more")
     either = sp.issparse(added) or sp.issparse(rows)
     wide = sp.csr_matrix(sp.hstack([rows, added])) if either else np.hstack([rows, added])
     if model._equation == "class":
@@ -443,18 +405,13 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
         larger, smaller = (_refitted(model, columns, known) for columns in (wide, rows))
         _check_rows(model, smaller.n_rows_, smaller.rss_, model.rss_)
         if not model.rss_:
-            raise DataError(
-                "The model fits perfectly, so no variance is left to explain.", code="no-estimate"
-            )
+            raise DataError("The fit is perfect: no variance is left.", code="no-estimate")
         share = larger.solution_.residual_norm / model.solution_.residual_norm
         statistic, width = model.n_rows_ * (1.0 - share) * (1.0 + share), larger.n_parameters_
     df, value, p = _chi_squared(statistic, width - model.n_parameters_)
     columns: dict[str, list[Any]] = {
-        "test": ["added columns"],
-        "df": [df],
-        "chi2": [value],
-        "p_value": [p],
-    }
+        "test": ["added columns"], "df": [df], "chi2": [value], "p_value": [p],
+    }  # fmt: skip
     notes = [] if df else ["The columns are linear combinations of the model's columns."]
     return ScoreTest("Score test", [], columns, notes, value, p, df)
 
@@ -462,25 +419,23 @@ def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> Sco
 def _added(more: Any) -> Any:
     """Return the columns to add as a matrix of numbers; DataError names one that has text."""
     if more is None:
-        raise ParameterError(
-            "more is missing: pass the columns to add.", code="needs-option", option="more"
-        )
-    added, name = as_csr(more), getattr(more, "name", None)
+        raise ParameterError("more: pass columns to add.", code="needs-option", option="more")
+    added = as_csr(more)
     if sp.issparse(added):
         return added
     added = np.asarray(added)
     added = added[:, None] if added.ndim == 1 else added
+    names = list(range(added.shape[-1]))
     if is_frame(more):
         names = list(getattr(more, "column_names", None) or more.columns)
-    else:
-        names = list(range(added.shape[-1])) if name is None else [name]
+    elif getattr(more, "name", None) is not None:
+        names = [more.name]
     for called, column in zip(names, added.T, strict=False):
         try:
             column.astype(np.float64)
         except (TypeError, ValueError):
             raise DataError(
-                f"Column {called!r} of more holds values that are not numbers",
-                "pass numbers, such as one column of zeros and ones per level",
+                f"Column {called!r} of more holds values that are not numbers.",
                 code="not-a-number", option="more", column=called,
             ) from None  # fmt: skip
     return added.astype(np.float64)

@@ -35,8 +35,7 @@ class Estimated(Protocol):
 
     ``_degrees`` are those of the statistics, infinite for a normal distribution; ``_words`` are
     status codes that are shown instead of estimates; ``_without_errors()`` says why standard errors
-    are unknown, or "". The others are of logistic regressions: in the order of the fit, and the
-    parts of tests by their likelihood.
+    are unknown, or "". From ``_limits`` on they are of logistic regressions.
     """
 
     _params: np.ndarray
@@ -80,11 +79,9 @@ class HasInference(HasEquation, ForMaketables):
 
     @property
     def params_(self: Any) -> Any:
-        """The estimates, the intercept first: infinite where a coefficient diverges, NaN if it may
-        diverge to either side, for a feature that is left out, and for a class of weight 0.
-
-        An array, or with the names of features a Series or, of several equations, a frame of
-        pandas, if it is installed.
+        """The estimates, an array, or with the names of features a Series or frame of pandas, if
+        that is installed: infinite where a coefficient diverges, NaN if it may diverge to either
+        side, for a feature that is left out, and for a class of weight 0.
         """
         check_is_fitted(self)
         names = self._with_intercept(feature_names(self))
@@ -92,8 +89,8 @@ class HasInference(HasEquation, ForMaketables):
 
     @property
     def covariance_(self: Any) -> Any:
-        """Covariance matrix of the estimates, in the order of ``param_names_``, whose names it has
-        as those of ``params_``; NaN where it is undefined. None if standard errors are unknown.
+        """Covariance matrix of the estimates, an array or a frame as ``params_``; NaN where it is
+        undefined. None if standard errors are unknown.
         """
         check_is_fitted(self)
         matrix = self._covariance_matrix
@@ -110,18 +107,13 @@ class HasInference(HasEquation, ForMaketables):
 
     @property
     def residuals_(self) -> np.ndarray:
-        """y minus the predictions for the rows of positive weight, in their order; for classes 1 or
-        0 minus the probability of the class that is not the reference.
-
-        Known after a fit of rows in memory, of one target or two classes; ``diagnostics`` computes
-        those of files.
+        """y minus the predictions for the rows of positive weight (for classes 1 or 0 minus the
+        probability of the class that is not the reference), after a fit of rows in memory, of one
+        target or two classes; ``diagnostics`` computes those of files.
         """
         check_is_fitted(self)
         if self._residuals is None:
-            raise AttributeError(
-                "residuals_ are known after a fit of rows in memory, of one target or two classes: "
-                "diagnostics(...) computes residuals."
-            )
+            raise AttributeError("residuals_ of files, or several equations: see diagnostics(...).")
         return self._residuals
 
     @property
@@ -145,11 +137,6 @@ class HasInference(HasEquation, ForMaketables):
         Returns
         -------
         array of shape ``params_.shape + (2,)``: the lower and the upper ends
-
-        Raises
-        ------
-        ValueError
-            If the level is not between 0 and 1.
         """
         level = check_level(self._level if level is None else level)
         reach = t_reach(level, self._degrees) * self.standard_errors_
@@ -163,12 +150,9 @@ class HasInference(HasEquation, ForMaketables):
 
     @property
     def param_names_(self) -> list[str]:
-        """The names of the parameters in the order of ``params_.ravel()``, the intercept first;
-        with several classes or targets ``class: feature``. A feature named "intercept" is
-        "intercept (column)" beside an intercept.
-
-        A column that counts a hashed word with a negative sign has the name of the word after a
-        minus.
+        """The names of the parameters in the order of ``params_.ravel()``; with several classes or
+        targets ``class: feature``. A feature named "intercept" is "intercept (column)"; a hashed
+        word that is counted with a negative sign has a minus.
         """
         check_is_fitted(self)
         return self._in_equations(feature_names(self))
@@ -188,8 +172,8 @@ class HasInference(HasEquation, ForMaketables):
         return self._in_equations(names), signs
 
     def _covariance_root(self: Any) -> tuple[np.ndarray, float]:
-        """Return a matrix whose transpose times itself is ``covariance_``, which is known, and the
-        relative rounding error of linear functions of its columns.
+        """Return a matrix whose transpose times itself is ``covariance_``, and the relative
+        rounding error of linear functions of its columns.
         """
         from linsep.inference.hypotheses import root_of
 
@@ -202,21 +186,18 @@ class HasInference(HasEquation, ForMaketables):
         ----------
         hypotheses : str, list of str, or array of shape (restrictions, parameters)
             Restrictions separated by commas, such as ``"x1 = x2, 2 * x3 - x4 = 1"``: sums of
-            numbers and names of ``param_names_``, joined by ``=``; a sum without ``=`` is compared
-            with zero. The longest matching name is used; any name may be in backticks. Or the
-            matrix R of the hypothesis R b = q, with columns in the order of ``param_names_``.
+            numbers and names of ``param_names_`` (the longest that match; any may be in backticks),
+            joined by ``=``; a sum without ``=`` is compared with zero. Or the matrix R of the
+            hypothesis R b = q, with columns in the order of ``param_names_``.
         q : float or array of shape (restrictions,), default zeros
             Right sides, for a matrix.
-        test : "F" or "chi2", default: "F" for least squares, "chi2" for logistic regressions
-            The distribution of the statistic. For a logistic regression, "F" has ``df_residual_``
-            degrees of freedom, as in statsmodels. With clusters (CR1) the default is "F" with
-            clusters - 1 degrees of freedom.
+        test : "F" or "chi2", default: "F" for least squares and clusters, else "chi2"
+            The distribution of the statistic. "F" has ``df_residual_`` degrees of freedom, with
+            clusters (CR1) their number - 1.
 
         Returns
         -------
         linsep.inference.hypotheses.WaldTest
-            Print it, call ``to_dict()`` or ``tidy()`` (one row per restriction), or use its
-            attributes ``statistic``, ``p_value``, ``df``, ``df_residual``.
 
         Raises
         ------
@@ -242,9 +223,8 @@ class HasInference(HasEquation, ForMaketables):
         ----------
         factor : str, name of the column
         compare : "pairs", "reference" or list, default="pairs"
-            "pairs": each level minus each earlier level. "reference": each level minus the
-            reference level, whose parameter is zero. Or contrasts by name, such as ``["b - a", "(b
-            + c) / 2 - a"]``, or pairs, such as ``[("b", "a")]``.
+            Each level minus each earlier level, or minus the reference level, whose parameter is
+            zero; or contrasts such as ``["b - a", "(b + c) / 2 - a"]``, or pairs ``[("b", "a")]``.
         adjust : "holm" or None, default="holm"
             Adjustment of the p-values for all contrasts of all classes.
         level : float between 0 and 1, default: the ``level`` of the model, or 0.95
@@ -253,7 +233,6 @@ class HasInference(HasEquation, ForMaketables):
         Returns
         -------
         linsep.inference.hypotheses.Contrasts
-            Print it, or call ``to_dict()`` or ``tidy()``.
 
         Raises
         ------
@@ -276,30 +255,25 @@ class HasInference(HasEquation, ForMaketables):
         Linear regressions, and counts with an estimated dispersion, have F tests; other logistic
         regressions have likelihood-ratio tests, approximately chi-squared. All features of a
         factor, or of another term of a formula, are left out together. A term that is part of a
-        product in the model is not tested.
+        product in the model is not tested. With Firth's penalty the penalized likelihoods are
+        compared, with the coefficients of the term held at zero, as in logistf; for separated
+        classes the supremum of the log-likelihood, and p is only a rough guide.
 
         Parameters
         ----------
         X, y, sample_weight, offset, successes, trials : the arguments of the fit
-            Or a source, a file or a data frame with the training columns, which have their own y.
-            The rows are read into memory.
+            Or a source, a file or a data frame with the training columns. The rows are read into
+            memory.
 
         Returns
         -------
         linsep.inference.refitting.LikelihoodRatioTests
-            Print it, or call ``to_dict()`` or ``tidy()``.
 
         Raises
         ------
         DataError
             If these are not the rows of the fit, if the maximum of the likelihood is unknown, or
             with l2 or a robust covariance.
-
-        Notes
-        -----
-        With Firth's penalty the penalized likelihoods are compared, with the coefficients of the
-        term held at zero, as in logistf. For separated classes the supremum of the log-likelihood
-        is compared: coefficients that diverge have a test, whose p is only a rough guide.
         """
         from linsep.inference.refitting import likelihood_ratio_tests
 
@@ -323,9 +297,8 @@ class HasInference(HasEquation, ForMaketables):
         Returns
         -------
         linsep.inference.refitting.ScoreTest
-            Its ``statistic`` is approximately chi-squared with ``df`` degrees of freedom. For least
-            squares it is the number of rows times the share of the residual sum of squares that the
-            larger model explains.
+            Approximately chi-squared; of least squares the number of rows times the share of the
+            residual sum of squares that the larger model explains.
 
         Raises
         ------
@@ -343,7 +316,7 @@ class HasInference(HasEquation, ForMaketables):
         return self._statistic, self.statistics_
 
     def summary(self: Any, level: float | None = None) -> Summary:
-        """Return the table of the fit: print it, or call ``to_dict()``.
+        """Return the table of the fit.
 
         Parameters
         ----------
@@ -375,9 +348,7 @@ class HasInference(HasEquation, ForMaketables):
         )  # fmt: skip
 
     def tidy(self, level: float | None = None) -> Any:
-        """Return the table of :meth:`summary` as a data frame, as
-        :meth:`linsep.inference.table.Summary.tidy` does.
-        """
+        """Return the table of :meth:`summary` as a data frame, as its ``tidy`` does."""
         return self.summary(level).tidy()
 
     def glance(self: Any) -> Any:
@@ -386,11 +357,10 @@ class HasInference(HasEquation, ForMaketables):
         Returns
         -------
         pandas.DataFrame, or pyarrow.Table where pandas is not installed
-            For least squares ``r_squared``, ``adjusted_r_squared``, ``residual_error``,
-            ``f_statistic``, ``f_p_value``, ``df_model``; for logistic regressions
-            ``null_deviance``, ``deviance``, ``mcfadden_r2``, ``chi2``, ``df`` and ``p_value`` of
-            the likelihood-ratio test; and ``df_residual``, ``log_likelihood``, ``aic``, ``bic``,
-            ``n_rows``.
+            ``r_squared``, ``adjusted_r_squared``, ``residual_error``, ``f_statistic``,
+            ``f_p_value`` and ``df_model``, or ``null_deviance``, ``deviance``, ``mcfadden_r2``, and
+            ``chi2``, ``df`` and ``p_value`` of the likelihood-ratio test; and ``df_residual``,
+            ``log_likelihood``, ``aic``, ``bic``, ``n_rows``.
         """
         rows = self._equations if self._equation == "target" else []
         shared = ("df_residual", "log_likelihood", "aic", "bic", "n_rows")
@@ -408,11 +378,6 @@ class HasInference(HasEquation, ForMaketables):
         ----------
         data : data frame of pandas or polars
             The rows of the fit, with the columns used for training.
-
-        Returns
-        -------
-        marginaleffects model
-            Pass it to ``predictions``, ``comparisons``, ``slopes`` and the others.
 
         Raises
         ------

@@ -116,9 +116,7 @@ class Printed:
         )
 
     def to_markdown(self, digits: int = 3) -> str:
-        """Return the table in Markdown: of coefficients estimates, intervals and p-values, to
-        ``digits`` significant digits.
-        """
+        """Return the table in Markdown, to ``digits`` significant digits."""
         cells = [[cell.replace("|", "\\|") for cell in row] for row in self._published(digits)]
         first, *widths = (max(3, *map(len, column)) for column in zip(*cells, strict=True))
         rule = ["-" * first, *("-" * (width - 1) + ":" for width in widths)]
@@ -141,19 +139,15 @@ class Printed:
 
 @dataclass(frozen=True, repr=False)
 class Table(Printed):
-    """A table of tests: ``print`` it, show it in a notebook, or call :meth:`to_dict` or
-    :meth:`tidy`.
+    """A table of tests: ``print`` it, or call :meth:`to_dict` or :meth:`tidy`.
 
     Attributes
     ----------
     title : str
-    header : list of (str, str, int or float)
-        Statistics of the whole table.
+    header : list of (str, str, int or float), statistics of the whole table
     columns : dict of str to list
-        The cells by column: text, int, float (NaN if undefined) or None. The first column has the
-        names of the rows.
-    notes : list of str
-        Sentences below the table.
+        The cells by column: text, int, float (NaN if undefined) or None, names of the rows first.
+    notes : list of str, sentences below the table
     """
 
     title: str
@@ -171,9 +165,8 @@ class Coefficient(NamedTuple):
     estimate, standard_error, statistic, p_value, low, high : float
         ``low`` and ``high`` are the ends of its confidence interval.
     status : str
-        Status code shown instead of the numbers, such as ``dependent`` or ``+inf``; else empty. A
-        p-value and an interval may be shown beside it. ``limit``: the estimate, an effect of
-        coefficients that diverge, is a limit without a standard error.
+        Status code shown instead of the estimate, such as ``dependent`` or ``+inf``; else empty.
+        ``limit``: an effect of coefficients that diverge, without a standard error.
     """
 
     name: str
@@ -186,9 +179,7 @@ class Coefficient(NamedTuple):
     status: str = ""
 
     def exponentiated(self) -> "Coefficient":
-        """Return exp of the coefficient and of the ends of its interval, with a standard error by
-        the delta method; the test is the coefficient's.
-        """
+        """Return exp of the coefficient and its interval, with an error by the delta method."""
         with np.errstate(over="ignore"):
             ratio, low, high = np.exp([self.estimate, self.low, self.high]).tolist()
         return self._replace(
@@ -214,28 +205,20 @@ class Coefficient(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Summary(Printed):
-    """Summary of a fit: ``print`` it, show it in a notebook, or call :meth:`to_dict`.
+    """Summary of a fit: ``print`` it, or call :meth:`to_dict` or :meth:`tidy`.
 
     Attributes
     ----------
     title : str
-    header : list of (str, str, int or float)
-        Statistics of the fit, printed two per line.
+    header : list of (str, str, int or float), statistics of the fit
     coefficients : list of Coefficient
     statistic : "t", "z" or "chi2"
-    level : float
-        Confidence level of the intervals, between 0 and 1.
-    notes : list of str
-        Sentences below the table.
-    heading : str
-        Heading of the estimates in the table, such as "odds ratio".
-    equations : list of str
-        The classes or targets of several equations, which have equally many rows, named ``class:
-        term``; empty for one equation.
-    equation : str
-        Kind of the equations: "class" or "target".
-    standardized : list of str
-        The names of features that the fit standardized, which the first note then says.
+    level : float between 0 and 1, of the intervals
+    notes : list of str, sentences below the table
+    heading : str, of the estimates, such as "odds ratio"
+    equations : list of str, the classes or targets, with as many rows each; empty for one equation
+    equation : "class" or "target"
+    standardized : list of str, features that the fit standardized, which the first note says
     """
 
     _apart = True
@@ -255,8 +238,8 @@ class Summary(Printed):
         return int(bool(self.standardized))
 
     def largest(self, most: int) -> list[Coefficient]:
-        """Return the coefficients with the largest statistics, or estimates without statistics, in
-        the order of the table. Diverging coefficients take precedence; dependent ones are left out.
+        """Return the coefficients with the largest statistics, or estimates without these, in the
+        order of the table, diverging ones first, without dependent ones.
         """
         rows = [row for row in self.coefficients if row.status != "dependent"]
         sizes = [[bool(row.status), abs(row.statistic), abs(row.estimate)] for row in rows]
@@ -311,9 +294,8 @@ class Summary(Printed):
         Returns
         -------
         pandas.DataFrame, or pyarrow.Table where pandas is not installed
-            ``term``, ``estimate``, ``standard_error``, ``statistic``, ``p_value``, ``low`` and
-            ``high`` (of the interval), ``status`` ("finite", "+inf", "dependent", ...) and, for
-            several classes or targets, ``class`` or ``target``.
+            ``class`` or ``target`` of several, ``term``, and what :class:`Coefficient` has; the
+            status of a finite estimate is "finite".
         """
         rows, names = self.coefficients, Coefficient._fields[1:]
         columns: dict[str, list[Any]] = {"term": [row.name for row in rows]}
