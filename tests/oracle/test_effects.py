@@ -210,16 +210,6 @@ def test_sources_files_and_sparse_rows_are_arrays(tmp_path):
         assert np.allclose(errors(table), errors(model.marginal_effects(X)), rtol=1e-12)
 
 
-def test_rows_of_many_columns_stay_sparse(monkeypatch):
-    model = LogisticRegression(l2=1.0).fit(X, Y)
-    expected = [model.marginal_effects(X, at=at) for at in ({"x0": 2.0, "x2": 0}, "mean")]
-    monkeypatch.setattr("linsep.logistic.delta.WIDE", 1)
-    sparse = sp.csr_matrix(X)
-    for at, table in zip(({"x0": 2.0, "x2": 0}, "mean"), expected, strict=True):
-        found = model.marginal_effects(sparse, at=at)
-        np.testing.assert_allclose(estimates(found)[[0, 1, 3]], estimates(table)[[0, 1, 3]])
-
-
 def test_without_a_covariance_there_are_no_errors():
     model = LogisticRegression(l2=1.0).fit(X, Y)
     table = model.marginal_effects(X)

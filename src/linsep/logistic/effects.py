@@ -1,35 +1,330 @@
-"""Marginal effects on the probabilities of classes, averaged over rows or at given values.
+"""Probabilities of a logistic regression as functions of the features: predictions of sources, with
+confidence intervals, and marginal effects, averaged over rows or at given values.
 
 For P_k the probability of class k, b_l the weights of equation l and V the covariance of all, the
 average effect of feature j is f = mean P_k sum_l (d_kl - P_l) b_lj, with Kronecker's d; the effect
 of a level, or of a 0/1 feature, is a difference of means of P_k. Their variance is J V J', J the
 gradient of f in the weights (Greene, Econometric Analysis, 5th ed. 2003, sec. 21.3). A column in
 several terms of a formula acts on P_k through all of them, as in R's margins.
+
+Classes are in the order of the weights here: first the classes of the equations, then the
+reference, whose weights are zero. Parameters are in the order of ``params_``.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import expit, logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.frames import to_average
-from linsep.estimators._common.labels import check_sample_weight, label_text
+from linsep.estimators._common.labels import check_sample_weight, label_text, words_and_signs
 from linsep.estimators._common.offsets import refuse_with_offset
-from linsep.inference.table import Coefficient, Summary, check_level
+from linsep.estimators._common.predicting import Prediction, codes_of, decided
+from linsep.inference.factors import factors_of
+from linsep.inference.results import Bands
+from linsep.inference.table import Coefficient, Facts, Summary, check_level
 from linsep.inference.tails import t_reach, t_tail
-from linsep.logistic.delta import MOST, Curves, delta_errors, widened_rows
-from linsep.logistic.solution import SEPARATED
-from linsep.logistic.task import NO_WEIGHT
-from linsep.logistic.variables import MOST_NAMED, Variable, variables_of
+from linsep.logistic.solution import SEPARATED, UNKNOWN
+from linsep.logistic.task import NO_WEIGHT, order_of_classes
 from linsep.parameters import fitted_parameter
+from linsep.sources.feature_names import names_in_recipe
 
+#: numbers of an array that is made of some rows at once
+MOST = 1 << 22
+#: log-odds of a probability of 0 or 1
+HUGE = 1e300
+#: signs of estimates that diverge, by their limits; of others the sign is unknown
+SIGNS = {"+inf": 1.0, "-inf": -1.0, "finite": 0.0, "dependent": 0.0, NO_WEIGHT: 0.0}
+#: a variance that is a smaller share of the sum of its terms' sizes has lost its digits
+LOST = 1e-12
 #: how far a 0/1 feature of a scaled column may be from its two values
 NEARLY = 1e-6
+#: names that a message lists
+MOST_NAMED = 10
+#: the levels of boolean columns in a formula, as files and numbers spell them
+BOOLEANS = {"0": "False", "1": "True", "false": "False", "true": "True"}
 #: some rows with their weights
-Part = tuple[Any, np.ndarray]
+Part = tuple[np.ndarray, np.ndarray]
+
+
+def delta_errors(J: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Return the square roots of the diagonal of J V J', for the gradients of some numbers; NaN
+    where rounding of the covariance leaves no digits.
+    """
+    found = np.einsum("ij,ij->i", J @ covariance, J)
+    sizes = np.einsum("ij,ij->i", np.abs(J) @ np.abs(covariance), np.abs(J))
+    return np.sqrt(np.where(found < LOST * sizes, np.nan, found))
+
+
+class Curves:
+    """The probabilities of the classes as functions of the features.
+
+    Attributes
+    ----------
+    classes : int, the number of classes
+    order : list of their codes, as above
+    B : array of shape (classes - 1, parameters)
+    constant : int, 1 with an intercept, else 0
+    covariance : array or None
+        The covariance of ``B.ravel()``, zero for weights that were left out and for weights that
+        diverge; None if it is unknown.
+    in_limit : bool, whether some weight diverges
+    signs : array of shape (parameters,)
+        For two classes, the sign of each weight that diverges, NaN if it is unknown, and zero for
+        the others.
+    """
+
+    def __init__(self, model: Any):
+        self.model, self.order = model, order_of_classes(model)
+        self.classes, self.n_features = len(self.order), model.n_features_in_
+        self.constant = int(bool(fitted_parameter(model, "fit_intercept")))
+        self.B, limits = np.atleast_2d(model._shown), np.atleast_2d(model.limits_)
+        separated, V = model.stop_reason_ in SEPARATED, model._covariance_matrix
+        signs = np.vectorize(lambda word: SIGNS.get(word, np.nan), otypes=[float])(limits)
+        self.in_limit = bool(separated and (signs != 0.0).any())
+        self.signs = signs[0] if self.in_limit and self.classes == 2 else np.zeros(len(signs[0]))
+        known = V is not None and (separated or not (limits == UNKNOWN).any())
+        self.covariance = np.where(np.isfinite(V), V, 0.0) if known else None
+
+    def with_ones(self, X: np.ndarray, constant: float = 1.0) -> np.ndarray:
+        """Return rows with the constant feature before the others."""
+        return np.hstack([np.full((len(X), self.constant), constant), X])
+
+    def log_odds(self, X: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
+        """Return the log-odds of the classes against the reference, shape (rows, classes), zeros
+        last; huge instead of infinite for a class without weight.
+        """
+        scores = self.model._scores(X, offset)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        return np.clip(scores[:, self.order] - scores[:, self.order[-1:]], -HUGE, HUGE)
+
+    def probabilities(self, X: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
+        """Return the probabilities of the classes, shape (rows, classes): in the limit if weights
+        diverge, NaN where the limit is unknown.
+        """
+        found: np.ndarray = softmax(self.log_odds(X, offset), axis=1)
+        if self.in_limit and self.classes > 2:
+            found[:] = np.nan
+        elif self.in_limit:
+            terms = self.diverging(X)
+            up, down = (terms > 0).any(axis=1), (terms < 0).any(axis=1)
+            found[up], found[down] = (1.0, 0.0), (0.0, 1.0)
+            found[(up & down) | np.isnan(terms).any(axis=1)] = np.nan
+        return found
+
+    def diverging(self, X: np.ndarray, constant: float = 1.0) -> np.ndarray:
+        """Return the signs of the terms of the log-odds that diverge, shape (rows, weights that
+        diverge): NaN if unknown. ``constant``: the value of the constant feature.
+        """
+        columns = np.flatnonzero(self.signs)
+        part = self.with_ones(X, constant)[:, columns]
+        return np.where(part == 0, 0.0, np.sign(part) * self.signs[columns])
+
+    def bands(self, X: np.ndarray, level: float, offset: np.ndarray | None = None) -> Bands:
+        """Return the probabilities of all classes with confidence intervals, arrays of shape (rows,
+        classes) in the order of ``classes_``; see :meth:`linsep.LogisticRegression.predict_proba`.
+        """
+        against, inverse = self.log_odds(X, offset), np.argsort(self.order)
+        others = [logsumexp(np.delete(against, k, axis=1), axis=1) for k in range(self.classes)]
+        log_odds, reach = against - np.column_stack(others), np.full(against.shape, np.nan)
+        if self.covariance is not None:
+            # a limit of 0 or 1 has no error
+            known = (self.probabilities(X, offset) > 0).all(axis=1) | (not self.in_limit)
+            Z = self.with_ones(X[known])
+            for k, total in enumerate(others):
+                shares = -np.exp(np.minimum(against[known] - total[known, None], 0.0))
+                shares[:, k] = 1.0  # the derivatives in the log-odds against the reference
+                J = (shares[:, :-1, None] * Z[:, None, :]).reshape(len(Z), self.B.size)
+                reach[known, k] = delta_errors(J, self.covariance)
+            reach *= t_reach(level, self.model._degrees)
+        ends = [expit(side)[:, inverse] for side in (log_odds, log_odds - reach, log_odds + reach)]
+        return Bands(*ends)
+
+
+class LogisticPrediction(Prediction):
+    """Predictions of a logistic regression for the rows of a source."""
+
+    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Yield each batch with its log-odds."""
+        for batch in self.batches():
+            known = self.fitted_width(batch.X, self.model.n_features_in_)
+            yield batch, batch.answers(self.model._scores(known, self.offset_of(batch)))
+
+    def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
+        """Yield each batch with its log-odds and class codes."""
+        for batch, scores in self.decisions():
+            yield batch, scores, decided(self.model, scores, codes_of(scores))
+
+    def dense(self, batch: Batch, values: int) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Yield some rows of a batch at a time with the features of the model as an array, and up
+        to a number of values for each.
+        """
+        d = self.model.n_features_in_
+        for part in batch.cut(max(1, MOST // max(d + 1, values))):
+            X = self.fitted_width(part.X, d)
+            X = X.toarray() if sp.issparse(X) else X.astype(np.float64, copy=False)
+            yield part, np.pad(X, ((0, 0), (0, d - X.shape[1]))) if X.shape[1] < d else X
+
+    def with_bands(self, level: float) -> Iterator[tuple[Batch, np.ndarray, np.ndarray, Bands]]:
+        """Yield the same with the probabilities and their confidence intervals."""
+        curves = Curves(self.model)
+        for batch, scores, codes in self.codes():
+            parts = [
+                curves.bands(X, level, self.offset_of(part))
+                for part, X in self.dense(batch, curves.B.size)
+            ]
+            bands = (np.concatenate(some) for some in zip(*parts, strict=True))
+            yield batch, scores, codes, Bands(*map(batch.answers, bands))
+
+
+class Variable(NamedTuple):
+    """A column whose features change together.
+
+    Attributes
+    ----------
+    name : str
+    features : tuple of int
+    zero, unit : float
+        For a numeric column, the value of the feature where the column is 0, and its change per
+        unit: other than 0 and 1 where columns are scaled.
+    is_bool : bool
+    levels : dict of the name of a level to its features {number: value}, the others being zero; of
+        a tangled column, to its value in the table; None for numbers
+    base : the level, or zero, that others are compared with
+    tangled : whether its features also depend on other columns, or are not linear in it
+    plain : the feature that is the column itself, which shows zeros and ones; None without one
+    """
+
+    name: str
+    features: tuple[int, ...]
+    zero: float = 0.0
+    unit: float = 1.0
+    is_bool: bool = False
+    levels: dict[str, Any] | None = None
+    base: str = "0"
+    tangled: bool = False
+    plain: int | None = None
+
+    def at(self, value: Any) -> Any:
+        """Return the features of a value, or the value in the table of a tangled column; DataError
+        if there is none.
+        """
+        if self.levels is not None:
+            text, ends = label_text(value), self.ends
+            spelled = (str(value), text, BOOLEANS.get(text.lower(), text))
+            level = next((name for name in spelled if name in ends), None)
+            if level is None:
+                raise DataError(
+                    f"'{self.name}' has no level '{value}': choose one of "
+                    f"{', '.join(list(ends)[:MOST_NAMED])}.",
+                    code="unknown-value", option="at", column=self.name, value=value,
+                )  # fmt: skip
+            return ends[level]
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise DataError(
+                f"`at` has {value!r} for '{self.name}': give it a finite number.",
+                code="bad-value", option="at", column=self.name, value=value,
+            )  # fmt: skip
+        return number if self.tangled else {self.features[0]: self.zero + self.unit * number}
+
+    @property
+    def ends(self) -> dict[str, Any]:
+        """The levels, or zero and one, with what :meth:`at` returns of them."""
+        if self.levels is None:
+            return {"0": self.at(0), "1": self.at(1)}
+        none = dict.fromkeys(self.features, 0.0)
+        return self.levels if self.tangled else {x: none | own for x, own in self.levels.items()}
+
+    def changed(self, source: Any, cell: Any) -> Any:
+        """Return a source of tables in which the column has one value."""
+        if isinstance(cell, str):
+            return source.changed(self.name, cell)
+        return source.changed(self.name, lambda values: np.full(values.size, float(cell)))
+
+
+def variables_of(model: Any) -> list[Variable]:
+    """Return the columns that the features of a fitted model are made of, in their order."""
+    recipe = getattr(model, "recipe_", None) or {}
+    names, signs = words_and_signs(model)
+    if recipe.get("formula"):
+        return _of_formula(model, recipe["formula"], names)
+    found, rest = [], set(range(len(names)))
+    if recipe.get("format") == "table":
+        found = _of_table(model, recipe, names)
+        rest -= {j for variable in found for j in variable.features}
+        rest -= {j for product in recipe.get("products", ()) for *_, j in product["features"]}
+    # a word that is hashed with a negative sign adds minus its feature
+    found += [Variable(names[j], (j,), 0.0, float(signs[j]), plain=j) for j in rest]
+    return sorted(found, key=lambda variable: variable.features)
+
+
+def _of_table(model: Any, recipe: dict[str, Any], names: list[str]) -> list[Variable]:
+    """Return the columns of a table, but for those whose features are words or hashed."""
+    found, factors = [], factors_of(model)
+    tangled = {name for product in recipe.get("products", ()) for name in product["columns"]}
+    for j, name in enumerate(recipe["numeric"]):
+        center, spread = recipe.get("scale", {}).get(name, (0.0, 1.0))
+        is_bool, shown = name in recipe.get("bool", ()), name if name in tangled else names[j]
+        ends = -center / spread, 1.0 / spread
+        found.append(Variable(shown, (j,), *ends, is_bool, tangled=name in tangled, plain=j))
+    shown_as = names_in_recipe(recipe)
+    for name, places in recipe["text"].items():
+        factor = factors.get(shown_as[name])
+        if not places or factor is None:  # hashed
+            continue
+        levels: dict[str, Any] = factor.levels
+        if factor.within:
+            levels = {level: level for level in levels}
+            if rare := recipe.get("rare", {}).get(name):  # whose level has a name of its own
+                levels[rare["level"]] = rare["values"][0]
+        own = Variable(name, tuple(places.values()), levels=levels, base=factor.reference)
+        found.append(own._replace(tangled=bool(factor.within)))
+    return found
+
+
+def _of_formula(model: Any, stored: dict[str, Any], names: list[str]) -> list[Variable]:
+    """Return the columns of a formula: tangled unless their features are the levels of the column,
+    or the column itself.
+    """
+    from linsep.sources.tables.formulas import Formula
+
+    formula, factors = Formula.from_json(stored), factors_of(model)
+    features = formula.features or ()
+    uses: dict[str, list[int]] = {}
+    for j, (_, _, parts) in enumerate(features):
+        # each once, in the order of the term: a set would have an order of its own in each process
+        for name in dict.fromkeys(c for k, _ in parts for c in formula.blocks[k].factor.columns):
+            uses.setdefault(name, []).append(j)
+    found = []
+    for name, own in uses.items():
+        terms, factor = [features[j] for j in own], factors.get(name)
+        used = sorted({k for _, _, parts in terms for k, _ in parts})
+        blocks = [b for b in (formula.blocks[k] for k in used) if name in b.factor.columns]
+        alone = len(used) == 1 and all(len(parts) == 1 for _, _, parts in terms)
+        cells = next((b.levels for b in blocks if b.levels is not None), None)
+        column = Variable(name, tuple(own), is_bool=formula.inputs[name] == "bool", tangled=True)
+        if cells is not None:
+            levels = {str(level): level for level in cells}
+            base = next(iter(levels)) if factor is None else factor.reference
+            plain = alone and factor is not None
+            levels = factor.levels if alone and factor is not None else levels
+            column = Variable(name, tuple(own), levels=levels, base=base, tangled=not plain)
+        elif alone and blocks[0].factor.kind == "column":
+            (j,), ((_, scale, _),) = own, terms
+            column = Variable(names[j], (j,), 0.0, scale, column.is_bool, plain=j)
+        found.append(column)
+    return found
 
 
 def marginal_effects(
@@ -42,14 +337,13 @@ def marginal_effects(
     values, cells = _set_to(at, variables)
     refuse_with_offset(model, "Marginal effects")
     source = model._source_of(to_average(model, X))
-    parts, d = _parts(curves, source, sample_weight), curves.n_features
-    n_rows, total, center, binary = _survey(parts, variables, d)
+    n_rows, total, center, binary = _survey(_parts(curves, source, sample_weight), variables)
     if not total:
         raise DataError(
             "All rows of X have weight 0, so there is nothing to average.", code="no-rows"
         )
-    has_table = hasattr(source, "changed") and not means
-    differ = _differing(curves, variables, binary, source if has_table else None, discrete)
+    table = source if hasattr(source, "changed") and not means else None
+    differ = _differing(curves, variables, binary, table, discrete)
 
     def read(source: Any) -> Iterator[Part]:
         """Yield the rows at which effects are computed, with weights that sum to 1."""
@@ -60,28 +354,26 @@ def marginal_effects(
             yield replaced(rows, values), weights / total
 
     for v, cell in cells:
-        if not has_table:
+        if table is None:
             raise DataError(
                 f"'{v.name}' is in several terms of the formula: set it in the rows of X instead "
                 "of in `at`.", code="unsupported", option="at", column=v.name,
             )  # fmt: skip
-        source = v.changed(source, cell)
-    effects = _effects(curves, variables, differ, source if has_table else None, read)
-    slopes = _Slopes(curves, effects)
+        source = table = v.changed(table, cell)
+    effects = _effects(curves, variables, differ, table, read)
+    slopes = _Slopes(curves, [one for one in effects if one.ends is None and not one.v.tangled])
     for rows, weights in read(source):
         slopes.add(weights, rows)
         for effect in effects:
             if effect.ends is not None:
-                one, base = (replaced(rows, end) for end in effect.ends)
-                effect.add_difference(weights, one, base)
+                effect.add_difference(weights, *(replaced(rows, end) for end in effect.ends))
     slopes.finish()
-    header: list[tuple[str, str | int | float]] = [("rows", n_rows)]
-    if total != n_rows:
-        header.append(("sum of their weights", total))
+    header: Facts = [("rows", n_rows)]
+    header += [("sum of their weights", total)] if total != n_rows else []
     what = "Marginal effects at the means" if means else "Average marginal effects"
     if isinstance(at, dict) and at:
         what += f" at {', '.join(f'{name} = {value}' for name, value in at.items())}"
-    notes = _notes(model, variables, differ, has_table, means)
+    notes = _notes(model, variables, differ, table is not None, means)
     return _table(curves, effects, level, what, header, notes)
 
 
@@ -92,28 +384,28 @@ def _effects(
     """Return the effects, with the values of those that need a table with other cells."""
     effects = []
     for v in variables:
-        if v.tangled and table is None:
-            effects.append(_Effect(curves, v, v.name, value=np.nan))
-        elif v.levels is None and v.name not in differ:
-            effects.append(_Effect(curves, v, v.name))
-            if v.tangled:
+        unknown = v.tangled and table is None
+        differs = not unknown and (v.levels is not None or v.name in differ)
+        ends = dict(v.ends) if differs else {"": None}
+        base = ends.pop(v.base) if differs else None
+        for level, one in ends.items():
+            name = f"{v.name}={level}" if differs and v.levels is not None else v.name
+            effect = _Effect(curves, v, name, (one, base) if differs and not v.tangled else None)
+            effects.append(effect)
+            if unknown:
+                effect.values[:], effect.lost = np.nan, True
+            elif v.tangled and differs:
+                pairs = zip(*(read(v.changed(table, x)) for x in (one, base)), strict=True)
+                for (rows, weights), (others, _) in pairs:
+                    effect.add_difference(weights, rows, others)
+            elif v.tangled:
                 ways = _directions(curves, v, table)
                 for (rows, weights), D in zip(read(table), ways, strict=True):
-                    effects[-1].add_slope(weights, rows, D)
-        else:
-            ends = dict(v.ends)
-            base = ends.pop(v.base)
-            for level, one in ends.items():
-                name = v.name if v.levels is None else f"{v.name}={level}"
-                effects.append(_Effect(curves, v, name, None if v.tangled else (one, base)))
-                if v.tangled:
-                    pairs = zip(*(read(v.changed(table, x)) for x in (one, base)), strict=True)
-                    for (rows, weights), (others, _) in pairs:
-                        effects[-1].add_difference(weights, rows, others)
+                    effect.add_slope(weights, rows, D)
     return effects
 
 
-def _directions(curves: Curves, v: Variable, source: Any) -> Iterator[Any]:
+def _directions(curves: Curves, v: Variable, source: Any) -> Iterator[np.ndarray]:
     """Yield how the features of each row move with a tangled column of numbers."""
     if "formula" in curves.model.recipe_:
         yield from (D for D, _ in _parts(curves, source.slopes(v.name)))
@@ -127,34 +419,24 @@ def _directions(curves: Curves, v: Variable, source: Any) -> Iterator[Any]:
         yield (high - low) / 2.0
 
 
-def replaced(X: Any, values: dict[int, float]) -> Any:
-    """Return rows with some features set to values; the rows themselves without such features."""
-    if not values:
-        return X
-    columns, given = list(values), np.array(list(values.values()))
-    if not sp.issparse(X):
-        X = X.copy()
-        X[:, columns] = given
-        return X
-    keep, row = np.ones(X.shape[1]), np.zeros((1, X.shape[1]))
-    keep[columns], row[0, columns] = 0.0, given
-    every = sp.csr_array(np.ones((X.shape[0], 1))) @ sp.csr_array(row)
-    return sp.csr_array(X @ sp.diags_array(keep) + every)
+def replaced(X: np.ndarray, values: dict[int, float]) -> np.ndarray:
+    """Return rows with some features set to values."""
+    X = X.copy()
+    X[:, list(values)] = list(values.values())
+    return X
 
 
 def _parts(curves: Curves, source: Any, sample_weight: Any = None) -> Iterator[Part]:
     """Yield the rows, some at a time, and their weights."""
-    d, prediction, seen = curves.n_features, curves.model.predictions(source), 0
-    some = max(1, MOST // max(d + 1, curves.classes**3))
+    prediction, seen = curves.model.predictions(source), 0
     given = check_sample_weight(sample_weight, np.size(sample_weight), all_may_be_zero=True)
     for batch in prediction.batches():
-        for part in batch.cut(some):
-            rows, n = prediction.fitted_width(part.X, d), part.size
-            weights = given[seen : seen + n] if given.size else part.importance
-            seen += n
+        for part, rows in prediction.dense(batch, curves.classes**3):
+            weights = given[seen : seen + part.size] if given.size else part.importance
+            seen += part.size
             if given.size and seen > given.size:
                 break
-            yield widened_rows(rows, d), weights if weights.size else np.ones(n)
+            yield rows, weights if weights.size else np.ones(part.size)
     if given.size and seen != given.size:
         raise DataError(
             f"sample_weight has {given.size:,} values, but X has "
@@ -164,27 +446,22 @@ def _parts(curves: Curves, source: Any, sample_weight: Any = None) -> Iterator[P
 
 
 def _survey(
-    parts: Iterable[Part], variables: list[Variable], d: int
+    parts: Iterable[Part], variables: list[Variable]
 ) -> tuple[int, float, np.ndarray, np.ndarray]:
     """Return the number of all rows and their weight, the means of the features, and which of these
     are 0 in some rows and 1 in all others.
     """
-    zero, one, near = np.zeros(d), np.ones(d), np.zeros(d)
-    for v in variables:
-        if v.plain is not None:
-            zero[v.plain], one[v.plain] = v.zero, v.zero + v.unit
-            near[v.plain] = NEARLY * abs(v.unit) * (v.unit != 1.0)
-    total, rows, means = 0.0, 0, np.zeros(d)
-    only, some = np.ones(d, dtype=bool), np.zeros((2, d), dtype=bool)
+    rows, total, sums, only, some = 0, 0.0, np.zeros(1), np.ones(1, bool), np.zeros((2, 1), bool)
+    plain = [(v.plain, v.zero, v.unit) for v in variables if v.plain is not None]
     for X, weights in parts:
-        rows += X.shape[0]
-        total += weights.sum()
-        means += weights @ X
-        if not sp.issparse(X):
-            is_zero, is_one = np.abs(X - zero) <= near, np.abs(X - one) <= near
-            only &= (is_zero | is_one).all(axis=0)
-            some |= [is_zero.any(axis=0), is_one.any(axis=0)]
-    return rows, float(total), means / (total or 1.0), only & some.all(axis=0)
+        zero, one, near = np.zeros(X.shape[1]), np.ones(X.shape[1]), np.zeros(X.shape[1])
+        for j, start, unit in plain:
+            zero[j], one[j], near[j] = start, start + unit, NEARLY * abs(unit) * (unit != 1.0)
+        rows, total, sums = rows + len(X), total + weights.sum(), sums + weights @ X
+        is_zero, is_one = np.abs(X - zero) <= near, np.abs(X - one) <= near
+        only = only & (is_zero | is_one).all(axis=0)
+        some = some | [is_zero.any(axis=0), is_one.any(axis=0)]
+    return rows, float(total), sums / (total or 1.0), only & some.all(axis=0)
 
 
 def _set_to(
@@ -232,14 +509,14 @@ def _differing(
                 code="unknown-column", option="discrete", column=min(unknown),
             )  # fmt: skip
         return {*discrete}
-    found = {v.name for v in numbers if v.is_bool}
-    found |= {v.name for v in numbers if v.plain is not None and binary[v.plain]}
-    for v in numbers:
-        if v.tangled and v.plain is None and v.name not in found and table is not None:
-            # all features are the column
-            *_, alike = _survey(_parts(curves, table.values(v.name)), [], curves.n_features)
-            found |= {v.name} if alike[0] else set()
-    return found
+
+    def of_two_values(v: Variable) -> bool:
+        if v.plain is not None or table is None or not v.tangled:
+            return v.plain is not None and bool(binary[v.plain])
+        *_, alike = _survey(_parts(curves, table.values(v.name)), [])
+        return bool(alike[0])  # all features are the column
+
+    return {v.name for v in numbers if v.is_bool or of_two_values(v)}
 
 
 class _Effect:
@@ -255,17 +532,15 @@ class _Effect:
     inside : bool, whether some row has probabilities other than 0 and 1
     """
 
-    def __init__(
-        self, curves: Curves, v: Variable, name: str, ends: Any = None, value: float = 0.0
-    ):
-        self.curves, self.variable, self.name, self.ends = curves, v, name, ends
-        self.features, K = list(v.features), curves.classes
+    def __init__(self, curves: Curves, v: Variable, name: str, ends: Any):
+        self.curves, self.v, self.name, self.ends = curves, v, name, ends
+        self.features, self.lost, self.inside = list(v.features), False, False
         if ends is not None:
             self.features = [j for j in self.features if ends[0][j] != ends[1][j]]
-        self.values, self.gradient = np.full(K, value), np.zeros((K, *curves.B.shape))
-        self.lost, self.inside = bool(np.isnan(value)), False
+        self.values = np.zeros(curves.classes)
+        self.gradient = np.zeros((curves.classes, *curves.B.shape))
 
-    def add_difference(self, weights: np.ndarray, one: Any, base: Any) -> None:
+    def add_difference(self, weights: np.ndarray, one: np.ndarray, base: np.ndarray) -> None:
         """Add the change of the probabilities from rows to others."""
         curves, terms = self.curves, []
         for X, side in ((one, weights), (base, -weights)):
@@ -277,12 +552,12 @@ class _Effect:
                 self.gradient += _summed(side, _moves(P)[1], curves.with_ones(X))
         self.lost |= bool((terms[0] != terms[1])[weights > 0].any())
 
-    def add_slope(self, weights: np.ndarray, X: Any, D: Any) -> None:
+    def add_slope(self, weights: np.ndarray, X: np.ndarray, D: np.ndarray) -> None:
         """Add the derivative along what moves the features of each row in its own direction."""
         curves, constant = self.curves, self.curves.constant
         P = curves.probabilities(X)
         (moves, bends), inside = _bends(P), _inside(P, weights)
-        along = np.asarray(D @ curves.B[:, constant:].T)
+        along = D @ curves.B[:, constant:].T
         through = curves.diverging(D, constant=0.0).any(axis=1)
         self.values += np.einsum("i,ikl,il->k", weights, moves, along)
         self.values += np.nan if (through & inside).any() else 0.0  # a step there
@@ -306,7 +581,6 @@ class _Slopes:
 
     Attributes
     ----------
-    of : list of the effects
     moves : array of shape (classes, classes - 1), so that the effects are ``moves @ B``
     bends : array of shape (classes, classes - 1, classes - 1, parameters), the derivatives of
         ``moves[k, l]`` in the weights of equation m
@@ -314,11 +588,10 @@ class _Slopes:
 
     def __init__(self, curves: Curves, effects: list[_Effect]):
         self.curves, (q, width) = curves, curves.B.shape
-        plain = [one for one in effects if one.ends is None and not one.variable.tangled]
-        self.of, self.moves, self.inside = plain, np.zeros((q + 1, q)), False
+        self.effects, self.moves, self.inside = effects, np.zeros((q + 1, q)), False
         self.bends = np.zeros((q + 1, q, q, 0 if curves.covariance is None else width))
 
-    def add(self, weights: np.ndarray, X: Any) -> None:
+    def add(self, weights: np.ndarray, X: np.ndarray) -> None:
         P = self.curves.probabilities(X)
         self.inside |= bool(_inside(P, weights).any())
         moves, bends = _bends(P)
@@ -328,12 +601,11 @@ class _Slopes:
 
     def finish(self) -> None:
         """Give the effects their values and gradients."""
-        for effect in self.of:
-            unit, at = effect.variable.unit, effect.features[0] + self.curves.constant
+        for effect in self.effects:
+            unit, at = effect.v.unit, effect.features[0] + self.curves.constant
             along = unit * self.curves.B[:, at]
-            effect.values, effect.inside = self.moves @ along, self.inside
-            effect.lost = self.curves.signs[at] != 0
-            effect.values += np.nan if effect.lost else 0.0
+            effect.lost, effect.inside = bool(self.curves.signs[at] != 0), self.inside
+            effect.values = self.moves @ along + (np.nan if effect.lost else 0.0)
             if self.curves.covariance is not None:
                 effect.gradient = np.einsum("kmlw,l->kmw", self.bends, along)
                 effect.gradient[:, :, at] += unit * self.moves
@@ -364,16 +636,15 @@ def _moves(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return others, P[:, :, None] * others
 
 
-def _summed(weights: np.ndarray, parts: np.ndarray, Z: Any) -> np.ndarray:
+def _summed(weights: np.ndarray, parts: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """Return the weighted sum over rows of products of numbers with the parameters' features."""
     flat = (weights.reshape(-1, *[1] * (parts.ndim - 1)) * parts).reshape(len(weights), -1)
-    found: np.ndarray = np.asarray(Z.T @ flat).T.reshape(*parts.shape[1:], Z.shape[1])
-    return found
+    return (Z.T @ flat).T.reshape(*parts.shape[1:], Z.shape[1])
 
 
 def _table(
-    curves: Curves, effects: list[_Effect], level: float, what: str,
-    header: list[tuple[str, str | int | float]], notes: list[str],
+    curves: Curves, effects: list[_Effect], level: float, what: str, header: Facts,
+    notes: list[str],
 ) -> Summary:  # fmt: skip
     """Return the effects as a table: on all classes, or, of two classes, on the one that is not the
     reference.
@@ -389,10 +660,9 @@ def _table(
             words, value, s = limits[:, effect.features], float(effect.values[k]), float(error[k])
             word = "limit" if curves.in_limit and np.isnan(s) else ""
             word = "unknown" if np.isnan(value) else word
-            if (words[min(k, len(words) - 1)] == NO_WEIGHT).any():
-                word, value, s = NO_WEIGHT, np.nan, np.nan
-            if (words == "dependent").all():
-                word, value, s = "dependent", np.nan, np.nan
+            for out, where in ((NO_WEIGHT, words[min(k, len(words) - 1)]), ("dependent", words)):
+                if (where == out).all() and where.size:
+                    word, value, s = out, np.nan, np.nan
             z = value / s if s > 0 else np.nan
             p, ends = float(t_tail(z, model._degrees)), (value - reach * s, value + reach * s)
             rows.append(Coefficient(own + effect.name, value, s, z, p, *ends, word))
@@ -420,9 +690,9 @@ def _notes(
         )
     if model.stop_reason_ not in SEPARATED:
         return notes + model._notes()
-    notes.append(
+    return [
+        *notes,
         f"The classes are {model.stop_reason_}, so effects are limits; those through coefficients "
         "that diverge have no standard errors or tests: use Firth's penalty, or profiles of the "
-        "coefficients."
-    )
-    return notes
+        "coefficients.",
+    ]

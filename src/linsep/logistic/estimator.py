@@ -46,7 +46,7 @@ from linsep.logistic.counts import (
     refuse_beside_counts,
     refuse_class_weights,
 )
-from linsep.logistic.delta import LogisticPrediction
+from linsep.logistic.effects import LogisticPrediction
 from linsep.logistic.newton import fitted, gradient_ascent, pearson_of, with_robust
 from linsep.logistic.solution import (
     BY_L2,

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError, hint
 from linsep.estimators._common.labels import feature_names, label_text
 from linsep.inference.table import check_level
-from linsep.logistic.delta import Curves
+from linsep.logistic.effects import Curves
 from linsep.logistic.estimator import LogisticRegression
 from linsep.logistic.solution import SEPARATED
 from linsep.naive_bayes import GaussianNaiveBayes
