@@ -30,7 +30,6 @@ from refusals import refused
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The fit was interrupted"),
-    pytest.mark.filterwarnings("ignore:Gradient ascent ended"),
 ]
 
 rng = np.random.default_rng(5)
@@ -95,7 +94,7 @@ def weights_of_steps(fit, monkeypatch):
 
         def note(*given):
             report(*given)
-            found[self.so_far().n_iter] = self.so_far().weights
+            found[self.known().n_iter] = self.known().weights
 
         return note
 
@@ -157,7 +156,7 @@ def after(monkeypatch):
 
             def reporting(*given):
                 report(*given)
-                if self.so_far().n_iter == n_iter:
+                if self.known().n_iter == n_iter:
                     press()
 
             return reporting

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from operator import add
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -40,12 +41,6 @@ from linsep.inference.factors import notes_of_one_level
 from linsep.inference.results import Bands, HasInference
 from linsep.inference.table import ODDS_RATIO, OPPOSITE, Facts, Summary, check_level
 from linsep.inference.tails import f_tail
-from linsep.logistic.counts import (
-    check_both,
-    given_counts,
-    refuse_beside_counts,
-    refuse_class_weights,
-)
 from linsep.logistic.effects import LogisticPrediction
 from linsep.logistic.newton import fitted, gradient_ascent, pearson_of, with_robust
 from linsep.logistic.solution import (
@@ -70,8 +65,13 @@ from linsep.logistic.task import (
     NO_WEIGHT,
     FittedClasses,
     Task,
+    check_both,
+    given_counts,
     has_hessian,
+    lane_rows,
     order_of_classes,
+    refuse_beside_counts,
+    refuse_class_weights,
     task_of_arrays,
     task_of_stream,
 )
@@ -511,7 +511,7 @@ class LogisticRegression(
                 task.start = self._start(task)
             task.journal = saving.journal
             self._begin(task)
-            signature = task.signature()
+            signature = task.lanes.sum(signatures.of_lane, add, lane_rows(task.n_features))
             self.rows_signature_, self._fractional = signature.text, not signature.whole
             callbacks = Callbacks(self, {"X": X, "y": y, "metadata": metadata})
 
@@ -572,7 +572,7 @@ class LogisticRegression(
         self._fractional, self._pearson = False, None
         #: log-odds of several classes for rows, from those against the reference and its code
         self._nearer: Callable[[Any, np.ndarray, int], np.ndarray] | None = None
-        self.null_log_likelihood_ = task.null.log_likelihood + task.constant
+        self.null_log_likelihood_ = task.null[1] + task.constant
 
     def _found(self, task: Task, steps: Steps) -> Solution:
         """Maximize the (penalized) likelihood, or find its limit if there is no maximum."""
@@ -625,8 +625,9 @@ class LogisticRegression(
                 "scale the features", "leave out features that nearly depend on others",
                 code="not-converged",
             )  # fmt: skip
-        own = found.weights[:, d] if task.intercept else np.zeros(task.q)
-        self.intercept_ = task.known.intercepts(own)
+        known, own = task.known, found.weights[:, d] if task.intercept else np.zeros(task.q)
+        # a class without weight has no probability
+        self.intercept_ = known.wide(own, -np.inf if known.order[-1] in known.codes else np.inf)
         found = widened(found, task.known)
         self.coef_, self._limits = found.weights[:, :d].copy(), found.limits
         self._intervals, self._gained = found.intervals, found.gained

@@ -187,7 +187,7 @@ def begun(task: Task, flat: Flat) -> Solution:
     start, columns = np.zeros((task.q, task.width)), flat.size / task.q
     if task.intercept:
         totals = task.known.totals + columns / 2.0
-        start[:, -1] = task.null.intercepts if task.offsets else np.log(totals[:-1] / totals[-1])
+        start[:, -1] = task.null[0] if task.offsets else np.log(totals[:-1] / totals[-1])
     constant = flat.used % task.width == task.n_features
     free = np.eye(flat.size)[:, constant & task.offsets]
     return maximum(flat, start.ravel()[flat.used], task, free)

@@ -214,7 +214,7 @@ def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
     Unless it is quick, the weights at hand are checked exactly first, in one pass; those of the
     ridge, too, if the fit lost so little that they may classify all rows correctly.
     """
-    steps.suspect = fit
+    steps.begin("verdict", fit)
     asked, verdict = _asked(task, fit), None
     if asked is None:
         return fit.unproved()
@@ -233,7 +233,7 @@ def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
             verdict = verdict.multinomial if isinstance(verdict, Separations) else verdict
         if isinstance(verdict, Separable | QuasiSeparable):
             return _limit(asked, ridge(), verdict, fit.limits)
-    steps.suspect = None
+    steps.stage = "ascent"
     fit = fitted(task, steps, fit)
     if not isinstance(verdict, Undecided):
         if task.factored and fit.state in (State.CONVERGED, State.STUCK):

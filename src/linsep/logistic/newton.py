@@ -397,7 +397,7 @@ def _start(task: Task, terms: Terms) -> np.ndarray:
         return terms.standard(task.start)
     B, sample = np.zeros(terms.shape), task.sample
     if task.intercept:
-        B[:, -1] = task.null.intercepts
+        B[:, -1] = task.null[0]
     if sample is None or not task.factored:
         return B
     share = (sample.size if sample.weights is None else sample.weights.sum()) / task.total
@@ -417,7 +417,7 @@ def objective_of(
         factors[: task.n_features] = l2 * part * terms.scales**2
         factors[list(terms.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
         penalty = Penalty(factors, task.share if l2 else 0.0)
-    return Objective(task.row_lanes, terms, penalty, task.journal)
+    return Objective(task.lanes, terms, penalty, task.journal)
 
 
 def with_existence(task: Task, objective: Objective, found: Solution) -> Solution:
@@ -569,4 +569,4 @@ def pearson_of(task: Task, found: Solution) -> float | None:
         return None
     d = task.n_features
     plain = Terms(task.q, np.zeros(d), np.ones(d), task.intercept)
-    return float(task.row_lanes.sum(partial(plain.pearson, B=found.weights), add, plain.lane_rows))
+    return float(task.lanes.sum(partial(plain.pearson, B=found.weights), add, plain.lane_rows))

@@ -11,7 +11,6 @@ from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.errors import Hint, LinsepError, ParameterError, hint
 from linsep.inference.robust import refuse_robust
 from linsep.logistic.task import NO_WEIGHT, FittedClasses
-from linsep.words import counted
 
 if TYPE_CHECKING:
     from linsep.logistic.objective import Point, Terms
@@ -28,7 +27,7 @@ UNSIGNED = "sign not checked"
 DIVERGING = ("+inf", "-inf", "infinite", UNSIGNED)
 #: digits of standard errors that are enough to say nothing
 ENOUGH_DIGITS = 4
-#: beyond this distance, in standard errors, the Newton decrement means no more than "far"
+#: distance, in standard errors, beyond which the Newton decrement says nothing
 NEAR = 10.0
 
 
@@ -53,9 +52,11 @@ SEPARATED = (State.SEPARABLE, State.QUASI_SEPARABLE)
 UNINFERRED = (State.INTERRUPTED, State.EARLY_STOP, State.SUSPECT, State.UNDECIDED)
 UNFINISHED = (State.MAX_ITER, State.STUCK, State.SUSPECT, State.UNDECIDED)
 
-#: how fits end, with what to do; in place of {} the distance to the maximum, or where estimates of
-#: a limit are from
-ENDINGS: dict[State, tuple[Any, ...]] = {
+#: hints to get finite estimates although there is no maximum
+BY_L2 = hint("use {} for finite estimates", l2=None)
+FINITE = (hint("use {}", l2=None), hint("{} for finite estimates", penalty="firth"))
+#: how fits end, with what to do; in place of {} the distance to the maximum
+ENDINGS: dict[Any, tuple[Any, ...]] = {
     State.MAX_ITER: (
         "The fit reached the iteration limit before the maximum{}", hint("raise {}", max_iter=None),
     ),
@@ -68,12 +69,20 @@ ENDINGS: dict[State, tuple[Any, ...]] = {
     State.SEPARABLE: ("The classes are separable: no coefficient has a finite estimate",),
     State.QUASI_SEPARABLE: (
         "The classes are quasi-separable: coefficients shown as a status code have no finite "
-        "estimate; the others {}",
+        "estimate; the others are estimated in the limit",
     ),
+    "ridge": (
+        "The classes are quasi-separable: coefficients shown as a status code have no finite "
+        "estimate; the others come from a very small ridge",
+    ),
+    "digits": (
+        "A maximum exists, but float64 determines hardly a digit of the estimates and standard "
+        "errors", *FINITE,
+    ),
+    "ascent": ("{who} before the maximum was reached{}: nothing can be inferred from the weights",),
+    "verdict": ("{who} before it was decided whether the likelihood has a maximum",),
+    "intervals": ("{who} while computing intervals",),
 }  # fmt: skip
-#: hints to get finite estimates although there is no maximum
-BY_L2 = hint("use {} for finite estimates", l2=None)
-FINITE = (hint("use {}", l2=None), hint("{} for finite estimates", penalty="firth"))
 
 
 class Stopped(Exception):
@@ -168,15 +177,13 @@ class Steps:
 
     Attributes
     ----------
-    suspect : Solution while separation is being decided; else None
-    finished : Solution with the profile intervals so far while they are computed; else None
+    stage : "ascent"; "verdict" while separation is being decided; "intervals" of profiles
+    known : function that returns the Solution so far; None before the first step
     """
 
     def __init__(self, after_step: Callable[[], None] = lambda: None) -> None:
-        self.after_step, self._made = after_step, 0
-        self._last: Callable[[], Solution] | None = None
-        self.suspect: Solution | None = None
-        self.finished: Solution | None = None
+        self.after_step, self.stage, self._made = after_step, "ascent", 0
+        self.known: Callable[[], Solution] | None = None
         self._n_intervals, self._ends = 0, np.zeros((3, 0))
 
     def of(self, raw: Callable[[np.ndarray], np.ndarray], dependent: Iterable[int] = ()) -> Report:
@@ -194,33 +201,32 @@ class Steps:
                     log_likelihood=float(log_likelihood),
                 )  # fmt: skip
 
-            self._last = so_far
+            self.known = so_far
             self.after_step()
 
         return report
 
-    def so_far(self) -> Solution | None:
-        """Return the weights so far; None before the first step."""
-        return None if self._last is None else self._last()
+    def begin(self, stage: str, found: Solution) -> None:
+        """Begin a stage, with the solution if it is stopped."""
+        self.stage, self.known = stage, lambda: found
 
     def outcome(self, model: Any, state: State) -> Solution | None:
         """Return the result of a model whose fit is stopped now; None before the first step."""
-        if self.finished is not None:
-            return self.finished._replace(stopped_in="intervals")
-        if self.suspect is not None:
-            return self.suspect.unproved()._replace(state=state, stopped_in="verdict")
-        if (found := self.so_far()) is None:
+        if self.known is None:
             return None
+        found = self.known()._replace(stopped_in=self.stage)
+        if self.stage == "intervals":
+            return found
         # With a penalty there is a maximum, without the proof that was not reached.
-        found = found if model.l2 or model.penalty else found.unproved()
-        return found._replace(state=state, stopped_in="ascent")
+        return (found if model.l2 or model.penalty else found.unproved())._replace(state=state)
 
     def finish(self, found: Solution, level: float) -> Solution:
         """Return a solution with profile intervals, which are NaN until they are computed."""
         self._ends = np.full((3, found.weights.size), np.nan)
         ends = tuple(self._ends.reshape(3, *found.weights.shape))
-        self.finished = found._replace(intervals={level: ends})
-        return self.finished
+        found = found._replace(intervals={level: ends})
+        self.begin("intervals", found)
+        return found
 
     def add_intervals(self, some: list[Any]) -> None:
         """Add the intervals of the next weights, (low, high, p)."""
@@ -231,10 +237,9 @@ class Steps:
         """Return the current stage as text; steps beyond ``max_iter`` are possible, to prove that
         there is a maximum.
         """
-        if self.finished is not None:
-            size = self.finished.weights.size
-            return f"profile interval {self._n_intervals + 1:,} of {size:,}"
-        if self.suspect is not None:
+        if self.stage == "intervals":
+            return f"profile interval {self._n_intervals + 1:,} of {self._ends.shape[1]:,}"
+        if self.stage == "verdict":
             return "deciding whether there is a maximum"
         most = f" of at most {max_iter:,}" if self._made < max_iter else ""
         return f"iteration {self._made + 1:,}{most}"
@@ -250,44 +255,20 @@ class UnfinishedWarning(ConvergenceWarning):
 
 def ending_of(model: Any, found: Solution) -> tuple[str, Warning | None]:
     """Return a sentence on how a fit ended, and a warning if not at a maximum."""
-    away = "" if np.isnan(found.distance) else ", far away from it"
-    if found.distance <= NEAR:
-        away = f", about {found.distance:.2g} standard errors away from it"
-    message, *hints = ENDINGS.get(found.state, ("",))
     few = found.digits < ENOUGH_DIGITS
-    if found.stopped_in:
-        message, hints = _stopped(found, away), []
-    elif few:
-        digits = f"only about {found.digits} digits" if found.digits > 1 else "hardly a digit"
-        message = "A maximum exists, but float64 determines {} of the estimates and standard errors"
-        away, hints = digits, [*FINITE]
-    elif found.state == State.QUASI_SEPARABLE:
-        away = "are estimated in the limit" if found.at_limit else "come from a very small ridge"
-    elif found.state == State.MAX_ITER and model.solver == "gradient_ascent" and not model.penalty:
-        hints.append(hint("use {}", solver="newton"))
-        if not isinstance(model.learning_rate, str):
-            message = f"Gradient ascent ended before the maximum{{}}: {model.ascent_.sentence}"
-            hints = []
-    message = message.replace("{}", away)
+    ending: Any = "digits" if few else found.state
+    if found.state is State.QUASI_SEPARABLE and not found.at_limit:
+        ending = "ridge"
+    message, *hints = ENDINGS.get(found.stopped_in or ending, ("",))
+    if message and ending is State.MAX_ITER and model.solver == "gradient_ascent":
+        message = f"Gradient ascent ended before the maximum{{}}: {model.ascent_.sentence}"
+        hints = [hint("use {}", solver="newton")]
+    by_callback = found.state is State.EARLY_STOP
+    who = "A callback stopped the fit" if by_callback else "The fit was interrupted"
+    near = f", about {found.distance:.2g} standard errors away from it"
+    message = message.replace("{}", near if found.distance <= NEAR else "").replace("{who}", who)
     said = found.stopped_in or found.state in UNFINISHED or few
     return f"{message}." if message else "", UnfinishedWarning(message, *hints) if said else None
-
-
-def _stopped(found: Solution, away: str) -> str:
-    """Return the sentence on a fit that Ctrl-C or a callback stopped."""
-    who = "A callback stopped the fit"
-    if found.state == State.INTERRUPTED or found.stopped_in == "intervals":
-        who = "The fit was interrupted"
-    if found.stopped_in == "intervals":
-        (ends,) = found.intervals.values()
-        missing = int(np.isnan(ends[2][found.limits != "dependent"]).sum())
-        return f"{who} while computing intervals: {missing} have no interval"
-    if found.stopped_in == "verdict":
-        return f"{who} before it was decided whether the likelihood has a maximum"
-    return (
-        f"{who} before the maximum was reached{away}: the weights are those after "
-        f"{counted(found.n_iter, 'iteration')}, and nothing can be inferred from them"
-    )
 
 
 def separation_sentence(kind: str, limits: dict[str, str]) -> str:

@@ -9,26 +9,27 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import cached_property
 from itertools import chain, islice
-from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.optimize import brentq
+from scipy.special import betaln, expit, xlogy
 
 from linsep._system.interrupts import interruption_point
 from linsep._system.threads import map_in_order
 from linsep.batches import Batch, joined, weight_totals
 from linsep.checkpoints.saving import Saving
-from linsep.errors import DataError
+from linsep.errors import DataError, hint
 from linsep.estimators._common import labels
 from linsep.estimators._common.labels import check_two_classes, encode, encode_with
 from linsep.estimators._common.offsets import check_offset, refuse_several_with_offsets
 from linsep.inference.robust import CLUSTERED, check_length, refuse_weights
-from linsep.inference.signatures import Signature, of_lane
 from linsep.lanes import Add, Tree, in_lanes
-from linsep.logistic.counts import Groups
 from linsep.rows.arrays import summed
 from linsep.sources.base import Source
+from linsep.validation.counts import check_counts
+from linsep.words import row_text
 
 if TYPE_CHECKING:
     from linsep.logistic.checkpointing import Journal
@@ -63,6 +64,30 @@ Work: TypeAlias = Callable[..., Any]
 def has_hessian(n_weights: int) -> bool:
     """Return whether so many weights are few enough for a Hessian."""
     return n_weights <= MOST_WEIGHTS
+
+
+class Groups(NamedTuple):
+    """What the likelihood of counts adds to the likelihood of single trials: each row is fitted as
+    two, one per class, weighted by the counts.
+
+    Attributes
+    ----------
+    rows : int, number of rows with trials
+    coefficients : float, sum of the logarithms of the binomial coefficients
+    saturated : float, log-likelihood, with these, of the model with a probability for each row
+    """
+
+    rows: int = 0
+    coefficients: float = 0.0
+    saturated: float = 0.0
+
+    def and_more(self, successes: np.ndarray, failures: np.ndarray) -> "Groups":
+        """Return the same with more rows."""
+        s, f = (part[successes + failures > 0] for part in (successes, failures))
+        own = float((-np.log1p(s + f) - betaln(s + 1.0, f + 1.0)).sum())
+        apart = float((xlogy(s, s / (s + f)) + xlogy(f, f / (s + f))).sum())
+        rows, coefficients, saturated = self
+        return Groups(rows + len(s), coefficients + own, saturated + own + apart)
 
 
 def block_rows(n_features: int) -> int:
@@ -119,10 +144,9 @@ class RowLanes:
 
 def _added(work: Work, lanes: Iterator[Any], add: Add) -> Any:
     first, tree = list(islice(lanes, 2)), Tree(add)
-    if len(first) == 1:
-        interruption_point()
-        return work(first[0])
-    for value in map_in_order(work, chain(first, lanes)):
+    # one alone without a thread
+    values = map(work, first) if len(first) == 1 else map_in_order(work, chain(first, lanes))
+    for value in values:
         interruption_point()
         tree.push(value)
     return tree.total()
@@ -143,6 +167,7 @@ class FittedClasses:
     order : the codes of all classes, the reference last; with several classes, a reference without
         weight is replaced by the last class with weight
     codes : list of the codes with weight, in this order
+    ranks : these codes, renumbered among the classes with weight
     labels, totals : arrays of their labels and of their weights
     places : int32 array of shape (classes,), the place of a class among those with weight
     fitted : indices of the fitted rows of weights in a model of all classes
@@ -163,27 +188,17 @@ class FittedClasses:
             order = [*(code for code in sorted(order) if code != last), last]
         self.classes, self.order = classes, order
         self.codes = [code for code in order if counted[code]]
+        self.ranks = np.argsort(np.argsort(self.codes)).tolist()
         self.labels, self.totals = classes[self.codes], totals[self.codes]
         self.places = np.zeros(classes.size, dtype=np.int32)
         self.places[self.codes] = np.arange(len(self.codes))
         self.fitted = np.flatnonzero(counted[order[:-1]] & counted[order[-1]]).tolist()
-
-    @property
-    def ranks(self) -> list[int]:
-        """The codes, renumbered among the classes with weight."""
-        return np.argsort(np.argsort(self.codes)).tolist()
 
     def wide(self, part: np.ndarray, rest: Any) -> np.ndarray:
         """Return ``part``, shape (fitted rows, ...), with ``rest`` in all other rows."""
         found = np.full((len(self.order) - 1, *part.shape[1:]), rest, dtype=part.dtype)
         found[self.fitted] = part
         return found
-
-    def intercepts(self, fitted: np.ndarray) -> np.ndarray:
-        """Return the intercepts of all classes: -inf for a class without weight, +inf against a
-        reference without weight (of two classes).
-        """
-        return self.wide(fitted, -np.inf if self.order[-1] in self.codes else np.inf)
 
 
 def _order_of(reference: Any, classes: np.ndarray) -> list[int]:
@@ -202,17 +217,7 @@ def _order_of(reference: Any, classes: np.ndarray) -> list[int]:
 
 def order_of_classes(model: Any) -> list[int]:
     """Return the codes of the classes in the order of the weights, the reference last."""
-    classes = model.classes_.tolist()
-    return sorted(range(len(classes)), key=lambda code: classes[code] == model.reference_)
-
-
-class Null(NamedTuple):
-    """The model without features, but with the offsets of the rows: its intercepts, shape
-    (classes - 1,), zeros if it has none, and its log-likelihood.
-    """
-
-    intercepts: np.ndarray
-    log_likelihood: float
+    return _order_of(model.reference_, model.classes_)
 
 
 class Task:
@@ -255,14 +260,10 @@ class Task:
         source: Source | None = None, clustered: Batches | None = None,
         lanes: RowLanes | None = None,
     ):  # fmt: skip
-        self.model, self.known, self.batches, self.lanes = model, known, batches, lanes
-        self.n_features, self.n_rows, self.offsets, self.groups = (
-            n_features,
-            n_rows,
-            offsets,
-            groups,
-        )
-        self.given, self.source, self.clustered = given, source, clustered
+        self.model, self.known, self.batches = model, known, batches
+        self.n_features, self.n_rows, self.offsets = n_features, n_rows, offsets
+        self.groups, self.given, self.source = groups, given, source
+        self.clustered, self.lanes = clustered, lanes or RowLanes(batches)
         self.q, self.intercept = len(known.codes) - 1, bool(model.fit_intercept)
         self.width = n_features + self.intercept
         self.factored = has_hessian(self.q * self.width)
@@ -276,7 +277,8 @@ class Task:
     def of(self, batches: Batches, given: Any = None) -> "Task":
         """Return the same task for other rows, in memory."""
         found = copy(self)
-        found.batches, found.given, found.clustered, found.lanes = batches, given, None, None
+        found.batches, found.given, found.clustered = batches, given, None
+        found.lanes = RowLanes(batches)
         return found
 
     @property
@@ -286,16 +288,6 @@ class Task:
         texts, references = recipe.get("text") or {}, recipe.get("reference") or {}
         named = (list(of.values()) for name, of in texts.items() if name in references)
         return tuple(np.array(of) for of in named if of)
-
-    @property
-    def row_lanes(self) -> RowLanes:
-        """The rows in lanes."""
-        return self.lanes or RowLanes(self.batches)
-
-    def signature(self) -> Signature:
-        """Return the signature of the rows with weight."""
-        found: Signature = self.row_lanes.sum(of_lane, add, lane_rows(self.n_features))
-        return found
 
     @cached_property
     def sample(self) -> Batch | None:
@@ -323,38 +315,31 @@ class Task:
         return batch if (weights > 0).all() else batch.rows(weights > 0)
 
     @cached_property
-    def null(self) -> Null:
-        """The model without features: of class frequencies with an intercept, else of equal
-        probabilities; of rows of two classes with offsets, whose log-likelihood is a concave
-        function of the intercept.
+    def null(self) -> tuple[np.ndarray, float]:
+        """The model without features, but with the offsets of the rows: its intercepts, shape
+        (classes - 1,), zeros if it has none, and its log-likelihood.
+
+        It has class frequencies with an intercept, else equal probabilities. With offsets, of two
+        classes, the log-likelihood is a concave function of the intercept.
         """
         totals, total = self.known.totals, self.total
-        if self.offsets and self.q:
-            return self._null_with_offsets()
-        if not self.intercept:
-            return Null(np.zeros(self.q), -total * float(np.log(len(totals))))
-        value = float((totals * np.log(totals / total)).sum())
-        return Null(np.log(totals[:-1] / totals[-1]), value)
-
-    def _null_with_offsets(self) -> Null:
-        from scipy.optimize import brentq
-        from scipy.special import expit
-
-        parts = [(b.y == 0, np.ones(b.size) if b.weights is None else b.weights, b.offset)
-                 for b in self.batches()]  # fmt: skip
-        own, weights, offsets = (np.concatenate(part) for part in zip(*parts, strict=True))
+        if not (self.offsets and self.q):
+            if not self.intercept:
+                return np.zeros(self.q), -total * float(np.log(len(totals)))
+            return np.log(totals[:-1] / totals[-1]), float((totals * np.log(totals / total)).sum())
+        rows = [(b.y == 0, np.ones(b.size) if b.weights is None else b.weights, b.offset)
+                for b in self.batches()]  # fmt: skip
+        own, weights, offsets = (np.concatenate(part) for part in zip(*rows, strict=True))
         own, weights, offsets = (part[weights > 0] for part in (own, weights, offsets))
-
-        def slope(b: float) -> float:
-            return float((weights * (own - expit(b + offsets))).sum())
-
         b = 0.0
         if self.intercept:  # between the log-odds less the largest offset, and the smallest
-            odds = float(np.log(self.known.totals[0] / self.known.totals[1]))
-            low, high = odds - float(offsets.max()) - 1.0, odds - float(offsets.min()) + 1.0
-            b = brentq(slope, low, high, xtol=1e-14, maxiter=2_000)
+            odds = float(np.log(totals[0] / totals[1]))
+            ends = odds - float(offsets.max()) - 1.0, odds - float(offsets.min()) + 1.0
+            b = brentq(
+                lambda b: weights @ (own - expit(b + offsets)), *ends, xtol=1e-14, maxiter=2_000
+            )
         scores = np.where(own, 1.0, -1.0) * (b + offsets)
-        return Null(np.array([b]), -float((weights * np.logaddexp(0.0, -scores)).sum()))
+        return np.array([b]), -float((weights * np.logaddexp(0.0, -scores)).sum())
 
 
 def task_of_arrays(
@@ -430,3 +415,62 @@ def task_of_stream(model: Any, stream: "SourceStream") -> Task:
         offsets=stream.offsets is not None, groups=groups, source=source,
         clustered=with_clusters if model.covariance == CLUSTERED else None,
     )  # fmt: skip
+
+
+def refuse_beside_counts(model: Any, y: Any, sample_weight: Any, counts: dict[str, Any]) -> None:
+    """Raise DataError for counts of one kind only, or beside labels or weights."""
+    missing = [name for name, values in counts.items() if values is None]
+    if missing:
+        raise DataError(
+            f"Counts need both successes and trials: pass {missing[0]}, too.",
+            code="needs-option", option=missing[0],
+        )  # fmt: skip
+    for name, value in (("y", y), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise DataError(
+                f"Successes and trials take the place of {name}: leave it out.",
+                code="conflict", option=name,
+            )  # fmt: skip
+    refuse_class_weights(model)
+
+
+def refuse_class_weights(model: Any) -> None:
+    """Raise DataError for class weights, which would turn counts into other numbers."""
+    if model.class_weight is not None:
+        raise DataError(
+            "Successes and trials are counts, which class weights would change",
+            hint("leave out {}", class_weight=None), code="conflict", option="class_weight",
+        )  # fmt: skip
+
+
+def given_counts(successes: Any, trials: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the counts in float64 arrays of shape (rows,); raise DataError for other values."""
+    found = []
+    for name, values in (("successes", successes), ("trials", trials)):
+        given = np.asarray(values)
+        if given.shape != (n_rows,) and (given.ndim or name == "successes"):
+            raise DataError(
+                f"{name} has shape {given.shape}, but X has {n_rows} rows: pass one number per "
+                "row.", code="shape", option=name,
+            )  # fmt: skip
+        given = np.broadcast_to(given, n_rows)
+        try:
+            found.append(given.astype(np.float64))
+        except (TypeError, ValueError):  # text, or a missing value of pandas
+            numbers = [x if isinstance(x, int | float) else np.nan for x in given.tolist()]
+            found.append(np.array(numbers, dtype=np.float64))
+    check_counts(found[0], found[1], lambda row: row_text(row).capitalize())
+    return found[0], found[1]
+
+
+def check_both(totals: np.ndarray, where: str) -> None:
+    """Raise DataError unless there are successes and failures in some rows; ``totals`` are their
+    numbers.
+    """
+    if not totals.all():
+        what = "trials" if not totals.any() else "successes" if not totals[0] else "failures"
+        raise DataError(
+            f"There are no {what} in {where}: a logistic regression needs both successes and "
+            "failures.",
+            code="class-count",
+        )
