@@ -48,7 +48,7 @@ def test_no_step_proves_a_maximum_that_is_not_there(seed, classes, rows, d):
     verdict = verdict_of(X, codes)
     there = verdict.kind == "overlapping" and "dependent" not in verdict.limits().values()
     likelihood = likelihood_of(X, codes, weights, classes - 1)
-    goal = Goal(1e-8, 60, prove=True)
+    goal = Goal(1e-8, 60, proved=False)
     found = newton(likelihood, np.zeros(likelihood.shape), goal)
     assert found.proved is there or (there and weights.size)
     for _ in range(5):

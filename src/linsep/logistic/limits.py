@@ -265,7 +265,7 @@ def of_ridge(task: Task, fit: Solution) -> Solution:
         if k:
             allowed = GAIN * objective.penalty.value(begun) * task.n_rows / task.total
             tol = float(np.sqrt(allowed))
-        goal = goal_of(task, tol=tol, max_iter=STEPS, prove=False, penalized=True)
+        goal = goal_of(task, tol=tol, max_iter=STEPS, proved=True)
         found = newton(objective, begun, goal, conjugate=large or not task.factored)
         before, B = B, found.B
         if large and objective.moves(B).separates:

@@ -2,11 +2,11 @@
 many weights for one. The fit of a task: scaling, starting weights, maximization, covariance.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg as sla
@@ -52,67 +52,59 @@ LAST, QUESTION = 20, 100
 NEAR = 0.01
 
 
-class Goal(NamedTuple):
-    """When to stop.
+@dataclass
+class Goal:
+    """When one ascent stops.
+
+    If there is a maximum, Newton steps converge quadratically, and one of them proves it. If there
+    is none, each step moves the scores of the separated rows by one and the possible gain falls by
+    the factor e: such a fit is suspect if no row moves back.
 
     Attributes
     ----------
     tol : float, distance to the maximum, in standard errors, from which the last step may begin
     max_iter : int
     rows : float, the number of rows with weight, divided by their total weight
-    prove : bool, whether the existence of a maximum has to be proved
+    proved : bool, whether the existence of a maximum is proved, or need not be
     penalized : bool, whether a penalty makes the Hessian regular
     longest : float, the longest step of a weight
+    gains : list of float, the gains that were possible at each step
     """
 
     tol: float
     max_iter: int
     rows: float = 1.0
-    prove: bool = False
+    proved: bool = True
     penalized: bool = False
     longest: float = np.inf
+    gains: list[float] = field(default_factory=list)
 
-    def distance(self, gain: float) -> float:
-        """Return the length of a Newton step in standard errors, given the step times the gradient.
+    @property
+    def distance(self) -> float:
+        """The length of the last step in standard errors, NaN before the first.
 
-        This is the Newton decrement, the square root of that product (Boyd and Vandenberghe, Convex
-        Optimization, 2004, section 9.5): no linear combination of the weights moves by more of its
-        standard errors. Row weights are scaled to mean 1.
+        This is the Newton decrement, the square root of the step times the gradient (Boyd and
+        Vandenberghe, Convex Optimization, 2004, section 9.5): no linear combination of the weights
+        moves by more of its standard errors. Row weights are scaled to mean 1.
         """
-        return float(np.sqrt(max(gain, 0.0) * self.rows))
+        return float(np.sqrt(max(self.gains[-1], 0.0) * self.rows)) if self.gains else np.nan
 
-
-class _Watch:
-    """Decides after every Newton step whether to stop.
-
-    If there is a maximum, the steps converge quadratically, and one of them proves it. If there is
-    none, each step moves the scores of the separated rows by one and the possible gain falls by the
-    factor e: such a fit is suspect if no row moves back.
-    """
-
-    def __init__(self, objective: Any, goal: Goal):
-        self.objective, self.goal = objective, goal
-        self.gains: list[float] = []
-        self.proved, self.distance = not goal.prove, float("nan")
-
-    def state(self, point: Point, step: np.ndarray) -> State | None:
+    def state(self, objective: Any, point: Point, step: np.ndarray) -> State | None:
         """Return the state in which to stop with this step, or None to continue."""
         gain, before = float(np.vdot(step, point.gradient)), ([np.nan, *self.gains])[-1]
         self.gains.append(gain)
-        self.distance = self.goal.distance(gain)
         # small enough, or no longer shrinking, with a gain below the rounding error of the value
         lost = 0.25 * before < gain <= ROUNDING * max(1.0, -point.value)
-        small = self.distance <= self.goal.tol or bool(lost)
+        small = self.distance <= self.tol or bool(lost)
         last = self.gains[-SLOW - 1 :]
         slow = len(last) > SLOW and last[0] < 1.0 and all(b > 0.1 * a for a, b in pairwise(last))
-        if self.proved or not (small or slow):
-            return State.CONVERGED if small else None
-        if point.hessian is not None:
-            self.proved, seems_none = examined(self.objective, point, step)
-            if not self.proved and (small or seems_none):
+        if not self.proved and (small or slow):
+            if point.hessian is not None:
+                self.proved, seems_none = examined(objective, point, step)
+                if not self.proved and (small or seems_none):
+                    return State.SUSPECT
+            elif slow and one_sided(objective.moves(step)):  # nothing can be proved
                 return State.SUSPECT
-        elif slow and one_sided(self.objective.moves(step)):  # nothing can be proved
-            return State.SUSPECT
         return State.CONVERGED if small else None
 
 
@@ -138,59 +130,53 @@ def newton(
         changes of the gradient's ``pull`` (symmetric rank-one updates; A. Conn, N. Gould and P.
         Toint, Mathematical Programming 50, 1991).
     """
-    B, watch = start, _Watch(objective, goal)
-    needs = {"hessian": not conjugate, "shares": conjugate}
-    point, state = objective.at(B, **needs), None
+    B, needs = start, {"hessian": not conjugate, "shares": conjugate}
+    point, state, sure = objective.at(B, **needs), None, True
     steps = Conjugate(objective, goal) if conjugate else None
     for n_iter in range(1, goal.max_iter + 1):
         if steps is not None:
-            step, sure = steps.step(point), True
+            step = steps.step(point)
         else:
             step, sure = direction(point, free, bend, goal.longest)
         if not np.isfinite(point.value):
             return Solution(B, point, State.STUCK, n_iter, bend=bend)
-        state = watch.state(point, step)
+        state = goal.state(objective, point, step)
         if state is State.SUSPECT:
-            return Solution(B, point, state, n_iter - 1, watch.distance, watch.proved, bend)
+            return Solution(B, point, state, n_iter - 1, goal.distance, goal.proved, bend)
         if state and steps is None and bend is None:
-            B, value = B + step, point.value + 0.5 * watch.gains[-1]
+            B, value = B + step, point.value + 0.5 * goal.gains[-1]
             likely = value + objective.penalty.value(B) if objective.penalized else value
-            report(B, likely, watch.distance)
+            report(B, likely, goal.distance)
             state = state if sure or goal.penalized else State.STUCK
             point = point._replace(value=value, log_likelihood=likely)
             break
         better = _searched(objective, B, point, step, needs)
         if better is None:  # only rounding errors are left
-            lost = state or watch.gains[-1] <= ROUNDING * max(1.0, -point.value)
+            lost = state or goal.gains[-1] <= ROUNDING * max(1.0, -point.value)
             state = State.CONVERGED if lost else State.STUCK
             break
         if bend is not None and better[1].pull is not None:
             moved, change = better[0] - B, point.pull - better[1].pull
             (bend,) = updated(bend[None], moved[None], change[None])
         B, point = better
-        report(B, point.log_likelihood, watch.distance)
+        report(B, point.log_likelihood, goal.distance)
         if state:
             break
-    return Solution(B, point, state or State.MAX_ITER, n_iter, watch.distance, watch.proved, bend)
+    return Solution(B, point, state or State.MAX_ITER, n_iter, goal.distance, goal.proved, bend)
 
 
 def direction(
-    point: Point, free: np.ndarray | None, bend: np.ndarray | None, longest: float = np.inf
+    point: Point, free: np.ndarray | None, bend: np.ndarray | None, longest: float
 ) -> tuple[np.ndarray, bool]:
     """Return the Newton step, and whether the Hessian is numerically positive definite; by the
     information alone where the objective is not concave.
     """
-    if free is None and bend is None:
-        return solved(point.hessian, point.gradient)
-    slope = point.gradient if free is None else free.T @ point.gradient
-    for matrix in (point.hessian if bend is None else point.hessian + bend, point.hessian):
-        inner = matrix if free is None else free.T @ matrix @ free
-        inverse = inverse_of(inner)
-        if inverse is not None:
-            step, sure = inverse @ slope, True
-            break
-    else:
-        step, sure = solved(inner, slope)
+    H, slope = point.hessian, point.gradient
+    curved = H if bend is None else H + bend
+    if free is not None:
+        H, curved, slope = free.T @ H @ free, free.T @ curved @ free, free.T @ slope
+    inverse = None if bend is None else inverse_of(curved)
+    step, sure = solved(H, slope) if inverse is None else (inverse @ slope, True)
     step = step if free is None else free @ step
     return step * min(1.0, longest / max(np.abs(step).max(initial=0.0), 1e-300)), sure
 
@@ -362,9 +348,9 @@ class Conjugate:
 
 def goal_of(task: Task, **more: Any) -> Goal:
     """Return the stopping criteria; existence of a maximum has to be proved unless l2 is given."""
-    l2, most = float(task.model.l2), int(task.model.max_iter)
-    plain = Goal(task.tol, most, task.n_rows / task.total, prove=not l2, penalized=l2 > 0.0)
-    return plain._replace(**more)
+    l2 = float(task.model.l2)
+    own = {"tol": task.tol, "max_iter": int(task.model.max_iter), "proved": l2 > 0.0}
+    return Goal(**(own | more), rows=task.n_rows / task.total, penalized=l2 > 0.0)
 
 
 def fitted(task: Task, steps: Steps, before: Solution | None = None) -> Solution:
@@ -378,13 +364,12 @@ def fitted(task: Task, steps: Steps, before: Solution | None = None) -> Solution
         point = Point(0.0, B, np.zeros((0, 0)), None, 0.0)
         alone = Terms(0, np.zeros(d), np.ones(d), task.intercept)
         return solution_of(alone, Solution(B, point, State.CONVERGED, 0, 0.0))
-    goal, made = goal_of(task), 0 if before is None else before.n_iter
     if before is None:
-        terms = columns_of(task)
+        terms, goal, made = columns_of(task), goal_of(task), 0
         start = _start(task, terms)
     else:
-        terms, start = before.terms, before.B
-        goal = goal._replace(prove=False, max_iter=max(1, goal.max_iter - made))
+        terms, start, made = before.terms, before.B, before.n_iter
+        goal = goal_of(task, proved=True, max_iter=max(1, int(task.model.max_iter) - made))
     objective, report = objective_of(task, terms), steps.of(terms.raw, terms.dependent)
     found = newton(objective, start, goal, report, conjugate=not task.factored)
     found = found._replace(n_iter=made + found.n_iter)
@@ -429,18 +414,16 @@ def with_existence(task: Task, objective: Objective, found: Solution) -> Solutio
     if found.proved or found.state is State.SUSPECT:
         return found
     if not task.factored:
-        few = goal_of(task, max_iter=LAST, tol=task.tol / 1000)
-        suspect = (
-            objective.moves(found.B).separates
-            or newton(objective, found.B, few, conjugate=True).state is State.SUSPECT
-        )
+        goal = goal_of(task, max_iter=LAST, tol=task.tol / 1000)
+        suspect = objective.moves(found.B).separates
+        suspect = suspect or newton(objective, found.B, goal, conjugate=True).state is State.SUSPECT
         return found._replace(state=State.SUSPECT) if suspect else found
-    if not newton(objective, found.B, goal_of(task, max_iter=QUESTION)).proved:
+    goal = goal_of(task, max_iter=QUESTION)
+    if not newton(objective, found.B, goal).proved:
         return found._replace(state=State.SUSPECT)
     if np.isnan(found.distance):
-        step, _ = solved(found.point.hessian, found.point.gradient)
-        distance = goal_of(task).distance(float(np.vdot(step, found.point.gradient)))
-        found = found._replace(distance=distance)
+        goal.gains = goal.gains[:1]
+        found = found._replace(distance=goal.distance)
     return found._replace(proved=True)
 
 
