@@ -1,8 +1,5 @@
-"""Collinearity of the columns of a regression, and its effect on the estimates.
-
-Both regressions solve weighted least squares: the linear one with the weights of the rows, the
-logistic one with these weights times p (1 - p) at the maximum. All numbers here refer to the
-columns multiplied by the square roots of the weights.
+"""Collinearity of the columns of a regression, multiplied by the square roots of the weights of the
+least squares that it solves: of the rows, or these times p (1 - p) at the maximum.
 """
 
 from dataclasses import dataclass, field
@@ -16,10 +13,9 @@ from linsep.inference.factors import terms_of
 from linsep.inference.table import number_text
 from linsep.layout import elided, pair_lines, room, wrapped
 
-#: share of the variance of an estimate that a dependence must have to degrade it
-MUCH = 0.5
-#: terms and condition indices that are printed, and letters of the estimates beside one
-MOST_FEATURES, MOST_INDICES, MOST_LETTERS = 5, 3, 150
+#: share of the variance of an estimate that a dependence must have to degrade it; terms and
+#: condition indices that are printed, and letters of the estimates beside one
+MUCH, MOST_FEATURES, MOST_INDICES, MOST_LETTERS = 0.5, 5, 3, 150
 #: share of a column that is rounding error, if this is all that columns before it leave, and a much
 #: smaller one
 REPEATED, NEGLIGIBLE = 2e-14, 1e-15
@@ -41,17 +37,11 @@ def triangle(Z: np.ndarray) -> np.ndarray:
 
 
 class Basis(NamedTuple):
-    """Columns of weighted least squares in an orthonormal basis.
+    """Columns of weighted least squares in an orthonormal basis Q.
 
-    Attributes
-    ----------
-    Q : array of shape (rows, rank)
-    root : array of shape (rank, parameters)
-        The estimates are root' Q' y, and their covariance is root' root times the residual
-        variance; zeros for parameters left out.
-    lengths, spread : arrays of shape (parameters,)
-        Lengths of the columns as they are, and about their means if there is an intercept.
-    kept : bool array of shape (parameters,)
+    The estimates are root' Q' y, and their covariance is root' root times the residual variance,
+    with zeros for parameters that are not ``kept``. ``lengths`` and ``spread`` are those of the
+    columns as they are, and about their means if there is an intercept.
     """
 
     Q: np.ndarray
@@ -62,8 +52,8 @@ class Basis(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, weights: np.ndarray, intercept: bool, kept: np.ndarray) -> "Basis":
-        """Return the basis of an intercept, if there is one, and the features to be kept, without
-        those that repeat earlier ones.
+        """Return the basis of an intercept, if there is one, and the features to be kept that do
+        not repeat earlier ones.
         """
         X, roots = dense(X), np.sqrt(weights)[:, None]
         Z = np.column_stack([np.ones((len(X), int(intercept))), X]) * roots
@@ -86,17 +76,9 @@ class Basis(NamedTuple):
 
 
 class Inflation(NamedTuple):
-    """Generalized variance inflation of the features of one term, such as a factor.
-
-    Attributes
-    ----------
-    name : str
-    df : int, number of estimated features
-    inflation : float
-        Square of the factor by which collinearity enlarges the joint confidence region.
-    per_df : float
-        inflation^(1 / (2 df)), comparable between terms; for a single feature, the square root of
-        its variance inflation factor.
+    """Generalized variance inflation of the ``df`` estimated features of a term, such as a factor:
+    the square of the factor by which collinearity enlarges their joint confidence region, and
+    ``per_df`` = inflation^(1 / (2 df)), comparable between terms.
     """
 
     name: str
@@ -111,13 +93,10 @@ class Collinearity:
 
     Attributes
     ----------
-    features, params : list of str
-        Names of the features, and of the parameters: the intercept first, if there is one.
+    features, params : list of str, names of the features, and of the parameters
     vif : array of shape (features,)
-        Variance inflation factors: the variance of an estimate divided by its variance without
-        correlations; NaN for features left out.
-    terms : list of Inflation
-        One entry for each text column, or term of a formula, with several features.
+        The variance of an estimate divided by that without correlations; NaN for features left out.
+    terms : list of Inflation, of text columns and terms of a formula with several features
     condition_indices : array of shape (rank,), increasing, the first is 1
         The largest singular value divided by each singular value, of the columns scaled to length
         1, with the intercept and without centering.
@@ -128,8 +107,7 @@ class Collinearity:
     References
     ----------
     D. Belsley, E. Kuh and R. Welsch, Regression Diagnostics, Wiley 1980, chapter 3. J. Fox and
-    G. Monette, Generalized collinearity diagnostics, Journal of the American Statistical
-    Association 87, 1992, 178-183.
+    G. Monette, Journal of the American Statistical Association 87, 1992, 178-183.
     """
 
     features: list[str]
@@ -141,34 +119,30 @@ class Collinearity:
     _inflated: list[tuple[str, float]] = field(default_factory=list)
 
     def strongest(self, most: int) -> list[tuple[float, list[tuple[str, float]]]]:
-        """Return the largest condition indices, and the parameters that each degrades: the
-        parameters with more than half of their variance due to it, with the shares.
+        """Return the largest condition indices, and the parameters with more than half of their
+        variance due to each, with the shares.
         """
         found = []
         for index, shares in zip(self.condition_indices, self.variance_proportions, strict=True):
-            shared = [(n, float(s)) for n, s in zip(self.params, shares, strict=True) if s > MUCH]
-            found.append((float(index), sorted(shared, key=lambda pair: -pair[1])))
+            order = [k for k in np.argsort(-shares, kind="stable") if shares[k] > MUCH]
+            found.append((float(index), [(self.params[k], float(shares[k])) for k in order]))
         return found[::-1][:most]
 
     def inflated(self) -> list[tuple[str, float]]:
-        """Return the terms and other features with their inflation per degree of freedom, squared,
-        the largest first; features left out are missing.
+        """Return the terms and other features kept with their inflation per degree of freedom,
+        squared, the largest first.
         """
         return sorted(self._inflated, key=lambda pair: -pair[1])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON; numbers may be NaN."""
-        pairs = zip(self.condition_indices.tolist(), self.variance_proportions, strict=True)
+        shares = [dict(zip(self.params, row.tolist(), strict=True))
+                  for row in self.variance_proportions]  # fmt: skip
+        pairs = zip(self.condition_indices.tolist(), shares, strict=True)
         return {
             "vif": dict(zip(self.features, self.vif.tolist(), strict=True)),
             "terms": [term._asdict() for term in self.terms],
-            "condition_indices": [
-                {
-                    "index": index,
-                    "variance_proportions": dict(zip(self.params, shares.tolist(), strict=True)),
-                }
-                for index, shares in pairs
-            ],
+            "condition_indices": [{"index": k, "variance_proportions": of} for k, of in pairs],
         }
 
     def lines(self) -> list[str]:
@@ -200,9 +174,7 @@ def _indented(pairs: list[tuple[str, str]]) -> list[str]:
 
 
 def collinearity_of(model: Any, basis: Basis | None) -> Collinearity:
-    """Return the collinearity of the columns of weighted least squares that a regression solves;
-    without numbers if their basis is None.
-    """
+    """Return the collinearity of the columns of a regression; no numbers if their basis is None."""
     features = feature_names(model)
     first = model._params.size - len(features)
     params = with_intercept(features) if first else list(features)
@@ -232,9 +204,7 @@ def collinearity_of(model: Any, basis: Basis | None) -> Collinearity:
 
 
 def _generalized(root: np.ndarray, own: list[int], others: list[int]) -> float:
-    """Return det R_11 det R_22 / det R, R the correlations of all estimates but the intercept's,
-    R_11 of a group's.
-    """
+    """Return det R_11 det R_22 / det R of the correlations of estimates, R_11 of a group's."""
 
     def volume(some: list[int]) -> float:
         columns = root[:, some] / np.linalg.norm(root[:, some], axis=0)

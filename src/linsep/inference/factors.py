@@ -15,14 +15,8 @@ _IN_FORMULA = re.compile(r"C\(\s*(.+?)\s*(?:,.*)?\)")
 
 
 class Factor(NamedTuple):
-    """A column of levels.
-
-    Attributes
-    ----------
-    name : str, the column
-    levels : dict of level as text to {number of a feature: its value for the level}
-        Empty for the reference level, which comes first unless the levels are ordered.
-    within : list of str, names of features that are products with other columns
+    """A column of levels: of each, as text, the numbers of features and their values, none of the
+    reference level; and the names of features ``within`` which it is multiplied by other columns.
     """
 
     name: str
@@ -36,13 +30,8 @@ class Factor(NamedTuple):
 
 
 class Term(NamedTuple):
-    """Features that enter or leave a model together.
-
-    Attributes
-    ----------
-    name : str
-    features : list of int, their numbers
-    parts : the names of the multiplied columns, factors and numbers separately
+    """Features that enter or leave a model together, by their numbers, and the names of the columns
+    (``parts``) that are multiplied.
     """
 
     name: str
@@ -51,20 +40,17 @@ class Term(NamedTuple):
 
 
 def factor_of(model: Any, name: str) -> Factor:
-    """Return a factor of a fitted regression: ``name`` is its column, or C(column) of a formula;
-    DataError for anything else.
-    """
+    """Return a factor of a fitted regression: ``name`` is its column, or C(column) of a formula."""
     found, quoted = factors_of(model), _IN_FORMULA.fullmatch(str(name))
     wanted = quoted[1] if quoted and str(name) not in found else str(name)
     if wanted in found:
         return found[wanted]
     if _recipe(model).get("hash_bits") is not None:
-        why, code = "The model has hashed features: train it without hashing.", "unsupported"
-        raise DataError(why, code=code)
-    known = ", ".join(map(repr, found)) or "none"
+        raise DataError("Hashed features have no factors.", code="unsupported")
     raise DataError(
-        f"'{name}' is not a factor of the model, which are text columns, categories, and C(column) "
-        f"or boolean columns of a formula: {known}.", code="unknown-column", column=name,
+        f"'{name}' is not a factor of the model: a text column, categories, or C(column) or a "
+        f"boolean column of a formula. Its factors: {', '.join(map(repr, found)) or 'none'}.",
+        code="unknown-column", column=name,
     )  # fmt: skip
 
 
@@ -94,9 +80,7 @@ def parts_of(model: Any) -> list[tuple[str, ...]]:
 
 
 def notes_of_one_level(model: Any) -> list[str]:
-    """Return a note on the text columns of a model that have no feature, because all rows have the
-    same text.
-    """
+    """Return a note on text columns without a feature, because all rows have the same text."""
     recipe = _recipe(model)
     if recipe.get("format") != "table" or recipe.get("hash_bits") is not None:
         return []
@@ -113,8 +97,8 @@ Levels = dict[str, dict[str, dict[int, float]]]
 
 
 def _read(model: Any) -> tuple[Parts, Levels]:
-    """Return what each feature is a product of, by name and the column whose levels it has, if any;
-    and the levels of each column.
+    """Return what each feature is a product of, by name and the column whose levels it has, and the
+    levels of each column.
     """
     recipe, levels = _recipe(model), Levels()
     parts: Parts = [((name, None),) for name in feature_names(model)]

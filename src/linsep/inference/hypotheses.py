@@ -25,8 +25,8 @@ from linsep.words import counted
 
 
 def root_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return a matrix whose transpose times itself is a covariance, with zeros for parameters
-    without variance, and the relative rounding error of sums of its columns.
+    """Return a matrix whose transpose times itself is a covariance, with zeros where it has NaN,
+    and the relative rounding error of sums of its columns.
     """
     errors = np.sqrt(np.maximum(np.nan_to_num(np.diag(covariance)), 0.0))
     scales = np.where(errors > 0.0, errors, 1.0)
@@ -64,23 +64,20 @@ def wald(model: Any, hypotheses: Any, q: Any, test: str | None) -> WaldTest:
         raise ParameterError(f"test is {test!r}: choose 'F' or 'chi2'.", option="test", value=test)
     given = _given(model, hypotheses, q)
     R, right = np.split(np.array([one.row for one in given]), [-1], axis=1)
-    for restriction, row in zip(given, R, strict=True):
-        if not row.any():
-            raise ParameterError(
-                f"'{restriction.text}' has no parameter with a nonzero coefficient: leave it out.",
-                code="bad-hypothesis", value=restriction.text,
-            )  # fmt: skip
     b, (root, noise), degrees = _known(model, R), model._covariance_root(), model._degrees
     if (test or ("F" if model._statistic == "t" else "chi2")) == "chi2":
         degrees = np.inf
     elif isinf(degrees):
         degrees = model.df_residual_
     df = len(given)
-    with np.errstate(over="ignore"):  # which has its own error
-        parts = root @ R.T
-        columns = _singly(R @ b + right[:, 0], np.linalg.norm(parts, axis=0), degrees)
-    unit, errors = columns["z" if isinf(degrees) else "t"], columns["standard_error"]
-    for (text, _), error in zip(given, errors.tolist(), strict=True):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # which have own errors
+        parts, apart = root @ R.T, R @ b + right[:, 0]
+        errors = np.linalg.norm(parts, axis=0)
+        unit, columns = apart / errors, _singly(apart, errors, degrees)
+    for (text, _), row, error in zip(given, R, errors.tolist(), strict=True):
+        if not row.any():
+            why = f"'{text}' has no parameter with a nonzero coefficient: leave it out."
+            raise ParameterError(why, code="bad-hypothesis", value=text)
         if not 0.0 < error < np.inf:
             code = "overflow" if isinf(error) else "no-estimate"
             why = f"'{text}' cannot be tested: its standard error is {error:g}."
@@ -93,33 +90,29 @@ def wald(model: Any, hypotheses: Any, q: Any, test: str | None) -> WaldTest:
         scaled = R * np.where(scales > 0.0, scales, 1.0)
         scaled /= np.linalg.norm(scaled, axis=1, keepdims=True)
         alike = np.linalg.matrix_rank(scaled) < df
-        why = "are not independent" if alike else "have a singular covariance"
         raise (ParameterError if alike else DataError)(
-            f"The {df} restrictions {why}: test at most {many} at a time.", code="bad-hypothesis"
-        )
+            f"The {df} restrictions {'are dependent' if alike else 'have a singular covariance'}: "
+            f"test at most {many} at a time.", code="bad-hypothesis",
+        )  # fmt: skip
     statistic = float(np.square(sla.solve_triangular(triangle, unit[order], trans="T")).sum())
-    letter, p = "chi-squared", float(chdtrc(df, statistic))
+    letter, name, p = "chi-squared", "chi2", float(chdtrc(df, statistic))
+    header: Facts = [("degrees of freedom", df)]
     if not isinf(degrees):
-        letter, statistic = "F", statistic / df
+        letter, name, statistic = "F", "F", statistic / df
         p = float(f_tail(statistic, df, degrees))
-    header: Facts = [(letter, statistic), ("degrees of freedom", df)]
-    header += [("degrees of freedom, residuals", degrees)] * (letter == "F")
+        header.append(("degrees of freedom, residuals", degrees))
     return WaldTest(
-        "Wald test", [*header, (f"p of {letter}", p)],
-        {"hypothesis": [one.text for one in given], **_as_lists(columns)}, [],
-        statistic, p, "F" if letter == "F" else "chi2", df, float(degrees),
+        "Wald test", [(letter, statistic), *header, (f"p of {letter}", p)],
+        {"hypothesis": [one.text for one in given], **columns}, [],
+        statistic, p, name, df, float(degrees),
     )  # fmt: skip
 
 
-def _singly(estimates: np.ndarray, errors: np.ndarray, degrees: float) -> dict[str, np.ndarray]:
+def _singly(estimates: np.ndarray, errors: np.ndarray, degrees: float) -> dict[str, list[Any]]:
     """Return the columns of tests of single restrictions."""
     t, letter = estimates / errors, "z" if isinf(degrees) else "t"
-    p = np.atleast_1d(t_tail(t, degrees))
-    return {"estimate": estimates, "standard_error": errors, letter: t, "p_value": p}
-
-
-def _as_lists(columns: dict[str, np.ndarray]) -> dict[str, list[Any]]:
-    return {name: column.tolist() for name, column in columns.items()}
+    found = {"estimate": estimates, "standard_error": errors, letter: t}
+    return {name: x.tolist() for name, x in (found | {"p_value": t_tail(t, degrees)}).items()}
 
 
 def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
@@ -128,10 +121,8 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
     texts = [hypotheses] if isinstance(hypotheses, str) else hypotheses
     if isinstance(texts, Sequence) and texts and all(isinstance(one, str) for one in texts):
         if q is not None:
-            raise ParameterError(
-                "q needs a matrix of hypotheses",
-                "write the right sides in the text: 'x1 = 2'", code="conflict", option="q",
-            )  # fmt: skip
+            why = "q needs a matrix of hypotheses: write the right sides in the text."
+            raise ParameterError(why, code="conflict", option="q")
         known: dict[str, np.ndarray | None] = {}
         for row, name in zip(np.diag(signs).astype(float), names, strict=True):
             known[name] = None if name in known else np.append(row, 0.0)
@@ -141,19 +132,14 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
         right = np.broadcast_to(np.asarray(0.0 if q is None else q, dtype=np.float64), len(rows))
     except (TypeError, ValueError):
         raise ParameterError(
-            "The hypotheses are neither text nor a matrix of numbers with one right side per row",
-            "pass text such as 'x1 = x2', or R of shape (restrictions, parameters) and q",
+            "Pass text such as 'x1 = x2', or numbers: R of shape (restrictions, parameters) and q.",
             code="bad-hypothesis",
         ) from None
     if rows.ndim != 2 or rows.shape[1] != len(names) or not len(rows):
-        raise ParameterError(
-            f"R has the shape {np.shape(hypotheses)}: give one row of {len(names)} numbers per "
-            "restriction, in the order of param_names_.", code="shape", option="hypotheses",
-        )  # fmt: skip
-    if not (np.isfinite(rows).all() and np.isfinite(right).all()):
-        raise ParameterError(
-            "R or q has values that are not finite: give numbers.", code="not-finite"
-        )
+        why = f"R needs {len(names)} numbers per restriction, in the order of param_names_."
+        raise ParameterError(why, code="shape", option="hypotheses")
+    if not np.isfinite([*rows.ravel(), *right]).all():
+        raise ParameterError("R and q must be finite numbers.", code="not-finite")
     return [
         Restriction(f"{_written(row * signs, names)} = {value:.6g}", np.append(row, -value))
         for row, value in zip(rows, right.tolist(), strict=True)
@@ -214,10 +200,8 @@ def contrasts(
     if why := model._without_errors():
         raise DataError(why, code="no-estimate")
     if len(factor.levels) < 2:
-        raise DataError(
-            f"'{factor.name}' has only one level: there is nothing to compare.",
-            code="too-few-rows", column=factor.name,
-        )  # fmt: skip
+        why = f"'{factor.name}' has only one level: there is nothing to compare."
+        raise DataError(why, code="too-few-rows", column=factor.name)
     wanted, several = _wanted(factor, compare), model._equations
     words, width = model._words.ravel(), model._params.shape[-1]
     effects = np.zeros((len(factor.levels), width))
@@ -225,7 +209,7 @@ def contrasts(
         row[[width - model.n_features_in_ + j for j in coding]] = list(coding.values())
     rows = np.kron(np.eye(max(1, len(several))), [one.row[:-1] for one in wanted] @ effects)
     texts = [one.text for one in wanted]
-    texts = [f"{one}: {text}" for one in several for text in texts] if several else texts
+    texts = [f"{one}: {text}" for one in several for text in texts] or texts
     known = ~(rows != 0.0)[:, words != ""].any(axis=1)
     estimates = rows @ np.where(words == "", model._params.ravel(), 0.0)
     errors = np.linalg.norm(model._covariance_root()[0] @ rows.T, axis=0)
@@ -233,25 +217,25 @@ def contrasts(
     columns, reach = _singly(estimates, errors, model._degrees), t_reach(level, model._degrees)
     notes = [f"Intervals are individual {100 * level:.6g}% intervals."]
     if factor.within:
-        more = ", ..." if len(factor.within) > 4 else ""
-        notes.insert(
-            0, f"The factor is also part of {', '.join(factor.within[:4])}{more}: the differences "
-            "hold where these are zero."
-        )  # fmt: skip
+        products = ", ".join(factor.within[:4]) + ", ..." * (len(factor.within) > 4)
+        notes.insert(0, f"The factor is part of {products}: differences hold where these are 0.")
     if not known.all():
         notes.insert(0, "A dash: a coefficient of the level diverges, or its column is left out.")
     if adjust is not None:
-        columns["adjusted_p_value"] = holm(columns["p_value"])
+        columns["adjusted_p_value"] = holm(np.array(columns["p_value"])).tolist()
         many = counted(len(known), "contrast")
         notes.insert(0, f"p-values are adjusted by Holm's method for {many}.")
-    columns |= {"low": estimates - reach * errors, "high": estimates + reach * errors}
-    found = {"contrast": texts} | _as_lists(columns)
+    ends = {
+        "low": (estimates - reach * errors).tolist(),
+        "high": (estimates + reach * errors).tolist(),
+    }
+    found = {"contrast": texts} | columns | ends
     return Contrasts(f"Contrasts of {factor.name}", [], found, notes)
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """Return p-values adjusted by Holm's method (Scandinavian Journal of Statistics 6, 1979); NaN
-    is treated as a hypothesis that is not rejected.
+    """Return p-values adjusted by Holm's method (Scandinavian Journal of Statistics 6, 1979), NaN
+    as one that is not rejected.
     """
     order = np.argsort(p, kind="stable")  # NaN last
     raised = np.nan_to_num(p[order], nan=1.0) * np.arange(len(p), 0, -1)
@@ -284,8 +268,8 @@ def _wanted(factor: Factor, compare: Any) -> list[Restriction]:
     for text, row in found:
         if row[-1] or abs(row.sum()) > 1e-12 * np.abs(row).sum() or not row.any():
             raise ParameterError(
-                f"'{text}' is not a contrast: the coefficients of the levels must sum to zero, as "
-                "in 'a - b' or '(a + b) / 2 - c' (put levels that look like numbers in backticks).",
+                f"'{text}' is not a contrast: coefficients must sum to zero, as in '(a + b) / 2 - "
+                "c' (levels that look like numbers need backticks).",
                 code="bad-hypothesis", option="compare", value=text,
             )  # fmt: skip
     return found

@@ -17,12 +17,8 @@ Names = Mapping[str, np.ndarray | None]
 
 
 class Restriction(NamedTuple):
-    """A linear function of parameters that is zero under a hypothesis.
-
-    Attributes
-    ----------
-    text : str, as it was written
-    row : array of shape (parameters + 1,), the coefficients and an added constant
+    """A linear function of parameters that is zero under a hypothesis, as it was written, and its
+    coefficients and an added constant, an array of shape (parameters + 1,).
     """
 
     text: str
@@ -30,10 +26,7 @@ class Restriction(NamedTuple):
 
 
 def restrictions_of(text: str, names: Names, what: str = "parameter") -> list[Restriction]:
-    """Return the restrictions of a text.
-
-    Restrictions are separated by commas; each is a sum, which is compared with zero, or sums joined
-    by ``=``. The longest matching name is used; any name may be in backticks. ``names`` has the
+    """Return the restrictions of a text, as ``HasInference.wald_test`` says; ``names`` has the
     linear function of each name, None for an ambiguous one.
     """
     marked, said, rows = _marked(text, names, what)

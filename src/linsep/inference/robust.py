@@ -25,7 +25,7 @@ from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.fitted_state import count
 from linsep.sources.base import Source
 from linsep.validation.labels import MISSING_TYPES, check_beside
-from linsep.words import row_text
+from linsep.words import counted, row_text
 
 #: names of covariances of least squares, and of logistic regression
 OfLinear = Literal["HC0", "HC1", "HC2", "HC3", "CR1"]
@@ -50,16 +50,9 @@ NOTHING = (
 
 
 class Scores(NamedTuple):
-    """Scores of some rows.
-
-    Attributes
-    ----------
-    rows : array of shape (any, estimates)
-        Without clusters any rows with the same sum of products; else the sums of the clusters.
-    clusters : uint64 array or None
-        The numbers of the clusters, in the order of their first rows.
-    decided : int
-        Number of rows of leverage 1, by which HC2 and HC3 divide.
+    """Scores of some rows: without clusters any rows with the same sum of products, else the sums
+    of the clusters and their numbers, in the order of their first rows; and how many rows are
+    ``decided`` by leverages of 1, by which HC2 and HC3 divide.
     """
 
     rows: np.ndarray
@@ -89,13 +82,8 @@ def added_scores(one: Scores, other: Scores) -> Scores:
 
 
 class Robust(NamedTuple):
-    """The inner part of a robust covariance.
-
-    Attributes
-    ----------
-    name : "HC0", "HC1", "HC2", "HC3" or "CR1"
-    root : array of shape (estimates, estimates), R with R'R = M times the small-sample factor
-    clusters : int or None, number of clusters
+    """The inner part of a robust covariance: ``root`` R of shape (estimates, estimates) has R'R = M
+    times the small-sample factor; ``clusters`` is their number, or None.
     """
 
     name: str
@@ -104,20 +92,15 @@ class Robust(NamedTuple):
 
     @classmethod
     def of(cls, name: str, found: Scores, n_rows: float, rank: int) -> "Robust":
-        """Return the robust covariance for the scores of all rows and ``rank`` estimates; DataError
-        for rows of leverage 1 that are divided by 1 - leverage, and for fewer than two clusters.
-        """
+        """Return the robust covariance for the scores of all rows and ``rank`` estimates."""
         if found.decided:
             raise DataError(
-                f"The leverage of {found.decided:,} rows is 1, since an estimate depends on one "
-                f"row alone, but {name} divides by 1 - leverage",
+                f"The leverage of {found.decided:,} rows is 1, by which {name} cannot divide",
                 hint("use {}", covariance="HC1"), code="undefined", option="covariance", value=name,
             )  # fmt: skip
         many = None if found.clusters is None else int(found.clusters.size)
         if many == 1:
-            raise DataError(
-                "All rows are in one cluster, but CR1 needs at least two.", code="too-few-rows"
-            )
+            raise DataError("All rows are in one cluster: CR1 needs two.", code="too-few-rows")
         root, left = np.zeros((found.rows.shape[1],) * 2), n_rows - rank
         if not root.size or left <= 0:  # standard errors are not defined without these
             return cls(name, root, many)
@@ -138,9 +121,8 @@ class Robust(NamedTuple):
 
 
 def without_noise(robust: np.ndarray, plain: np.ndarray) -> np.ndarray:
-    """Return a robust covariance with zeros for estimates whose scores cancel in every cluster.
-
-    ``plain`` is the model-based covariance, which gives the scale.
+    """Return a robust covariance with zeros for estimates whose scores cancel in every cluster, on
+    the scale of the model-based covariance.
     """
     with np.errstate(invalid="ignore"):
         nothing = np.diag(robust) <= NOISE**2 * np.diag(plain)
@@ -155,15 +137,13 @@ def robust_words(
     if clusters is not None:
         of_rows = (
             f"for rows that depend on each other within {clusters:,} clusters; t has "
-            f"{clusters - 1:,} {'degree' if clusters == 2 else 'degrees'} of freedom"
+            f"{counted(clusters - 1, 'degree')} of freedom"
         )
     return f"Standard errors, tests and intervals: {name}, {of_rows}."
 
 
 def stored_clusters(name: str | None, clusters: Any) -> int | None:
-    """Return the number of clusters in a model file, None unless the covariance needs them; raise
-    ValueError for other values.
-    """
+    """Return the number of clusters in a model file, None unless the covariance needs them."""
     if (name == CLUSTERED) != (clusters is not None):
         raise ValueError("clusters without CR1, or none")
     return None if clusters is None else count(clusters, 2)
@@ -173,8 +153,8 @@ def check_length(clusters: np.ndarray | None, n_rows: int) -> None:
     """Raise DataError unless clusters, if any, are one per row."""
     if clusters is not None and clusters.size != n_rows:
         raise DataError(
-            f"clusters has {clusters.size:,} labels, but X has {n_rows:,} rows: give one label "
-            "per row.", code="shape", option="clusters",
+            f"clusters has {clusters.size:,} labels for {n_rows:,} rows: give one label per row.",
+            code="shape", option="clusters",
         )  # fmt: skip
 
 
@@ -182,23 +162,17 @@ def check_clusters(covariance: str | None, X: Any, clusters: Any, weights: Any =
     """Raise ParameterError for clusters that cannot be combined with the covariance of a
     regression, with rows or a Source, or with weights.
     """
-    source = isinstance(X, Source)
-    if source and clusters is not None:
-        raise ParameterError(
-            "A source has its own clusters: name their column with open_source(group=...), and "
-            "leave clusters out.", code="conflict", option="clusters",
-        )  # fmt: skip
-    if covariance == CLUSTERED and not (X.grouped if source else clusters is not None):
-        raise ParameterError(
-            "CR1 needs the cluster of every row: name the cluster column (--cluster-by, in "
-            "Python open_source(group=...)), or pass clusters=labels to fit with arrays.",
-            code="needs-option", option="clusters",
-        )  # fmt: skip
-    if covariance != CLUSTERED and clusters is not None:
-        raise ParameterError(
-            "Clusters have no effect without CR1", hint("use {}", covariance=CLUSTERED),
-            "leave the clusters out", code="conflict", option="clusters"
-        )  # fmt: skip
+    source, given = isinstance(X, Source), clusters is not None
+    needed = covariance == CLUSTERED and not (X.grouped if source else given)
+    _refuse(
+        (source and given, "A source has its own clusters: name their column with "
+         "open_source(group=...), and leave clusters out", "conflict", "clusters"),
+        (needed, "CR1 needs the cluster of every row: name the cluster column (--cluster-by, in "
+         "Python open_source(group=...)), or pass clusters=labels to fit with arrays",
+         "needs-option", "clusters"),
+        (covariance != CLUSTERED and given, "Clusters have no effect without CR1", "conflict",
+         "clusters", hint("use {}", covariance=CLUSTERED), "leave the clusters out"),
+    )  # fmt: skip
     refuse_weights(covariance, weights)
 
 
@@ -207,15 +181,16 @@ def refuse_robust(model: Any, columns: Any = None) -> None:
     several ``columns`` of targets, unless None.
     """
     if model.covariance is not None:
-        profile = getattr(model, "intervals", None) == "profile"
-        _refuse_beside("covariance", (
-            (model.l2, "Robust standard errors are not known with l2", "l2"),
+        leave = hint("leave {} out", covariance=None)
+        _refuse(
+            (model.l2, "Robust standard errors are not known with l2", "conflict", "l2", leave),
             (getattr(model, "penalty", None), "Firth's penalty changes the score of every row, so "
-             "it has no robust standard errors", "penalty"),
-            (profile, "Profile intervals come from the likelihood, not from a covariance",
-             "intervals"),
-            (columns is not None, "A robust covariance needs a single target", "covariance"),
-        ))  # fmt: skip
+             "it has no robust standard errors", "conflict", "penalty", leave),
+            (getattr(model, "intervals", None) == "profile", "Profile intervals come from the "
+             "likelihood, not from a covariance", "conflict", "intervals", leave),
+            (columns is not None, "A robust covariance needs a single target", "conflict",
+             "covariance", leave),
+        )  # fmt: skip
         refuse_weights(model.covariance, getattr(model, "class_weight", None))
 
 
@@ -224,49 +199,49 @@ def refuse_dispersion(model: Any, counts: bool) -> None:
     it is 1.
     """
     if model.dispersion is not None:
-        _refuse_beside("dispersion", (
-            (not counts, "A dispersion is estimated from counts: pass successes and trials", None),
-            (model.covariance, "Robust standard errors need no dispersion", "covariance"),
-            (model.penalty, "Firth's penalty assumes binomial variances", "penalty"),
-            (model.l2, "With l2 there are no standard errors", "l2"),
-            (model.intervals == "profile", "Profiles assume binomial variances", "intervals"),
-        ))  # fmt: skip
-
-
-def _refuse_beside(name: str, known: tuple[tuple[Any, str, str | None], ...]) -> None:
-    """Raise ParameterError for the first reason that holds against a parameter, beside an option,
-    or without what it needs (None).
-    """
-    for wrong, why, option in known:
-        if wrong:
-            code = "conflict" if option else "needs-option"
-            leave = hint("leave {} out", **{name: None})
-            raise ParameterError(why, leave, code=code, option=option or name)
+        leave = hint("leave {} out", dispersion=None)
+        _refuse(
+            (not counts, "A dispersion is estimated from counts: pass successes and trials",
+             "needs-option", "dispersion", leave),
+            *(
+                (given, "Robust errors, penalties and profiles assume no estimated dispersion",
+                 "conflict", name, leave)
+                for name, given in (
+                    ("covariance", model.covariance), ("penalty", model.penalty), ("l2", model.l2),
+                    ("intervals", model.intervals == "profile"),
+                )
+            ),
+        )  # fmt: skip
 
 
 def refuse_weights(covariance: str | None, weights: Any) -> None:
     """Raise ParameterError for weights, unless None, with clusters."""
-    if covariance == CLUSTERED and weights is not None:
-        raise ParameterError(
-            "CR1 does not support row or class weights: leave the weights out, or use another "
-            "covariance.", code="conflict", option="covariance",
-        )  # fmt: skip
+    _refuse((
+        covariance == CLUSTERED and weights is not None, "CR1 does not support row or class "
+        "weights: leave the weights out, or use another covariance", "conflict", "covariance",
+    ))  # fmt: skip
+
+
+def _refuse(*cases: tuple[Any, ...]) -> None:
+    """Raise ParameterError for the first case that is true; each has a sentence, a code, an option
+    and remedies.
+    """
+    for wrong, why, code, option, *remedies in cases:
+        if wrong:
+            raise ParameterError(why, *remedies, code=code, option=option)
 
 
 def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
     """Return a number for the cluster of every row, shape (rows,); None for None.
 
     Labels are numbers, text, dates, categories or other values that can be hashed; the index of
-    pandas is compared with that of the rows X. DataError if labels have several dimensions, or one
-    is missing.
+    pandas is compared with that of the rows X.
     """
     return None if clusters is None else _coded(X, clusters)[1]
 
 
 def hashed_clusters(labels: Any) -> np.ndarray:
-    """Return numbers of 64 bits for the labels of some rows; equal labels of other rows have equal
-    numbers.
-    """
+    """Return numbers of 64 bits for the labels of some rows, equal for equal labels."""
     found, codes = _coded(None, labels)
     texts = [str(label + 0.0 if isinstance(label, float) else label) for label in found]
     digests = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
@@ -281,15 +256,8 @@ def _coded(X: Any, clusters: Any) -> tuple[list[Any], np.ndarray]:
     labels = np.asarray(clusters)
     labels = labels[:, 0] if labels.shape[1:] == (1,) else labels
     if labels.ndim != 1:
-        raise DataError(
-            f"clusters has the shape {labels.shape}: give one label per row, in one column.",
-            code="shape", option="clusters",
-        )  # fmt: skip
-    if labels.dtype.kind in "biuUS":
-        found, inverse = np.unique(labels, return_inverse=True)
-        return found.tolist(), inverse.astype(np.uint64)
-    numbers: dict[Any, int] = {}
-    values = labels.tolist()
+        raise DataError("Give one label per row, in one column.", code="shape", option="clusters")
+    numbers, values = dict[Any, int](), labels.tolist()
     for row, label in enumerate(values):
         nan = isinstance(label, float) and isnan(label)
         missing = nan or label is None or type(label).__name__ in MISSING_TYPES
@@ -305,10 +273,7 @@ def _coded(X: Any, clusters: Any) -> tuple[list[Any], np.ndarray]:
 
 def clusters_in(part: Batch, covariance: str) -> np.ndarray | None:
     """Return the numbers of the clusters of some rows; None for a covariance without clusters."""
-    if covariance != CLUSTERED:
-        return None
-    assert part.groups is not None  # else each row would be a cluster
-    return part.groups
+    return part.groups if covariance == CLUSTERED else None
 
 
 def without_clusters(model: Any) -> Any:
@@ -324,10 +289,9 @@ def block_rows(width: int) -> int:
 
 
 class LinearScores(NamedTuple):
-    """The scores of the rows of a lane, in the space of orthonormal columns.
-
-    There a row is v = root [1, x - means], and its leverage w |v|^2. Residuals are divided by their
-    norm. With ``frequency`` a weight is a number of rows, not a precision.
+    """The scores of the rows of a lane, in the space of orthonormal columns: a row is v = root [1,
+    x - means], and its leverage w |v|^2. Residuals are divided by their norm. With ``frequency`` a
+    weight is a number of rows, not a precision.
     """
 
     fit: Any
@@ -342,13 +306,11 @@ class LinearScores(NamedTuple):
         X, fit = part.X, self.fit
         if X.shape[1] < fit.coef.size:  # rows of a sparse source may be narrower
             X = sp.csr_matrix((X.data, X.indices, X.indptr), (part.size, fit.coef.size))
-        V, e, weights = fit.orthonormal(X), np.zeros(part.size), np.ones(part.size)
-        if not fit.perfect:
-            e = fit.residuals(X, part.y) / fit.residual_norm
-        weights = weights if part.weights is None else part.weights
-        e = e * (np.sqrt(weights) if self.frequency else weights)
+        V, decided = fit.orthonormal(X), 0
+        weights = np.ones(part.size) if part.weights is None else part.weights
+        e = np.sqrt(weights) if self.frequency else weights
         free = 1.0 - np.square(V).sum(axis=1) * (1.0 if self.frequency else weights)
-        decided = 0
+        e = e * (0.0 if fit.perfect else fit.residuals(X, part.y) / fit.residual_norm)
         if self.name in ("HC2", "HC3"):
             decided = int((free <= LEAST_FREE).sum())
             free = np.maximum(free, LEAST_FREE)
@@ -369,7 +331,4 @@ def pairs_joined(batch: Batch, positive: Any = 1) -> Batch:
 
 def no_counts() -> DataError:
     """Return the error for rows without the counts that a model was fitted to."""
-    return DataError(
-        "The model was fitted to counts: pass successes and trials.",
-        code="needs-option", option="successes",
-    )  # fmt: skip
+    return DataError("Pass successes and trials.", code="needs-option", option="successes")

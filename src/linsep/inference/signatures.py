@@ -21,13 +21,8 @@ _FACTOR, _HALF = np.uint64(0xBF58476D1CE4E5B9), np.uint64(30)
 
 
 class Signature(NamedTuple):
-    """The signature of neighboring rows.
-
-    Attributes
-    ----------
-    rows : int, number of rows of positive weight
-    value : int, from 0 to 2^64 - 1
-    whole : bool, whether all weights are whole numbers
+    """The signature of neighboring rows, a number of 64 bits; their number, and whether all weights
+    are whole numbers.
     """
 
     rows: int = 0
