@@ -125,21 +125,21 @@ class Clock:
 
 
 class Checker:
-    """The check of one verdict: :meth:`see` receives each row once, :meth:`finish` decides."""
+    """The check of one verdict: :meth:`see` receives each row once, :meth:`finish` decides.
 
-    def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
+    ``parts`` are all combinations that the verdict names.
+    """
+
+    def __init__(self, verdict: Any, exact: bool, clock: Clock, *parts: Combination) -> None:
         self.verdict, self.exact, self.clock = verdict, exact, clock
         self.question: Question = question_of(verdict.subject)
-        named = [row for part in self._combinations() for row in part.rows]
+        named = [row for part in parts for row in part.rows]
         if max(named, default=0) >= verdict.subject.n_rows:
             raise Fails("a combination has rows that are not in the data")
         self._named = np.unique(np.array(named, dtype=np.int64))
         self._rows: dict[tuple[int, int], tuple[Row, Fraction, int]] = {}
 
-    def _combinations(self) -> list[Combination]:
-        raise NotImplementedError
-
-    def _see_all(self, given: Constraints) -> None:
+    def see_all(self, given: Constraints) -> None:
         """Check the constraints of some rows."""
         raise NotImplementedError
 
@@ -150,7 +150,7 @@ class Checker:
     def see(self, block: Block, codes: np.ndarray) -> None:
         """Check some rows with these class codes; keep those that the verdict names."""
         given = constraints_of(self.question, block, codes)
-        self._see_all(given)
+        self.see_all(given)
         ends = np.searchsorted(self._named, [block.first, block.first + len(codes)])
         for row in self.clock.over(self._named[slice(*ends)].tolist()):
             for k in np.flatnonzero(given.place == row - block.first).tolist():
@@ -206,8 +206,19 @@ class SeparableChecker(Checker):
     """Check that every row is on the correct side by the margin, and that no margin is wider."""
 
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
-        super().__init__(verdict, exact, clock)
-        self.weights = Weights(self.question, self._weights())
+        super().__init__(verdict, exact, clock, verdict.support)
+        constant = self.question.intercept
+        blocks = zip(verdict.coef, verdict.intercept, strict=True)
+        w = [x for row, b in blocks for x in (*row, *[b] * constant)]
+        try:
+            whole = in_lowest_terms(dict(enumerate(map(Fraction, w))))
+        except (ValueError, OverflowError):
+            raise Fails("a weight is not a finite number") from None
+        if not whole or (any(verdict.intercept) and not constant):
+            raise Fails(
+                "all weights are zero, or there is an intercept despite fit_intercept=False"
+            )
+        self.weights = Weights(self.question, whole)
         self.low, self.high = verdict.margin
         plain = self.question.blocks == 1 and verdict.subject.columns is None
         if (
@@ -220,25 +231,8 @@ class SeparableChecker(Checker):
         below, above = self.weights.length()
         self._needed = self.low * below * (1 - 1e-15), self.low * above * (1 + 1e-15) + 2.0**-1000
 
-    def _weights(self) -> Row:
-        """Return the weights as integers in the same proportion, block after block."""
-        coef, intercept = self.verdict.coef, self.verdict.intercept
-        constant = self.question.intercept
-        w = [x for row, b in zip(coef, intercept, strict=True) for x in (*row, *[b] * constant)]
-        try:
-            exact = in_lowest_terms(dict(enumerate(map(Fraction, w))))
-        except (ValueError, OverflowError):
-            raise Fails("a weight is not a finite number") from None
-        if not exact or (any(intercept) and not constant):
-            raise Fails(
-                "all weights are zero, or there is an intercept despite fit_intercept=False"
-            )
-        return exact
-
-    def _combinations(self) -> list[Combination]:
-        return [self.verdict.support]
-
-    def _see_all(self, given: Constraints) -> None:
+    def see_all(self, given: Constraints) -> None:
+        """Check that rows are on the correct side by the margin."""
         value, bound = self.weights.products(given)
         wrong = (value + bound < self._needed[0]) | (value + bound <= 0)
         unsure = np.flatnonzero(~(value - bound > self._needed[1]) & ~wrong & self.exact)
@@ -253,10 +247,10 @@ class SeparableChecker(Checker):
         """Check that no weights can have a wider margin."""
         if self.high == math.inf:
             return
-        d = self.verdict.subject.n_features
+        d, constant = self.verdict.subject.n_features, self.question.intercept
         rows = self.named(self.verdict.support)
-        sides = [side if self.question.intercept else 0 for _, _, side in rows]
-        if self.question.intercept and len(set(sides)) != 2:
+        sides = [side if constant else 0 for _, _, side in rows]
+        if len(set(sides)) != 1 + constant:
             raise Fails("the support rows are all on one side")
         features = [({j: m for j, m in row.items() if j < d}, scale) for row, scale, _ in rows]
         square = squared_bound(features, sides, self.verdict.support.multipliers)
@@ -269,21 +263,16 @@ class OverlappingChecker(Checker):
     the latter spans the space, and that all rows lie in it.
     """
 
-    def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
-        super().__init__(verdict, exact, clock)
-        self.inside = self.space(verdict.space)
+    def __init__(self, verdict: Any, exact: bool, clock: Clock, *parts: Combination) -> None:
+        super().__init__(verdict, exact, clock, verdict.witness, verdict.spanning, *parts)
+        self.inside = self.everything = self.space(verdict.space)
 
-    def _combinations(self) -> list[Combination]:
-        return [self.verdict.witness, self.verdict.spanning]
-
-    def _see_all(self, given: Constraints) -> None:
+    def see_all(self, given: Constraints) -> None:
+        """Check that rows lie in the space of all rows."""
         if self.exact:
-            self.check_inside(given, self.inside)
-
-    def check_inside(self, given: Constraints, space: Membership) -> None:
-        """Raise Fails unless all rows lie in a space."""
-        outside = given.outside(space, np.arange(len(given.place)), self.clock.over)
-        self.refuse(given, outside, "is not in the space")
+            every = np.arange(len(given.place))
+            outside = given.outside(self.everything, every, self.clock.over)
+            self.refuse(given, outside, "is not in the space")
 
     def finish(self) -> None:
         """Check that the combinations vanish, and that the spanning one spans the space."""
@@ -295,24 +284,19 @@ class QuasiSeparableChecker(OverlappingChecker):
     """Check that the direction is positive on the rows outside the space, the boundary."""
 
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
-        super().__init__(verdict, exact, clock)
-        direction = verdict.direction
-        self.check_columns(direction)
-        if any(dot(row, direction) for row in clock.over(verdict.space.rows.values())):
+        rows, which = zip(*verdict.basis, strict=True) if verdict.basis else ((), ())
+        self.basis = Combination(rows, which, (1,) * len(rows))
+        super().__init__(verdict, exact, clock, self.basis, *verdict.signs.values())
+        self.check_columns(verdict.direction)
+        if any(dot(row, verdict.direction) for row in clock.over(verdict.space.rows.values())):
             raise Fails("the direction is not zero on the boundary")
-        self.weights = Weights(self.question, direction)
+        self.weights = Weights(self.question, verdict.direction)
         self.everything = self.space(verdict.everything)
         self.boundary: set[int] = set()
         self.free = False
 
-    def _combinations(self) -> list[Combination]:
-        return [*super()._combinations(), self._basis(), *self.verdict.signs.values()]
-
-    def _basis(self) -> Combination:
-        rows, which = zip(*self.verdict.basis, strict=True) if self.verdict.basis else ((), ())
-        return Combination(rows, which, (1,) * len(rows))
-
-    def _see_all(self, given: Constraints) -> None:
+    def see_all(self, given: Constraints) -> None:
+        """Check that no row is on the wrong side; collect the rows on the boundary."""
         value, bound = self.weights.products(given)
         wrong = value < -bound
         if self.exact:
@@ -322,33 +306,29 @@ class QuasiSeparableChecker(OverlappingChecker):
                 wrong[k] = dot(given.exact(k)[0], self.verdict.direction) <= 0
             self.free |= len(unsure) < len(value) or bool(outside.any())
             self.boundary.update((given.block.first + given.place[unsure[~outside]]).tolist())
-            self.check_inside(given, self.everything)
+        super().see_all(given)
         self.refuse(given, wrong, "is on the wrong side")
 
-    def _check_sign(self, coefficient: Row, part: Combination) -> None:
-        """Check that rows sum to a coefficient, modulo the space, with the sign of the direction.
-
-        So it has that sign, or is zero, for all weights with no row on the wrong side.
-        """
-        space = self.verdict.space
-        wanted, left = space.remainder(coefficient), space.remainder(self.sum_of(part))
-        times = {Fraction(left.get(j, 0), m) for j, m in wanted.items()}
-        side = dot(coefficient, self.verdict.direction)
-        if left.keys() != wanted.keys() or len(times) != 1 or min(times) * side <= 0:
-            raise Fails("rows do not sum to the coefficient whose sign is claimed")
-
     def finish(self) -> None:
-        """Check also the basis of all rows, the signs and the boundary."""
+        """Check also the basis of all rows, the boundary and the signs: modulo the space, rows sum
+        to a coefficient with the sign of the direction, so it has that sign, or is zero, for all
+        weights with no row on the wrong side.
+        """
         super().finish()
-        self.spans([row for row, _, _ in self.named(self._basis())], self.verdict.everything)
-        kept = self.verdict.everything.coefficients(self.question.width, self.question.intercept)
-        for j, part in self.clock.over(self.verdict.signs.items()):
+        verdict, space = self.verdict, self.verdict.space
+        self.spans([row for row, _, _ in self.named(self.basis)], verdict.everything)
+        kept = verdict.everything.coefficients(self.question.width, self.question.intercept)
+        for j, part in self.clock.over(verdict.signs.items()):
             if j not in kept:
                 raise Fails("a dependent column has a sign")
-            self._check_sign(kept[j], part)
-        if not set(self.verdict.unchecked) <= kept.keys() - self.verdict.signs.keys():
+            wanted, left = space.remainder(kept[j]), space.remainder(self.sum_of(part))
+            times = {Fraction(left.get(i, 0), m) for i, m in wanted.items()}
+            side = dot(kept[j], verdict.direction)
+            if left.keys() != wanted.keys() or len(times) != 1 or min(times) * side <= 0:
+                raise Fails("rows do not sum to the coefficient whose sign is claimed")
+        if not set(verdict.unchecked) <= kept.keys() - verdict.signs.keys():
             raise Fails("a coefficient whose sign was not checked is dependent, or has a sign")
-        if self.exact and (not self.free or sorted(self.boundary) != list(self.verdict.boundary)):
+        if self.exact and (not self.free or sorted(self.boundary) != list(verdict.boundary)):
             raise Fails("the boundary rows differ")
 
 
@@ -361,33 +341,35 @@ def check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, time_limit: floa
     decided = [verdict for verdict in verdicts if verdict.checkers()]
     if not decided:
         return Check(None, "There is no claim: the verdict is undecided.")
-    columns, K = verdicts[0].subject.columns, None
+    columns, clock = verdicts[0].subject.columns, Clock(time_limit)
     try:
         if columns is not None:
             K, y = _gram_of(X, y)
             X = K[:, [j for j in columns if j < len(K)]]
-        n_rows = _check(decided, X, y, exact, Clock(time_limit), K)
+        n_rows = _check(decided, X, y, exact, clock)
+        if columns is not None and exact and any(hasattr(one, "space") for one in decided):
+            _check_spanned(K, columns, clock)
     except Fails as failure:
         return Check(False, f"It does not hold: {failure}.")
     except TooLong as reason:
         return Check(None, f"The check is incomplete: {reason}. Raise the time limit.")
-    all_of = len(decided) == len(verdicts)
-    found = f"It holds: {decided[0].kind if len(verdicts) == 1 else f'all {len(decided)} verdicts'}"
-    if not exact:
-        found = "Not refuted (only exact=True proves)"
-    elif not all_of:
-        found = f"{len(verdicts) - len(decided):,} verdicts are undecided, and the others hold"
     where = f"checked over {n_rows:,} rows in {'exact arithmetic' if exact else 'floats'}."
-    return Check(True if exact and all_of else None, f"{found}, {where}")
+    if exact and len(decided) == len(verdicts):
+        what = decided[0].kind if len(verdicts) == 1 else f"all {len(decided)} verdicts"
+        return Check(True, f"It holds: {what}, {where}")
+    why = f"{len(verdicts) - len(decided):,} verdicts are undecided, and the others hold"
+    return Check(None, f"{why if exact else 'Not refuted (only exact=True proves)'}, {where}")
 
 
-def _check(
-    verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock, K: np.ndarray | None
-) -> int:
+def _check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) -> int:
     """Raise Fails unless all verdicts hold; return the number of rows."""
     subject = verdicts[0].subject
-    classes = {(type(label), label): code for code, label in enumerate(subject.classes)}
-    if _numbers_claimed(verdicts) > MOST_NUMBERS:  # compared before they are expanded
+    if not all(verdict.subject.same_data(subject) for verdict in verdicts):
+        raise Fails("the verdicts are about different data")
+    # What a check allocates for claimed counts: if much, they are compared with the data before.
+    spaces = (one.subject.blocks * one.subject.width for one in verdicts if hasattr(one, "space"))
+    signs = (len(subject.classes) * one.subject.blocks**2 for one in verdicts)
+    if sum(spaces) + sum(signs) > MOST_NUMBERS:
         first = Reading(X, y)
         for _ in first.blocks():
             pass
@@ -395,37 +377,28 @@ def _check(
     # One reading for hash and checks: rows that change in between cannot pass.
     reading, failure = Reading(X, y), None
     checkers = [kind(one, exact, clock) for one in verdicts for kind in one.checkers()]
-    for block in reading.blocks():
-        if failure is not None:
-            continue  # the hash may give a better reason
-        try:
+    classes = {(type(label), label): code for code, label in enumerate(subject.classes)}
+    blocks = reading.blocks()
+    try:
+        for block in blocks:
             if block.X.shape[1] > subject.n_features:
                 raise Fails("the rows have more features")
             codes = np.array([classes[type(k), k] for k in reading.canonical.labels])
             wide = Block(padded(block.X, subject.n_features), block.numbers, block.first)
             for checker in checkers:
                 checker.see(wide, codes[block.numbers])
-        except KeyError:
-            failure = Fails("the labels differ")
-        except Fails as first_failure:
-            failure = first_failure
+    except KeyError:
+        failure = Fails("the labels differ")
+    except Fails as first_failure:
+        failure = first_failure
+    for _ in blocks:  # the hash may give a better reason
+        pass
     _same_data(subject, reading)
-    if not all(verdict.subject.same_data(subject) for verdict in verdicts):
-        failure = Fails("the verdicts are about different data")
     if failure is not None:
         raise failure
     for checker in checkers:
         checker.finish()
-    if K is not None and exact and any(hasattr(one, "space") for one in verdicts):
-        _check_spanned(K, subject.columns, clock)
     return reading.canonical.n_rows
-
-
-def _numbers_claimed(verdicts: Sequence[Any]) -> int:
-    """Return how many numbers a check allocates for counts that a proof claims without evidence."""
-    subjects = [(one.subject, hasattr(one, "space")) for one in verdicts]
-    weights = sum(one.blocks * one.width for one, has_space in subjects if has_space)
-    return weights + sum(len(one.classes) * one.blocks**2 for one, _ in subjects)
 
 
 def _same_data(subject: Subject, reading: Reading) -> None:
@@ -436,11 +409,8 @@ def _same_data(subject: Subject, reading: Reading) -> None:
             f"it is about {shape[0]:,} rows of {shape[1]:,} features, but the data have "
             f"{found.n_rows:,} of {found.n_features:,}"
         )
-    ours, claimed = (
-        [(type(label), label) for label in labels]
-        for labels in (sorted(found.labels), subject.classes)
-    )
-    if ours != claimed:
+    ours = [(type(label), label) for label in sorted(found.labels)]
+    if ours != [(type(label), label) for label in subject.classes]:
         raise Fails("the labels differ")
     if reading.names and subject.names and reading.names != subject.names:
         raise Fails("the features have other names")

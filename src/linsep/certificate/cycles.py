@@ -10,15 +10,15 @@ in the span of the rows are equal if they give all rows the same scores.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.certificate.canonical import Block, Canonical, Reading
-from linsep.certificate.checking import Check, Claim, Clock, TooLong
+from linsep.certificate.canonical import Block, Reading
+from linsep.certificate.checking import Check, Claim, Clock, Fails, TooLong
 from linsep.certificate.json_fields import LongOfCycle, write_object
 from linsep.certificate.verdicts import AS_STORED, FORMAT
 from linsep.drawing import WithRows, display
@@ -61,21 +61,39 @@ class _Cycles(WithRows, Claim):
 
     def verified(self, X: Any, y: Any, exact: bool, time_limit: float | None) -> Check:
         """Replay the passes in integers: the weights must recur, after at least one mistake."""
-        cycles, reading = self.parts(), Reading(X, y)
-        why = next((why for cycle in cycles if (why := cycle.inconsistency())), None)
-        if why is not None:
-            return _fails(why)
-        blocks, found = list[Block](), reading.canonical
-        for block in reading.blocks():  # rows of other data are not kept
-            if found.n_rows <= cycles[0].n_rows and found.n_features <= cycles[0].n_features:
-                blocks.append(block)
         try:
-            checks = list(_checks(cycles, blocks, found, Clock(time_limit)))
+            found = self._replayed(Reading(X, y), Clock(time_limit))
+        except Fails as failure:
+            return Check(False, f"It does not hold: {failure}.")
         except TooLong as reason:
             return Check(None, f"The check is incomplete: {reason}. Raise the time limit.")
-        if len(checks) == 1 or not checks[-1]:
-            return checks[-1]
-        return Check(True, f"All {len(checks)} cycles hold: {checks[0].reason}")
+        return Check(True, f"It holds: {found} lead back to the same weights, in exact arithmetic.")
+
+    def _replayed(self, reading: Reading, clock: Clock) -> str:
+        """Return what was replayed, as a phrase; raise Fails or TooLong."""
+        cycles, data, blocks = self.parts(), reading.canonical, list[Block]()
+        for cycle in cycles:
+            cycle.check_numbers()
+        for block in reading.blocks():  # rows of other data are not kept
+            if data.n_rows <= cycles[0].n_rows and data.n_features <= cycles[0].n_features:
+                blocks.append(block)
+        known: dict[tuple[int, int], list[WholeRow]] = {}
+        found = []
+        for cycle in cycles:
+            own = cycle.n_rows, cycle.n_features, cycle.n_classes
+            if own != (data.n_rows, data.n_features, len(data.labels)):
+                raise Fails(
+                    f"it is about {own[0]:,} rows, {own[1]:,} features and {own[2]:,} classes, but "
+                    f"the data have {data.n_rows:,}, {data.n_features:,} and {len(data.labels):,}"
+                )
+            how = cycle.base, cycle.power
+            known[how] = known.get(how) or _whole_rows(blocks, data.labels, *how, clock.over)
+            after, mistakes = replay(cycle, known[how], clock.over)
+            if after != cycle.vectors() or not mistakes:
+                raise Fails("the weights after the passes differ, or there are no mistakes")
+            passes = f"{cycle.passes:,} pass{'es' * (cycle.passes > 1)}"
+            found.append(f"{mistakes:,} mistakes in {passes}")
+        return f"{', '.join(found)} over {counted(data.n_rows, 'row')}"
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the claim as pairs of a heading and a text."""
@@ -119,17 +137,14 @@ class Cycle(_Cycles):
         the scores of the rows, in the unit of weights.
     step, unit : int
     base, power : int
-        With base 2 the values are exact, as in verdicts: floats are binary fractions. With base 10
-        they are the decimals that they print as: 0.1 is one tenth. (The stored floats, which differ
-        slightly, may be separable with a tiny margin.)
+        With base 2 the values are exact, as in verdicts. With base 10 they are the decimals that
+        they print as; the stored floats may be separable with a tiny margin.
     n_rows, n_features : int
         For a Gram matrix both are the number of rows.
     zero : "mistake", "negative" or "correct"
-        For two sides, whether a score of zero is a mistake for every row, for rows of the positive
-        side only ("negative"), or for no row ("correct").
+        For two sides, whether a score of zero is a mistake, a negative prediction, or correct.
     again : int or None
-        In a run, the pass, counted from 0, before which the weights recurred; not part of the
-        proof.
+        In a run, the pass, counted from 0, before which the weights recurred; not in the proof.
     """
 
     n_classes: int
@@ -183,8 +198,8 @@ class Cycle(_Cycles):
         """Plot the weights of the cycle with :meth:`linsep.plot.CycleDisplay.from_cycle`."""
         return display("CycleDisplay").from_cycle(self, X, y, **kwargs)
 
-    def inconsistency(self) -> str | None:
-        """Return the error in the numbers, as a phrase, or None."""
+    def check_numbers(self) -> None:
+        """Raise Fails if the numbers are inconsistent."""
         width = self.n_rows if self.gram else self.n_features + 1
         sides = (*self.positive, *self.negative)
         sound = (
@@ -201,10 +216,9 @@ class Cycle(_Cycles):
             and (not self.gram or (self.n_rows == self.n_features and not self.fit_intercept))
         )
         if not sound:
-            return "its numbers are inconsistent"
+            raise Fails("its numbers are inconsistent")
         if self.passes * self.n_rows > MOST_ROUNDS:
-            return "it has too many passes to replay"
-        return None
+            raise Fails("it has too many passes to replay")
 
     def claim(self) -> list[tuple[str, str]]:
         """Return what is claimed, apart from the run, as pairs of a heading and a text."""
@@ -285,51 +299,10 @@ class Cycles(_Cycles):
 # The replay, in integers.
 
 
-def _checks(
-    cycles: Sequence[Cycle], blocks: Sequence[Block], data: Canonical, clock: Clock
-) -> Iterator[Check]:
-    """Yield the check of every cycle, up to the first that does not hold; raise TooLong when the
-    time is up.
-    """
-    known: dict[tuple[int, int], list[WholeRow] | None] = {}
-    for cycle in cycles:
-        shape, own = (data.n_rows, data.n_features), (cycle.n_rows, cycle.n_features)
-        if shape != own:
-            yield _fails(
-                f"it is about {own[0]:,} rows of {own[1]:,} features, but the data have "
-                f"{shape[0]:,} of {shape[1]:,}"
-            )
-            return
-        if len(data.labels) != cycle.n_classes:
-            yield _fails(f"it is about {cycle.n_classes} classes, not {len(data.labels)}")
-            return
-        how = cycle.base, cycle.power
-        if how not in known:
-            known[how] = _whole_rows(blocks, data.labels, *how, clock.over)
-        rows = known[how]
-        if rows is None:
-            yield _fails("the rows have more digits than the rows of the cycle")
-            return
-        after, mistakes = replay(cycle, rows, clock.over)
-        if after != cycle.vectors() or not mistakes:
-            yield _fails("the weights after the passes differ" if mistakes else "nothing changes")
-            return
-        yield Check(
-            True,
-            f"It holds: {mistakes:,} mistakes in {cycle.passes:,} pass{'es' * (cycle.passes > 1)} "
-            f"over {counted(cycle.n_rows, 'row')} lead back to the same weights, in exact "
-            "arithmetic.",
-        )
-
-
-def _fails(reason: str) -> Check:
-    return Check(False, f"It does not hold: {reason}.")
-
-
 def _whole_rows(
-    blocks: Sequence[Block], labels: list[Any], base: int, power: int, over: Callable[[Any], Any]
-) -> list[WholeRow] | None:
-    """Return all rows times ``base ** power``, or None if that leaves fractions."""
+    blocks: Iterable[Block], labels: list[Any], base: int, power: int, over: Callable[[Any], Any]
+) -> list[WholeRow]:
+    """Return all rows times ``base ** power``; raise Fails if that leaves fractions."""
     codes = {label: code for code, label in enumerate(sorted(labels))}
     rows = []
     for block in blocks:
@@ -337,7 +310,7 @@ def _whole_rows(
             columns, given = block.row(place)
             values = scaled(given, base, power)
             if any(x.denominator > 1 for x in values):
-                return None
+                raise Fails("the rows have more digits than the rows of the cycle")
             rows.append(WholeRow(columns.tolist(), [int(x) for x in values], codes[labels[number]]))
     return rows
 
@@ -351,34 +324,33 @@ def scaled(values: np.ndarray, base: int, power: int) -> list[Fraction]:
 def replay(
     cycle: Cycle,
     rows: list[WholeRow],
-    over: Callable[[Iterable[WholeRow]], Iterable[WholeRow]] = iter,
+    over: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> tuple[list[list[int]], int]:
     """Replay the passes of a cycle; return the final weights (or scores) and the mistakes.
 
     ``over`` wraps the loop over the rows, and may raise to end it.
     """
-    vectors, mistakes = cycle.vectors(), 0
+    vectors, mistakes, constant = cycle.vectors(), 0, [(-1, cycle.one)] * bool(cycle.one)
+    every = [([*zip(row.columns, row.values, strict=True), *constant], row.code) for row in rows]
+
+    def add(entries: list[tuple[int, int]], update: dict[int, int]) -> None:
+        for k, sign in update.items():
+            for j, x in entries:
+                vectors[k][j] += sign * cycle.step * x
+
     for _ in range(cycle.passes):
         deferred = []  # updates of the batch rule, made after the pass
-        for i, row in enumerate(over(rows)):
-            update = _update(cycle, [_score(cycle, vector, i, row) for vector in vectors], row.code)
+        for i, (entries, code) in enumerate(over(every)):
+            scores = [v[i] if cycle.gram else sum(x * v[j] for j, x in entries) for v in vectors]
+            update = _update(cycle, scores, code)
             mistakes += bool(update)
             if cycle.update == "single":
-                _add_row(cycle, vectors, row, update)
+                add(entries, update)
             else:
-                deferred.append((row, update))
-        for row, update in deferred:
-            _add_row(cycle, vectors, row, update)
+                deferred.append((entries, update))
+        for entries, update in deferred:
+            add(entries, update)
     return vectors, mistakes
-
-
-def _score(cycle: Cycle, vector: list[int], i: int, row: WholeRow) -> int:
-    if cycle.gram:
-        return vector[i]
-    score = cycle.one * vector[-1]
-    for j, x in zip(row.columns, row.values, strict=True):
-        score += x * vector[j]
-    return score
 
 
 def _update(cycle: Cycle, scores: list[int], code: int) -> dict[int, int]:
@@ -395,11 +367,3 @@ def _update(cycle: Cycle, scores: list[int], code: int) -> dict[int, int]:
         best = best or [code]
     predicted = best[-1] if cycle.tie == "positive" else best[0]
     return {} if predicted == code else {code: 1, predicted: -1}
-
-
-def _add_row(cycle: Cycle, vectors: list[list[int]], row: WholeRow, update: dict[int, int]) -> None:
-    for k, sign in update.items():
-        for j, x in zip(row.columns, row.values, strict=True):
-            vectors[k][j] += sign * cycle.step * x
-        if cycle.one:
-            vectors[k][-1] += sign * cycle.step * cycle.one

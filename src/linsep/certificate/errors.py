@@ -176,9 +176,9 @@ class ErrorsChecker(Checker):
 
     def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
         self.claim: FewestErrors = verdict.errors
-        self._copies = [Combination(c, (0,) * len(c), (1,) * len(c)) for c in self.claim.copies]
-        super().__init__(verdict, exact, clock)
         claim, n = self.claim, verdict.subject.n_rows
+        self._copies = [Combination(c, (0,) * len(c), (1,) * len(c)) for c in claim.copies]
+        super().__init__(verdict, exact, clock, *claim.contradictions, *self._copies)
         if verdict.subject.multinomial:
             raise Fails("fewest errors need two sides")
         if claim.weights is not None and (len(claim.weights) != n or min(claim.weights) < 0):
@@ -195,22 +195,20 @@ class ErrorsChecker(Checker):
         #: the rows and their weights, if all hyperplanes are to be tried
         self._every: list[tuple[list[int], int]] = []
 
-    def _combinations(self) -> list[Combination]:
-        return [*self.claim.contradictions, *self._copies]
-
-    def _see_all(self, given: Constraints) -> None:
+    def see_all(self, given: Constraints) -> None:
+        """Collect the rows that the hyperplane misclassifies."""
         rows = (given.block.first + given.place).tolist()
         if given.block.first + len(given.block.numbers) > self.verdict.subject.n_rows:
             raise Fails("there are more rows")
+        if not self.exact:
+            return
         value, bound = self._weights.products(given)
         wrong = value < -bound
-        if self.tried and self.exact:
-            for k, row in self.clock.over(enumerate(rows)):
-                a = given.exact(k)[0]
-                vector = [a.get(j, 0) for j in range(self.question.size)]
-                self._every.append((vector, self.claim.weight(row)))
-        unsure = np.flatnonzero(self.exact & (np.abs(value) <= bound)).tolist()
-        for k in self.clock.over(unsure):
+        for k, row in self.clock.over(enumerate(rows if self.tried else ())):
+            a = given.exact(k)[0]
+            vector = [a.get(j, 0) for j in range(self.question.size)]
+            self._every.append((vector, self.claim.weight(row)))
+        for k in self.clock.over(np.flatnonzero(np.abs(value) <= bound).tolist()):
             product = dot(given.exact(k)[0], self.claim.hyperplane)
             wrong[k] = product < 0 or (self.claim.strict and product == 0)
         self._wrong += (given.block.first + given.place[wrong]).tolist()
@@ -218,7 +216,7 @@ class ErrorsChecker(Checker):
 
     def finish(self) -> None:
         """Check both ends."""
-        claim = self.claim
+        claim, size = self.claim, self.question.size
         if not self.exact:
             return
         found = tuple(row for row in self._wrong if claim.weight(row))
@@ -227,8 +225,7 @@ class ErrorsChecker(Checker):
         room = self._room()
         for part in self.clock.over(claim.contradictions):
             rows = self.vanishes(part)
-            columns = range(self.question.size)
-            if not claim.strict and rank_found(rows, columns) < self.question.size:
+            if not claim.strict and rank_found(rows, range(size)) < size:
                 raise Fails("a contradiction does not span the space of all weights")
             if not room.keys() >= set(part.rows):
                 raise Fails("a contradiction has a row that another row represents")
@@ -243,11 +240,11 @@ class ErrorsChecker(Checker):
         room = {row: self.claim.weight(row) for row in named}
         seen: set[int] = set()
         for part in self._copies:
-            rows = self.named(part)
-            if len(rows) < 2 or not seen.isdisjoint(part.rows):
+            first, *rest = self.named(part)
+            if not rest or not seen.isdisjoint(part.rows):
                 raise Fails("a group of copies has fewer than two rows, or repeats one")
             seen.update(part.rows)
-            if any(copy[:2] != rows[0][:2] for copy in rows):
+            if any(copy[:2] != first[:2] for copy in rest):
                 raise Fails("copies of a row are not equal to it")
             for row in part.rows:
                 room.pop(row, None)
@@ -270,10 +267,10 @@ class ErrorsChecker(Checker):
             rest = {row: weight for row, weight in room.items() if row != tree.row}
             yield from self._leaves(tree.right, rest, paid, wrong)
             return
+        if max(tree.shares, default=-1) >= len(self.claim.contradictions):
+            raise Fails("a tree uses an unknown contradiction")
         borne: dict[int, Fraction] = {}
         for s, share in tree.shares.items():
-            if s >= len(self.claim.contradictions):
-                raise Fails("a tree uses an unknown contradiction")
             for row in self.claim.contradictions[s].rows:
                 borne[row] = borne.get(row, Fraction(0)) + share
         if not wrong.isdisjoint(borne):

@@ -1,11 +1,11 @@
 """The fewest errors of any weights, in whole numbers, by enumeration: for proofs in few dimensions.
 
-Rows are normals of planes through 0 in a space that they span. A cell between planes has a side on
-one of them, a, where it is a cell between those lines in which the other planes meet a's: the same
-problem with one dimension less. So the fewest errors are the minimum over all planes of the fewest
-errors in the plane plus (strictly) the errors of the rows along a that a step off the plane cannot
-remove. Weakly, with ``<a, w> == 0`` not an error and w not zero, moving to a corner of the cell
-never adds errors. Two dimensions are a circle, which a sweep of sorted slopes goes round.
+Rows are normals of planes through 0. A cell between planes has a side on one of them, a, where it
+is a cell between those lines in which the other planes meet a's: the same problem with one
+dimension less. So the fewest errors are the minimum over all planes of the fewest errors in the
+plane plus (strictly) the errors of the rows along a that a step off the plane cannot remove.
+Weakly, with ``<a, w> == 0`` not an error and w not zero, moving to a corner of the cell never adds
+errors. Two dimensions are a circle, which a sweep of sorted slopes goes round.
 """
 
 from collections.abc import Sequence
@@ -50,10 +50,7 @@ def enumerated_minimum(
             zeros += int(weight * below)
         elif weight:
             _add(planes, tuple(row), (int(weight * below), 0))
-    planes, rank = _in_their_span(planes)
-    if not strict:
-        return Fraction(_fewest(planes, rank, False, each) if rank == len(rows[0]) else 0, below)
-    return Fraction(zeros + _fewest(planes, rank, True, each), below)
+    return Fraction(zeros * strict + _fewest(planes, len(rows[0]), strict, each), below)
 
 
 def _add(planes: Planes, normal: Vector, errors: tuple[int, int]) -> None:
@@ -65,50 +62,30 @@ def _add(planes: Planes, normal: Vector, errors: tuple[int, int]) -> None:
     planes[normal] = there[0] + errors[0], there[1] + errors[1]
 
 
-def _in_their_span(planes: Planes) -> tuple[Planes, int]:
-    """Return the planes by their numbers in columns that span their space, and its dimensions."""
-    reduced: dict[int, Vector] = {}
-    for left in planes:
-        for column, row in reduced.items():
-            if left[column]:
-                left = tuple(  # noqa: PLW2901
-                    x * row[column] - y * left[column] for x, y in zip(left, row, strict=True)
-                )
-        if any(left):
-            common = gcd(*left)
-            reduced[next(c for c, x in enumerate(left) if x)] = tuple(x // common for x in left)
-            if len(reduced) == len(left):
-                break
-    found: Planes = {}
-    for normal, errors in planes.items():
-        _add(found, tuple(normal[c] for c in sorted(reduced)), errors)
-    return found, len(reduced)
-
-
-def _fewest(planes: Planes, rank: int, strict: bool, each: Any) -> int:
-    """Return the fewest errors of planes that span a space."""
-    if rank < 2:
-        return min(map(min, planes.values())) if rank else 0
+def _fewest(planes: Planes, size: int, strict: bool, each: Any) -> int:
+    """Return the fewest errors of planes in a space."""
+    if size < 2 or not planes:
+        return min(map(min, planes.values()), default=0)
     best = sum(map(sum, planes.values()))
     table = np.array([*planes], dtype=object)
     errors = np.array([*planes.values()], dtype=object)
     if max(best, np.abs(table).max()) < SMALL:
         table, errors = table.astype(np.int64), errors.astype(np.int64)
-    if rank == 2:
+    if size == 2:
         return _round(table[:, 0], table[:, 1], errors, strict)
     for k, plane in enumerate(each(planes)):
-        pivot = max(range(rank), key=lambda c: abs(plane[c]))
-        others = [c for c in range(rank) if c != pivot]
+        pivot = max(range(size), key=lambda c: abs(plane[c]))
+        others = [c for c in range(size) if c != pivot]
         across = np.array([plane[c] for c in others], table.dtype)  # of large integers no floats
-        lines = plane[pivot] * table[:, others] - table[:, [pivot]] * across
-        kept = np.arange(len(lines)) != k
-        if rank == 3:
-            found = _round(lines[kept, 0], lines[kept, 1], errors[kept], strict)
+        lines = np.delete(plane[pivot] * table[:, others] - table[:, [pivot]] * across, k, axis=0)
+        rest = np.delete(errors, k, axis=0)
+        if size == 3 and len(lines):
+            found = _round(lines[:, 0], lines[:, 1], rest, strict)
         else:
             there: Planes = {}
-            for line, both in zip(lines[kept].tolist(), errors[kept].tolist(), strict=True):
+            for line, both in zip(lines.tolist(), rest.tolist(), strict=True):
                 _add(there, tuple(line), tuple(both))
-            found = _fewest(there, rank - 1, strict, each)
+            found = _fewest(there, size - 1, strict, each)
         best = min(best, found + strict * min(planes[plane]))
     return best
 
@@ -116,21 +93,22 @@ def _fewest(planes: Planes, rank: int, strict: bool, each: Any) -> int:
 def _round(x: np.ndarray, y: np.ndarray, errors: np.ndarray, strict: bool) -> int:
     """Return the fewest errors round a circle: between lines (strict), or on one of them.
 
-    From one slope to the next, w crosses the lines of that slope. Slopes of 64-bit integers are
+    From one slope to the next, w crosses the lines of that slope. Slopes of small integers are
     divided with rounding, which is right if those it makes equal are; else they are fractions.
     """
-    if x.dtype != object and max(np.abs(x).max(), np.abs(y).max()) >= SMALL:
-        x, y = x.astype(object), y.astype(object)
-    if x.dtype == object:
-        slopes = np.array([Fraction(b, a) if a else inf for a, b in zip(x, y, strict=True)])
-    else:
-        slopes = np.where(x != 0, y / np.where(x != 0, x, 1), inf)
-    order = np.argsort(slopes)
-    new = slopes[order[1:]] != slopes[order[:-1]]
-    if x.dtype != object:
-        same = x[order[1:]] * y[order[:-1]] == y[order[1:]] * x[order[:-1]]
-        if not same[~new].all():
-            return _round(x.astype(object), y.astype(object), errors, strict)
+    floats = max(np.abs(x).max(), np.abs(y).max()) < SMALL
+    while True:
+        if floats:
+            slopes = np.where(x != 0, y / np.where(x != 0, x, 1), inf)
+        else:
+            slopes = np.array([Fraction(int(b), int(a)) if a else inf
+                               for a, b in zip(x, y, strict=True)])  # fmt: skip
+        order = np.argsort(slopes)
+        one, other = order[1:], order[:-1]
+        new = slopes[one] != slopes[other]
+        if not floats or (x[one] * y[other] == y[one] * x[other])[~new].all():
+            break
+        floats = False
     up = (x > 0) | ((x == 0) & (y > 0))
     errors = np.where(up[:, None], errors, errors[:, ::-1])[order]  # of normals to the right
     n, p = np.add.reduceat(errors, np.flatnonzero(np.append(True, new))).T
