@@ -39,13 +39,6 @@ from linsep.validation.labels import check_beside
 KernelKeep = Literal["last", "average", "vote"]
 
 
-def appended(first: Any, second: Any) -> Any:
-    """Return the rows of both."""
-    if sp.issparse(first) or sp.issparse(second):
-        return sp.vstack([first, second], format="csr")
-    return np.concatenate([first, second])
-
-
 class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     """The perceptron in the space of a kernel: on a mistake, the row becomes a support vector.
 
@@ -64,10 +57,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     gamma : float, "scale" or None, default=None
         "scale" is 1 / (features * variance of X). None is 1 for "poly", else "scale".
     coef0 : float, default=1.0
-    multiclass : {"native", "ovr", "ovo"}, default="native"
-        For more than two classes: one joint rule (a mistake adds the row to the true class and
-        subtracts it from the predicted one), one binary classifier per class against the rest, or
-        one per pair.
     keep : {"last", "average", "vote"}, default="last"
         The weights for prediction; each choice takes one pass over the support vectors. "average":
         the mean over all steps (rows seen). "vote": each version votes with the number of steps it
@@ -82,12 +71,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     cache_mb : float, default=200
         If the Gram matrix of all rows (8 bytes per value) fits in this many megabytes, the values
         needed are cached; otherwise no values are kept between blocks of rows.
-    shuffle : bool, default=True
-        Visit the rows in random order in every pass after the first.
-    random_state : int, RandomState or None, default=0
-        Seed for shuffling, held-out rows and random ties.
-    early_stopping, validation_fraction, n_iter_no_change, class_weight, reference, warm_start,
-    verbose, tie
+    multiclass, shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change,
+    class_weight, reference, warm_start, verbose, tie
         As in :class:`linsep.Perceptron`.
 
     Attributes
@@ -164,7 +149,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 hint("choose {}", keep="average"),
                 hint("{}", keep="last"), code="conflict", option="budget",
             )  # fmt: skip
-        return DualLearner()
+        return PerceptronLearner(Schedule(1.0, "constant"))  # another changes the scale only
 
     @calls_back
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
@@ -175,14 +160,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         X : array or sparse matrix of shape (rows, features), list of strings, or a Source
             Rows of a type that the kernel supports; for "precomputed" a Gram matrix of shape (rows,
             rows). A source is read into memory completely; for streams use :meth:`partial_fit`.
-        y : array of shape (rows,)
-            Labels of any type; of two, the one that is not the ``reference`` is +1. Omit it for a
-            source.
-        sample_weight : array of shape (rows,), default ones
-            Multiplies the row's update and, if held out, its part in ``early_stopping``; rows of
-            weight 0 are skipped.
-        checkpoint : path or :class:`linsep.Checkpoint`, default None
-            As in :meth:`linsep.Perceptron.fit`; cached kernel values are saved, too.
+        y, sample_weight, checkpoint
+            As in :meth:`linsep.Perceptron.fit`.
 
         Returns
         -------
@@ -191,8 +170,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         Raises
         ------
         ValueError
-            If a parameter, row, label, weight or kernel value is invalid; the message says which,
-            where, and what to do.
+            As in :meth:`linsep.Perceptron.fit`, and if a kernel value is invalid.
         """
         check_parameters(self)
         with self.saving(checkpoint) as saving:
@@ -340,8 +318,13 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
 
     def _add(self, rows: Any, numbers: np.ndarray) -> None:
         """Append these rows, with weight zero."""
-        alone = not self._examples.shape[0]
-        self._examples = rows if alone else appended(self._examples, rows)
+        both = [self._examples, rows]
+        if not self._examples.shape[0]:
+            self._examples = rows
+        elif any(map(sp.issparse, both)):
+            self._examples = sp.vstack(both, format="csr")
+        else:
+            self._examples = np.concatenate(both)
         self._prepare_examples()
         if self.kernel_.takes == "gram":  # the prepared matrix suffices
             self._examples = np.empty((numbers.size, 0))
@@ -428,10 +411,3 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
             if hasattr(estimator, "_run"):
                 estimator.support_positions_ = np.searchsorted(numbers, estimator.support_)
                 describe(estimator, source, estimator.n_features_in_)
-
-
-class DualLearner(PerceptronLearner):
-    """The kernel perceptron, for which the learning rate changes only the scale."""
-
-    def __init__(self) -> None:
-        super().__init__(Schedule(1.0, "constant"))

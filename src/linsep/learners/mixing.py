@@ -7,7 +7,7 @@ of shards are summed in a fixed reduction tree over their order. A
 :class:`linsep.learners.state.Learner` declares how other arrays, such as variances, are mixed.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import reduce
 from time import perf_counter
 from typing import Any, Literal, NamedTuple, get_args
@@ -21,17 +21,17 @@ from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import labels
 from linsep.estimators._common.labels import codes_given
-from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import KeepAverage, keeping_of
 from linsep.learners.passes import (
     NO_SCORES,
     Course,
-    PassReport,
     Plan,
     Progress,
     Run,
+    Scores,
     check_some_rows,
     one_pass,
+    passes,
 )
 from linsep.learners.state import Arrays, Unlearnable
 from linsep.parameters import check_parameters
@@ -39,20 +39,6 @@ from linsep.rows.arrays import ArrayStream, summed
 
 #: how the weights of shards are mixed
 MixingName = Literal["uniform", "mistakes"]
-
-
-class Counts(NamedTuple):
-    """The counts of one pass over a shard. ``amount`` is its share in the mixture before division
-    by the sum: 1 or the number of mistakes, 0 without rows. ``zeros`` is 1 if scores of zero remain
-    that are treated as correct.
-    """
-
-    rows: int
-    mistakes: int
-    updates: int
-    errors: int
-    amount: int
-    zeros: int
 
 
 class ShardSums(NamedTuple):
@@ -65,61 +51,43 @@ class ShardSums(NamedTuple):
         shards' shares in the mean of each weight, if they differ by weight.
     largest : arrays by name, largest values
     rounds : array, the examples that each binary classifier has seen
-    counts : list of Counts, one for each shard, in order
+    counts : int64 array of shape (shards, 6)
+        Mistakes, updates, errors and rows; the share in the mixture before division by the sum, 1
+        or the number of mistakes, 0 without rows; and whether scores of zero remain that are
+        treated as correct.
     """
 
     sums: Arrays
     largest: Arrays
     rounds: np.ndarray
-    counts: list[Counts]
+    counts: np.ndarray
+
+
+AMOUNT, ZEROS = 4, 5
 
 
 def added_sums(parts: list[ShardSums]) -> ShardSums:
     """Return the sum of parts, from the first to the last."""
-
-    def add(a: ShardSums, b: ShardSums) -> ShardSums:
-        sums = {name: array + b.sums[name] for name, array in a.sums.items()}
-        largest = {name: np.maximum(array, b.largest[name]) for name, array in a.largest.items()}
-        return ShardSums(sums, largest, a.rounds + b.rounds, a.counts + b.counts)
-
-    return reduce(add, parts)
+    first, largest = parts[0], [part.largest for part in parts]
+    return ShardSums(
+        {name: reduce(np.add, (part.sums[name] for part in parts)) for name in first.sums},
+        {name: reduce(np.maximum, (one[name] for one in largest)) for name in first.largest},
+        reduce(np.add, (part.rounds for part in parts)),
+        np.concatenate([part.counts for part in parts]),
+    )
 
 
 def arrays_of(run: Run) -> Arrays:
-    """Return the start of a pass for shards: the weights, the mean over earlier passes of their
-    averages, if these are kept, and the arrays that belong to the weights.
+    """Return copies of what is mixed: the weights, their average if it is kept, and the arrays that
+    belong to the weights.
     """
     state, learner = run.state, run.learner
-    found = {"W": state.W.copy()}
-    if isinstance(run.keeping, KeepAverage):
-        found["average"] = np.zeros_like(state.W)
     if learner.beside:
         learner.rule(state)  # which makes them
-    return found | {name: state.array(name).copy() for name in learner.beside}
-
-
-def sums_of(run: Run, start: Arrays, amount: int) -> tuple[Arrays, Arrays]:
-    """Return the sums and the largest values of one shard that was trained from ``start``."""
-    state, learner = run.state, run.learner
-    own = {"W": state.W} | {name: state.array(name) for name in learner.beside}
-    if "average" in start:
-        own["average"] = run.keeping.weights(state)
-    sums: Arrays = {}
-    largest: Arrays = {}
-    say = learner.say(state, start, own)
-    if say is not None:
-        sums["say"] = amount * say
-    before = learner.to_mix(state, _begun(start))
-    for name, array in learner.to_mix(state, own).items():
-        how = learner.beside.get(name, "mean")
-        if how == "sum":
-            sums[name] = array - before[name]
-        elif how == "largest":
-            largest[name] = array.copy()
-        else:
-            counted = say is not None and say.shape == array.shape
-            sums[name] = amount * (say * array if counted else array)
-    return sums, largest
+    found = {"W": state.W} | {name: state.array(name) for name in learner.beside}
+    if isinstance(run.keeping, KeepAverage):
+        found["average"] = run.keeping.weights(state)
+    return {name: array.copy() for name, array in found.items()}
 
 
 def _begun(start: Arrays) -> Arrays:
@@ -127,37 +95,50 @@ def _begun(start: Arrays) -> Arrays:
     return start | {"average": start["W"]} if "average" in start else start
 
 
+def _sums(run: Run, start: Arrays, amount: int) -> tuple[Arrays, Arrays]:
+    """Return the sums and the largest values of one shard that was trained from ``start``."""
+    state, learner, own = run.state, run.learner, arrays_of(run)
+    say = learner.say(state, start, own)
+    sums = {} if say is None else {"say": amount * say}
+    largest: Arrays = {}
+    before = learner.to_mix(state, _begun(start))
+    for name, array in learner.to_mix(state, own).items():
+        how = learner.beside.get(name, "mean")
+        if how == "sum":
+            sums[name] = array - before[name]
+        elif how == "largest":
+            largest[name] = array
+        else:
+            counted = say is not None and say.shape == array.shape
+            sums[name] = amount * (say * array if counted else array)
+    return sums, largest
+
+
 def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
     """Return the mixture after pass ``number`` (from 0). A pass without mistakes and updates
-    changes nothing, nor does a pass in which no shard has a share.
+    changes nothing, nor does a pass in which no shard has a share; nor do shards without a share in
+    a weight change it.
     """
-    amounts = sum(counts.amount for counts in total.counts)
-    found = _begun(before)
-    if amounts and any(counts.mistakes or counts.updates for counts in total.counts):
-        learner = run.learner
-        form = dict(learner.to_mix(run.state, found))
+    found, (mistakes, updates, *_) = _begun(before), total.counts.sum(axis=0).tolist()
+    amounts, say = int(total.counts[:, AMOUNT].sum()), total.sums.get("say")
+    if amounts and (mistakes or updates):
+        form = dict(run.learner.to_mix(run.state, found))
         for name, array in form.items():
-            how = learner.beside.get(name, "mean")
+            how = run.learner.beside.get(name, "mean")
             if how == "sum":
                 form[name] = array + total.sums[name]
             elif how == "largest":
                 form[name] = total.largest[name]
+            elif say is not None and say.shape == array.shape:
+                mean = total.sums[name] / np.where(say > 0.0, say, 1.0)
+                form[name] = np.where(say > 0.0, mean, array)
             else:
-                form[name] = _mean(array, total.sums[name], total.sums.get("say"), amounts)
-        found = learner.from_mix(run.state, form)
+                form[name] = total.sums[name] / amounts
+        found = run.learner.from_mix(run.state, form)
     if "average" in before:
         mean = (number * before["average"] + found["average"]) / (number + 1)
         found = found | {"average": mean}
     return found
-
-
-def _mean(
-    before: np.ndarray, total: np.ndarray, say: np.ndarray | None, amounts: int
-) -> np.ndarray:
-    """Return the mean of an array over shards; unchanged where no shard has a share."""
-    if say is None or say.shape != before.shape:
-        return total / amounts
-    return np.where(say > 0.0, total / np.where(say > 0.0, say, 1.0), before)
 
 
 class Mixture(NamedTuple):
@@ -190,14 +171,6 @@ class Mixture(NamedTuple):
     def weighted_mistakes(self) -> float:
         """The mistakes, each times the share of its shard."""
         return float((self.shares * self.mistakes).sum())
-
-    def and_pass(self, counts: list[Counts]) -> "Mixture":
-        """Return the mixture with one more pass."""
-        more = np.array([[c.mistakes for c in counts]]), np.array([[c.amount for c in counts]])
-        return Mixture(
-            np.concatenate([self.mistakes, more[0]]), np.concatenate([self.amounts, more[1]]),
-            tuple(c.rows for c in counts), self.mixing,
-        )  # fmt: skip
 
 
 #: parameters that the pass of a shard cannot keep, and the values that it can
@@ -234,28 +207,19 @@ class Setting(NamedTuple):
         X = summed(rows.X) if model.normalize or model.learner().needs_lengths else rows.X
         return rows._replace(X=X, y=codes_given(model, self.classes, codes))
 
-    def importance(self, rows: Batch) -> np.ndarray:
-        """Return the training weight of each row: class weight times row weight; empty if all are
-        1.
-        """
-        # Class weights do not count in scores, so they are not part of the row weights.
-        if self.class_weights is None:
-            return rows.importance
-        of_class = self.class_weights[codes_given(self.estimator, self.classes, rows.y)]
-        return of_class if rows.weights is None else of_class * rows.weights
-
     def learn(self, shard: int, rows: Batch, start: Arrays, number: int) -> ShardSums:
         """Return the result of a shard's pass ``number`` (from 0), starting from the mixture before
         it.
         """
-        model, n_classes = self.estimator, self.classes.size
+        model, n_classes, importance = self.estimator, self.classes.size, rows.importance
         learner = model.learner()
         state = model.new_state(learner, n_classes, self.n_features)
         learner.begin(state)
-        run = Run(state, learner, keeping_of(model))
+        run, progress = Run(state, learner, keeping_of(model)), Progress()
         _put(run, start)
-        progress = Progress()
-        importance = self.importance(rows)
+        if self.class_weights is not None:  # in scores, classes have no weights
+            of_class = self.class_weights[codes_given(model, self.classes, rows.y)]
+            importance = of_class if rows.weights is None else of_class * rows.weights
         some = rows.size and (not importance.size or importance.any())
         if some:
             stream = ArrayStream(
@@ -272,21 +236,19 @@ class Setting(NamedTuple):
                 raise DataError(
                     f"{row}shard {shard + 1:,}: {problem}.", code=problem.code
                 ) from None
-        mistakes, updates, errors, _ = progress.tally.tolist()
-        amount = mistakes if self.mixing == "mistakes" else int(bool(some))
-        zeros = int(learner.leaves_zeros(state))
-        counts = Counts(progress.rows, mistakes, updates, errors, amount, zeros)
-        return ShardSums(*sums_of(run, start, amount), state.machine_rounds().copy(), [counts])
+        amount = progress.mistakes if self.mixing == "mistakes" else int(bool(some))
+        counts = [*progress.tally.tolist(), amount, int(learner.leaves_zeros(state))]
+        rounds = state.machine_rounds().copy()
+        return ShardSums(*_sums(run, start, amount), rounds, np.array([counts]))
 
 
 def _put(run: Run, mixed: Arrays) -> None:
     """Set a state to the mixture, except for the average."""
-    state, learner = run.state, run.learner
-    if learner.beside:
-        learner.rule(state)
-    for name in ("W", *learner.beside):
-        state.array(name)[:] = mixed[name]
-    learner.start(state)
+    if run.learner.beside:
+        run.learner.rule(run.state)
+    for name in ("W", *run.learner.beside):
+        run.state.array(name)[:] = mixed[name]
+    run.learner.start(run.state)
 
 
 #: returns the sum of what all shards learn in a pass, given what was mixed and its number
@@ -349,18 +311,22 @@ def fit_mixed(
     run.seed, run.weighted = setting.seed, weighted or setting.class_weights is not None
     none: Any = np.zeros((0, n_shards), dtype=np.int64)
     run.mixture = Mixture(none, none, (0,) * n_shards, setting.mixing)
+    shards, saves = Shards(run, learn), saving or Saving()
     estimator.run_passes(
-        lambda plan: _passes(estimator, run, learn, plan, saving or Saving()), None, None, None
-    )
+        lambda plan: passes(
+            Course(run, shards, plan, estimator.progress_, saves), shards.one_pass
+        ),
+        None, None, None,
+    )  # fmt: skip
 
 
-class _Between:
-    """The state between two passes, as the row stream of a saved run."""
+class Shards:
+    """Passes over shards, and the mixture between them, as the row stream of a run."""
 
-    of_features = True
+    of_features = shuffle = True
 
-    def __init__(self, run: Run, mixed: Arrays) -> None:
-        self.run, self.mixed = run, mixed
+    def __init__(self, run: Run, learn: LearnAll) -> None:
+        self.run, self.learn, self.mixed = run, learn, arrays_of(run)
 
     def arrays(self) -> Arrays:
         """Return the mixture and the counts of all passes."""
@@ -368,84 +334,59 @@ class _Between:
         counts = {"mistakes": mixture.mistakes, "amounts": mixture.amounts}
         return self.mixed | counts | {"rows": np.array(mixture.rows, np.int64)}
 
-    def resume(self, passes: int, arrays: Arrays) -> None:
-        """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
+    def resume(self, number: int, arrays: Arrays) -> None:
+        """Restore what :meth:`arrays` returned after so many passes; raise ValueError if it does
+        not fit.
+        """
         mixture = self.run.mixture
-        mixed = {name: arrays[name] for name in self.mixed}
-        wrong = [n for n, a in mixed.items() if _kind(a) != _kind(self.mixed[n])]
         mistakes, amounts = arrays["mistakes"], arrays["amounts"]
-        expected = (passes, mixture.mistakes.shape[1])
-        if wrong or mistakes.shape != expected or amounts.shape != expected:
+        wrong = {mistakes.shape, amounts.shape} != {(number, mixture.mistakes.shape[1])}
+        for name, own in self.mixed.items():
+            stored = arrays[name]
+            wrong |= (stored.dtype, stored.shape) != (own.dtype, own.shape)
+        if wrong:
             raise ValueError("weights or counts of other shards")
-        self.mixed = mixed
+        self.mixed = {name: arrays[name] for name in self.mixed}
         rows = tuple(arrays["rows"].tolist())
         self.run.mixture = Mixture(mistakes, amounts, rows, mixture.mixing)
 
-
-def _kind(array: np.ndarray) -> tuple[Any, ...]:
-    return array.dtype, array.shape
-
-
-def _passes(
-    estimator: Any, run: Run, learn: LearnAll, plan: Plan, saving: Saving
-) -> Iterator[PassReport]:
-    """Yield a report of every pass, with the weights mixed after it."""
-    progress = estimator.progress_
-    between = _Between(run, arrays_of(run))
-    course = Course(run, between, plan, progress, saving)
-    saving.resume(course)
-    if course.over:
-        yield course.last_again()
-        return
-    try:
-        while course.number < plan.max_iter:
-            progress.begin(course.number, None)
-            started = perf_counter()
+    def one_pass(self, course: Course) -> Scores:
+        """Let all shards learn once, and mix their weights."""
+        run, progress, state, number = self.run, course.progress, self.run.state, course.number
+        course.saving.pause(course)
+        progress.begin(number, None)
+        started = perf_counter()
+        try:
             with interrupts_allowed():
-                total = learn(between.mixed, course.number)
-            progress.learning += perf_counter() - started
-            between.mixed = mix(run, between.mixed, total, course.number)
-            _take_mixed(run, between.mixed, total)
-            report = _report(course.number, total.counts, plan)
-            progress.tally[:] = report.mistakes, report.updates, report.errors, report.rows
-            check_some_rows(progress)
-            run.reports.append(report)
-            course.advance()
-            if report.stop_reason is None:
-                saving.pause(course)
-            else:
-                saving.ended(course)
-            yield report
-            if report.stop_reason is not None:
-                return
-    except (KeyboardInterrupt, GeneratorExit, LinsepError):  # the last if the cluster is lost
-        if course.number and run.reports[-1].stop_reason is None:
-            progress.begin(course.number, None)  # what was learned since the last mixture is lost
-            saving.interrupted(course)
-        raise
-
-
-def _take_mixed(run: Run, mixed: Arrays, total: ShardSums) -> None:
-    """Set the state to the mixture, and count."""
-    state, W = run.state, mixed["W"]
-    if not np.isfinite([W.min(), W.max()]).all():
-        raise DataError("A mixed weight overflows float64: scale the features.", code="overflow")
-    _put(run, mixed)
-    state.rounds += sum(counts.rows for counts in total.counts)
-    state.n_updates += sum(counts.updates for counts in total.counts)
-    if state.multiclass == "ovo" and state.n_classes > 2:
-        state.per_machine("rounds")[:] += total.rounds
-    if "average" in mixed:
-        rounds = state.per_column(state.machine_rounds())
-        state.like_weights("sums")[:] = (W - mixed["average"]) * rounds
-    run.mixture = run.mixture.and_pass(total.counts)
-
-
-def _report(number: int, counts: list[Counts], plan: Plan) -> PassReport:
-    rows, mistakes, updates, errors, _, zeros = np.sum(counts, axis=0).tolist()
-    reason = None
-    if not mistakes:
-        reason = StopReason.CLEAN if zeros or updates else StopReason.CONVERGED
-    elif number + 1 == plan.max_iter:
-        reason = StopReason.MAX_ITER
-    return PassReport(number, rows, mistakes, updates, errors, *NO_SCORES, reason)
+                total = self.learn(self.mixed, number)
+            mixed = mix(run, self.mixed, total, number)
+        except (KeyboardInterrupt, LinsepError) as problem:  # the last if the cluster is lost
+            progress.tally[:] = 0  # what was learned since the last mixture is lost
+            if number and not isinstance(problem, KeyboardInterrupt):
+                course.saving.interrupted(course)
+            raise
+        progress.learning += perf_counter() - started
+        W, sums = mixed["W"], total.counts.sum(axis=0)
+        if not np.isfinite([W.min(), W.max()]).all():
+            raise DataError(
+                "A mixed weight overflows float64: scale the features.", code="overflow"
+            )
+        self.mixed = mixed
+        progress.tally[:] = sums[:AMOUNT]
+        check_some_rows(progress)
+        _put(run, mixed)
+        state.rounds += progress.rows
+        if sums[ZEROS]:
+            state.per_machine("spared")[:] = 1
+        if state.multiclass == "ovo" and state.n_classes > 2:
+            state.per_machine("rounds")[:] += total.rounds
+        if "average" in mixed:
+            rounds = state.per_column(state.machine_rounds())
+            state.like_weights("sums")[:] = (W - mixed["average"]) * rounds
+        mistakes, rows, amounts = total.counts[:, [0, 3, AMOUNT]].T
+        before = run.mixture
+        run.mixture = Mixture(
+            np.vstack([before.mistakes, mistakes]), np.vstack([before.amounts, amounts]),
+            tuple(rows.tolist()), before.mixing,
+        )  # fmt: skip
+        return NO_SCORES

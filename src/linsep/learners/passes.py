@@ -1,6 +1,6 @@
 """Run passes until a stopping criterion holds, for any rule, storage and file format."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -320,8 +320,9 @@ def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
     return 1.0 - errors / total
 
 
-def passes(course: Course) -> Iterator[PassReport]:
-    """Run passes, which change the state of the run; yield a report after each.
+def passes(course: Course, one: Callable[[Course], Scores] | None = None) -> Iterator[PassReport]:
+    """Run passes, by ``one`` or :func:`one_pass`, which change the state of the run; yield a report
+    after each.
 
     The last report has the stop reason. On Ctrl-C a report of the unfinished pass, if any row was
     processed, is yielded with stop reason ``interrupted`` before KeyboardInterrupt is raised. With
@@ -347,7 +348,7 @@ def passes(course: Course) -> Iterator[PassReport]:
         reason = None
         while reason is None:
             try:
-                scores = one_pass(course)
+                scores = (one or one_pass)(course)
             except KeyboardInterrupt:
                 state.n_updates += progress.updates
                 if progress.rows or course.number == 0:  # else the pass had not begun
