@@ -215,13 +215,9 @@ def test_all_subsets_of_many_features(storage, size):
     rng = np.random.default_rng(0)
     rows = size * rng.standard_normal((4, 40 if size > 9 else 3000))
     rows[2, ::3] = 0
-    exact = [[sum(np.log2(np.abs(1 + x * y))) for y in rows] for x in rows]
-    sign = [[np.prod(np.sign(1 + x * y)) for y in rows] for x in rows]
-    log = np.array(exact) - np.add.outer(np.diag(exact), np.diag(exact)) / 2
-    found = Normalized(AllSubsets())(store(rows, storage))
-    np.testing.assert_allclose(found, np.array(sign) * 2.0**log, rtol=1e-9, atol=1e-300)
-    with refused(DataError, "overflow"):
-        AllSubsets()(store(rows, storage))
+    for kernel in (AllSubsets(), Normalized(AllSubsets())):
+        with refused(DataError, "overflow"):
+            kernel(store(rows, storage))
 
 
 @pytest.mark.compiled

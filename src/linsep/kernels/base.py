@@ -4,7 +4,6 @@ and sums, products and multiples of kernels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 #: exact values are between 2^-MOST_POWER and 2^MOST_POWER
 MOST_POWER = 1000
-#: bytes of rows converted or made dense at a time
-BLOCK_BYTES = 16_000_000
 #: values of a Gram matrix that fit in the processor's cache
 CACHED = 8192
 #: most levels of nested kernels, each of which needs a few nested calls
@@ -450,12 +447,3 @@ def same_width(A: Any, B: Any) -> None:
             f"Rows have {A.shape[1]} features on one side and {B.shape[1]} on the other: a kernel "
             "needs the same features on both sides.", code="shape",
         )  # fmt: skip
-
-
-def dense_blocks(rows: Any) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield (slice, its rows as a float64 array), a few megabytes at a time."""
-    step = max(1, BLOCK_BYTES // (8 * max(1, rows.shape[1])))
-    for start in range(0, rows.shape[0], step):
-        part = slice(start, min(start + step, rows.shape[0]))
-        block = rows[part].toarray() if sp.issparse(rows) else rows[part]
-        yield part, np.ascontiguousarray(block, dtype=np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,15 +11,14 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
 from linsep._system.threads import split_rows
-from linsep.compiled.kernels import all_subsets, multiply_sparse, powers
-from linsep.compiled.rows import Whole, csr_rows, read_only
+from linsep.compiled.kernels import multiply_sparse, powers
+from linsep.compiled.rows import csr_rows
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.base import (
     CACHED,
     Combined,
     Kernel,
     Parts,
-    dense_blocks,
     number,
     refuse_text,
     rows_of,
@@ -230,8 +230,7 @@ class RBF(WithGamma):
 class AllSubsets(Kernel):
     """prod (1 + x_i y_i): the products of all subsets of the features, including the empty one.
 
-    Values overflow for a few hundred features. :meth:`scaled_gram` returns them as mantissa and
-    exponent, so ``Normalized(AllSubsets())`` is accurate for any number of features.
+    Values overflow for a few hundred features.
 
     References
     ----------
@@ -240,7 +239,7 @@ class AllSubsets(Kernel):
 
     def prepare(self, X: Any) -> Any:
         """Return checked rows."""
-        return vectors(X, self)
+        return vectors(X, self, np.float64)
 
     def _exact(self, X: Any) -> Ratio | None:
         from linsep.kernels import exact
@@ -248,75 +247,53 @@ class AllSubsets(Kernel):
         refuse_text(X, self)
         return exact.subsets(X)
 
-    def scaled_gram(self, A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return every value m 2^e as (m, e), float64 arrays of shape (rows of A, rows of B).
-
-        ``|m|`` is 0 or between 1/2 and 1.
-        """
-        same_width(A, B)
-        mantissas = np.empty((rows_of(A), rows_of(B)))
-        exponents, rows = np.empty(mantissas.shape), _compiled(B)
-        cost = float(B.nnz if sp.issparse(B) else B.size)
-
-        def work(start: int, stop: int) -> None:
-            all_subsets(block[start:stop], rows, some[start:stop], others[start:stop])
-
-        for places, block in dense_blocks(A):
-            some, others = mantissas[places], exponents[places]
-            split_rows(work, len(block), len(block) * cost)
-        return mantissas, exponents
-
-    def scaled_diagonal(self, A: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return K(a, a) of every row as (m, e), two arrays of shape (rows,)."""
-        mantissas, exponents = np.empty(rows_of(A)), np.empty(rows_of(A))
-        for places, block in dense_blocks(A):
-            for i, row in enumerate(block, places.start):
-                one = row[None], Whole(row[None]), mantissas[i : i + 1, None]
-                all_subsets(*one, exponents[i : i + 1, None])
-        return mantissas, exponents
-
     def _gram(self, A: Any, B: Any) -> np.ndarray:
-        return _value(*self.scaled_gram(A, B))
+        same_width(A, B)
+        K = np.ones((rows_of(A), rows_of(B)))
+        with np.errstate(over="ignore", invalid="ignore"):  # the error names the kernel
+            if sp.issparse(A) or sp.issparse(B):
+                left, right = sp.csc_array(A), sp.csc_array(B)
+                both = np.diff(left.indptr) * np.diff(right.indptr)
+                for j in np.flatnonzero(both):
+                    some, others = (slice(*M.indptr[j : j + 2]) for M in (left, right))
+                    factors = 1.0 + np.outer(left.data[some], right.data[others])
+                    K[np.ix_(left.indices[some], right.indices[others])] *= factors
+            else:
+                for x, y in zip(A.T, B.T, strict=True):
+                    K *= 1.0 + np.outer(x, y)
+        return K
 
     def _diagonal(self, A: Any) -> np.ndarray:
-        return _value(*self.scaled_diagonal(A))
-
-
-def _value(mantissas: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    with np.errstate(over="ignore"):  # the error names the kernel
-        return np.ldexp(mantissas, np.clip(exponents, -5000, 5000).astype(np.int32))
-
-
-def _compiled(X: Any) -> Any:
-    """Return prepared rows for compiled loops."""
-    return csr_rows(X.data, X.indices, X.indptr) if sp.issparse(X) else Whole(read_only(X))
+        with np.errstate(over="ignore"):
+            if not sp.issparse(A):
+                return np.prod(1.0 + A**2, axis=1)
+            factors = 1.0 + A.data**2
+            return np.array([np.prod(factors[i:j]) for i, j in pairwise(A.indptr.tolist())])
 
 
 @dataclass(frozen=True)
 class Normalized(Combined):
     """K(x, y) / sqrt(K(x, x) K(y, y)), the cosine in the feature space.
 
-    Values of a row with K(x, x) = 0 are 0. Values of AllSubsets are divided as mantissa and
-    exponent, so they cannot overflow.
+    Values of a row with K(x, x) = 0 are 0.
     """
 
     kernel: Kernel
     made_of: ClassVar[tuple[str, ...]] = ("kernel",)
 
     def prepare(self, X: Any) -> Any:
-        """Return the rows of the inner kernel with their lengths in its space."""
+        """Return the rows of the inner kernel with the inverses of their lengths in its space."""
         rows = self.kernel.prepare(X)
-        if isinstance(self.kernel, AllSubsets):
-            mantissas, exponents = self.kernel.scaled_diagonal(rows)
-            odd = exponents % 2
-            return Parts(rows, np.sqrt(mantissas * (1 + odd)), (exponents - odd) / 2)
-        return Parts(rows, np.sqrt(np.maximum(self.kernel.diagonal(rows), 0)))
+        lengths = np.sqrt(np.maximum(self.kernel.diagonal(rows), 0))
+        inverse = np.divide(1, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+        return Parts(rows, inverse)
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
-        if isinstance(self.kernel, AllSubsets):
-            return _divided(self.kernel, A.parts, B.parts)
-        K = self.kernel.gram(A.parts[0], B.parts[0])
-        return _times(K, _inverse(A.parts[1]), _inverse(B.parts[1]))
+        K, left, right = self.kernel.gram(A.parts[0], B.parts[0]), A.parts[1], B.parts[1]
+        step = max(1, CACHED // max(1, len(right)))
+        for start in range(0, len(K), step):  # a symmetric K stays exactly symmetric
+            K[start : start + step] *= left[start : start + step, None] * right
+        return K
 
     def _diagonal(self, A: Any) -> np.ndarray:
         return (A.parts[1] > 0).astype(np.float64)
@@ -327,26 +304,4 @@ class Normalized(Combined):
         if found is None:
             return None
         names, counts, weights = found
-        return names, (sp.diags_array(_inverse(A.parts[1])) @ counts).tocsr(), weights
-
-
-def _divided(kernel: AllSubsets, A: tuple, B: tuple) -> np.ndarray:
-    """Return quotients of numbers given by mantissas and exponents."""
-    mantissas, exponents = kernel.scaled_gram(A[0], B[0])
-    _times(mantissas, _inverse(A[1]), _inverse(B[1]))
-    exponents -= A[2][:, None] + B[2]
-    # Quotients are at most 1, and 0 below 2^-2000.
-    return np.ldexp(mantissas, np.maximum(exponents, -2000).astype(np.int32))
-
-
-def _times(K: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Compute K_ij left_i right_j in place, in blocks; a symmetric K stays exactly symmetric."""
-    step = max(1, CACHED // max(1, len(right)))
-    for start in range(0, len(K), step):
-        K[start : start + step] *= left[start : start + step, None] * right
-    return K
-
-
-def _inverse(lengths: np.ndarray) -> np.ndarray:
-    """Return 1 / length, or 0 for length 0."""
-    return np.divide(1, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+        return names, (sp.diags_array(A.parts[1]) @ counts).tocsr(), weights
