@@ -150,18 +150,36 @@ def count_products(A: Counts, B: Counts) -> np.ndarray:
 
 
 class OnStrings(Kernel):
-    """Base class of kernels that compare parts of p letters."""
+    """Base class of kernels that count substrings: prepared rows have a part for each length, with
+    a weight each.
+    """
 
     takes: ClassVar[str] = "strings"
+    _weights: Any
 
     def _exact(self, X: Any) -> Ratio | None:
         from linsep.kernels.exact import weighted_counts
 
         return weighted_counts(self.counts(self.prepare(X)))
 
+    def _gram(self, A: Any, B: Any) -> np.ndarray:
+        K = np.zeros((len(A), len(B)))
+        for weight, a, b in zip(self._weights, A.parts, B.parts, strict=False):
+            K += weight * count_products(a, a if A is B else b)
+        return K
+
+    def _diagonal(self, A: Any) -> np.ndarray:
+        found = np.zeros(len(A))
+        for weight, a in zip(self._weights, A.parts, strict=False):
+            found += weight * squares(a.matrix)
+        return found
+
     def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray]:
-        """Return the substrings in prepared strings, their counts and weights."""
-        raise NotImplementedError
+        """Return the substrings in prepared strings, their counts, and their weights."""
+        names = [part.grams.names for part in A.parts]
+        weights = [np.full(len(own), w) for own, w in zip(names, self._weights, strict=False)]
+        matrix = sp.hstack([part.matrix for part in A.parts], format="csr")
+        return np.concatenate(names), matrix, np.concatenate(weights)
 
 
 @dataclass(frozen=True)
@@ -181,6 +199,7 @@ class Spectrum(OnStrings):
     """
 
     p: int
+    _weights: ClassVar[Any] = (1.0,)
 
     def __post_init__(self) -> None:
         number(self, "p", whole=True)
@@ -197,17 +216,7 @@ class Spectrum(OnStrings):
 
     def prepare(self, X: Any) -> Any:
         """Return the counts of the strings."""
-        return counted(letters_of(X, self), self.p)
-
-    def _gram(self, A: Any, B: Any) -> np.ndarray:
-        return count_products(A, B)
-
-    def _diagonal(self, A: Any) -> np.ndarray:
-        return squares(A.matrix)
-
-    def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray]:
-        """Return the substrings in prepared strings, their counts, and weights of 1."""
-        return A.grams.names, A.matrix, np.ones(len(A.grams.names))
+        return Parts(counted(letters_of(X, self), self.p))
 
 
 @dataclass(frozen=True)
@@ -248,25 +257,6 @@ class BlendedSpectrum(OnStrings):
         longest = max(1, int(rows.lengths.max(initial=0)))
         return Parts(*(counted(rows, q) for q in range(1, min(self.p, longest) + 1)))
 
-    def _gram(self, A: Any, B: Any) -> np.ndarray:
-        K = np.zeros((len(A), len(B)))
-        for weight, a, b in zip(self._weights, A.parts, B.parts, strict=False):
-            K += weight * count_products(a, a if A is B else b)
-        return K
-
-    def _diagonal(self, A: Any) -> np.ndarray:
-        found = np.zeros(len(A))
-        for weight, a in zip(self._weights, A.parts, strict=False):
-            found += weight * squares(a.matrix)
-        return found
-
-    def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray]:
-        """Return the substrings in prepared strings, their counts, and the weights by length."""
-        names = [part.grams.names for part in A.parts]
-        weights = [np.full(len(own), w) for own, w in zip(names, self._weights, strict=False)]
-        matrix = sp.hstack([part.matrix for part in A.parts], format="csr")
-        return np.concatenate(names), matrix, np.concatenate(weights)
-
     @property
-    def _weights(self) -> Iterable[float]:
+    def _weights(self) -> Iterable[float]:  # type: ignore[override]
         return repeat(1.0) if self.weights is None else self.weights
