@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 MOST_POWER = 1000
 #: values of a Gram matrix that fit in the processor's cache
 CACHED = 8192
-#: most levels of nested kernels, each of which needs a few nested calls
-MOST_NESTED = 100
 #: the largest float
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -85,17 +83,9 @@ class Kernel:
         return self._finite(self._diagonal(A))
 
     def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray] | None:
-        """Return the substrings in prepared rows, if the kernel is a product of their counts.
-
-        Parameters
-        ----------
-        A : prepared rows
-
-        Returns
-        -------
-        (substrings, counts, weights), or None for other kernels
-            An array of str or bytes, a CSR matrix of shape (rows, substrings), and an array of
-            shape (substrings,): K(x, y) is the sum of weight * count in x * count in y.
+        """Return the substrings in prepared rows, if K(x, y) is the sum of weight * count in x *
+        count in y: an array of str or bytes, a CSR matrix of counts of shape (rows, substrings),
+        and the weights; None for other kernels.
         """
         return None
 
@@ -184,10 +174,7 @@ class Kernel:
         )  # fmt: skip
 
     def _finite(self, values: np.ndarray) -> np.ndarray:
-        # The sum is finite unless a value is NaN or infinite, or the sum itself overflows.
-        with np.errstate(over="ignore", invalid="ignore"):
-            quickly = np.isfinite(values.sum())
-        if not quickly and not np.isfinite(values).all():
+        if not np.isfinite(values).all():
             raise self._overflow()
         return values
 
@@ -263,19 +250,12 @@ class Combined(Kernel):
                     f"{type(self).__name__} takes kernels of linsep.kernels, not {value!r}: wrap a "
                     "function as Callable(function).", code="bad-kernel", value=value,
                 )  # fmt: skip
-        depth = 1 + max(getattr(one, "_depth", 0) for one in self.inner)
-        if depth > MOST_NESTED:
-            raise ParameterError(
-                f"More than {MOST_NESTED} kernels are nested: add or multiply them in pairs.",
-                code="bad-kernel",
-            )
         taken = {one.takes for one in self.inner} - {"anything"}
         if len(taken) > 1:
             raise ParameterError(
                 f"{self!r} combines kernels of {' and '.join(sorted(taken))}: combine kernels on "
                 "the same kind of rows.", code="bad-kernel",
             )  # fmt: skip
-        object.__setattr__(self, "_depth", depth)
         object.__setattr__(self, "takes", "".join(taken) or "anything")
 
     @property
@@ -304,13 +284,11 @@ class Pair(Combined):
     of_ratios: ClassVar[str]
 
     def prepare(self, X: Any) -> Any:
-        """Return the rows as both kernels have them, once if these are the same."""
-        rows = self.left.prepare(X)
-        return Parts(rows, rows if self.left == self.right else self.right.prepare(X))
+        """Return the rows as both kernels have them."""
+        return Parts(self.left.prepare(X), self.right.prepare(X))
 
     def _exact(self, X: Any) -> Ratio | None:
-        left = self.left._exact(X)
-        right = left if self.left == self.right else left and self.right._exact(X)
+        left, right = self.left._exact(X), self.right._exact(X)
         return None if left is None or right is None else getattr(left, self.of_ratios)(right)
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
@@ -378,7 +356,7 @@ class Scaled(Combined):
 
 
 class Parts:
-    """Several forms of the same rows, sliced together; a repeated form is sliced once."""
+    """Several forms of the same rows, sliced together."""
 
     def __init__(self, *parts: Any):
         self.parts = parts
@@ -387,8 +365,7 @@ class Parts:
         return rows_of(self.parts[0])
 
     def __getitem__(self, key: Any) -> Parts:
-        taken = {id(part): part[key] for part in self.parts}
-        return Parts(*(taken[id(part)] for part in self.parts))
+        return Parts(*(part[key] for part in self.parts))
 
 
 def rows_of(rows: Any) -> int:
@@ -396,31 +373,22 @@ def rows_of(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
-def is_text(X: Any) -> bool:
-    """Return whether X has strings instead of numbers."""
-    if isinstance(X, str | bytes):
-        return True
-    if isinstance(X, np.ndarray) and X.dtype != object:
-        return X.dtype.kind in "SU"
-    if sp.issparse(X) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
-        return False
-    return any(isinstance(row, str | bytes) for row in X)
-
-
 def listed(X: Any) -> np.ndarray:
     """Return rows of any type as a one-dimensional array of objects, which can be sliced."""
     if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
         raise DataError(f"X is {X!r:.40}, not a list of rows: pass a list.", code="bad-value")
-    given = list(X)
-    rows = np.empty(len(given), dtype=object)
-    for i, row in enumerate(given):
-        rows[i] = row
-    return rows
+    return np.fromiter(X, dtype=object)
 
 
 def refuse_text(X: Any, kernel: Any) -> None:
-    """Raise DataError if X has strings."""
-    if is_text(X):
+    """Raise DataError if X has strings instead of numbers."""
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        text = X.dtype.kind in "SU"
+    elif isinstance(X, str | bytes) or sp.issparse(X) or not hasattr(X, "__iter__"):
+        text = isinstance(X, str | bytes)
+    else:
+        text = getattr(X, "ndim", 1) == 1 and any(isinstance(row, str | bytes) for row in X)
+    if text:
         raise DataError(
             f"X has strings, but {kernel!r} takes rows of numbers: choose a string kernel such as "
             "Spectrum(3), or convert the strings to numbers.", code="not-a-number",

@@ -35,36 +35,19 @@ class Letters(NamedTuple):
     lengths: np.ndarray
 
 
-class Grams:
-    """The substrings of the columns, sorted: an array of shape (columns,) of str or bytes.
-
-    Rows counted together share one instance.
+class Counts:
+    """Counts of substrings in every string, a CSR ``matrix``, and the substrings of its columns,
+    sorted: an array of str or bytes, which rows counted together share.
     """
 
-    def __init__(self, names: np.ndarray):
-        self.names = names
-        #: the instance that was compared last, and the columns of both with the same substrings
-        self._common: tuple[Any, ...] = (None,)
-
-    def common(self, other: Grams) -> tuple[Any, ...]:
-        """Return the columns of both with the same substrings."""
-        if self._common[0] is not other:
-            _, *columns = np.intersect1d(self.names, other.names, True, return_indices=True)
-            self._common = other, *columns
-        return self._common[1:]
-
-
-class Counts:
-    """Counts of the substrings of ``grams`` in every string, as a CSR ``matrix``."""
-
-    def __init__(self, matrix: sp.csr_array, grams: Grams):
-        self.matrix, self.grams = matrix, grams
+    def __init__(self, matrix: sp.csr_array, names: np.ndarray):
+        self.matrix, self.names = matrix, names
 
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
 
     def __getitem__(self, key: Any) -> Counts:
-        return Counts(self.matrix[key], self.grams)
+        return Counts(self.matrix[key], self.names)
 
 
 def letters_of(X: Any, kernel: Any) -> Letters:
@@ -99,7 +82,7 @@ def counted(rows: Letters, p: int) -> Counts:
     starts = np.concatenate([[0], np.cumsum(many)])
     if not starts[-1]:
         kind = "S1" if rows.text.dtype.itemsize == 1 else "U1"
-        return Counts(sp.csr_array((len(many), 0)), Grams(np.empty(0, kind)))
+        return Counts(sp.csr_array((len(many), 0)), np.empty(0, kind))
     import pyarrow as pa
 
     begins = np.cumsum(rows.lengths) - rows.lengths
@@ -116,21 +99,20 @@ def counted(rows: Letters, p: int) -> Counts:
     columns = np.argsort(order)[found.indices.to_numpy()]
     matrix = sp.csr_array((np.ones(len(columns)), columns, starts), (len(many), len(names)))
     matrix.sum_duplicates()
-    return Counts(matrix, Grams(names[order]))
+    return Counts(matrix, names[order])
 
 
 def count_products(A: Counts, B: Counts) -> np.ndarray:
     """Return sums of products of counts over all substrings, float64, exact below 2^53."""
     left, right, out = A.matrix, B.matrix, np.zeros((len(A), len(B)))
-    if A.grams is not B.grams:
-        if A.grams.names.dtype.kind != B.grams.names.dtype.kind:
+    if A.names is not B.names:
+        if A.names.dtype.kind != B.names.dtype.kind:
             raise DataError(
                 "One side has str and the other bytes: use the same type on both sides.",
                 code="bad-value",
             )
-        # the larger side remembers the lookup
-        columns, others = B.grams.common(A.grams)
-        left, right = left[:, others], right[:, columns]
+        _, some, others = np.intersect1d(A.names, B.names, True, return_indices=True)
+        left, right = left[:, some], right[:, others]
     if not (left.nnz and right.nnz):
         return out
     # columns for which a dense product is faster
@@ -176,7 +158,7 @@ class OnStrings(Kernel):
 
     def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray]:
         """Return the substrings in prepared strings, their counts, and their weights."""
-        names = [part.grams.names for part in A.parts]
+        names = [part.names for part in A.parts]
         weights = [np.full(len(own), w) for own, w in zip(names, self._weights, strict=False)]
         matrix = sp.hstack([part.matrix for part in A.parts], format="csr")
         return np.concatenate(names), matrix, np.concatenate(weights)

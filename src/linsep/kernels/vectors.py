@@ -117,8 +117,7 @@ def _scale(X: Any) -> float:
         if sp.issparse(X):
             size = np.prod(X.shape, dtype=float)
             mean = X.sum(dtype=np.float64) / size
-            absent = (size - X.nnz) * mean**2
-            variance = (np.square(X.data - mean).sum() + absent) / size
+            variance = (np.square(X.data - mean).sum() + (size - X.nnz) * mean**2) / size
         else:
             variance = X.var(dtype=np.float64)
         gamma = float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
