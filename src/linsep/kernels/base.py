@@ -49,38 +49,29 @@ class Kernel:
         return self
 
     def prepare(self, X: Any) -> Any:
-        """Check X and convert it to the form this kernel works on.
-
-        Parameters
-        ----------
-        X : rows of the type that this kernel supports (``takes``)
-
-        Returns
-        -------
-        rows
-            Can be sliced: ``rows[i:j]``, ``rows[array of row numbers]``;
-            :func:`linsep.kernels.base.rows_of` counts them.
-
-        Raises
-        ------
-        DataError, ValueError
-            If rows have the wrong type, NaN or infinity.
+        """Return rows, of the type that this kernel supports (``takes``), in the form it works on,
+        which can be sliced: ``rows[i:j]``, ``rows[array of row numbers]``; DataError or ValueError
+        if they have the wrong type, NaN or infinity.
         """
         raise NotImplementedError
 
     def gram(self, A: Any, B: Any) -> np.ndarray:
-        """Return K of every pair of prepared rows, float64 of shape (rows of A, rows of B).
-
-        Raises
-        ------
-        DataError
-            If A and B have different features, or a value overflows.
+        """Return K of every pair of prepared rows, float64 of shape (rows of A, rows of B);
+        DataError if A and B have different features, or a value overflows.
         """
-        return self._finite(self._gram(A, B))
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = self._gram(A, B)
+        if not np.isfinite(K).all():
+            raise self._overflow()
+        return K
 
     def diagonal(self, A: Any) -> np.ndarray:
         """Return K(a, a) of every prepared row, float64 of shape (rows,)."""
-        return self._finite(self._diagonal(A))
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._diagonal(A)
+        if not np.isfinite(values).all():
+            raise self._overflow()
+        return values
 
     def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray] | None:
         """Return the substrings in prepared rows, if K(x, y) is the sum of weight * count in x *
@@ -95,8 +86,8 @@ class Kernel:
         Parameters
         ----------
         X, Y : rows of the type that this kernel supports
-            Y defaults to X. Data-dependent parameters (see :meth:`fitted`) are computed from Y (the
-            training rows in scikit-learn's calls), else from X.
+            Y defaults to X. Data-dependent parameters (see :meth:`fitted`) are computed from Y, the
+            training rows in scikit-learn's calls.
 
         Returns
         -------
@@ -136,12 +127,8 @@ class Kernel:
         return found.values()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the kernel as plain JSON, for :func:`linsep.kernels.kernel_from_dict`.
-
-        Raises
-        ------
-        ParameterError
-            If the kernel is a function, which cannot be stored.
+        """Return the kernel as plain JSON, for :func:`linsep.kernels.kernel_from_dict`;
+        ParameterError for a function, which cannot be stored.
         """
         given = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
         return {"kernel": type(self).__name__, "parameters": given}
@@ -172,11 +159,6 @@ class Kernel:
             f"{self!r} overflows float64 on these rows, or underflows: scale the features, say to "
             "at most 1, or choose smaller parameters.", code="overflow",
         )  # fmt: skip
-
-    def _finite(self, values: np.ndarray) -> np.ndarray:
-        if not np.isfinite(values).all():
-            raise self._overflow()
-        return values
 
 
 def _plain(value: Any) -> Any:
@@ -293,13 +275,11 @@ class Pair(Combined):
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         left, right = zip(A.parts, B.parts, strict=True)
-        K, other = self.left.gram(*left), self.right.gram(*right)
-        with np.errstate(over="ignore"):  # the error names the kernel
-            return self._of_values(K, other, out=K)
+        K = self.left.gram(*left)
+        return self._of_values(K, self.right.gram(*right), out=K)
 
     def _diagonal(self, A: Any) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            return self._of_values(*map(Kernel.diagonal, (self.left, self.right), A.parts))
+        return self._of_values(*map(Kernel.diagonal, (self.left, self.right), A.parts))
 
 
 @dataclass(frozen=True)
@@ -344,12 +324,10 @@ class Scaled(Combined):
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         K = self.kernel.gram(A, B)
-        with np.errstate(over="ignore"):  # the error names the kernel
-            return np.multiply(K, self.factor, out=K)
+        return np.multiply(K, self.factor, out=K)
 
     def _diagonal(self, A: Any) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            return self.kernel.diagonal(A) * self.factor
+        return self.kernel.diagonal(A) * self.factor
 
 
 # Rows in the form a kernel works on: arrays, CSR matrices and other sliceable rows.

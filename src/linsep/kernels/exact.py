@@ -114,17 +114,15 @@ def products(X: Any) -> Ratio | None:
 def subsets(X: Any) -> Ratio | None:
     """Return prod (1 + x_i y_i) of every pair of rows, or None if they are too long."""
     X, numbers, denominator = whole_rows(X)
-    n, parts, below, bits = X.shape[0], [], 1, np.zeros(X.shape[0], dtype=int)
+    n, below, bits = X.shape[0], 1, np.zeros(X.shape[0], dtype=int)
+    K = constant(n, 1).above
     for whole in _dense(X, numbers).T:
         common = gcd(denominator, *whole.tolist())
         column, square = whole // common, (denominator // common) ** 2
         bits += [(square + m * m).bit_length() if m or square > 1 else 0 for m in column.tolist()]
         below *= square
-        parts.append((column, square))
         if not fits(n, int(bits.max()) + 2 * below.bit_length()):
             return None
-    K = constant(n, 1).above
-    for column, square in parts:
         rows = np.flatnonzero(column) if square == 1 else np.arange(n)
         K[np.ix_(rows, rows)] *= square + np.outer(column[rows], column[rows])
     return Ratio(K, below).reduced()

@@ -148,10 +148,9 @@ class GramRows:
 
     @property
     def whole(self) -> np.ndarray | None:
-        """The matrix, without a copy, if these are all its rows; None otherwise."""
+        """The matrix, without a copy, if these are all its rows in float64; None otherwise."""
         all_of_them = np.array_equal(self.numbers, np.arange(len(self.values)))
-        ready = self.values.dtype == np.float64 and self.values.flags.c_contiguous
-        return self.values if ready and all_of_them else None
+        return self.values if self.values.dtype == np.float64 and all_of_them else None
 
     @property
     def learned(self) -> int:
@@ -172,23 +171,11 @@ class NotPositiveSemidefiniteWarning(UserWarning):
 
 
 def check_gram(K: Any) -> str | None:
-    """Check whether a matrix can be the Gram matrix of a kernel.
+    """Return a sentence for :class:`NotPositiveSemidefiniteWarning` if an array of shape (rows,
+    rows) cannot be the Gram matrix of a kernel, else None; DataError if it is not square or finite.
 
-    Parameters
-    ----------
-    K : array of shape (rows, rows)
-
-    Returns
-    -------
-    str or None
-        A sentence for :class:`NotPositiveSemidefiniteWarning`, or None. For up to 2,000 rows, None
-        means that no eigenvalue is negative, up to rounding. For more rows, only the necessary
-        conditions ``K_ii >= 0`` and ``|K_ij| <= sqrt(K_ii K_jj)`` are checked.
-
-    Raises
-    ------
-    DataError
-        If K is not square or not finite.
+    For up to 2,000 rows, None means that no eigenvalue is negative, up to rounding. For more rows,
+    only the necessary conditions ``K_ii >= 0`` and ``|K_ij| <= sqrt(K_ii K_jj)`` are checked.
     """
     K = np.asarray(K)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:

@@ -23,18 +23,15 @@ class GramCache:
 
     Attributes
     ----------
-    values : float64 of shape (examples, examples)
-        In memory as far as it is used.
-    known : bool of shape (examples,)
-        Whether a row of ``values`` is computed.
+    values : float64 of shape (examples, examples), in memory as far as it is used
+    known : bool of shape (examples,), whether a row of ``values`` is computed
     """
 
     def __init__(self, kernel: Kernel, examples: Any):
         self.kernel, self.examples, n = kernel, examples, rows_of(examples)
-        given = examples.whole if isinstance(examples, GramRows) else None
-        self._given = given is not None
-        self.values = np.empty((n, n)) if given is None else given
-        self.known = np.full(n, self._given)
+        self._given = examples.whole if isinstance(examples, GramRows) else None
+        self.values = np.empty((n, n)) if self._given is None else self._given
+        self.known = np.full(n, self._given is not None)
 
     def keep(self, examples: np.ndarray) -> None:
         """Compute the rows of these examples that are not there yet."""
@@ -50,16 +47,16 @@ class GramCache:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the computed rows as arrays to be stored."""
-        computed = np.flatnonzero(self.known & (not self._given))
+        computed = np.flatnonzero(self.known & (self._given is None))
         return {"gram.rows": self.values[computed], "gram.examples": computed}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
-        values, examples = arrays["gram.rows"], arrays["gram.examples"]
-        n = self.known.size
+        values, examples, n = arrays["gram.rows"], arrays["gram.examples"], self.known.size
         if values.shape != (examples.size, n):
             raise ValueError(f"kernel values of shape {values.shape}")
-        if examples.size and not 0 <= examples.min() <= examples.max() < n:
+        if not examples.size:
+            return
+        if not 0 <= examples.min() <= examples.max() < n:
             raise ValueError("kernel values of examples that do not exist")
-        if examples.size:
-            self.values[examples], self.known[examples] = values, True
+        self.values[examples], self.known[examples] = values, True

@@ -28,23 +28,14 @@ STORED = (
 def as_kernel(
     kernel: Any, *, gamma: float | str | None = None, degree: int = 3, coef0: float = 1.0
 ) -> Kernel:
-    """Return the kernel for a name, a function or a kernel.
+    """Return the kernel for a name, a function of two rows, or a kernel, unchanged; ParameterError
+    if the name is unknown or a parameter is invalid.
 
     Parameters
     ----------
-    kernel : str, callable of two rows, or Kernel
-        "linear", "poly", "rbf", "all-subsets" or "precomputed". A Kernel is returned unchanged.
+    kernel : "linear", "poly", "rbf", "all-subsets", "precomputed", a callable or a Kernel
     gamma, degree, coef0
         Parameters of named kernels that have them. ``gamma=None`` is the kernel's default.
-
-    Returns
-    -------
-    Kernel
-
-    Raises
-    ------
-    ParameterError
-        If the name is unknown or a parameter is invalid.
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -77,13 +68,7 @@ def described(kernel: Any) -> Kernel | type[Kernel]:
 
 
 def kernel_from_dict(stored: dict[str, Any]) -> Kernel:
-    """Return the kernel that :meth:`Kernel.to_dict` stored.
-
-    Raises
-    ------
-    DataError
-        If ``stored`` is not a stored kernel.
-    """
+    """Return the kernel that :meth:`Kernel.to_dict` stored; DataError for anything else."""
     try:
         if stored["kernel"] not in STORED:
             raise KeyError(stored["kernel"])

@@ -37,10 +37,7 @@ def products(A: Any, B: Any) -> np.ndarray:
         out = np.zeros((A.shape[0], B.shape[0]))
         add_sparse_products(A, B, out)
         return out
-    if sp.issparse(B):
-        return np.ascontiguousarray((B @ A.T).T)
-    with np.errstate(over="ignore", invalid="ignore"):  # one error names the kernel
-        return A @ B.T
+    return np.ascontiguousarray((B @ A.T).T) if sp.issparse(B) else A @ B.T
 
 
 def add_sparse_products(A: Any, B: Any, out: np.ndarray) -> None:
@@ -183,7 +180,7 @@ class Polynomial(WithGamma):
         how = (self.factor, float(self.coef0), int(self.degree), CACHED)
 
         def work(start: int, stop: int) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):  # the error names the kernel
+            with np.errstate(over="ignore", invalid="ignore"):  # of this thread
                 powers(read[start:stop], *how, write[start:stop])
 
         split_rows(work, read.size, float(read.size))
@@ -211,7 +208,7 @@ class RBF(WithGamma):
         K, left, right = products(A.parts[0], B.parts[0]), A.parts[1], B.parts[1]
 
         def work(start: int, stop: int) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):  # the error names the kernel
+            with np.errstate(over="ignore", invalid="ignore"):  # of this thread
                 for row, length in zip(K[start:stop], left[start:stop], strict=True):
                     np.maximum(row * -2.0 + length + right, 0.0, out=row)  # despite rounding
                     np.exp(row * -self.factor, out=row)
@@ -249,25 +246,22 @@ class AllSubsets(Kernel):
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         same_width(A, B)
         K = np.ones((rows_of(A), rows_of(B)))
-        with np.errstate(over="ignore", invalid="ignore"):  # the error names the kernel
-            if sp.issparse(A) or sp.issparse(B):
-                left, right = sp.csc_array(A), sp.csc_array(B)
-                both = np.diff(left.indptr) * np.diff(right.indptr)
-                for j in np.flatnonzero(both):
-                    some, others = (slice(*M.indptr[j : j + 2]) for M in (left, right))
-                    factors = 1.0 + np.outer(left.data[some], right.data[others])
-                    K[np.ix_(left.indices[some], right.indices[others])] *= factors
-            else:
-                for x, y in zip(A.T, B.T, strict=True):
-                    K *= 1.0 + np.outer(x, y)
+        if not (sp.issparse(A) or sp.issparse(B)):
+            for x, y in zip(A.T, B.T, strict=True):
+                K *= 1.0 + np.outer(x, y)
+            return K
+        left, right = sp.csc_array(A), sp.csc_array(B)
+        for j in np.flatnonzero(np.diff(left.indptr) * np.diff(right.indptr)):
+            some, others = (slice(*M.indptr[j : j + 2]) for M in (left, right))
+            factors = 1.0 + np.outer(left.data[some], right.data[others])
+            K[np.ix_(left.indices[some], right.indices[others])] *= factors
         return K
 
     def _diagonal(self, A: Any) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            if not sp.issparse(A):
-                return np.prod(1.0 + A**2, axis=1)
-            factors = 1.0 + A.data**2
-            return np.array([np.prod(factors[i:j]) for i, j in pairwise(A.indptr.tolist())])
+        if not sp.issparse(A):
+            return np.prod(1.0 + A**2, axis=1)
+        factors = 1.0 + A.data**2
+        return np.array([np.prod(factors[i:j]) for i, j in pairwise(A.indptr.tolist())])
 
 
 @dataclass(frozen=True)
