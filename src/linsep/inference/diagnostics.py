@@ -43,8 +43,6 @@ SAME, SAME_DEVIANCE, NEAR_LIMIT = 1e-3, 1e-6, 0.1
 SEPARATED = ("separable", "quasi-separable")
 #: largest log-odds in exponents: exp of more would overflow
 MOST_ODDS = 700.0
-#: fewest groups of the Hosmer-Lemeshow test: the statistic has two degrees of freedom fewer
-LEAST_GROUPS = 3
 #: arrays with a value for each row, in the order of tables, first those of all fits
 OF_ROWS = (
     "pearson", "deviance", "working", "leverage", "standardized", "standardized_deviance",
@@ -53,6 +51,8 @@ OF_ROWS = (
 #: most values of the matrix of White's test, with a column for each product of two features, and
 #: most rows for which p-values of the Shapiro-Wilk test are valid
 WHITE_VALUES, SHAPIRO_ROWS = 1 << 23, 5000
+#: what is said of rows without labels
+COUNTED = "Rows are counted from 0."
 #: p-values below this contradict an assumption
 DOUBT = 0.05
 #: share of a column, of the variance of y, or of equal squares of residuals, that is rounding error
@@ -245,9 +245,7 @@ class Diagnostics(Printed):
 
 
 def _counted_from(index: np.ndarray) -> str:
-    """Return what the rows of diagnostics are called by."""
-    labeled = index.dtype == object
-    return "Rows have the labels of the index." if labeled else "Rows are counted from 0."
+    return "Rows have the labels of the index." if index.dtype == object else COUNTED
 
 
 @dataclass(frozen=True, repr=False)
@@ -293,9 +291,9 @@ def hosmer_lemeshow(
     Groups lie between quantiles of the probabilities, as in R's hoslem.test; a probability equal
     to a quantile is in the lower group, and equal quantiles make one group less.
     """
-    if not isinstance(groups, Integral) or isinstance(groups, bool) or groups < LEAST_GROUPS:
-        why = f"groups is {groups!r}: give a whole number of at least {LEAST_GROUPS}."
-        raise ParameterError(why, option="groups", value=groups)
+    if not isinstance(groups, Integral) or isinstance(groups, bool) or groups < 3:
+        raise ParameterError(f"groups is {groups!r}: give a whole number of at least 3.",
+                             option="groups", value=groups)  # fmt: skip
     order = np.argsort(p, kind="stable")
     y, p, weights = y[order], p[order], weights[order]
     # weighted quantiles, rounded as R's (type 7)
@@ -346,7 +344,6 @@ def _check_rows(close: bool, what: str, found: float, fitted: float) -> None:
 
 
 def _made(model: Any, basis: Basis | None, X: Any, working: np.ndarray, **more: Any) -> Diagnostics:
-    """Return diagnostics with partial residuals and collinearity."""
     first, parts = model._params.size - X.shape[1], dense(X)
     for _ in range(2 * first):  # twice, as means are rounded
         parts = parts - parts.mean(axis=0)
@@ -388,7 +385,6 @@ def _influences(
 
 
 def _of_leverage_one(leverage: np.ndarray, index: np.ndarray) -> list[str]:
-    """Return a note on rows whose leverage is 1, if there are any."""
     rows = list(map(str, index[leverage >= 1.0 - CANCELLED]))
     which = ", ".join(rows[:5]) + ", ..." * (len(rows) > 5)
     return [
@@ -400,8 +396,8 @@ def _of_leverage_one(leverage: np.ndarray, index: np.ndarray) -> list[str]:
 def _no_variance(fit: Any) -> str:
     """Return why the residuals of a linear regression cannot be tested; empty if they can."""
     if not fit.rank or fit.n_rows <= fit.rank:
-        return "not defined: no residual degrees of freedom are left, or no weights were estimated"
-    return "not defined: the fit is perfect, so the residual variance is zero" * fit.perfect
+        return "no residual degrees of freedom are left, or no weights were estimated"
+    return "the fit is perfect, so the residual variance is zero" * fit.perfect
 
 
 def linear_diagnostics(
@@ -424,7 +420,7 @@ def linear_diagnostics(
     arrays = _influences(basis, sigma, pearson, pearson, pearson, df)
     notes = _of_leverage_one(arrays["leverage"], index)
     if undefined:
-        notes = [f"Standardized residuals and influences are {undefined}."]
+        notes = [f"Standardized residuals and influences are not defined: {undefined}."]
     elif (row := _perfect_without(arrays, index)) is not None and df > 1:
         text = "the fit is perfect, so its studentized residual and DFBETAS are not defined."
         notes.insert(0, f"Without row {row} {text}")
@@ -506,12 +502,11 @@ def logistic_diagnostics(
 
 
 def _outcomes(model: Any, y: Any, sample_weight: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return whether each row has the second class, and the weights."""
     given, classes = labels.label_a_row(model, y, n_rows), model.classes_
     codes = codes_in(classes, given, "y")
     if (codes == classes.size).any():
-        why = f"y has {labels.unknown_labels(given, classes)}, which is not a class of the fit."
-        raise DataError(why, code="unknown-label")
+        raise DataError(f"y has {labels.unknown_labels(given, classes)}, which is not a class of "
+                        "the fit.", code="unknown-label")  # fmt: skip
     weights = labels.check_sample_weight(sample_weight, codes.size)
     weights = labels.importance(fitted_parameter(model, "class_weight"), classes, codes, weights)
     return codes.astype(np.float64), weights if weights.size else np.ones(codes.size)
@@ -519,14 +514,13 @@ def _outcomes(model: Any, y: Any, sample_weight: Any, n_rows: int) -> tuple[np.n
 
 def _undefined(model: Any) -> str:
     """Return why influences are not defined; empty if they are defined."""
+    reasons = (
+        (fitted_parameter(model, "l2"), " with l2: standard errors are not known."),
+        (model.stop_reason_ in SEPARATED, ": the likelihood has no maximum (penalty='firth' has)."),
+        (model._covariance is None or not model._inferable, ": standard errors are not known."),
+    )
     which = "Leverages, standardized residuals and influences are not defined"
-    if fitted_parameter(model, "l2"):
-        return f"{which} with l2: standard errors are not known."
-    if model.stop_reason_ in SEPARATED:
-        return f"{which}: the likelihood has no maximum. With penalty='firth' they are defined."
-    if model._covariance is None or not model._inferable:
-        return f"{which}: standard errors are not known (summary() says why)."
-    return ""
+    return next((f"{which}{why}" for applies, why in reasons if applies), "")
 
 
 class Finding(NamedTuple):
@@ -597,8 +591,8 @@ class Assumptions(Diagnostics):
         return table_lines(self._cells(), [False, False, True, True, False], sentences=True)
 
 
-#: statistic, p and conclusion of a test, or why it is not defined
-Result = tuple[float, float, str] | str
+#: statistic, p and conclusion of a test
+Result = tuple[float, float, str]
 
 
 def check_assumptions(
@@ -607,22 +601,23 @@ def check_assumptions(
     """Test the assumptions of a linear regression on the rows of its fit, which have numbers, equal
     for copies of a row, and labels.
     """
-    fit = model.solution_
-    found = linear_diagnostics(model, block, numbers, index)
-    shares = found.pearson / (fit.residual_norm or 1.0)
-    findings, undefined = [], _no_variance(fit)
+    fit, found = model.solution_, linear_diagnostics(model, block, numbers, index)
+    shares, why = found.pearson / (fit.residual_norm or 1.0), _no_variance(fit)
+    findings = []
     for name, assumption, test, source in TESTS:
-        result = undefined if undefined and name != "leverage" else test(fit, found, shares)
-        three = (np.nan, np.nan, result) if isinstance(result, str) else result
-        findings.append(Finding(assumption, name, *three, source))
+        result = _nothing(why) if why and name != "leverage" else test(fit, found, shares)
+        findings.append(Finding(assumption, name, *result, source))
     about_rows = any("row " in finding.conclusion for finding in findings)
-    notes = [_counted_from(index)] * about_rows
-    changed = {"title": "Assumptions of a linear regression", "notes": notes}
+    changed = {"title": "Assumptions of a linear regression",
+               "notes": [_counted_from(index)] * about_rows}  # fmt: skip
     return Assumptions(**vars(found) | changed, findings=findings)
 
 
+def _nothing(why: str) -> Result:
+    return np.nan, np.nan, f"not defined: {why}"
+
+
 def _tested(statistic: float, p: float, against: str, more: str = "") -> Result:
-    """Return the result of a test with a p-value."""
     return statistic, p, (against if p < DOUBT else f"not rejected at {DOUBT:.0%}") + more
 
 
@@ -639,14 +634,12 @@ def _explained(columns: np.ndarray, y: np.ndarray, whole: np.ndarray) -> tuple[i
 
 
 def _copied(found: Diagnostics) -> bool:
-    """Return whether rows are copies of others, by frequency weights."""
     return bool((np.diff(found.numbers) == 0).any())
 
 
 def _reset(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    """Test linearity by squares and cubes of the centered predictions (RESET)."""
     if not fit.explained_norm > NOTHING * fit.y_norm:
-        return "not defined: the predictions are the same in all rows"
+        return _nothing("the predictions are the same in all rows")
     about = (found.y - fit.mean_y) - found.working
     about = about / np.abs(about).max()
     powers = np.column_stack([about**2, about**3]) * np.sqrt(found.weights)[:, None]
@@ -656,7 +649,7 @@ def _reset(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     added, explained = _explained(left, shares, np.linalg.norm(powers, axis=0))
     df = fit.n_rows - fit.rank - added
     if not added or df <= 0:
-        return "not defined: powers of the predictions leave no degrees of freedom"
+        return _nothing("powers of the predictions leave no degrees of freedom")
     with np.errstate(divide="ignore"):
         f = np.divide(explained**2 / added, max(1.0 - explained**2, 0.0) / df)
     against = "not linear: powers of the predictions explain more"
@@ -668,13 +661,10 @@ def _breusch_pagan(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
 
 
 def _white(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    """Test whether features, their squares and products explain squared residuals."""
     n, d = found.X.shape
     if n * d * (d + 3) / 2 > WHITE_VALUES:
-        return "not computed: there are too many products of features"
-    X = dense(found.X)
-    if fit.fit_intercept:
-        X = np.column_stack([np.ones(n), fit.centered(X)])
+        return _nothing("there are too many products of features")
+    X = np.column_stack([np.ones((n, int(fit.fit_intercept))), fit.centered(found.X)])
     first, second = np.triu_indices(X.shape[1])
     against = "the variance changes with squares or products of the features"
     return _variance(fit, X[:, first] * X[:, second], shares, against)
@@ -687,10 +677,8 @@ def _variance(fit: Any, X: np.ndarray, shares: np.ndarray, against: str) -> Resu
     squares = shares**2
     about = squares - squares.mean()
     df, explained = _explained(X - X.mean(axis=0), about, np.linalg.norm(X, axis=0))
-    if not df:
-        return "not defined: no feature can explain the squares of the residuals"
-    if squares.size - df <= 1:
-        return "not defined: the test has as many regressors as rows"
+    if not 0 < df < squares.size - 1:
+        return _nothing("no feature, or as many as rows, can explain squares of residuals")
     if np.ptp(squares) <= NOTHING * (1 + fit.y_norm / fit.residual_norm) * squares.max():
         return _tested(0.0, 1.0, against)  # residuals of equal size
     lm = squares.size * (explained / float(np.linalg.norm(about))) ** 2
@@ -709,8 +697,7 @@ def _jarque_bera(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
 def _shapiro_wilk(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     few = shares.size < 3 or fit.n_rows - fit.rank < 2
     if few or shares.size > SHAPIRO_ROWS or _copied(found):
-        rows = f"3 to {SHAPIRO_ROWS:,} rows without copies, and two degrees of freedom"
-        return f"not computed: its p-values hold for {rows}"
+        return _nothing(f"p holds for 3 to {SHAPIRO_ROWS:,} rows without copies, and two degrees")
     from scipy.stats import shapiro
 
     statistic, p = shapiro(shares)
@@ -719,14 +706,13 @@ def _shapiro_wilk(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
 
 def _durbin_watson(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     if _copied(found):
-        return "not defined: copies of a row have no order"
+        return _nothing("copies of a row have no order")
     dw = float(np.sum(np.diff(shares) ** 2) / (shares @ shares))
-    near = f"{1 - dw / 2:.2f}"
-    return dw, np.nan, f"2 if neighboring rows are independent; their correlation is about {near}"
+    near = f"their correlation is about {1 - dw / 2:.2f}"
+    return dw, np.nan, f"2 if neighboring rows are independent; {near}"
 
 
 def _farthest(values: np.ndarray, found: Diagnostics) -> tuple[Any, float]:
-    """Return the label of the row with the largest absolute value, and the value."""
     most = int(np.nanargmax(np.abs(values)))
     return found.index[most], float(values[most])
 
@@ -742,19 +728,17 @@ def _leverage(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
 
 def _cook(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     if np.isnan(found.cooks_distance).all():
-        return "not defined: all leverages are 1"
+        return _nothing("all leverages are 1")
     row, most = _farthest(found.cooks_distance, found)
     return most, np.nan, f"row {row}; near 1, the estimates move far without the row"
 
 
 def _studentized(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    """Test the row with the largest studentized residual as an outlier."""
     df, row = fit.n_rows - fit.rank - 1, _perfect_without(vars(found), found.index)
     if df > 0 and row is not None:
-        why = "the fit is perfect, so the residual variance is zero"
-        return f"not defined: without row {row} {why}"
+        return _nothing(f"without row {row} the fit is perfect, so the residual variance is zero")
     if np.isnan(found.studentized).all():
-        return "not defined: without a row, an estimate or the residual variance is undetermined"
+        return _nothing("without a row, an estimate or the residual variance is undetermined")
     row, t = _farthest(found.studentized, found)
     p = min(1.0, fit.n_rows * float(t_tail(t, df)))
     return t, p, f"row {row}; p is for the largest of {fit.n_rows:,} (Bonferroni)"

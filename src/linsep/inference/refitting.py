@@ -13,7 +13,6 @@ Statistics in Medicine 21, 2002). Rao's score test needs no fit of the larger mo
 no maximum (Proceedings of the Cambridge Philosophical Society 44, 1948).
 """
 
-import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -155,7 +154,7 @@ def _notes(models: Sequence[Any], tests: list[_Test]) -> list[str]:
 
 
 def _is_supremum(model: Any) -> bool:
-    """Return whether the log-likelihood of a model is a supremum, because no maximum exists."""
+    """Return whether the log-likelihood of a model is a supremum, not a maximum."""
     return getattr(model, "stop_reason_", None) in ("separable", "quasi-separable")
 
 
@@ -221,7 +220,6 @@ def _definitions(model: Any) -> dict[str, list[Any]]:
     """Return how each feature was computed from the columns of a table, by its name; an empty list
     for an unchanged column.
     """
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     recipe = getattr(model, "recipe_", None) or {}
     if formula := recipe.get("formula"):
         blocks, made = formula["blocks"], {}
@@ -229,16 +227,14 @@ def _definitions(model: Any) -> dict[str, list[Any]]:
             plain = len(parts) == 1 and set(blocks[parts[0][0]]) == {"column"} and scale == 1.0
             made[str(name)] = [] if plain else [scale, [[blocks[k], at] for k, at in parts]]
         return made
-    if recipe.get("format") != "table":
-        return {name: [] for name in names}
-    steps = [recipe.get(k) or {} for k in ("scale", "means", "converted", "rare", "words")]
-    done = {
-        shown: json.dumps([of.get(column) for of in steps], default=str)
-        for column, shown in names_in_recipe(recipe).items()
-        if any(column in of for of in steps)
+    names = map(str, getattr(model, "feature_names_in_", ()))
+    table = recipe.get("format") == "table"
+    columns = {shown: name for name, shown in names_in_recipe(recipe).items()} if table else {}
+    steps = [recipe.get(k) or {} for k in ("scale", "means", "converted", "rare", "words") if table]
+    return {
+        name: [of[columns[one]] for of in steps for one in some if columns.get(one) in of]
+        for name, some in zip(names, parts_of(model), strict=False)
     }
-    parts = zip(names, parts_of(model), strict=True)
-    return {name: [done[one] for one in some if one in done] for name, some in parts}
 
 
 class LikelihoodRatioTests(Table):
