@@ -217,7 +217,7 @@ def test_without_a_covariance_there_are_no_errors():
     assert estimates(table)[0] == pytest.approx(model.coef_[0, 0] * (P * (1 - P)).mean())
     assert np.isnan(errors(table)).all()
     assert "standard errors and tests are not known" in str(table)
-    assert "-" in table.rows()[0]
+    assert "-" in table._cells()[1]
     firth = LogisticRegression(penalty="firth").fit(X, Y)
     assert np.isfinite(errors(firth.marginal_effects(X))).all()
     assert "profile" not in str(firth.marginal_effects(X))
@@ -283,7 +283,7 @@ def test_a_level_that_diverges_has_no_error_anywhere(covariance):
     assert (np.isnan(bands.low[:, 1]) == (frame["town"] == "Ulm")).all()
     assert (np.isnan(bands.high[:, 1]) == (frame["town"] == "Ulm")).all()
     # what is printed, saved and drawn has the estimate and nothing else
-    shown = next(row for row in table.rows() if row[0] == "town=Ulm")
+    shown = next(row for row in table._cells() if row[0] == "town=Ulm")
     assert float(shown[1]) == pytest.approx(-bonn, rel=1e-5)
     assert shown[2:] == [""] * 5
     for text in (table.to_markdown(6), table.to_latex(6)):

@@ -51,7 +51,7 @@ def test_names_and_order_are_those_of_statsmodels(kind, intercept):
     assert np.allclose(model.params_[-3:], model.coef_)
     table = model.summary(0.9)
     assert [row.name for row in table.coefficients] == names
-    assert table.columns()[-2:] == ["90% low", "90% high"]
+    assert table._cells()[0][-2:] == ["90% low", "90% high"]
     assert [row.low for row in table.coefficients] == model.confidence_intervals(0.9)[:, 0].tolist()
 
 
@@ -75,7 +75,7 @@ def test_several_classes_have_a_row_of_parameters_each():
     assert np.allclose(ratios["p_value"], model.p_values_[:, 1:].ravel())
     errors = np.exp(model.coef_) * model.standard_errors_[:, 1:]  # the delta method
     assert np.allclose(ratios["standard_error"], errors.ravel())
-    assert odds.columns()[1] == "odds ratio"
+    assert odds._cells()[0][1] == "odds ratio"
     assert str(odds).startswith("Odds ratios of 1, 2 against 0\n")
     frame = model.tidy()
     assert frame["class"].tolist() == ["1"] * 4 + ["2"] * 4

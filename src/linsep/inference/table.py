@@ -18,15 +18,11 @@ from linsep.errors import ParameterError
 from linsep.layout import elided, pair_lines, room, table_lines, table_width, wrapped
 from linsep.words import escaped
 
-#: coefficients of a table that a notebook shows with its picture
-MOST_DRAWN = 30
-#: significant digits of estimates, fewer in a table that would be too wide, and the letters of a
-#: name that are not to be elided for the sake of digits
-DIGITS, NAME = (6, 5, 4), 20
-#: status of the coefficient of minus a feature
-OPPOSITE = {"+inf": "-inf", "-inf": "+inf"}
-#: status of exp of a coefficient that diverges
-EXPONENTIATED = {"+inf": "inf", "-inf": "0"}
+#: coefficients of a table that a notebook shows with its picture; significant digits of estimates,
+#: fewer in a table that would be too wide; and letters of a name not to be elided for their sake
+MOST_DRAWN, DIGITS, NAME = 30, (6, 5, 4), 20
+#: status of the coefficient of minus a feature, and of exp of one that diverges
+OPPOSITE, EXPONENTIATED = {"+inf": "-inf", "-inf": "+inf"}, {"+inf": "inf", "-inf": "0"}
 #: heading of a column of odds ratios
 ODDS_RATIO = "odds ratio"
 #: estimates that are infinite, or 0, by what a table shows in their place
@@ -70,11 +66,9 @@ class Printed:
         return [headings, *map(list, zip(*columns, strict=True))]
 
     def _published(self, digits: int) -> list[list[str]]:
-        """Return the cells for publications, of numbers with these digits."""
         return self._cells()
 
     def _lines(self) -> list[str]:
-        """Return the table as lines of text."""
         least = [k for k, name in enumerate(self.columns) if name in LEAST]
         return table_lines(self._cells(), least=least)
 
@@ -86,7 +80,7 @@ class Printed:
         return _plain(found | {"notes": self.notes})
 
     def tidy(self) -> Any:
-        """Return the table as a data frame of pandas, or an Arrow table where it is missing."""
+        """Return the ``columns`` as a data frame of pandas, or without it as an Arrow table."""
         return as_frame(self.columns)
 
     def details(self) -> list[tuple[str, str]]:
@@ -190,10 +184,11 @@ class Coefficient(NamedTuple):
     def cells(self, digits: int) -> list[str]:
         """Return the row as text: nothing for numbers that are undefined beside a status."""
         kinds = ("estimate", "standard error", "t", "p value", "low", "high")
-        cells = [cell_text(*pair, digits) for pair in zip(kinds, self[1:7], strict=True)]
-        if self.status:
-            cells = ["" if cell == "-" else cell for cell in cells]
-        return [escaped(self.name), cells[0] or self.status, *cells[1:]]
+        first, *rest = (
+            "" if self.status and isnan(value) else cell_text(kind, value, digits)
+            for kind, value in zip(kinds, self[1:7], strict=True)
+        )
+        return [escaped(self.name), first or self.status, *rest]
 
     def published(self, digits: int) -> list[str]:
         """Return the name, the estimate, the interval and p as text for publications."""
@@ -246,19 +241,27 @@ class Summary(Printed):
         ordered = np.nan_to_num(np.array(sizes, dtype=np.float64).reshape(-1, 3), nan=-1.0)
         return [rows[k] for k in np.sort(np.lexsort(-ordered.T[::-1])[:most])]
 
-    def columns(self) -> list[str]:
-        """Return the names of the columns of the table."""
-        letter, percent = self.statistic, f"{100 * self.level:.6g}%"
-        p = "P>chi2" if letter == "chi2" else f"P>|{letter}|"
-        ends = [f"{percent} low", f"{percent} high"]
-        return ["", self.heading, "std. error", letter, p, *ends]
-
-    def rows(self, digits: int = 6) -> list[list[str]]:
-        """Return the cells of the table as text, estimates to ``digits`` significant digits."""
-        return [row.cells(digits) for row in self.coefficients]
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """``class`` or ``target`` of several, ``term``, and what :class:`Coefficient` has, with
+        infinite estimates; the status of a finite one is "finite".
+        """
+        rows, names = self.coefficients, Coefficient._fields[1:]
+        columns: dict[str, list[Any]] = {"term": [row.name for row in rows]}
+        if self.equations:
+            owners = np.repeat(self.equations, len(rows) // len(self.equations)).tolist()
+            pairs = zip(owners, columns["term"], strict=True)
+            terms = [term.removeprefix(f"{owner}: ") for owner, term in pairs]
+            columns = {self.equation: owners, "term": terms}
+        columns |= {name: [getattr(row, name) for row in rows] for name in names}
+        columns["estimate"] = [DIVERGING.get(row.status, row.estimate) for row in rows]
+        return columns | {"status": [row.status or "finite" for row in rows]}
 
     def _cells(self, digits: int = 6) -> list[list[str]]:
-        return [self.columns(), *self.rows(digits)]
+        letter, percent = self.statistic, f"{100 * self.level:.6g}%"
+        p = "P>chi2" if letter == "chi2" else f"P>|{letter}|"
+        head = ["", self.heading, "std. error", letter, p, f"{percent} low", f"{percent} high"]
+        return [head, *(row.cells(digits) for row in self.coefficients)]
 
     def _lines(self) -> list[str]:
         for digits in DIGITS:  # fewer where it would be too wide
@@ -288,32 +291,11 @@ class Summary(Printed):
         """
         return display("CoefficientDisplay").from_summary(self, **kwargs)
 
-    def tidy(self) -> Any:
-        """Return the table as a data frame, one row per parameter.
-
-        Returns
-        -------
-        pandas.DataFrame, or pyarrow.Table where pandas is not installed
-            ``class`` or ``target`` of several, ``term``, and what :class:`Coefficient` has; the
-            status of a finite estimate is "finite".
-        """
-        rows, names = self.coefficients, Coefficient._fields[1:]
-        columns: dict[str, list[Any]] = {"term": [row.name for row in rows]}
-        if self.equations:
-            owners = np.repeat(self.equations, len(rows) // len(self.equations)).tolist()
-            pairs = zip(owners, columns["term"], strict=True)
-            terms = [term.removeprefix(f"{owner}: ") for owner, term in pairs]
-            columns = {self.equation: owners, "term": terms}
-        columns |= {name: [getattr(row, name) for row in rows] for name in names}
-        columns["estimate"] = [DIVERGING.get(row.status, row.estimate) for row in rows]
-        return as_frame(columns | {"status": [row.status or "finite" for row in rows]})
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""
-        names = ("title", "header", "statistic", "level", "coefficients", "notes")
         rows = [row._asdict() for row in self.coefficients]
-        changed = {"header": dict(self.header), "coefficients": rows}
-        return _plain({name: getattr(self, name) for name in names} | changed)
+        found = {"title": self.title, "header": dict(self.header), "statistic": self.statistic}
+        return _plain(found | {"level": self.level, "coefficients": rows, "notes": self.notes})
 
 
 def as_frame(columns: dict[str, list[Any]]) -> Any:
@@ -330,10 +312,8 @@ def as_frame(columns: dict[str, list[Any]]) -> Any:
 def check_level(level: Any) -> float:
     """Return the level of an interval as a float; ParameterError unless it is between 0 and 1."""
     if not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise ParameterError(
-            f"level is {level!r}: give a number between 0 and 1, such as 0.95.",
-            option="level", value=level,
-        )  # fmt: skip
+        why = f"level is {level!r}: give a number between 0 and 1, such as 0.95."
+        raise ParameterError(why, option="level", value=level)
     return float(level)
 
 
@@ -355,13 +335,12 @@ def cell_text(name: str, value: Any, digits: int = 6) -> str:
         return f"{value:,}"
     if name.startswith("p ") or "p_value" in name:
         return p_text(value)
-    return (
-        f"{value:z.3f}" if name in ("t", "z") and abs(value) < 1e6 else number_text(value, digits)
-    )
+    fixed = name in ("t", "z") and abs(value) < 1e6
+    return f"{value:z.3f}" if fixed else number_text(value, digits)
 
 
 def _two_a_line(pairs: list[tuple[str, str]]) -> list[str]:
-    """Return the pairs in two aligned columns, read downwards, or in one if these are too wide."""
+    """Return the pairs in two aligned columns, read downwards, or in one if that is too wide."""
     half = (len(pairs) + 1) // 2
     both = zip_longest(pairs[:half], pairs[half:], fillvalue=("", ""))
     rows = [(*left, f"  {name}", value) for left, (name, value) in both]
@@ -371,7 +350,6 @@ def _two_a_line(pairs: list[tuple[str, str]]) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value for JSON, which has no infinite numbers."""
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -380,7 +358,6 @@ def _plain(value: Any) -> Any:
 
 
 def _rounded(value: float, digits: int) -> str:
-    """Format a number with significant digits, without an exponent where that is short."""
     if not isfinite(value) or value == 0:
         return "" if isnan(value) else f"{value + 0.0:g}"
     text = f"{value + 0.0:#.{digits}g}"
