@@ -4,7 +4,7 @@ bound.
 
 import numpy as np
 
-from linsep.compiled.jit import exact, inlined
+from linsep.compiled.jit import inlined, part
 
 U = np.uint64
 ZERO, ONE, THREE, FOUR, FIVE, EIGHT, TWELVE = U(0), U(1), U(3), U(4), U(5), U(8), U(12)
@@ -82,13 +82,13 @@ FEW = 24
 DIGIT, MANY, LARGE_DIGIT = 6, 700, 9
 
 
-@exact
+@part
 def room_for_heads():
     """Return a buffer for the start of the keys of each digit."""
     return np.empty(1 << LARGE_DIGIT, np.int64)
 
 
-@exact
+@part
 def sort_keys(keys, spare, heads, n, shift, n_columns):
     """Return one of two arrays, in which ``keys[:n]`` are sorted by their columns, the bits from
     ``shift`` on. The lower bits keep their order or are sorted, too.

@@ -1,6 +1,7 @@
 """Decorators that compile hot loops and cache them on disk."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from llvmlite import ir
@@ -136,6 +137,10 @@ def exact(function: Callable, **options: Any) -> Any:
 def inlined(function: Callable, **options: Any) -> Any:
     """Compile a piece of a loop into its callers."""
     return njit(**INLINED | options)(function)
+
+
+#: of exact loops, whose pieces are inlined where LLVM finds that it pays
+part = partial(inlined, fastmath=False, forceinline=False)
 
 
 def generic(argument: int) -> Callable[[Callable], Any]:

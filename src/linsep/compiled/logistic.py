@@ -77,7 +77,7 @@ def times(Z, factors, out):
             out[i, j] = Z[i, j] * factors[i]
 
 
-@compiled
+@inlined
 def inverse_of_few(matrix, least):
     """Return the inverse of a positive definite matrix of few columns and the logarithm of its
     determinant, by the Cholesky factor of the matrix scaled to a unit diagonal, and whether all

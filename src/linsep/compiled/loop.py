@@ -80,7 +80,7 @@ def best_class(rows, i, W, bias, classes, tie, scores):
     return best
 
 
-@compiled
+@inlined
 def most_wins(classes, tie, scores, votes):
     """Return the class with most wins; among equals the highest summed score, then by tie.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.compiled.jit import borrow, exact, inlined
+from linsep.compiled.jit import borrow, exact, inlined, part
 
 #: what a code point is; the table has four times its lower case plus this
 LETTER, BLANK = 1, 2
@@ -154,7 +154,7 @@ def cut_unicode(data, begin, stop, table, out, edges):
     return n + inside
 
 
-@exact
+@part
 def cut_words(data, begin, stop, table, out, edges):
     """Cut a text into words of two letters or more (see :func:`cut`)."""
     size = stop - begin
@@ -192,7 +192,7 @@ def join_words(out, edges, units):
         size += 1
 
 
-@exact
+@part
 def cut_characters(data, begin, stop, table, out, edges):
     """Cut a text into characters, of which two blanks or more are one: a space."""
     at, size, units, blanks = begin, 0, 0, 0
@@ -213,7 +213,7 @@ def cut_characters(data, begin, stop, table, out, edges):
     return units
 
 
-@exact
+@part
 def cut_padded(data, begin, stop, table, out, edges):
     """Cut a text into the characters of its words, with a space before and after each word."""
     at, size, units = begin, 0, 0
@@ -238,7 +238,7 @@ def cut_padded(data, begin, stop, table, out, edges):
     return units
 
 
-@exact
+@part
 def cut(data, begin, stop, cutting, out, edges):
     """Cut one text; return the number of units, or ``-1 - at`` where it is not valid UTF-8.
 

@@ -17,7 +17,7 @@ from numba import config, types
 from numba.extending import intrinsic, overload
 
 from linsep.compiled import jit
-from linsep.compiled.jit import EXACT, exact
+from linsep.compiled.jit import EXACT, part
 
 #: bytes that the text needs beyond its end: a block of 64 and a word may start there
 PADDING = 64 + 8
@@ -140,7 +140,7 @@ if not config.DISABLE_JIT:
         return lambda word: _leading_zeros(word)  # noqa: PLW0108
 
 
-@exact
+@part
 def load(text, at):
     """Return the 8 bytes from ``at`` as one word, the first lowest (LLVM makes it one load)."""
     word = U(text[at])
@@ -149,13 +149,13 @@ def load(text, at):
     return word
 
 
-@exact
+@part
 def not_digits(word):
     """Set the high bit of bytes above 9; bits above the first set one are arbitrary."""
     return (word + OVER_NINE | word) & HIGH_BITS
 
 
-@exact
+@part
 def joined(word):
     """Return the number whose 8 digits are the bytes of ``word``, the first lowest."""
     word = (word * JOIN_BYTES) >> BYTES
@@ -163,7 +163,7 @@ def joined(word):
     return ((word & OF_FOURS) * JOIN_FOURS) >> FOURS
 
 
-@exact
+@part
 def digits(text, at, mantissa):
     """Append the digits from ``at`` to ``mantissa``, up to 19 significant ones.
 
@@ -212,7 +212,7 @@ def short_number(text, first, end):
     return good, np.float64(np.int64(joined(word))) / divisor
 
 
-@exact
+@part
 def exponent(text, at):
     """Return end and value of the integer at ``at``, with optional sign (end ``at``: none)."""
     start = at
@@ -229,7 +229,7 @@ def exponent(text, at):
     return at, -value if negative else value
 
 
-@exact
+@part
 def number(text, at, end):
     """Read the decimal number that fills ``text[at:end]``; a separator must stand at ``end``.
 
@@ -259,7 +259,7 @@ def number(text, at, end):
     return -value if negative else value, count != ZERO and at == end
 
 
-@exact
+@part
 def scaled(mantissa, power, truncated):
     """Return ``mantissa * 10**power`` correctly rounded, or NaN if this method cannot decide.
 
@@ -290,7 +290,7 @@ def scaled(mantissa, power, truncated):
     return math.ldexp(np.float64(rounded), int(doublings))
 
 
-@exact
+@part
 def high_product(a, b):
     """Return the upper word of ``a * b``."""
     a_high, a_low, b_high, b_low = a >> HALF, a & LOW_HALF, b >> HALF, b & LOW_HALF

@@ -11,7 +11,7 @@ are increasing integers.
 
 import numpy as np
 
-from linsep.compiled.jit import exact
+from linsep.compiled.jit import exact, part
 from linsep.compiled.scanners.numbers import (
     EIGHT,
     ONE,
@@ -53,7 +53,7 @@ def count(text, size):
     return colons, newlines
 
 
-@exact
+@part
 def next_separator(text, block, bits):
     """Return the position of the next separator; ``bits`` marks the remaining ones of ``block``."""
     while bits == ZERO:
@@ -76,7 +76,7 @@ def short_pair(text, at, colon, end):
     return good and not not_digits(x), joined(x), value
 
 
-@exact
+@part
 def long_pair(text, at, colon, end, least, limit):
     """Read any ``index:value``; return the outcome and both. NaN: Python must read the value."""
     stop, index, dropped = digits(text, at, ZERO)
@@ -88,7 +88,7 @@ def long_pair(text, at, colon, end, least, limit):
     return (DONE if good else REFUSED), index, value
 
 
-@exact
+@part
 def is_query(text, at, colon, end):
     """Return whether ``text[at:end]`` is a query number such as ``qid:7``."""
     if colon != at + U(3) or load(text, at) & THREE_BYTES != QID:
@@ -136,7 +136,7 @@ def scan_pairs(text, end, block, bits, base, limit, pair, values, columns, n_def
     return outcome, end, block, bits, pair, n_deferred, least - base
 
 
-@exact
+@part
 def end_line(text, end, block, bits):
     """Skip from the separator at ``end`` to the end of its line; False if it is refused."""
     mark = text[end]

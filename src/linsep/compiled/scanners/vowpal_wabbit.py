@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from linsep.compiled.hashing import murmur, room_for_heads, sort_keys
-from linsep.compiled.jit import exact, inlined
+from linsep.compiled.jit import exact, inlined, part
 from linsep.compiled.scanners.numbers import MINUS, ONE, PLUS, ZERO, U, number
 
 # Inlined, since LLVM would call them for every feature.
@@ -59,7 +59,7 @@ def name_hash(text, at, end, seed):
     return found + seed
 
 
-@exact
+@part
 def is_word(text, at, end, word):
     """Return whether ``text[at:end]`` is this word of small letters, whatever its case."""
     if end - at != U(word.size):
@@ -70,7 +70,7 @@ def is_word(text, at, end, word):
     return same == word.size
 
 
-@exact
+@part
 def is_text(text, at, end):
     """Return whether a value is text, which is hashed like a name."""
     if at == end:
@@ -89,7 +89,7 @@ def is_text(text, at, end):
     return number_words == 0
 
 
-@exact
+@part
 def head(text, at, bar, numbers, starts):
     """Read the part before a bar: label, importance and base; NaN where Python must read them.
 
@@ -289,7 +289,7 @@ def combine(columns, values, spaces, starts, mask, pairs):
     return found[:n].copy(), amounts[:n].copy(), ends, -1
 
 
-@exact
+@part
 def _sizes(spaces, starts, pairs):
     """Return upper bounds on the terms of all rows, and of the longest row."""
     total, longest = np.int64(0), np.int64(0)
@@ -305,7 +305,7 @@ def _sizes(spaces, starts, pairs):
     return total, longest
 
 
-@exact
+@part
 def _terms(columns, values, spaces, first, end, mask, pairs, keys, terms):
     """Fill the values of a row and keys of column and place; return how many there are."""
     size = np.int64(0)
