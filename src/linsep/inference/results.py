@@ -119,8 +119,8 @@ class HasInference(HasEquation, ForMaketables):
     @property
     def statistics_(self: Any) -> np.ndarray:
         """Estimates divided by their standard errors: t, or z of a logistic regression (Wald)."""
-        errors = np.where(self.standard_errors_ > 0, self.standard_errors_, np.nan)
-        return np.asarray(self._shown / errors)
+        errors = self.standard_errors_
+        return np.asarray(self._shown / np.where(errors > 0, errors, np.nan))
 
     @property
     def p_values_(self: Any) -> np.ndarray:

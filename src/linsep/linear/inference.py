@@ -25,10 +25,11 @@ def _number(name: str) -> Any:
     """Return an attribute of the estimator that its solution computes."""
 
     def get(self: "LinearResults") -> Any:
-        check_is_fitted(self)
-        if self._several is None:
-            return getattr(self._fitted, name)
-        return np.stack([getattr(one._fitted, name) for one in self._several])
+        if self._several is not None:
+            return np.stack([getattr(one._fitted, name) for one in self._several])
+        if "_fitted" not in vars(self):
+            check_is_fitted(self)
+        return getattr(self._fitted, name)
 
     get.__doc__ = getattr(LeastSquares, name).__doc__
     return property(get)

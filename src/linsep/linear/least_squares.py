@@ -85,7 +85,8 @@ class Factor(NamedTuple):
 
     def widened(self, columns: int) -> np.ndarray:
         """Return R for more columns, which are zero in these rows."""
-        return np.pad(self.R, ((0, 0), (0, columns - self.R.shape[1])))
+        more = columns - self.R.shape[1]
+        return np.pad(self.R, ((0, 0), (0, more))) if more else self.R
 
 
 def added_factors(one: Factor, other: Factor) -> Factor:
@@ -293,7 +294,7 @@ def _solved(
     C = C * (sizes > 0) / units
     if l2:
         C = np.vstack([C, np.diag(np.append(np.sqrt(l2) / units[:-1], 0.0))])
-    C = triangle(np.pad(C, ((0, max(0, 1 + d - len(C))), (0, 0))))
+    C = triangle(np.concatenate([C, np.zeros((max(0, 1 + d - len(C)), 1 + d))]))
     kept, others = list(range(d)), dict[int, np.ndarray]()
     if np.abs(C.diagonal()[:-1]).min(initial=1.0) <= precision**0.75:
         C, kept, others = _eliminated(C, raw / units, precision)

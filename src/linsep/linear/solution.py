@@ -102,9 +102,7 @@ class LeastSquares:
 
     @property
     def inflation(self) -> np.ndarray:
-        """Variance inflation factors of shape (features,), NaN for features left out (Belsley, Kuh
-        and Welsch, Regression Diagnostics, 1980, section 3.1).
-        """
+        """Variance inflation factors of shape (features,), NaN for features left out."""
         factors = np.square(self.root[:, 1:] * self.spread).sum(axis=0)
         return np.where(self.kept, factors, np.nan)
 
