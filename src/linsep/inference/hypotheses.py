@@ -17,6 +17,7 @@ import scipy.linalg as sla
 from scipy.special import chdtrc
 
 from linsep.errors import DataError, ParameterError
+from linsep.estimators._common.showing import linear_sum
 from linsep.inference.factors import Factor, factor_of
 from linsep.inference.restrictions import Restriction, restrictions_of
 from linsep.inference.table import Facts, Table, check_level
@@ -116,7 +117,6 @@ def _singly(estimates: np.ndarray, errors: np.ndarray, degrees: float) -> dict[s
 
 
 def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
-    """Return the restrictions of a text, of several texts, or of a matrix and right sides."""
     names, signs = model._words_and_signs()
     texts = [hypotheses] if isinstance(hypotheses, str) else hypotheses
     if isinstance(texts, Sequence) and texts and all(isinstance(one, str) for one in texts):
@@ -141,26 +141,13 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
     if not np.isfinite([*rows.ravel(), *right]).all():
         raise ParameterError("R and q must be finite numbers.", code="not-finite")
     return [
-        Restriction(f"{_written(row * signs, names)} = {value:.6g}", np.append(row, -value))
+        Restriction(f"{linear_sum(row * signs, names)} = {value:.6g}", np.append(row, -value))
         for row, value in zip(rows, right.tolist(), strict=True)
     ]
 
 
-def _written(row: np.ndarray, names: list[str]) -> str:
-    """Return a linear function of parameters as text."""
-    text = ""
-    for value, name in zip(row.tolist(), names, strict=True):
-        if value:
-            sign = "-" if value < 0 else "+"
-            size = "" if abs(value) == 1 else f"{abs(value):.6g} * "
-            text += f" {sign} {size}{name}" if text else f"{'-' * (value < 0)}{size}{name}"
-    return text or "0"
-
-
 def _known(model: Any, R: np.ndarray) -> np.ndarray:
-    """Return the estimates, zero for parameters that no restriction has; raise DataError if one has
-    a parameter without an estimate or a standard error.
-    """
+    """Return the estimates, zero for parameters that no restriction has."""
     about, words = R.any(axis=0), model._words.ravel()
     for j in np.flatnonzero(about & (words != "")):
         name = model._words_and_signs()[0][j]
@@ -245,7 +232,6 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 def _wanted(factor: Factor, compare: Any) -> list[Restriction]:
-    """Return the contrasts as linear functions of the effects of levels."""
     names = list(factor.levels)
     units = dict(zip(names, np.eye(len(names), len(names) + 1), strict=True))
     if compare == "pairs":
