@@ -47,49 +47,6 @@ BLOCK_VALUES = 1 << 18
 TINY = 2.0**-1021
 
 
-class Canonical:
-    """Incremental hash of rows and labels, fed batch by batch.
-
-    Attributes
-    ----------
-    labels : list
-        Plain values, in order of first appearance.
-    n_rows, n_features : int
-    """
-
-    def __init__(self) -> None:
-        self.labels: list[Any] = []
-        self.n_rows = self.n_features = 0
-        self._numbers: dict[tuple[type, Any], int] = {}
-        self._sums = sha256(), sha256(), sha256()
-
-    def number(self, label: Any) -> int:
-        """Return the number of a label, numbering new labels as they come."""
-        label = plain_label(label)
-        number = self._numbers.setdefault((type(label), label), len(self.labels))
-        if number == len(self.labels):
-            self.labels.append(label)
-        return number
-
-    def add(self, X: Any, numbers: np.ndarray) -> None:
-        """Add rows (dense, or CSR without repeated entries) and the numbers of their labels."""
-        self.n_rows += X.shape[0]
-        self.n_features = max(self.n_features, X.shape[1])
-        if self.n_features > MOST_COLUMNS:
-            raise DataError(
-                f"{self.n_features:,} features are too many for a proof.",
-                code="too-large", value=self.n_features,
-            )  # fmt: skip
-        for one, part in zip(self._sums, sequences(X, numbers), strict=True):
-            one.update(np.ascontiguousarray(part, part.dtype.newbyteorder("<")).data)
-
-    def sha256(self) -> str:
-        """Return the hash of all rows so far, 64 hexadecimal digits."""
-        about = {"rows": self.n_rows, "features": self.n_features, "labels": self.labels}
-        sums = b"".join(one.digest() for one in self._sums)
-        return sha256(HEADER + sums + json.dumps(about).encode()).hexdigest()
-
-
 def plain_label(label: Any) -> Any:
     """Return a label as a plain value; raise DataError if it is not text, a number or a boolean."""
     plain = label.item() if isinstance(label, np.generic) else label
@@ -196,39 +153,52 @@ class Reading:
 
     Attributes
     ----------
-    canonical : Canonical
-        Labels, counts and hash of the rows read so far.
+    n_rows, n_features : int
+        Of the rows read so far.
     """
 
     def __init__(self, X: Any, y: Any = None) -> None:
         opened = hasattr(X, "coded") or (y is None and hasattr(X, "exactly"))
         self._given: Any = X if opened else labeled_rows(X, y)
-        self.canonical = Canonical()
+        self.n_rows = self.n_features = 0
+        self._numbers: dict[tuple[type, Any], int] = {}
+        self._sums = sha256(), sha256(), sha256()
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels read so far as plain values, in order of first appearance."""
+        return [label for _, label in self._numbers]
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Feature names, or None."""
+        """Feature names, or None; of a source once its rows were read."""
         given = self._given
         names = given.feature_names if hasattr(given, "feature_names") else given.names
         return None if names is None else tuple(map(str, names))
 
     def blocks(self) -> Iterator[Block]:
         """Yield all rows, in order."""
-        first = 0
         for X, classes, codes in self._coded():
-            numbers, (seen, places) = (
-                np.empty(len(classes), int),
-                np.unique(codes, return_index=True),
-            )
+            numbers = np.empty(len(classes), int)
+            seen, places = np.unique(codes, return_index=True)
             for code in seen[np.argsort(places)].tolist():
-                numbers[code] = self.canonical.number(classes[code])
+                label = plain_label(classes[code])
+                numbers[code] = self._numbers.setdefault((type(label), label), len(self._numbers))
             X = tidy(X)  # noqa: PLW2901
+            self.n_features = max(self.n_features, X.shape[1])
+            if self.n_features > MOST_COLUMNS:
+                raise DataError(
+                    f"{self.n_features:,} features are too many for a proof.",
+                    code="too-large", value=self.n_features,
+                )  # fmt: skip
             size = X.nnz if sp.issparse(X) else X.size
             step = max(1, BLOCK_VALUES * X.shape[0] // max(1, size))
             for start in range(0, X.shape[0], step):
-                block = Block(X[start : start + step], numbers[codes[start : start + step]], first)
-                self.canonical.add(block.X, block.numbers)
-                first += block.X.shape[0]
+                part, of = X[start : start + step], numbers[codes[start : start + step]]
+                for one, words in zip(self._sums, sequences(part, of), strict=True):
+                    one.update(np.ascontiguousarray(words, words.dtype.newbyteorder("<")).data)
+                block = Block(part, of, self.n_rows)
+                self.n_rows += part.shape[0]
                 yield block
 
     def _coded(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
@@ -239,13 +209,19 @@ class Reading:
         else:
             yield from ((X, *np.unique(y, return_inverse=True)) for X, y, *_ in given.exactly())
 
+    def sha256(self) -> str:
+        """Return the hash of all rows so far, 64 hexadecimal digits."""
+        about = {"rows": self.n_rows, "features": self.n_features, "labels": self.labels}
+        sums = b"".join(one.digest() for one in self._sums)
+        return sha256(HEADER + sums + json.dumps(about).encode()).hexdigest()
 
-def read_whole(X: Any, y: Any = None) -> Canonical:
-    """Read all rows and labels and return labels, counts and hash in canonical form."""
+
+def read_whole(X: Any, y: Any = None) -> Reading:
+    """Return the reading of all rows and labels."""
     reading = Reading(X, y)
     for _ in reading.blocks():
         pass
-    return reading.canonical
+    return reading
 
 
 def sha256_of(X: Any, y: Any = None) -> str:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from linsep.certificate.canonical import Block, Reading, rows_of
+from linsep.certificate.canonical import Block, Reading, read_whole, rows_of
 from linsep.certificate.constraints import (
     Combination,
     Constraints,
@@ -370,10 +370,7 @@ def _check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) -
     spaces = (one.subject.blocks * one.subject.width for one in verdicts if hasattr(one, "space"))
     signs = (len(subject.classes) * one.subject.blocks**2 for one in verdicts)
     if sum(spaces) + sum(signs) > MOST_NUMBERS:
-        first = Reading(X, y)
-        for _ in first.blocks():
-            pass
-        _same_data(subject, first)
+        _same_data(subject, read_whole(X, y))
     # One reading for hash and checks: rows that change in between cannot pass.
     reading, failure = Reading(X, y), None
     checkers = [kind(one, exact, clock) for one in verdicts for kind in one.checkers()]
@@ -383,7 +380,7 @@ def _check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) -
         for block in blocks:
             if block.X.shape[1] > subject.n_features:
                 raise Fails("the rows have more features")
-            codes = np.array([classes[type(k), k] for k in reading.canonical.labels])
+            codes = np.array([classes[type(k), k] for k in reading.labels])
             wide = Block(padded(block.X, subject.n_features), block.numbers, block.first)
             for checker in checkers:
                 checker.see(wide, codes[block.numbers])
@@ -398,23 +395,22 @@ def _check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) -
         raise failure
     for checker in checkers:
         checker.finish()
-    return reading.canonical.n_rows
+    return reading.n_rows
 
 
 def _same_data(subject: Subject, reading: Reading) -> None:
     """Raise Fails if the rows differ from the rows of the subject."""
-    found, shape = reading.canonical, (subject.n_rows, subject.n_features)
-    if (found.n_rows, found.n_features) != shape:
+    if (reading.n_rows, reading.n_features) != (subject.n_rows, subject.n_features):
         raise Fails(
-            f"it is about {shape[0]:,} rows of {shape[1]:,} features, but the data have "
-            f"{found.n_rows:,} of {found.n_features:,}"
+            f"it is about {subject.n_rows:,} rows of {subject.n_features:,} features, but the data "
+            f"have {reading.n_rows:,} of {reading.n_features:,}"
         )
-    ours = [(type(label), label) for label in sorted(found.labels)]
+    ours = [(type(label), label) for label in sorted(reading.labels)]
     if ours != [(type(label), label) for label in subject.classes]:
         raise Fails("the labels differ")
     if reading.names and subject.names and reading.names != subject.names:
         raise Fails("the features have other names")
-    if found.sha256() != subject.sha256:
+    if reading.sha256() != subject.sha256:
         raise Fails("the rows or labels differ, or their order does")
 
 

@@ -93,9 +93,8 @@ class Subject:
         if self.columns is not None:
             names = [f"row {j}" for j in self.columns]
         names += ["intercept"] * self.fit_intercept
-        if not self.multinomial:
-            return names
-        return [f"{label}: {name}" for label in self.classes[:-1] for name in names]
+        classes = self.classes[:-1] if self.multinomial else ()
+        return [f"{label}: {name}" for label in classes for name in names] or names
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,9 +143,8 @@ class Question(NamedTuple):
         The vectors c of each class; no rows for a class that is not part of the question.
     width : int
         Number of weights of one block: the features, and the intercept.
-    intercept : bool
-    rounded : bool
-        Whether the floats of the rows are rounded.
+    intercept, rounded : bool
+        Whether there is an intercept, and whether the floats of the rows are rounded.
     """
 
     signs: list[np.ndarray]
@@ -190,15 +188,13 @@ class Question(NamedTuple):
 
 def question_of(subject: Subject) -> Question:
     """Return the question of two sides, or the multinomial one if both sides are empty."""
-    classes, positive, negative = subject.classes, subject.positive, subject.negative
-    last = len(classes) - 1
-    if positive:
-        sign = dict.fromkeys(positive, 1) | dict.fromkeys(negative, -1)
-        sides = [np.array([[sign[k]]] if k in sign else np.empty((0, 1)), np.int8) for k in classes]
-        return Question(sides, subject.width, subject.fit_intercept)
-    one = np.eye(last + 1, dtype=np.int8)[:, :last]
-    rivals = [[one[own] - one[k] for k in range(last + 1) if k != own] for own in range(last + 1)]
-    return Question([np.array(rows) for rows in rivals], subject.width, subject.fit_intercept)
+    if subject.multinomial:
+        one = np.eye(len(subject.classes), dtype=np.int8)[:, :-1]
+        signs = [np.delete(row - one, own, axis=0) for own, row in enumerate(one)]
+    else:
+        sign = dict.fromkeys(subject.positive, ((1,),)) | dict.fromkeys(subject.negative, ((-1,),))
+        signs = [np.array(sign.get(k, np.empty((0, 1))), np.int8) for k in subject.classes]
+    return Question(signs, subject.width, subject.fit_intercept)
 
 
 class Constraints(NamedTuple):
@@ -258,8 +254,8 @@ class Weights:
         self.floats = dense.reshape(question.blocks, question.width)
         features = question.width - question.intercept
         self.square = sum(m * m for j, m in exact.items() if j % question.width < features)
-        lengths = np.sqrt(np.einsum("ij,ij->i", self.floats, self.floats) + question.width * TINY)
-        self._lengths = lengths
+        squares = np.einsum("ij,ij->i", self.floats, self.floats)
+        self._lengths = np.sqrt(squares + question.width * TINY)
 
     def length(self) -> tuple[float, float]:
         """Lower and upper bound of the length of the float weights, without the intercept."""
@@ -310,12 +306,13 @@ class Membership:
         self.space = space
         free = {j: k for k, j in enumerate(j for j in range(size) if j not in space.rows)}
         self.is_everything = not free
-        below = lcm(*(row[pivot] for pivot, row in space.rows.items() if len(row) > 1))
+        longer = {pivot: row for pivot, row in space.rows.items() if len(row) > 1}
+        below = lcm(*(row[pivot] for pivot, row in longer.items()))
         entries = [(j, k, below) for j, k in free.items()]
-        for pivot, row in space.rows.items():
-            factor = below // row[pivot] if len(row) > 1 else 0
+        for pivot, row in longer.items():
+            factor = below // row[pivot]
             entries += [(pivot, free[j], -m * factor) for j, m in row.items() if j != pivot]
-        used = {j for pivot, row in space.rows.items() for j in row if j != pivot}
+        used = {j for row in longer.values() for j in row}
         self._alone = np.array([j for j in free if j not in used], dtype=np.int64)
         self._table = None
         if all(abs(m) < EXACT for _, _, m in entries):

@@ -71,29 +71,30 @@ class _Cycles(WithRows, Claim):
 
     def _replayed(self, reading: Reading, clock: Clock) -> str:
         """Return what was replayed, as a phrase; raise Fails or TooLong."""
-        cycles, data, blocks = self.parts(), reading.canonical, list[Block]()
+        cycles, blocks = self.parts(), list[Block]()
         for cycle in cycles:
             cycle.check_numbers()
         for block in reading.blocks():  # rows of other data are not kept
-            if data.n_rows <= cycles[0].n_rows and data.n_features <= cycles[0].n_features:
+            if reading.n_rows <= cycles[0].n_rows and reading.n_features <= cycles[0].n_features:
                 blocks.append(block)
         known: dict[tuple[int, int], list[WholeRow]] = {}
         found = []
         for cycle in cycles:
             own = cycle.n_rows, cycle.n_features, cycle.n_classes
-            if own != (data.n_rows, data.n_features, len(data.labels)):
+            read = reading.n_rows, reading.n_features, len(reading.labels)
+            if own != read:
                 raise Fails(
-                    f"it is about {own[0]:,} rows, {own[1]:,} features and {own[2]:,} classes, but "
-                    f"the data have {data.n_rows:,}, {data.n_features:,} and {len(data.labels):,}"
+                    "it is about {:,} rows, {:,} features and {:,} classes, ".format(*own)
+                    + "but the data have {:,}, {:,} and {:,}".format(*read)
                 )
             how = cycle.base, cycle.power
-            known[how] = known.get(how) or _whole_rows(blocks, data.labels, *how, clock.over)
+            known[how] = known.get(how) or _whole_rows(blocks, reading.labels, *how, clock.over)
             after, mistakes = replay(cycle, known[how], clock.over)
             if after != cycle.vectors() or not mistakes:
                 raise Fails("the weights after the passes differ, or there are no mistakes")
             passes = f"{cycle.passes:,} pass{'es' * (cycle.passes > 1)}"
             found.append(f"{mistakes:,} mistakes in {passes}")
-        return f"{', '.join(found)} over {counted(data.n_rows, 'row')}"
+        return f"{', '.join(found)} over {counted(reading.n_rows, 'row')}"
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the claim as pairs of a heading and a text."""

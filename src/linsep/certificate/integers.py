@@ -83,8 +83,6 @@ def combination(terms: Iterable[tuple[int, Row]]) -> Row:
 def in_lowest_terms(numbers: dict[int, Any]) -> Row:
     """Return the smallest integers in the same proportion, without zeros."""
     exact = {j: Fraction(x) for j, x in numbers.items() if x}
-    if not exact:
-        return {}
     below = lcm(*(x.denominator for x in exact.values()))
     whole = {j: int(x * below) for j, x in exact.items()}
     common = gcd(*whole.values())
@@ -132,11 +130,11 @@ class Space:
             if not holders:
                 continue
             out = found.pop(max(holders))
-            side = 1 if out[one] > 0 else -1
+            out = {j: m if out[one] > 0 else -m for j, m in out.items()}
             for p in (p for p in holders if p in found):
-                terms = [(abs(out[one]), found[p]), (-side * found[p][one], out)]
+                terms = [(out[one], found[p]), (-found[p][one], out)]
                 found[p] = in_lowest_terms(combination(terms))
-            found[one] = {j: side * m for j, m in out.items()}
+            found[one] = out
         return found
 
 
@@ -148,19 +146,14 @@ def rank_found(
     It is smaller only if the prime divides certain minors. ``each`` wraps the loop over columns.
     """
     left = np.array([[row.get(j, 0) % prime for j in columns] for row in rows], dtype=np.int64)
-    left = left.reshape(len(rows), len(columns))
-    found = 0
+    left, found = left.reshape(len(rows), len(columns)), 0
     for column in each(range(len(columns))):
-        places = np.flatnonzero(left[found:, column])
-        if not places.size:
-            continue
-        place = found + int(places[0])
-        left[[found, place]] = left[[place, found]]
-        pivot = left[found] * pow(int(left[found, column]), -1, prime) % prime
-        below = left[found + 1 :]
-        below -= below[:, column : column + 1] * pivot % prime
-        below %= prime
-        found += 1
+        places = np.flatnonzero(left[:, column])
+        if places.size:
+            pivot = left[places[0]] * pow(int(left[places[0], column]), -1, prime) % prime
+            left = np.delete(left, places[0], axis=0)
+            left = (left - left[:, [column]] * pivot % prime) % prime
+            found += 1
     return found
 
 

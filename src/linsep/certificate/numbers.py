@@ -41,25 +41,20 @@ def exact_rows(X: Any) -> Any:
         column, row and value.
     """
     refuse_series(X)
-    if (
-        hasattr(X, "iloc")
-        and all(hasattr(kind, "fill_value") for kind in X.dtypes)
-        and len(X.dtypes)
-    ):
-        X = X.sparse.to_coo()
     if hasattr(X, "column_names"):  # a table of Arrow
         return _joined(zip(X.column_names, X.columns, strict=True))
     if hasattr(X, "iloc"):
-        return _joined((name, X.iloc[:, j]) for j, name in enumerate(X.columns))
+        if not len(X.dtypes) or not all(hasattr(kind, "fill_value") for kind in X.dtypes):
+            return _joined((name, X.iloc[:, j]) for j, name in enumerate(X.columns))
+        X = X.sparse.to_coo()
     if sp.issparse(X):
         return _of_sparse(X)
     given = X if hasattr(X, "dtype") else np.asarray(X)
     if given is not X and given.dtype.kind == "f" and (np.abs(given) >= EXACT).any():
         given = np.array(X, dtype=object)  # numpy rounds long integers beside floats
-    if given.dtype not in (object, np.longdouble) or given.dtype == np.float64:
-        return _checked(given if given.dtype in KEPT_TYPES else np.asarray(given))
-    given = check_array(given, dtype=None, ensure_all_finite=False)
-    return _joined(enumerate(given.T))
+    if given.dtype in (object, np.longdouble) and given.dtype != np.float64:
+        return _joined(enumerate(check_array(given, dtype=None, ensure_all_finite=False).T))
+    return _checked(given if given.dtype in KEPT_TYPES else np.asarray(given))
 
 
 class Labeled(NamedTuple):
@@ -152,8 +147,7 @@ def _of_sparse(X: Any) -> Any:
 def _joined(columns: Iterable[tuple[Any, Any]]) -> Any:
     """Return columns, given with their names, as one array in a common exact type."""
     exact = [_column(values, name) for name, values in columns]
-    kinds = [column.dtype for column in exact]
-    common = np.result_type(*kinds) if kinds else np.dtype(object)
+    common = np.result_type(*exact) if exact else np.dtype(object)
     if common.kind == "f" and not all(map(same_as_doubles, exact)):
         common = np.dtype(object)
     found = np.empty((len(exact[0]) if exact else 0, len(exact)), dtype=common)
@@ -172,12 +166,20 @@ def _column(values: Any, name: Any) -> np.ndarray:
     if values.dtype.kind == "f" and not (finite := np.isfinite(values)).all():
         row = int(np.argmin(finite))
         raise _missing(name, row, values[row])
+    if values.dtype in KEPT_TYPES:
+        return values
     with np.errstate(over="ignore", under="ignore"):
-        if values.dtype in KEPT_TYPES:
-            return values
         if values.dtype.kind in "bf" and (values == (near := values.astype(np.float64))).all():
             return near
-    return _in_simplest_type([_number(x, name, i) for i, x in enumerate(values)])
+    numbers = [_number(x, name, i) for i, x in enumerate(values)]
+    if all(isinstance(x, int) for x in numbers):
+        for kind in (np.int64, np.uint64):
+            ends = np.iinfo(kind)
+            if ends.min <= min(numbers, default=0) and max(numbers, default=0) <= ends.max:
+                return np.array(numbers, dtype=kind)
+    if all(map(_fits, numbers)):
+        return np.array(numbers, dtype=np.float64)
+    return _objects(numbers)
 
 
 def _of_arrow(column: Any) -> Any:
@@ -186,10 +188,12 @@ def _of_arrow(column: Any) -> Any:
 
     column = pa.Array.from_pandas(column) if hasattr(column, "dtype") else column
     number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    if number and not column.null_count:
-        return np.asarray(column)
-    found = np.empty(len(column), dtype=object)
-    found[:] = column.to_pylist()
+    return column if number and not column.null_count else _objects(column.to_pylist())
+
+
+def _objects(values: Sequence[Any]) -> np.ndarray:
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
     return found
 
 
@@ -223,19 +227,6 @@ def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
 def _fits(x: Any) -> bool:
     """Return whether a number within the range of doubles equals one."""
     return bool(float(x) == x)
-
-
-def _in_simplest_type(numbers: Sequence[int | float | Fraction]) -> np.ndarray:
-    if all(isinstance(x, int) for x in numbers):
-        for kind in (np.int64, np.uint64):
-            ends = np.iinfo(kind)
-            if ends.min <= min(numbers, default=0) and max(numbers, default=0) <= ends.max:
-                return np.array(numbers, dtype=kind)
-    if all(map(_fits, numbers)):
-        return np.array(numbers, dtype=np.float64)
-    found = np.empty(len(numbers), dtype=object)
-    found[:] = numbers
-    return found
 
 
 def _missing(name: Any, row: int, value: Any = None) -> DataError:

@@ -79,13 +79,10 @@ class Claims(Claim):
             features += f": {_some(subject.names)}"
         return [
             *(pair for one in self.verdicts() for pair in one.claim()),
-            ("labels", _some(subject.classes)),
-            ("features", features),
-            ("numbers", AS_STORED),
+            ("labels", _some(subject.classes)), ("features", features), ("numbers", AS_STORED),
             ("intercept", "yes" if subject.fit_intercept else "no"),
-            ("rows", f"{subject.n_rows:,}"),
-            ("sha256", subject.sha256),
-        ]
+            ("rows", f"{subject.n_rows:,}"), ("sha256", subject.sha256),
+        ]  # fmt: skip
 
     def to_json(self, recipe: dict[str, Any] | None = None) -> str:
         """Return the claims as JSON text, which :func:`linsep.from_json` reads.
@@ -94,20 +91,14 @@ class Claims(Claim):
         """
         subject = self.verdicts()[0].subject
         plain = {
-            "format": FORMAT,
-            "recipe": recipe,
+            "format": FORMAT, "recipe": recipe,
             "data": {
-                "rows": subject.n_rows,
-                "features": subject.n_features,
-                "names": subject.names,
-                "classes": subject.classes,
-                "columns": subject.columns,
-                "sha256": subject.sha256,
+                "rows": subject.n_rows, "features": subject.n_features, "names": subject.names,
+                "classes": subject.classes, "columns": subject.columns, "sha256": subject.sha256,
             },
-            "fit_intercept": subject.fit_intercept,
-            "formulations": self.formulations(),
+            "fit_intercept": subject.fit_intercept, "formulations": self.formulations(),
             "verdicts": [verdict.plain() for verdict in self.verdicts()],
-        }
+        }  # fmt: skip
         return json.dumps(plain, allow_nan=False, indent=1) + "\n"
 
 
@@ -117,10 +108,8 @@ class DecidingColumns:
 
     Attributes
     ----------
-    alone : tuple of int
-        The columns that separate the classes alone.
-    touching : tuple of int
-        The columns that quasi-separate the classes alone.
+    alone, touching : tuple of int
+        The columns that separate, and that quasi-separate, the classes alone.
     names : tuple of str or None
         The names of all columns.
     """
@@ -157,7 +146,8 @@ class Verdict(WithRows, Claims):
         """Return the verdict alone."""
         return [self]
 
-    def _finding(self) -> str:
+    def _finding(self, who: str) -> str:
+        """Return the verdict as a sentence; ``who`` begins one about some weights."""
         raise NotImplementedError
 
     def note(self, number: Number = int) -> str:
@@ -173,7 +163,8 @@ class Verdict(WithRows, Claims):
         sides = f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"
         if subject.multinomial:
             sides = f"{_some(subject.classes)}, each above every other"
-        found = [("verdict", f"{self.kind}: {self._finding()}"), ("classes", sides)]
+        who = "some weights have" if subject.multinomial else "a hyperplane has"
+        found = [("verdict", f"{self.kind}: {self._finding(who)}"), ("classes", sides)]
         low, high = getattr(self, "margin", (0.0, math.inf))
         if (low, high) != (0.0, math.inf):
             ends = f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)"
@@ -222,10 +213,9 @@ class Verdict(WithRows, Claims):
 
     def plain_details(self) -> dict[str, Any]:
         """Return the columns that decide alone, if known, as a JSON object."""
-        found = self.deciding_columns
-        if found is None:
+        if (found := self.deciding_columns) is None:
             return {}
-        named = {name: found.named(getattr(found, name)) for name in ("alone", "touching")}
+        named = {"alone": found.named(found.alone), "touching": found.named(found.touching)}
         return {"deciding_columns": named}
 
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
@@ -246,8 +236,7 @@ class Verdict(WithRows, Claims):
 
     def _errors_lines(self, number: Number) -> Lines:
         """Return the fewest errors of any hyperplane, if they are known."""
-        found = self.errors
-        if found is None:
+        if (found := self.errors) is None:
             return []
         of = f"of {self.subject.n_rows:,} rows" if found.weights is None else "(total weight)"
         proved = "no hyperplane has fewer" if found.closed else "both ends are proved"
@@ -264,9 +253,6 @@ class Verdict(WithRows, Claims):
             return []
         does = "each " * (len(columns) > 1) + ("separates" if separable else "quasi-separates")
         return [("alone", f"{_some(found.named(columns))}: {does} the classes without the others")]
-
-    def _who(self) -> str:
-        return "some weights have" if self.subject.multinomial else "a hyperplane has"
 
 
 @dataclass(frozen=True, repr=False)
@@ -303,8 +289,8 @@ class Separable(Verdict):
         if shape != (about.blocks, {about.n_features}, about.blocks):
             raise Malformed("the number of weights does not match the data")
 
-    def _finding(self) -> str:
-        return f"{self._who()} every row on the correct side"
+    def _finding(self, who: str) -> str:
+        return f"{who} every row on the correct side"
 
     def note(self, number: Number = int) -> str:
         """Return the margin."""
@@ -312,9 +298,8 @@ class Separable(Verdict):
         return "" if high == math.inf else f"{low:.4g} to {high:.4g}"
 
     def _evidence(self, number: Number) -> Lines:
-        rows = self.support.rows
+        rows, constant = self.support.rows, self.subject.fit_intercept
         support = f"{counted(len(rows), 'row')} that rule out a wider margin: "
-        constant = self.subject.fit_intercept
         blocks = zip(self.coef, self.intercept, strict=True)
         exact = [Fraction(x) for row, b in blocks for x in (*row, *[b] * constant)]
         top = max(map(abs, exact), default=0) or 1  # integers may exceed all floats
@@ -359,13 +344,10 @@ class Blocked(Verdict):
         linear combination of the intercept and earlier columns; the other codes hold with its
         coefficient fixed at 0.
         """
-        kept = self._span().coefficients(self.subject.width, self.subject.fit_intercept)
+        span: Space = getattr(self, "everything", self.space)  # of all rows
+        kept = span.coefficients(self.subject.width, self.subject.fit_intercept)
         names = enumerate(self.subject.coefficient_names())
         return {name: self._limit(j, kept[j]) if j in kept else "dependent" for j, name in names}
-
-    def _span(self) -> Space:
-        """Return the span of all rows."""
-        return self.space
 
     def _limit(self, j: int, function: dict[int, int]) -> str:
         """Return the kind of estimate of a coefficient that is this function of the weights."""
@@ -394,7 +376,7 @@ class Overlapping(Blocked):
     kind: ClassVar[str] = "overlapping"
     checker: ClassVar[type[Checker] | None] = OverlappingChecker
 
-    def _finding(self) -> str:
+    def _finding(self, who: str) -> str:
         return "every hyperplane has a row on the wrong side"
 
     @property
@@ -441,9 +423,6 @@ class QuasiSeparable(Blocked):
         "+inf", "-inf", "infinite", "sign not checked", "finite", "dependent",
     )  # fmt: skip
 
-    def _span(self) -> Space:
-        return self.everything
-
     def _limit(self, j: int, function: dict[int, int]) -> str:
         if not self.space.remainder(function):
             return "finite"
@@ -454,10 +433,10 @@ class QuasiSeparable(Blocked):
         value = sum(x * self.direction.get(i, 0) for i, x in function.items())
         return "+inf" if value > 0 else "-inf"
 
-    def _finding(self) -> str:
+    def _finding(self, who: str) -> str:
         n = len(self.boundary)
         return (
-            f"{self._who()} no row on the wrong side, but {n:,} of {self.subject.n_rows:,} rows "
+            f"{who} no row on the wrong side, but {n:,} of {self.subject.n_rows:,} rows "
             "must lie on the boundary"
         )
 
@@ -479,7 +458,7 @@ class Undecided(Verdict):
     reason: str
     kind: ClassVar[str] = "undecided"
 
-    def _finding(self) -> str:
+    def _finding(self, who: str) -> str:
         return self.reason
 
 
@@ -529,9 +508,8 @@ class Separations(Claims):
             if not subject.multinomial:
                 others = "the rest" if len(subject.negative) > 1 else subject.negative[0]
                 question = f"{subject.positive[0]} against {others}"
-            note = verdict.note(number)
-            if verdict.errors is not None:
-                note = f"{verdict.errors.ends()} errors; {note}".removesuffix("; ")
+            errors = [] if verdict.errors is None else [f"{verdict.errors.ends()} errors"]
+            note = "; ".join(filter(None, [*errors, verdict.note(number)]))
             found.append([question, verdict.kind, note])
         return found
 
@@ -545,12 +523,9 @@ class Separations(Claims):
 
 
 def _table_html(lines: Sequence[Sequence[str]]) -> str:
-    """Return lines of cells, of which the first is a heading, as HTML."""
-    style, body = "style='text-align:left'", ""
-    for heading, *texts in lines:
-        cells = "".join(f"<td {style}>{escape(text)}</td>" for text in texts)
-        body += f"<tr><th {style}>{escape(heading)}</th>{cells}</tr>"
-    return f"<table>{body}</table>"
+    head = "<tr style='text-align:left'>"
+    rows = ["".join(f"<td>{escape(cell)}</td>" for cell in cells) for cells in lines]
+    return f"<table>{''.join(f'{head}{row}</tr>' for row in rows)}</table>"
 
 
 def numbered(rows: Sequence[int], number: Number, most: int = MOST_SHOWN) -> str:
