@@ -48,6 +48,12 @@ REGRESSIONS = Named(REGRESSION_CLASSES)
 #: what makes no passes of an online learner; support vector machines are solved, too
 WITHOUT_PASSES = Named(MARGIN_CLASSES | REGRESSION_CLASSES)
 ESTIMATORS = Named(LEARNER_CLASSES | MARGIN_CLASSES | REGRESSION_CLASSES)
+#: Defaults of learners in passes on files. Files may be large, and most data are not separable:
+#: ten passes, not a thousand. If classes overlap, the last weights depend on the last few rows;
+#: averaged weights do not.
+USUAL: dict[str, Any] = {"max_iter": 10, "keep": "average"}
+#: the default learner, and the default learner of text and of wide sparse rows
+USUAL_LEARNER, OF_TEXT = "perceptron", "arow"
 #: names of all classes
 CLASSES = tuple(ESTIMATORS.classes.values())
 

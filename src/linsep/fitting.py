@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.catalog import ESTIMATORS, REGRESSIONS, WITHOUT_PASSES, is_scaled
+from linsep.catalog import (
+    ESTIMATORS,
+    OF_TEXT,
+    REGRESSIONS,
+    USUAL,
+    USUAL_LEARNER,
+    WITHOUT_PASSES,
+    is_scaled,
+)
 from linsep.errors import ArgumentError, DataError, ParameterError, hint, in_python
 from linsep.estimators._common.thresholds import (
     Rule,
@@ -29,12 +37,6 @@ from linsep.sources.opening import find_files, kind_of, names_in, open_source
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.words import percent
 
-#: Defaults of learners in passes on files. Files may be large, and most data are not separable:
-#: ten passes, not a thousand. If classes overlap, the last weights depend on the last few rows;
-#: averaged weights do not.
-USUAL: dict[str, Any] = {"max_iter": 10, "keep": "average"}
-#: the default learner, and the default learner of text and of wide sparse rows
-USUAL_LEARNER, OF_TEXT = "perceptron", "arow"
 #: rows are treated as texts if, in the first rows of a file, there are more features than this, a
 #: row has a smaller share of them, and its squared values add up to at most this
 WIDE, SPARSE, SHORT, FIRST_ROWS = 1_000, 0.01, 2.0, 1_000

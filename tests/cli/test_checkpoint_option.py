@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 import linsep
-import linsep.cli.fit
+import linsep.cli.training
 import linsep.learners.passes
 import linsep.logistic.checkpointing
 from command_line import assert_refused, here
@@ -133,7 +133,7 @@ def test_an_interrupt_before_the_first_row_forgets_no_checkpoint(folder, learned
 
     stopped(folder, 2)
     with monkeypatch.context() as patch:
-        patch.setattr("linsep.cli.fit.initial_weights", pressed)
+        patch.setattr("linsep.cli.learner_options.initial_weights", pressed)
         done = here("fit", "--resume", "c", cwd=folder)
     said = "linsep: interrupted; `linsep fit --resume c` resumes the fit.\n"
     assert (done.returncode, done.stderr.replace(f"{folder}/", "")) == (130, said)
@@ -189,7 +189,7 @@ CALIBRATED = (*TESTED, "--calibrate", "new.svm")
 STEPS = {
     "linsep.estimators._common.calibration.calibrate": [],
     "linsep.model_files.save": [],
-    "linsep.cli.fit.score_source": ["m"],
+    "linsep.cli.training.score_source": ["m"],
 }
 
 
@@ -257,7 +257,7 @@ def assert_goes_on(covered, whole):
     ("step", "number"),
     [
         ("linsep.estimators._common.calibration.calibrate", signal.SIGINT),
-        ("linsep.cli.fit.score_source", signal.SIGTERM),
+        ("linsep.cli.training.score_source", signal.SIGTERM),
     ],
 )
 def test_a_signal_after_the_fit(covered, whole, step, number):
@@ -298,7 +298,7 @@ def test_a_logistic_regression_is_covered(covered):
     expected = linsep.load(covered / "m").coef_.tolist()
     (covered / "m").unlink()
     done = ended(
-        covered, "linsep.cli.fit.score_source", signal.SIGTERM, (*fit, "--checkpoint", "c")
+        covered, "linsep.cli.training.score_source", signal.SIGTERM, (*fit, "--checkpoint", "c")
     )
     assert (done.returncode, (covered / "c").exists()) == (143, True)
     (covered / "m").unlink()

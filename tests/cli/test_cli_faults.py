@@ -260,7 +260,7 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
         assert (done.returncode, done.stderr) == (0, "")  # all was done before it could be noticed
         assert "interrupted" not in done.stdout
         tested = here(*fit, "--test", "new.svm", cwd=folder)
-    monkeypatch.setattr(linsep.cli.fit, "score_source", slow)
+    monkeypatch.setattr(linsep.cli.training, "score_source", slow)
     also_tested = here(*fit, "--test", "new.svm", cwd=folder)
     for done in (tested, also_tested):
         assert (done.returncode, done.stderr) == (130, "")

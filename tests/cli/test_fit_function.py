@@ -11,8 +11,8 @@ from benchmarks.table_sets import LABEL, sets
 import linsep
 from command_line import here
 from documents import ROOT
+from linsep.catalog import USUAL
 from linsep.errors import DataError, ParameterError
-from linsep.fitting import USUAL
 from linsep.parameters import parameters_of
 from refusals import refused
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import linsep
-from command_line import assert_refused, here, table
+from command_line import assert_refused, assert_they_run, here, table
 from linsep import MarginPerceptron, Perceptron, Winnow, datasets, load
 from linsep.catalog import LEARNERS
 from linsep.cli.learner_options import NEEDED
@@ -28,8 +28,7 @@ def test_every_learner_learns_from_files(name, tmp_path):
     assert done.returncode == 0
     assert done.stderr.count("\n") == ("predicts worse than the baseline" in done.stderr)
     assert ("\nmargin " in done.stdout) == (name == "margin")
-    assert here("score", "m", "t.svm", cwd=tmp_path).returncode == 0
-    assert here("inspect", "m", cwd=tmp_path).returncode == 0
+    assert_they_run(["score m t.svm", "inspect m"], tmp_path)
     assert linsep.load(tmp_path / "m").keep == "average"
 
 
@@ -77,9 +76,9 @@ def test_options_beside_those_they_need_are_taken(tmp_path):
         for option, (_, kernels) in NEEDED.items():
             if option in ("gamma", "degree", "coef0"):
                 assert (kernel in kernels) == (option in takes), (kernel, option)
-    here("fit", "t.svm", "--vote-mb", 2, "--keep", "vote", cwd=tmp_path)
-    here("fit", "t.svm", "--learner", "margin", "--gamma", 0.5, cwd=tmp_path)
-    here("trace", "t.svm", "--learner", "margin", "--gamma", 0.5, cwd=tmp_path)
+    fit = "fit t.svm --vote-mb 2 --keep vote"
+    margin = [f"{command} t.svm --learner margin --gamma 0.5" for command in ("fit", "trace")]
+    assert all(here(*one.split(), cwd=tmp_path).returncode == 0 for one in (fit, *margin))
 
 
 SIGNED = "1 1:1 2:-1\n0 1:-1 2:2\n1 1:3 2:1\n0 1:-2\n1 \n"

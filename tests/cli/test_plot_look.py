@@ -95,7 +95,7 @@ def test_what_cannot_be_drawn_like_that_is_said(folder, tmp_path):
 def test_options_of_a_picture_need_one(folder):
     for command in ("trace", "separate"):
         words = (command, "two.csv", "--target", "kind", "--dpi", 100)
-        assert_refused(*words, cwd=folder, said="--dpi needs --plot FILE, the picture", exit_code=2)
+        assert_refused(*words, cwd=folder, said="--dpi needs --plot FILE", exit_code=2)
 
 
 def test_texts_do_not_collide_at_any_size(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import linsep
-from command_line import assert_refused, here, table
+from command_line import assert_refused, assert_they_run, here, table
 from linsep.errors import DataError
 from linsep.inference.table import Coefficient, Summary
 from linsep.plot import CoefficientDisplay
@@ -231,3 +231,9 @@ def test_the_command_draws_it_without_odds(folder):
     assert_refused(*odds, cwd=folder, code="unsupported")
     with refused(DataError, "unsupported"):
         CoefficientDisplay.from_estimator(linsep.load(folder / "p.linsep"))
+
+
+def test_columns_that_are_not_scaled_have_no_line(tmp_path):
+    table(tmp_path, "t.csv", ["x", "y"], [[k * k % 7, "ab"[k % 2]] for k in range(12)])
+    fit = "fit t.csv --target y --learner naive-bayes --model m"
+    assert_they_run([fit, "summary m"], tmp_path)

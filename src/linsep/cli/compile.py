@@ -16,15 +16,15 @@ from sklearn.base import is_regressor
 
 from linsep.catalog import ESTIMATORS, WITHOUT_PASSES
 from linsep.cli.learner_options import DEFAULTS
-from linsep.cli.options import LearnerName, Repeatable, command
+from linsep.cli.options import LearnerNames, Option, command, typed
 from linsep.cli.predict import score_source
 from linsep.compiled.code_cache import code_folder
 from linsep.errors import DataError
 from linsep.sources.opening import open_source
 
-LEARNERS_TO_COMPILE = Repeatable(
-    "--learner", type=LearnerName(ESTIMATORS),
-    help=lambda: f"Learner to compile: {', '.join(ESTIMATORS)}; repeatable.  [default: all]",
+LEARNERS_TO_COMPILE = Option(
+    "--learner", typed(LearnerNames(ESTIMATORS), "NAME"),
+    f"Learner to compile: {', '.join(ESTIMATORS)}; repeatable.  [default: all]", many=True,
 )  # fmt: skip
 ROWS, FEATURES = 24, 3
 

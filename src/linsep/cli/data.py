@@ -13,13 +13,13 @@ import click
 import pyarrow as pa
 
 from linsep._system.files import written_whole
-from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.cli import options
 from linsep.cli.errors import flag_of, note
-from linsep.cli.options import Argument, Gathered, Option, command
+from linsep.cli.options import Argument, Gathered, Option, command, typed
 from linsep.cli.output import (
     LeftOpen,
     check_all_free,
+    finishing,
     label_text,
     never_overwrite,
     print_json,
@@ -48,8 +48,8 @@ from linsep.suspecting import suspicious_labels
 from linsep.words import counted, percent, size_text
 
 SUSPICIOUS = Option(
-    "--suspicious", is_flag=True,
-    help="Also list rows whose labels may be wrong, with reasons: rows in contradictions, "
+    "--suspicious", None,
+    "Also list rows whose labels may be wrong, with reasons: rows in contradictions, "
     "and rows that narrow the margin. Takes up to 10 s; the rows must fit in memory.",
 )  # fmt: skip
 #: suspicious rows that are shown
@@ -124,9 +124,10 @@ def print_description(found: dict[str, Any]) -> None:
 
 
 OUT = Argument(
-    "out", required=True, type=options.LocalPath(dash=False), metavar="OUT",
-    help="The file to write: svmlight text (.svm .svmlight .libsvm .txt, also with .gz .bz2 "
+    "out", "OUT",
+    "The file to write: svmlight text (.svm .svmlight .libsvm .txt, also with .gz .bz2 "
     ".xz .zst), Parquet (.parquet .pq), or rows that are read without parsing (.rows).",
+    required=True, type=options.LocalPath(dash=False),
 )  # fmt: skip
 #: what writes rows of numbers in each format
 WRITERS: dict[str, Any] = {
@@ -178,19 +179,16 @@ def convert(
             reader.mends = True
         writer = WRITERS[written](reader)
     never_overwrite(paths, out)
-    with interrupts_deferred() as pressed:
-        if written == "rows":
-            with interrupts_allowed(), watching(reader):
-                writer.write_to(out)
-        else:
-            with (
-                written_whole(out, force=force) as file,
-                interrupts_allowed(),
-                watching(reader),
-                _compressed(file, out) as stream,
-            ):
-                writer.write(stream)
-        pressed.forget()  # it came after everything was done
+    if written == "rows":
+        with finishing(), watching(reader):
+            writer.write_to(out)
+    else:
+        with (
+            finishing(written_whole(out, force=force)) as (file,),
+            watching(reader),
+            _compressed(file, out) as stream,
+        ):
+            writer.write(stream)
     lost = writer.lost + getattr(reader, "mended", [])
     _print(writer.rows, lost, out, perf_counter() - started, as_json)
 
@@ -244,8 +242,7 @@ def _print(rows: int, lost: list[str], out: Path, seconds: float, as_json: bool)
         note(f"{sentence}.", "warning")
 
 
-def share(text: Any) -> Fraction:
-    """Return a share of the rows, exactly."""
+def _share(text: Any) -> Fraction:
     if re.fullmatch(r"0?\.\d{1,18}", str(text)) and Fraction(text):
         return Fraction(text)
     raise click.BadParameter(f"must be a share between 0 and 1, such as 0.2, not {text!r}.")
@@ -253,29 +250,30 @@ def share(text: Any) -> Fraction:
 
 SPLIT_OPTIONS = (
     Option(
-        "--test", "test_share", type=share, metavar="SHARE",
-        help="Share of the rows for the test file.",
+        "--test test_share", typed(_share, "SHARE"), "Share of the rows for the test file.",
+        required=True,
     ),
     Option(
-        "--validation", type=share, metavar="SHARE",
-        help="Share of the rows for a third file, for model selection.",
+        "--validation", typed(_share, "SHARE"),
+        "Share of the rows for a third file, for model selection.",
     ),
     Option(
-        "--target", metavar="COLUMN",
-        help="Label column; each file gets the same share of every class (tables only).",
+        "--target", "COLUMN",
+        "Label column; each file gets the same share of every class (tables only).",
     ),
     Option(
-        "--group", metavar="COLUMN",
-        help="Column of groups; each group goes to one file (tables only).",
+        "--group", "COLUMN", "Column of groups; each group goes to one file (tables only).",
+        excludes=["time", "in_order"],
     ),
     Option(
-        "--time", metavar="COLUMN",
-        help="Column of times (dates or numbers); the latest rows are held out (tables only).",
+        "--time", "COLUMN",
+        "Column of times (dates or numbers); the latest rows are held out (tables only).",
+        excludes=["in_order"],
     ),
-    Option("--in-order", is_flag=True, help="Hold out the last rows."),
+    Option("--in-order", None, "Hold out the last rows."),
     Option(
-        "--output", "-o", type=options.LocalPath(), metavar="FOLDER",
-        help="Folder for the files.  [default: the folder of DATA]",
+        "--output -o", typed(options.LocalPath(), "FOLDER"),
+        "Folder for the files.  [default: the folder of DATA]",
     ),
 )  # fmt: skip
 
@@ -285,7 +283,7 @@ SPLIT_OPTIONS = (
     options.AS_JSON,
 )  # fmt: skip
 def split(
-    data: list[str], *, test_share: Fraction | None, validation: Fraction | None,
+    data: list[str], *, test_share: Fraction, validation: Fraction | None,
     target: str | None, group: str | None, time: str | None, in_order: bool, output: Path | None,
     random_state: int, files: dict[str, Any], force: bool, as_json: bool,
 ) -> None:  # fmt: skip
@@ -294,15 +292,9 @@ def split(
     Example: linsep split patients.csv --test 0.2 --target ill --group patient
     """
     started = perf_counter()
-    if test_share is None:
-        raise click.BadParameter("set the share to hold out with --test, such as --test 0.2.")
     shares = [test_share, *([] if validation is None else [validation])]
     if sum(shares) >= 1:
         raise click.BadParameter("--test and --validation leave no training rows.")
-    ways = [name for name, given in (("--group", group), ("--time", time), ("--in-order", in_order))
-            if given]  # fmt: skip
-    if len(ways) > 1:
-        raise click.BadParameter(f"{' and '.join(ways)} cannot be combined.")
     paths = find_files(list(data), files["format"])
     kind = _kind(paths, files["format"], target or group or time)
     outs = _parts(paths[0], output, len(shares) + 1, kind)
@@ -312,13 +304,10 @@ def split(
         paths, kind, shares, seed=random_state, target=target, group=group, time=time,
         in_order=in_order, reading=ReadingOptions.among(files),
     )  # fmt: skip
-    with interrupts_deferred() as pressed:
-        with ExitStack() as stack:
-            outputs = [stack.enter_context(written_whole(out, force=force)) for out in outs]
-            with interrupts_allowed(), watching(parts), ExitStack() as streams:  # type: ignore[arg-type]
-                compressed = [_compressed(file, outs[0]) for file in outputs]
-                parts.write([streams.enter_context(file) for file in compressed])
-        pressed.forget()  # it came after everything was done
+    written = (written_whole(out, force=force) for out in outs)
+    with finishing(*written) as files_out, watching(parts), ExitStack() as streams:  # type: ignore[arg-type]
+        compressed = [_compressed(file, outs[0]) for file in files_out]
+        parts.write([streams.enter_context(file) for file in compressed])
     found = {
         "files": [
             {"part": name, "file": str(out), "rows": rows}

@@ -17,9 +17,10 @@ from linsep.sources.remote.file import no_file
 #: endings of lessons, and of models
 MARKDOWN, MODELS = (".md", ".markdown"), (".linsep", ".safetensors")
 FILES = options.Argument(
-    "files", required=False, type=options.LocalPath(), metavar="FILE...",
-    help="A lesson in Markdown (.md), a model (.linsep), or a data file, of which the first 500 "
+    "files", "FILE...",
+    "A lesson in Markdown (.md), a model (.linsep), or a data file, of which the first 500 "
     "rows are shown; a model and a data file run its learner on the rows.",
+    required=False, type=options.LocalPath(),
 )  # fmt: skip
 #: reading options of a data file
 POINTS = options.Gathered(
@@ -27,23 +28,20 @@ POINTS = options.Gathered(
     (
         options.TARGET, options.MISSING_VALUES, options.EXCLUDE, *options.TYPES,
         Option(
-            "--scale", **options.choice(options.SCALES),
-            help="Standardize both coordinates, or not.  [default: standard if their standard "
+            "--scale", options.choice(options.SCALES),
+            "Standardize both coordinates, or not.  [default: standard if their standard "
             "deviations differ by a factor above 5, else none]",
         ),
         *options.FILES.options,
     ),
 )  # fmt: skip
 LAB_OPTIONS = (
+    Option("--scene", "NAME", "Initial setup, such as xor, or the part of a lab URL after #."),
     Option(
-        "--scene", metavar="NAME",
-        help="Initial setup, such as xor, or the part of a lab URL after #.",
+        "--output", options.FILE,
+        "Write the lab to this HTML file, which needs no server, and do not open it.",
     ),
-    Option(
-        "--output", type=options.LocalPath(), metavar="FILE",
-        help="Write the lab to this HTML file, which needs no server, and do not open it.",
-    ),
-    Option("--check", metavar="CODE", help="Check the code of a finished lesson, and exit."),
+    Option("--check", "CODE", "Check the code of a finished lesson, and exit."),
 )  # fmt: skip
 
 

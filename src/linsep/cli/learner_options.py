@@ -3,7 +3,7 @@
 Options derive from the parameters that are declared beside the estimators.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from itertools import chain
 from math import inf, prod
@@ -15,17 +15,16 @@ from linsep.catalog import (
     ESTIMATORS,
     LEARNERS,
     LINEAR,
+    USUAL,
+    USUAL_LEARNER,
     is_margin,
     is_regression,
 )
 from linsep.cli.errors import flag_of, in_options
-from linsep.cli.options import WHOLE, Command, Option, Value
+from linsep.cli.options import WHOLE, Command, Option, Value, section_of, typed
 from linsep.errors import DataError
-from linsep.estimators._common.labels import InitialShape
-from linsep.fitting import USUAL, USUAL_LEARNER, make_estimator
 from linsep.other_names import advice_for
 from linsep.parameters import Parameter, parameters_of
-from linsep.sources.base import Source
 from linsep.words import counted, either
 
 #: defaults of commands for learners in passes
@@ -55,62 +54,14 @@ NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
 MOST_MODELS = 1000
 #: not options: a command starts from scratch, and keeps no iterates
 NOT_HERE = ("warm_start", "trace")
-
-
-class LearnerOption(Option):
-    """The option of a parameter, which may differ between learners.
-
-    Its value is None if it is not given.
-    """
-
-    def __init__(
-        self, name: str, owners: list[str], whose: bool, defaults: Mapping[str, Any], chosen: str
-    ):
-        kinds: dict[Parameter, list[str]] = {}
-        for owner in owners:
-            kinds.setdefault(parameters_of(ESTIMATORS[owner])[name], []).append(owner)
-        parameter = next(iter(kinds))
-        found = {_default(ESTIMATORS[owner], name, defaults) for owner in owners}
-        default = found.pop() if len(found) == 1 else None
-        flag = flag_of(name)
-        super().__init__(
-            name, f"{flag}/--no-{flag[2:]}" if default is True else flag,
-            help=_meaning(kinds, whose, flag[2:] if default is True else default), default=None,
-            section=f"Options of --learner {chosen}",
-            **_type(parameter, kinds),
-        )  # fmt: skip
-
-
-def _meaning(kinds: Mapping[Parameter, list[str]], whose: bool, default: Any) -> str:
-    """Return the help of an option, with the learners that it is for if not all have it."""
-    meant: dict[str, list[str]] = {}
-    for kind, names in kinds.items():
-        meant.setdefault(kind.help, []).extend(names)
-    help = "; ".join(
-        f"{text} ({', '.join(names)})" if whose else text for text, names in meant.items()
-    )
-    shown = "" if default is None or default is False else f"  [default: {default}]"
-    return f"{help[0].upper()}{help[1:]}.{shown}"
-
-
-def _type(parameter: Parameter, kinds: Mapping[Parameter, list[str]]) -> dict[str, Any]:
-    """Return the type and the metavar of an option."""
-    if parameter.kind is bool:
-        return {"is_flag": True}
-    choices = dict.fromkeys(choice for kind in kinds for choice in kind.choices)
-    words = {int: "N", float: "X", str: "|".join(choices)}
-    either = [word for kind in kinds for word in kind.words]
-    return {
-        "type": Value(*kinds, owners=[*kinds.values()]),
-        "metavar": "|".join(["X", *either]) if either else words[parameter.kind],
-    }
+HELP = {"-h", "--help"}
 
 
 class LearningCommand(Command):
     """A command that has one more option for every parameter of a learner, as ``parameters``.
 
     Only the learner that --learner names is imported, unless an option is unknown, which may belong
-    to another learner.
+    to another learner; and none for the help, unless it is named.
     """
 
     def __init__(self, *args: Any, learners: Mapping[str, Any] = ESTIMATORS, **how: Any):
@@ -120,15 +71,15 @@ class LearningCommand(Command):
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse the options of the learner that is named, or else of all."""
         named, given = _named(args, self.learners), list(args)
-        chosen = named or [USUAL_LEARNER]
+        ctx.meta["learner"] = named[0] if named else USUAL_LEARNER
         ctx.meta["named"] = bool(named)
-        ctx.meta["learner"] = chosen[0]
-        ctx.meta["options"] = self._options(chosen)
+        usual = [] if HELP & {*args} else [USUAL_LEARNER]
+        ctx.meta["options"] = self._options(named or usual)
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError:
             ctx.params.clear()
-            ctx.meta["options"] = self._options(list(self.learners))
+            ctx.meta["options"] = self._options(self.learners)
             rest = super().parse_args(ctx, given)
         own = [str(option.name) for option in ctx.meta["options"]]
         ctx.params["parameters"] = {name: ctx.params.pop(name) for name in own}
@@ -140,27 +91,27 @@ class LearningCommand(Command):
 
     def flags(self) -> dict[str, str]:
         """Return the option of each parameter by its name, of all learners."""
-        own = {str(option.name): option.opts[0] for option in self._options(list(self.learners))}
-        return super().flags() | own
+        return super().flags() | {
+            str(one.name): one.opts[0] for one in self._options(self.learners)
+        }
 
-    def _options(self, names: list[str]) -> Sequence[LearnerOption]:
+    def _options(self, names: Iterable[str]) -> Sequence[Option]:
         """Return one option for every parameter of these learners."""
+        learners = {name: self.learners[name] for name in names}
         fixed, defaults = FIXED.get(str(self.name), ()), DEFAULTS[str(self.name)]
         return [
-            LearnerOption(name, having, len(having) < len(names), defaults, names[0])
-            for name, having in _owners({one: self.learners[one] for one in names}).items()
-            if name not in fixed
+            _option(parameter, having, len(having) < len(learners), defaults, next(iter(learners)))
+            for parameter, having in _owners(learners).items()
+            if parameter not in fixed
         ]
 
     def shown(self, ctx: Any) -> list[Any]:
         """Return the options of the help; the help of a learner that is named has its own only."""
-        if ctx.meta["named"] and not ctx.meta.get(WHOLE):
-            return list(ctx.meta["options"])
-        return [
-            one
-            for one in super().shown(ctx)
-            if one in ctx.meta["options"] or _takes(ctx.meta["learner"], str(one.name))
-        ]
+        own = list(ctx.meta["options"])
+        if not ctx.meta.get(WHOLE):
+            return own if ctx.meta["named"] else super().shown(ctx)
+        options = super().shown(ctx)
+        return [one for one in options if one in own or _takes(ctx.meta["learner"], str(one.name))]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options, and where the others are."""
@@ -170,6 +121,45 @@ class LearningCommand(Command):
             f"`linsep {self.name} --learner NAME --help` shows the options of a learner, "
             f"`linsep {self.name} --help-all` all others."
         )
+
+
+def _option(
+    name: str, owners: list[str], whose: bool, defaults: Mapping[str, Any], chosen: str
+) -> Option:
+    """Return the option of a parameter, None if it is not given, whose default and values may
+    differ between learners; its help names them if ``whose``.
+    """
+    kinds: dict[Parameter, list[str]] = {}
+    meant: dict[str, list[str]] = {}
+    for owner in owners:
+        parameter = parameters_of(ESTIMATORS[owner])[name]
+        kinds.setdefault(parameter, []).append(owner)
+        meant.setdefault(parameter.help, []).append(owner)
+    help = "; ".join(
+        f"{text} ({', '.join(names)})" if whose else text for text, names in meant.items()
+    )
+    usual = {_default(ESTIMATORS[owner], name, defaults) for owner in owners}
+    default = usual.pop() if len(usual) == 1 else None
+    flag = flag_of(name)
+    told = flag[2:] if default is True else default
+    shown = "" if default is None or default is False else f"  [default: {told}]"
+    return Option(
+        f"{name} {flag}/--no-{flag[2:]}" if default is True else f"{name} {flag}", _kind(kinds),
+        f"{help[0].upper()}{help[1:]}.{shown}", default=None,
+        section=f"Options of --learner {chosen}",
+    )  # fmt: skip
+
+
+def _kind(kinds: Mapping[Parameter, list[str]]) -> dict[str, Any] | None:
+    kind = next(iter(kinds)).kind
+    if kind is bool:
+        return None
+    choices = dict.fromkeys(choice for one in kinds for choice in one.choices)
+    words = [word for one in kinds for word in one.words]
+    usual = {int: "N", float: "X", str: "|".join(choices)}[kind]
+    return typed(
+        Value(*kinds, owners=[*kinds.values()]), "|".join(["X", *words]) if words else usual
+    )
 
 
 def _named(args: list[str], known: Mapping[str, Any]) -> list[str]:
@@ -188,8 +178,8 @@ def _takes(learner: str, name: str) -> bool:
         return learner in LINEAR
     if name == "threshold":  # also a parameter, but of Winnow's learners only
         return hasattr(ESTIMATORS[learner], "decision_function")
-    name = {"curve": "early_stopping", "cluster_by": "covariance"}.get(name, name)
-    return not _having(name) or learner in _having(name)
+    having = _having({"curve": "early_stopping", "cluster_by": "covariance"}.get(name, name))
+    return not having or learner in having
 
 
 def _having(name: str) -> list[str]:
@@ -203,46 +193,42 @@ def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) 
     ``others`` are options common to all learners: class weights, a reference label, a seed.
     Learners without randomness ignore the seed.
     """
+    from linsep.fitting import make_estimator
+
     given = {option: value for option, value in given.items() if value is not None}
     own, takes = parameters_of(ESTIMATORS[name]), signature(ESTIMATORS[name]).parameters
-    if "random_state" not in takes:
-        others.pop("random_state", None)
-    for option in [option for option in others if option not in takes]:
-        if others.pop(option) is not None:
-            raise click.BadParameter(_not_of(name, option, _having(option)))
+    common = {option: value for option, value in others.items() if option in takes}
+    unknown = given.keys() - own.keys() | others.keys() - takes.keys() - {"random_state"}
+    for option in sorted(unknown):
+        if option in given or others[option] is not None:
+            raise not_of(name, option)
     for option, value in given.items():
-        if option not in own:
-            raise click.BadParameter(_not_of(name, option, _owners(ESTIMATORS)[option]))
         if not own[option].accepts(value):
             raise click.BadParameter(
                 f"{flag_of(option)} must be {own[option].typed}, not {value!r}."
             )
-    return make_estimator(name, given | others, DEFAULTS[command])
+    return make_estimator(name, given | common, DEFAULTS[command])
 
 
 def check_effects(estimator: Any, given: Mapping[str, Any]) -> None:
     """Raise BadParameter for an option in ``given`` that another one leaves without effect."""
     values = estimator.get_params(deep=False)
     for option, (other, wanted) in NEEDED.items():
-        if given.get(option) is None or values.get(other, wanted[0]) in wanted:
-            continue
-        values_wanted = "" if wanted == (True,) else " " + "|".join(wanted)
-        raise click.BadParameter(
-            f"{flag_of(option)} has no effect without {flag_of(other)}{values_wanted}: give both "
-            "or neither."
-        )
+        if given.get(option) is not None and values.get(other, wanted[0]) not in wanted:
+            needed = flag_of(other) if wanted == (True,) else f"{flag_of(other)} {'|'.join(wanted)}"
+            raise click.BadParameter(f"{flag_of(option)} has no effect without {needed}.")
 
 
-def _parts(pair: str) -> tuple[str, str, str, str, str]:
-    """Return the parts of LEARNER.PARAMETER=VALUE,..."""
-    name, equals, texts = pair.partition("=")
-    owner, dot, parameter = name.strip().removeprefix("--").rpartition(".")
-    return owner, dot, parameter.replace("-", "_"), equals, texts
+def _parts(pair: str) -> tuple[str, str, str]:
+    """Return the learner, the parameter and the values of LEARNER.PARAMETER=VALUE,..."""
+    name, _, texts = pair.partition("=")
+    owner, _, parameter = name.strip().removeprefix("--").rpartition(".")
+    return owner, parameter.replace("-", "_"), texts
 
 
 def in_grid(grid: list[str] | None) -> dict[str, str]:
     """Return the parameters in a grid, each with its values as typed."""
-    return {parameter: texts for _, _, parameter, _, texts in map(_parts, grid or ())}
+    return {parameter: texts for _, parameter, texts in map(_parts, grid or ())}
 
 
 def grids_of(
@@ -255,14 +241,25 @@ def grids_of(
     """
     grids: dict[str, dict[str, list]] = {name: {} for name in names}
     for pair in given or ():
-        owner, dot, parameter, equals, texts = _parts(pair)
-        if not equals or not parameter or not all(text.strip() for text in texts.split(",")):
+        owner, parameter, texts = _parts(pair)
+        if not parameter or not all(text.strip() for text in texts.split(",")):
             raise click.BadParameter(
-                f"--grid takes PARAMETER=VALUE,VALUE,..., such as {_example(names[0])}, not "
+                f"--grid takes PARAMETER=VALUE,VALUE,..., such as {grid_example(names[0])}, not "
                 f"{pair!r}."
             )
-        for learner in [owner] if dot else _having_among(parameter, names):
-            _add_to_grid(grids, learner, parameter, texts, options)
+        if owner and owner not in grids:
+            raise click.BadParameter(
+                f"--grid {owner}.{parameter} is not for a learner that is compared: choose from "
+                f"{', '.join(names)}, or add --learner {owner}."
+            )
+        having = [name for name in names if parameter in parameters_of(ESTIMATORS[name])]
+        for learner in [owner] if owner else having or names[:1]:
+            if parameter in grids[learner] or options.get(parameter) is not None:
+                raise click.BadParameter(
+                    f"--grid {parameter} is given again: give its values once."
+                )
+            values = _values(parameter, texts, learner)
+            grids[learner][parameter] = list(dict.fromkeys(values))
     if (n_models := sum(prod(map(len, grid.values())) for grid in grids.values())) > MOST_MODELS:
         raise click.BadParameter(
             f"--grid defines {n_models:,} models side by side, more than {MOST_MODELS:,}: give "
@@ -271,42 +268,12 @@ def grids_of(
     return grids
 
 
-def _having_among(parameter: str, names: list[str]) -> list[str]:
-    """Return the learners that have a parameter; all of them, to be refused, if no learner has
-    it."""
-    return [name for name in names if parameter in parameters_of(ESTIMATORS[name])] or names[:1]
-
-
-def _add_to_grid(
-    grids: dict[str, dict[str, list]], learner: str, name: str, texts: str,
-    options: Mapping[str, Any],
-) -> None:  # fmt: skip
-    """Add the values of a parameter to the grid of a learner."""
-    if learner not in grids:
-        if learner not in ESTIMATORS:
-            choices = ", ".join(ESTIMATORS)
-            raise click.BadParameter(
-                f"--grid {learner}.{name} does not name a learner: choose from {choices}."
-            )
-        raise click.BadParameter(
-            f"--grid {learner}.{name} is for {learner}, which is not compared: add --learner "
-            f"{learner}, or leave it out."
-        )
-    grid = grids[learner]
-    if name in grid or options.get(name) is not None:
-        again = "twice" if name in grid else f"as well as {flag_of(name)}"
-        raise click.BadParameter(f"--grid {name} is given {again}: give its values once.")
-    grid[name] = list(dict.fromkeys(_values(name, texts, learner)))
-
-
 def usual_grid(learner: str, options: Mapping[str, Any]) -> dict[str, list]:
     """Return the default grid of a learner, without parameters given as options."""
-    grid = {}
-    for pair in _example(learner).split():
-        name, _, texts = pair.partition("=")
-        if options.get(name) is None:
-            grid[name] = _values(name, texts, learner)
-    return grid
+    pairs = [pair.split("=") for pair in grid_example(learner).split()]
+    return {
+        name: _values(name, texts, learner) for name, texts in pairs if options.get(name) is None
+    }
 
 
 #: grids of learners other than online learners with a weight per feature
@@ -320,30 +287,25 @@ GRIDS = {
 }
 
 
-def _example(learner: str) -> str:
-    """Return values of a parameter that are worth comparing."""
+def grid_example(learner: str) -> str:
+    """Return values of parameters that are worth comparing."""
     return GRIDS[learner] if learner in GRIDS else str(LEARNERS[learner].grid_example)
 
 
 def _values(name: str, texts: str, learner: str) -> list[Any]:
     """Return the values of one parameter of a grid, parsed as option values."""
-    owners, asked = _owners(ESTIMATORS), f"--grid {name}"
-    if name not in owners:
-        if _section(name) in ("Data", "Text"):
-            raise click.BadParameter(
-                f"{asked} is about the data, which all models share: give the option "
-                f"{flag_of(name)} instead, and tune once per value."
-            )
-        if _section(name) == "Learner":
-            raise click.BadParameter(_of_all(name))
+    owners, asked = _owners(ESTIMATORS).get(name, ()), f"--grid {name}"
+    common = [one for one in click.get_current_context().command.params if one.name == name]
+    shared = not owners and common and section_of(common[0]) in ("Data", "Text", "Learner")
+    if shared or (learner in owners and name in (*FIXED["tune"], "validation_fraction")):
+        raise click.BadParameter(f"{asked} is not allowed: all models share {flag_of(name)}.")
+    if not owners:
         raise click.BadParameter(
             f"{asked} is not a parameter of {learner}; `linsep tune --learner {learner} --help` "
             "lists its parameters."
         )
-    if learner not in owners[name]:
-        raise click.BadParameter(_not_of(learner, name, owners[name], asked))
-    if name in (*FIXED["tune"], "validation_fraction"):
-        raise click.BadParameter(_of_all(name))
+    if learner not in owners:
+        raise not_of(learner, name, asked)
     spec = parameters_of(ESTIMATORS[learner])[name]
     if spec.kind is bool:
         known = {"true": True, "false": False}
@@ -357,25 +319,14 @@ def _values(name: str, texts: str, learner: str) -> list[Any]:
         raise click.BadParameter(f"{asked} {problem.message}") from None
 
 
-def _section(name: str) -> str:
-    """Return the section of an option of the command that is running, or ""."""
-    options = click.get_current_context().command.params
-    return next((getattr(one, "section", "") for one in options if one.name == name), "")
-
-
-def _of_all(option: str) -> str:
-    return f"--grid {option} is not allowed: all models share {flag_of(option)}."
-
-
-def not_of(learner: str, option: str) -> str:
-    """Return the message that a learner, or several, do not have the parameter of an option."""
-    return _not_of(learner, option, _owners(ESTIMATORS)[option])
-
-
-def _not_of(learner: str, option: str, owners: list[str], asked: str = "") -> str:
+def not_of(learner: str, option: str, asked: str = "") -> click.BadParameter:
+    """Return the error for the parameter of an option that a learner, or several, do not have."""
+    owners = _owners(ESTIMATORS).get(option) or _having(option)
     advice = advice_for(option)
     told = "." if advice is None else f"; {advice.render(in_options)}."
-    return f"{asked or flag_of(option)} is for --learner {either(owners)}, not {learner}{told}"
+    return click.BadParameter(
+        f"{asked or flag_of(option)} is for --learner {either(owners)}, not {learner}{told}"
+    )
 
 
 def options_of_model(model: Any) -> str:
@@ -388,15 +339,9 @@ def options_of_model(model: Any) -> str:
         kernel = option == "kernel" and not isinstance(value, str)
         if option in NOT_HERE or kernel or value == _default(type(model), option, DEFAULTS["fit"]):
             continue
-        if value is None or value is False:
-            words.append(
-                f"no {flag_of(option)}" if value is None else f"--no-{flag_of(option)[2:]}"
-            )
-        elif isinstance(value, dict):
-            pairs = [f"{label}={weight}" for label, weight in value.items()]
-            words.append(in_options(option, pairs))
-        else:
-            words.append(in_options(option, value))
+        pairs = value.items() if isinstance(value, dict) else ()
+        typed = [f"{label}={weight}" for label, weight in pairs] or value
+        words.append(f"no {flag_of(option)}" if value is None else in_options(option, typed))
     return " ".join(words)
 
 
@@ -418,17 +363,22 @@ def _default(kind: Any, name: str, defaults: Mapping[str, Any]) -> Any:
     return defaults.get(name, usual) if passes else usual
 
 
-def reference_class(given: str | None, source: Source) -> Any:
-    """Return the label that --reference names, in the type of the labels in the data."""
-    return None if given is None else _label(given, source.layout().get("target_kind"))
+def common_parameters(
+    source: Any, class_weight: list[str] | None, reference: str | None, random_state: int
+) -> dict[str, Any]:
+    """Return the parameters that learners share, their labels in the type of the source's."""
+    kind = source.layout().get("target_kind")
+    return {
+        "random_state": random_state,
+        "class_weight": _class_weights(class_weight, kind),
+        "reference": None if reference is None else _label(reference, kind),
+    }
 
 
-def class_weights(given: list[str] | None, source: Source) -> Any:
-    """Return ``balanced`` or LABEL=WEIGHT pairs as class_weight, labels in the type of the data."""
-    if not given:
-        return None
-    if set(given) == {"balanced"}:
-        return "balanced"
+def _class_weights(given: list[str] | None, kind: str | None) -> Any:
+    """Return ``balanced`` or LABEL=WEIGHT pairs as class_weight."""
+    if not given or set(given) == {"balanced"}:
+        return "balanced" if given else None
     weights = {}
     for pair in chain.from_iterable(map(_pairs, given)):
         label, equals, weight = pair.rpartition("=")
@@ -438,7 +388,7 @@ def class_weights(given: list[str] | None, source: Source) -> Any:
                 "--class-weight takes 'balanced' or LABEL=WEIGHT with a weight of at least 0, "
                 f"not {pair!r}."
             )
-        weights[_label(label, source.layout().get("target_kind"))] = number
+        weights[_label(label, kind)] = number
     return weights
 
 
@@ -495,7 +445,7 @@ def initial_weights(
     return coef | ({"intercept_init": [vector[0] for vector in vectors]} if intercept else {})
 
 
-def told_by_option(problem: InitialShape) -> DataError:
+def told_by_option(problem: Any) -> DataError:
     """Return the error of initial weights of another shape, in terms of --init-weights."""
     vectors, features = problem.needed if len(problem.needed) > 1 else (1, problem.needed[0])
     return DataError(

@@ -2,19 +2,17 @@
 
 import re
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from linsep.cli.options import Gathered, Option, number
+from linsep.cli.options import Gathered, Option, number, typed
 
 #: inches of a side, at least and at most
 LEAST, MOST = 0.5, 100.0
 
 
-def inches(text: Any) -> tuple[float, float]:
-    """Return the width and the height of a picture."""
+def _inches(text: Any) -> tuple[float, float]:
     found = re.fullmatch(r"(\d+\.?\d*|\.\d+)\s*[x×]\s*(\d+\.?\d*|\.\d+)", text)
     size = (float(found[1]), float(found[2])) if found else (0.0, 0.0)
     if not all(LEAST <= side <= MOST for side in size):
@@ -23,17 +21,6 @@ def inches(text: Any) -> tuple[float, float]:
             f"8x6, not {text!r}."
         )
     return size
-
-
-def height_and_width(text: Any) -> tuple[int, int]:
-    """Return the pixels of an image."""
-    found = re.fullmatch(r"(\d{1,6})x(\d{1,6})", text)
-    shape = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not all(shape):
-        raise click.BadParameter(
-            f"must be a height and a width in pixels, as in 8x8, not {text!r}."
-        )
-    return shape
 
 
 class Look(NamedTuple):
@@ -57,12 +44,6 @@ class Look(NamedTuple):
         given = {"dpi": self.dpi, "size": self.size, "title": self.title}
         return {name: value for name, value in given.items() if value is not None}
 
-    def check_drawn(self, path: Path | None) -> None:
-        """Raise BadParameter for picture options without a picture."""
-        given = [f"--{name}" for name, value in self._asdict().items() if value is not None]
-        if path is None and given:
-            raise click.BadParameter(f"{given[0]} needs --plot FILE, the picture.")
-
 
 def _look(given: dict[str, Any]) -> Look:
     look = Look(**given)
@@ -70,23 +51,20 @@ def _look(given: dict[str, Any]) -> Look:
         return look
 
 
-LOOK = Gathered(
-    "look",
-    (
-        Option(
-            "--dpi", **number(at_least=10, at_most=2400),
-            help="Resolution of a picture in dots per inch.  [default: 100]",
-        ),
-        Option(
-            "--size", type=inches, metavar="WIDTHxHEIGHT",
-            help="Size of a picture in inches, as in 8x6.  [default: as large as needed]",
-        ),
-        Option("--title", metavar="TEXT", help="Title above a picture."),
-        Option(
-            "--palette", metavar="NAME",
-            help="Colors of a picture: a color map of matplotlib, such as tab10 or viridis, "
-            "or colors separated by commas.",
-        ),
+LOOK = Gathered("look", (
+    Option(
+        "--dpi", number(at_least=10, at_most=2400),
+        "Resolution of a picture in dots per inch.  [default: 100]", needs=["plot"],
     ),
-    _look,
-)  # fmt: skip
+    Option(
+        "--size", typed(_inches, "WIDTHxHEIGHT"),
+        "Size of a picture in inches, as in 8x6.  [default: as large as needed]", needs=["plot"],
+    ),
+    Option("--title", "TEXT", "Title above a picture.", needs=["plot"]),
+    Option(
+        "--palette", "NAME",
+        "Colors of a picture: a color map of matplotlib, such as tab10 or viridis, "
+        "or colors separated by commas.",
+        needs=["plot"],
+    ),
+), _look)  # fmt: skip

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -39,7 +39,8 @@ def on_terminal() -> bool:
 
 def print_pairs(pairs: list[tuple[str, str]]) -> None:
     """Print aligned ``name  text`` lines, with bold names on a terminal."""
-    print("\n".join(pair_lines([(name, named(text)) for name, text in pairs], _bold)))
+    if pairs:
+        print("\n".join(pair_lines([(name, named(text)) for name, text in pairs], _bold)))
 
 
 def print_table(
@@ -78,6 +79,19 @@ def _bold(text: str) -> str:
 
 
 @contextmanager
+def finishing(*files: Any) -> Iterator[list[Any]]:
+    """Open files, write them in the block, which Ctrl-C ends, and close them, which it does not; a
+    signal that comes after everything was done is forgotten.
+    """
+    with interrupts_deferred() as pressed:
+        with ExitStack() as stack:
+            opened = [stack.enter_context(file) for file in files]
+            with interrupts_allowed():
+                yield opened
+        pressed.forget()
+
+
+@contextmanager
 def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
     """Open standard output for None, else a file that replaces ``path`` at the end."""
     if path is None:
@@ -88,10 +102,8 @@ def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
         yield sys.stdout
         return
     check_free(path, force)
-    with interrupts_deferred() as pressed:
-        with written_whole(path, "w", force=force) as file, interrupts_allowed():
-            yield file
-        pressed.forget()  # it came after everything was done
+    with finishing(written_whole(path, "w", force=force)) as (file,):
+        yield file
 
 
 def check_all_free(force: bool, *paths: Path | None) -> None:

@@ -22,7 +22,7 @@ from linsep.cli.output import (
     watching,
 )
 from linsep.cli.predictions import Answers, Form, KeptColumns, writing
-from linsep.cli.reading import open_like, tell_unknown
+from linsep.cli.reading import lacks, open_like, tell_unknown
 from linsep.cli.report import gap_pairs
 from linsep.cli.scores import GROUP, METRICS, names_of, print_residuals, print_score
 from linsep.errors import DataError
@@ -31,23 +31,25 @@ from linsep.estimators._common.predicting import probabilities_of
 from linsep.estimators._common.thresholds import Rule, Threshold, given_threshold
 from linsep.scoring import gaps_of, scores_of
 from linsep.sources.base import Source
-from linsep.words import a, counted
+from linsep.words import counted
 
 #: names of the columns of an interval
 ENDS = ("low", "high")
 MISSING = Option(
-    "--missing", default="error", **options.choice(("error", "skip")),
-    help="Raise an error for rows with a missing value, or give them an empty prediction "
+    "--missing", options.choice(("error", "skip")),
+    "Raise an error for rows with a missing value, or give them an empty prediction "
     "(tables only).",
+    default="error",
 )  # fmt: skip
-KEEP_COLUMNS = options.Repeatable(
-    "--keep-columns", metavar="COLUMN",
-    help="Column of DATA to copy before each prediction, such as an id, or a glob; separate "
+KEEP_COLUMNS = Option(
+    "--keep-columns", "COLUMN",
+    "Column of DATA to copy before each prediction, such as an id, or a glob; separate "
     "several by commas; repeatable (tables only).",
+    many=True,
 )  # fmt: skip
 THRESHOLD = Option(
-    "--threshold", **options.number(float),
-    help="Predict the positive of two classes where its probability, or its score for "
+    "--threshold", options.number(float),
+    "Predict the positive of two classes where its probability, or its score for "
     "learners without probabilities, is at least X; overrides the threshold of MODEL.",
 )  # fmt: skip
 
@@ -70,8 +72,8 @@ def predict(
     Example: linsep predict species.linsep new.csv --output species.txt
     """
     estimator = model_files.load(model)
-    beside = one_of(scores, probabilities)
-    refuse_beside(estimator, model, beside, interval)
+    beside = "scores" if scores else "probabilities" if probabilities else None
+    _refuse_beside(estimator, model, beside, interval)
     cut = None if threshold is None else threshold_given(estimator, model, threshold)
     source = open_like(estimator, model, data, **files, labeled=False, missing=missing)
     never_overwrite([*source.paths, model], output)
@@ -94,74 +96,50 @@ def predict(
     tell_unknown(prediction.unknown, estimator.recipe_)
 
 
-def refuse_beside(model: Any, path: Path, beside: str | None, interval: str | None) -> None:
+def _refuse_beside(model: Any, path: Path, beside: str | None, interval: str | None) -> None:
     """Raise DataError if ``model`` cannot give what was requested in addition to predictions.
 
     ``beside`` is "scores", "probabilities" or None.
     """
-    kind, classes = type(model).__name__, hasattr(model, "classes_")
+    classes = hasattr(model, "classes_")
     if beside is not None and not classes:
-        raise DataError(
-            f"{path} is {a(kind)}, which predicts numbers and has no {beside}.",
-            code="unsupported",
-            path=path,
-        )
+        raise lacks(model, path, f"which predicts numbers and has no {beside}.")
     if interval is not None and classes:
-        _refuse_interval(model, path, beside, interval)
+        if not is_regression(model) or not hasattr(model, "marginal_effects"):
+            raise lacks(
+                model, path,
+                "whose predictions have no intervals: --interval applies to linear and logistic "
+                "regression.",
+                option="interval",
+            )  # fmt: skip
+        if interval != "confidence":
+            raise lacks(
+                model, path,
+                "which predicts classes: use --interval confidence, an interval for the "
+                "probabilities.",
+                option="interval", value=interval,
+            )  # fmt: skip
+        if beside == "scores":
+            raise DataError(
+                "--interval applies to probabilities: leave out --scores.",
+                code="conflict",
+                option="interval",
+            )
     if beside == "probabilities" and not hasattr(model, "predict_proba"):
-        raise DataError(
-            f"{path} is {a(kind)}, which has no probabilities: print its scores with --scores, "
-            "calibrate it with `linsep fit --calibrate`, or train --learner logistic.",
-            code="unsupported",
-            path=path,
-        )
-
-
-def _refuse_interval(model: Any, path: Path, beside: str | None, interval: str) -> None:
-    """Raise DataError unless a classifier can give confidence intervals of its probabilities."""
-    kind = type(model).__name__
-    if not is_regression(model) or not hasattr(model, "marginal_effects"):
-        raise DataError(
-            f"{path} is {a(kind)}, whose predictions have no intervals: --interval applies to "
-            "linear and logistic regression.",
-            code="unsupported",
-            path=path,
-            option="interval",
-        )
-    if interval != "confidence":
-        raise DataError(
-            f"{path} is {a(kind)}, which predicts classes: use --interval confidence, an interval "
-            "for the probabilities.",
-            code="unsupported",
-            path=path,
-            option="interval",
-            value=interval,
-        )
-    if beside == "scores":
-        raise DataError(
-            "--interval applies to probabilities: leave out --scores.",
-            code="conflict",
-            option="interval",
-        )
-
-
-def one_of(scores: bool, probabilities: bool) -> str | None:
-    """Return "scores", "probabilities" or None, as requested."""
-    if scores and probabilities:
-        raise click.BadParameter("--scores and --probabilities cannot be combined.")
-    return "scores" if scores else "probabilities" if probabilities else None
+        raise lacks(
+            model, path,
+            "which has no probabilities: print its scores with --scores, calibrate it with "
+            "`linsep fit --calibrate`, or train --learner logistic.",
+        )  # fmt: skip
 
 
 def threshold_given(model: Any, path: Path, least: float) -> Threshold:
     """Return the threshold of --threshold; DataError if a model cannot have one."""
-    kind = type(model).__name__
     if not hasattr(model, "classes_"):
-        raise DataError(
-            f"{path} is {a(kind)}, which predicts numbers: --threshold applies to two classes.",
-            code="unsupported",
-            path=path,
+        raise lacks(
+            model, path, "which predicts numbers: --threshold applies to two classes.",
             option="threshold",
-        )
+        )  # fmt: skip
     if len(model.classes_) != 2:
         raise DataError(
             f"{path} has {len(model.classes_)} classes, but --threshold decides between two: "

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TextIO
 import pyarrow as pa
 
 from linsep._system.files import written_whole
-from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep.cli.output import check_all_free, label_text, on_terminal, open_output
+from linsep.cli.output import check_all_free, finishing, label_text, on_terminal, open_output
 from linsep.errors import DataError
 from linsep.sources.base import Source
 from linsep.words import escaped
@@ -245,11 +244,8 @@ def writing(path: Path | None, form: Form, *, force: bool, as_json: bool) -> Ite
     else:
         assert path is not None
         check_all_free(force, path)
-        with interrupts_deferred() as pressed:
-            with (
-                written_whole(path, force=force) as file,
-                interrupts_allowed(),
-                closing(Parquet(file, form)) as table,
-            ):
-                yield table
-            pressed.forget()  # it came after everything was done
+        with (
+            finishing(written_whole(path, force=force)) as (file,),
+            closing(Parquet(file, form)) as table,
+        ):
+            yield table

@@ -11,8 +11,13 @@ import numpy as np
 
 import linsep
 from linsep import model_files
+from linsep.certificate.canonical import read_whole
+from linsep.certificate.checking import Check
+from linsep.certificate.cycles import Cycle, Cycles
+from linsep.certificate.proofs import read
+from linsep.certificate.verdicts import AS_STORED, Blocked, Separations, Undecided
 from linsep.cli import options
-from linsep.cli.errors import fail, in_options
+from linsep.cli.errors import fail
 from linsep.cli.look import LOOK, Look
 from linsep.cli.options import Option, command
 from linsep.cli.output import (
@@ -27,7 +32,7 @@ from linsep.cli.output import (
     watching,
     write_picture,
 )
-from linsep.cli.reading import feature_names, rows_of
+from linsep.cli.reading import feature_names, open_like, rows_of
 from linsep.cli.report import reference_pairs
 from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
@@ -49,37 +54,35 @@ from linsep.validation.values import of_features
 from linsep.words import escaped
 
 MARGIN = Option(
-    "--margin", **options.choice(["max"]),
-    help="Maximize the margin of the separator, to within a millionth.",
+    "--margin", options.choice(["max"]),
+    "Maximize the margin of the separator, to within a millionth.",
 )  # fmt: skip
 ERRORS = Option(
-    "--errors", is_flag=True,
-    help="Also bound the fewest errors of any hyperplane, with proofs of both bounds.",
+    "--errors", None,
+    "Also bound the fewest errors of any hyperplane, with proofs of both bounds.",
 )  # fmt: skip
 STRICT = Option(
-    "--strict/--no-strict", default=True,
-    help="With --errors: whether a row on the hyperplane is an error.",
+    "--strict/--no-strict", None, "With --errors: whether a row on the hyperplane is an error.",
+    default=True,
 )  # fmt: skip
 DISTANCE = Option(
-    "--gamma", **options.number(float, above=0.0),
-    help="Also find the least total distance by which the rows of two classes must move to "
+    "--gamma", options.number(float, above=0.0),
+    "Also find the least total distance by which the rows of two classes must move to "
     "be separated with this margin; it bounds errors, too.",
 )  # fmt: skip
-PROOF_OUT = Option(
-    "--proof", type=options.LocalPath(dash=False), metavar="FILE",
-    help="Write the proof to this file, as JSON.",
-)  # fmt: skip
+PROOF_OUT = Option("--proof", options.NEW_FILE, "Write the proof to this file, as JSON.")
 PROOF = options.Argument(
-    "proof", required=True, type=options.LocalPath(), metavar="PROOF",
-    help="A proof saved by `linsep separate --proof`.",
+    "proof", "PROOF", "A proof saved by `linsep separate --proof`.",
+    required=True, type=options.LocalPath(),
 )  # fmt: skip
 SEARCH_LIMIT = Option(
-    "--time-limit", type=float, default=60.0, metavar="SECONDS",
-    help="Time limit for the search, in seconds; the final check may take the same again.",
+    "--time-limit", options.typed(float, "SECONDS"),
+    "Time limit for the search, in seconds; the final check may take the same again.",
+    default=60.0,
 )  # fmt: skip
 CHECK_LIMIT = Option(
-    "--time-limit", default=60.0, **options.number(float, at_least=0) | {"metavar": "SECONDS"},
-    help="Time limit for exact arithmetic, in seconds; reading DATA is not included.",
+    "--time-limit", options.number(float, "SECONDS", at_least=0),
+    "Time limit for exact arithmetic, in seconds; reading DATA is not included.", default=60.0,
 )  # fmt: skip
 
 #: added to the command that checks a proof
@@ -109,13 +112,11 @@ def separate(
 
     Example: linsep separate train.csv --target species --proof species.json
     """
-    from linsep.certificate.verdicts import Separations, Undecided
     from linsep.separability.data import data_of, weights_of
     from linsep.separability.deciding import decide, with_fewest_errors
     from linsep.separability.time_limit import Task
     from linsep.separability.weighted_rows import asked
 
-    look.check_drawn(plot)
     check_all_free(force, proof, plot)
     fit_intercept = _has_intercept(how, fit_intercept)
     source = open_source(data, **how, **columns)
@@ -151,9 +152,9 @@ def separate(
         fail(_undecided([claim]), 3)
     if not as_json:
         distance = [] if least is None else [("distance", str(least))]
-        print_claim(claim, opened, source, [*distance, ("checked", checked.reason)])
-    if proof is not None and not as_json:
-        print_checking(_command(proof, as_given(data), how | options.as_typed(columns)))
+        _print_claim(claim, opened, source, [*distance, ("checked", checked.reason)])
+        if proof is not None:
+            _print_verify(proof, data)
     _draw(claim, source, opened.n_features, plot, force, look)
     if checked.holds is None:
         verdicts = claim.verdicts() if isinstance(claim, Separations) else []
@@ -179,8 +180,6 @@ def _draw(
     claim: Any, source: Source, width: int, path: Path | None, force: bool, look: Look
 ) -> None:
     """Write the picture of a verdict on two classes, if a file is named."""
-    from linsep.certificate.verdicts import Separations
-
     if path is None:
         return
     if isinstance(claim, Separations):
@@ -195,8 +194,6 @@ def _draw(
 
 def _undecided(verdicts: list[Any]) -> str:
     """Return how many subproblems are undecided and why; empty if all are decided."""
-    from linsep.certificate.verdicts import Undecided
-
     reasons = [verdict.reason for verdict in verdicts if isinstance(verdict, Undecided)]
     if not reasons:
         return ""
@@ -204,26 +201,18 @@ def _undecided(verdicts: list[Any]) -> str:
     return f"{many}undecided: {reasons[0]} (--time-limit sets the limit)."
 
 
-def print_checking(command: str) -> None:
-    """Print the command that checks a proof."""
-    columns = (screen() or sys.maxsize) - len(CHECKS)
-    print("", *command_lines(escaped(command), columns), sep="\n", end=CHECKS + "\n")
+def _print_verify(proof: Path, data: list[str]) -> None:
+    """Print the command that checks a proof of data read in this way."""
+    words = [shlex.quote(word) for word in (str(proof), *map(shown, as_given(data)))]
+    names = [*options.ROWS.names, *options.UNGROUPED_COLUMNS.names]
+    typed = " ".join(["linsep verify", *words, *options.as_typed(names)])
+    room = (screen() or sys.maxsize) - len(CHECKS)
+    print("", *command_lines(escaped(typed), room), sep="\n", end=CHECKS + "\n")
 
 
-def _command(proof: Path, data: list[str], how: dict[str, Any]) -> str:
-    """Return the command that checks a proof of data read in this way."""
-    given = {name: value for name, value in how.items() if value not in (None, [], "error")}
-    if isinstance(levels := given.get("reference_level"), dict):
-        given["reference_level"] = [f"{column}={value}" for column, value in levels.items()]
-    words = [shlex.quote(word) for word in (str(proof), *map(shown, data))]
-    return " ".join(["linsep verify", *words, *(in_options(*pair) for pair in given.items())])
-
-
-def print_claim(claim: Any, opened: Any, source: Source, last: list[tuple[str, str]]) -> None:
+def _print_claim(claim: Any, opened: Any, source: Source, last: list[tuple[str, str]]) -> None:
     """Print the verdict, the last lines, and the certificate rows with their positions and
     values."""
-    from linsep.certificate.verdicts import Blocked, Separations
-
     if isinstance(claim, Separations):
         head, *rows = claim.table(source.number)
         print_table(head, rows, [False] * 3, sentences=True)
@@ -233,10 +222,8 @@ def print_claim(claim: Any, opened: Any, source: Source, last: list[tuple[str, s
     print_pairs([*claim.described(source.number), *_coding(source.recipe()), *last])
     if isinstance(claim, Blocked):
         print()
-        print_table(
-            *witness_table(claim.witness, opened, source), [False, True, True, False],
-            sentences=True,
-        )  # fmt: skip
+        table = _witness_table(claim.witness, opened, source)
+        print_table(*table, [False, True, True, False], sentences=True)
 
 
 def _coding(recipe: dict[str, Any]) -> list[tuple[str, str]]:
@@ -254,7 +241,7 @@ def _coding(recipe: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str], list[list[str]]]:
+def _witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str], list[list[str]]]:
     """Return a table of the rows of a certificate: position, class, share and values."""
     from linsep.separability.data import exact_row
 
@@ -290,13 +277,15 @@ def verify(
 
     Example: linsep verify species.json train.csv --target species
     """
-    from linsep.certificate.verdicts import AS_STORED
-
     claim, recipe = read_proof(proof)
     source = open_source(data, **how, **columns)
     with watching(source):
         checked = _check(claim, recipe, source, time_limit)
-        lines = claim.lines() + (_lines_about(source) if checked and _is_cycle(claim) else [])
+        lines = claim.lines()
+        if checked and isinstance(claim, Cycle | Cycles):  # whose proof does not contain the rows
+            rows = read_whole(source)
+            labels = labels_text(sorted(rows.labels))
+            lines += [("labels", labels), ("sha256", rows.sha256())]
     if source.is_text:
         lines = [(heading, text + NEAREST * (text == AS_STORED)) for heading, text in lines]
     if as_json:
@@ -308,24 +297,8 @@ def verify(
     print_pairs(lines)
 
 
-def _is_cycle(claim: Any) -> bool:
-    from linsep.certificate.cycles import Cycle, Cycles
-
-    return isinstance(claim, Cycle | Cycles)
-
-
-def _lines_about(source: Source) -> list[tuple[str, str]]:
-    """Return labels and hash of the rows, which the proof of a cycle does not contain."""
-    from linsep.certificate.canonical import read_whole
-
-    rows = read_whole(source)
-    return [("labels", labels_text(sorted(rows.labels))), ("sha256", rows.sha256())]
-
-
 def read_proof(path: Path) -> Any:
     """Return the claim in a file, and how the files of its data were read."""
-    from linsep.certificate.proofs import read
-
     if not path.exists():
         raise no_file(path)
     if not path.is_file():
@@ -338,15 +311,14 @@ def read_proof(path: Path) -> Any:
 
 def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: float) -> Any:
     """Check a claim about rows that are read with the user's options."""
-    from linsep.certificate.checking import Check
-
     difference = _difference(recipe, source.recipe(), LEARNED)
     if difference is None:
         checked = claim.verify(source, time_limit=limit)
         if not checked:
             return checked
         difference = _difference(recipe, source.recipe(), ())
-        names = None if _is_cycle(claim) else claim.verdicts()[0].subject.names
+        cycle = isinstance(claim, Cycle | Cycles)
+        names = None if cycle else claim.verdicts()[0].subject.names
         if names is not None and list(names) != feature_names(source, len(names)):
             difference = "the features have other names"
     return checked if difference is None else Check(False, f"It does not hold: {difference}.")
@@ -377,35 +349,31 @@ def _difference(
 
 
 WEIGHTS = Option(
-    "--weights", type=options.numbers, metavar="X,X,...",
-    help="Weights of a reference classifier for two classes, for bounds and margins: the "
+    "--weights", options.typed(options.numbers, "X,X,..."),
+    "Weights of a reference classifier for two classes, for bounds and margins: the "
     "intercept, then one number per feature.  [default: the best found]",
+    excludes=["model"],
 )  # fmt: skip
 MODEL = Option(
-    "--model", type=options.LocalPath(), metavar="MODEL",
-    help="Show the margins of this model; parse DATA with its stored options.",
+    "--model", options.typed(options.LocalPath(), "MODEL"),
+    "Show the margins of this model; parse DATA with its stored options.",
 )  # fmt: skip
 MULTICLASS = Option(
-    "--multiclass", default="native",
-    **options.choice(parameters_of(Perceptron)["multiclass"].choices),
-    help="How to learn more than two classes.",
+    "--multiclass", options.choice(parameters_of(Perceptron)["multiclass"].choices),
+    "How to learn more than two classes.", default="native",
 )  # fmt: skip
 GAMMA = Option(
-    "--gamma", **options.number(float, above=0.0),
-    help="Also bound mistakes by the total distance of the rows from this margin.",
+    "--gamma", options.number(float, above=0.0),
+    "Also bound mistakes by the total distance of the rows from this margin.",
 )  # fmt: skip
-PASSES = Option(
-    "--passes", default=1, show_default=False, **options.number(at_least=1),
-    help="Number of passes.  [default: 1]",
-)  # fmt: skip
+PASSES = Option("--passes", options.number(at_least=1), "Number of passes.", default=1)
 LITERALS = Option(
-    "--literals", **options.number(at_least=1),
-    help="Number of literals of the disjunction.",
-)  # fmt: skip
+    "--literals", options.number(at_least=1), "Number of literals of the disjunction."
+)
 MAJORITY = Option(
-    "--majority", default=1, show_default=False, **options.number(at_least=1),
-    help="Minimum number of literals that are 1 in positive rows; negative rows have fewer.  "
-    "[default: 1]",
+    "--majority", options.number(at_least=1),
+    "Minimum number of literals that are 1 in positive rows; negative rows have fewer.",
+    default=1,
 )  # fmt: skip
 
 
@@ -422,17 +390,16 @@ def bounds(
 
     Example: linsep bounds train.csv --target species --gamma 0.1
     """
-    if weights is not None and model is not None:
-        raise click.BadParameter("--weights and --model cannot be combined: give one of them.")
     if majority > (literals or 1):
         raise click.BadParameter(
             f"--majority {majority} needs --literals N of at least {majority}."
         )
     loaded = None if model is None else model_files.load(model)
-    if loaded is not None:
-        how = {name: how[name] for name in options.FILES.names} | {"recipe": _recipe(loaded, model)}
-    fit_intercept = _has_intercept(how, fit_intercept)
-    source = open_source(data, **how)
+    if loaded is None:
+        fit_intercept = _has_intercept(how, fit_intercept)
+        source = open_source(data, **how)
+    else:
+        source = open_like(loaded, model, data, **{name: how[name] for name in options.FILES.names})
     X, y, _ = rows_of(source, None if loaded is None else loaded.n_features_in_, None)
     y = source_labels(source, y)
     line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])
@@ -464,17 +431,6 @@ def bounds(
     if pairs:
         print()
         print_pairs(pairs)
-
-
-def _recipe(model: Any, path: Path | None) -> Any:
-    """Return how a model's data are read; DataError if they were not files."""
-    if not hasattr(model, "recipe_"):
-        raise DataError(
-            f"{path} was not trained on a file: use linsep.geometric_margin in Python.",
-            code="unsupported",
-            path=path,
-        )
-    return model.recipe_
 
 
 def _line(

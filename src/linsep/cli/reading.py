@@ -1,9 +1,8 @@
-"""How commands read DATA: with options, or like a model's training data; here, or on a cluster."""
+"""How commands read DATA: with options, or like a model's training data."""
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,11 +22,11 @@ from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 from linsep.sources.remote.file import File
 from linsep.sources.vw import VwSource
-from linsep.words import counted
+from linsep.words import a
 
 
 class Reading(NamedTuple):
-    """The values of the options in :data:`READING`, and the column of groups, if any."""
+    """The values of :data:`linsep.cli.options.READING`, and the column of groups, if any."""
 
     given: dict[str, Any]
     group: str | None = None
@@ -46,7 +45,6 @@ class Reading(NamedTuple):
         """
         how = dict(self.given)
         no_cache, cache = how.pop("no_cache"), how.pop("cache") or cache_folder()
-        how["reference_level"] = options.reference_levels(how["reference_level"])
         source = opened_for(
             learner, data, intercept=parameters.get("fit_intercept") is not False,
             cache=None if no_cache else cache, **how, **columns,
@@ -99,25 +97,24 @@ _ROWS = 1_000
 
 def _tell_absent(source: Source, given: dict[str, Any]) -> None:
     """Warn if no namespace in Vowpal Wabbit's text begins with a letter that an option names."""
-    options = {name: given[name] for name in _NAMESPACES if given.get(name)}
-    if not options or not isinstance(source, VwSource):
+    letters_of = {str(one.name): given.get(str(one.name)) for one in options.NAMESPACES}
+    if not any(letters_of.values()) or not isinstance(source, VwSource):
         return
     try:
         there = source.namespaces(_ROWS)
     except DataError:
         return  # training, which reads the same rows, reports it with its line
-    for name, letters in options.items():
-        absent = sorted({x for x in "".join(letters) if not set(x.encode()) & set(there)})
+    for name, letters in letters_of.items():
+        absent = sorted({x for x in "".join(letters or ()) if not set(x.encode()) & set(there)})
         if absent:
+            known, wanted = (
+                ", ".join(map(repr, x)) for x in (there.decode(errors="replace"), absent)
+            )
             note(
-                f"No namespace of the first {_ROWS:,} rows begins with {_shown(absent)} "
-                f"({flag_of(name)}), only with {_shown(there.decode(errors='replace'))}.",
+                f"No namespace of the first {_ROWS:,} rows begins with {wanted} "
+                f"({flag_of(name)}), only with {known}.",
                 "warning",
             )
-
-
-def _shown(letters: Iterable[str]) -> str:
-    return ", ".join(map(repr, letters))
 
 
 def _tell_repeated(source: Source) -> None:
@@ -133,18 +130,6 @@ def _tell_repeated(source: Source) -> None:
 
 def _whole(path: File) -> str:
     return os.path.realpath(path) if isinstance(path, Path) else str(path)
-
-
-_NAMESPACES = tuple(str(option.name) for option in options.NAMESPACES)
-READING = options.Gathered(
-    "reading",
-    (
-        options.TARGET, options.FORMULA, options.MISSING_VALUES, options.HASH_BITS,
-        options.MIN_COUNT, options.EXCLUDE, *options.TYPES, options.PRODUCTS, options.SCALE,
-        options.REFERENCE_LEVEL, options.INDEX_BASE, *options.FILES.options, *options.CACHE,
-    ),
-    Reading,
-)  # fmt: skip
 
 
 def open_like(
@@ -165,6 +150,13 @@ def open_like(
     source = open_source(data, recipe=recipe_with(model.recipe_, group=group), **how)
     source.warns = False
     return source
+
+
+def lacks(model: Any, path: Path, what: str, **fields: Any) -> DataError:
+    """Return the error for a model in a file that lacks what was requested."""
+    return DataError(
+        f"{path} is {a(type(model).__name__)}, {what}", code="unsupported", path=path, **fields
+    )
 
 
 #: more rows would take longer without changing the density
@@ -237,21 +229,28 @@ def feature_names(source: Source, n_features: int) -> list[str]:
     return [f"x{j + first}" for j in range(n_features)]
 
 
-@contextmanager
-def dask_needed() -> Iterator[None]:
-    """Raise one sentence where Dask is imported in the block, but missing."""
-    try:
-        yield
-    except ImportError as problem:
-        raise DataError(str(problem), code="missing-package") from None
+class LineNames(Sequence):
+    """Names of rows by their line in the file, looked up on access."""
 
+    def __init__(self, source: Source, count: int):
+        self._source, self._count = source, count
+        self._only = f"{source.paths[0]} " if len(source.paths) == 1 else ""
+        self._known: dict[int, str] = {}
+        word, _, number = self._place(0).rpartition(" ")
+        # Consecutive lines, the usual case, need no second look at the file.
+        last = f"{word} {int(number) + count - 1}"
+        self._follow = (word, int(number)) if self._place(count - 1) == last else None
 
-@contextmanager
-def connected_to(address: str) -> Iterator[Any]:
-    """Connect to a cluster, and report its number of workers."""
-    from linsep.distributed import connected
+    def __len__(self) -> int:
+        return self._count
 
-    with connected(address) as client:
-        workers = len(client.scheduler_info(n_workers=-1)["workers"])
-        note(f"{counted(workers, 'worker')}; dashboard at {client.dashboard_link}")
-        yield client
+    def __getitem__(self, row: Any) -> Any:
+        if self._follow is not None:
+            word, first = self._follow
+            return f"{word} {first + row}"
+        if row not in self._known:
+            self._known[row] = self._place(row)
+        return self._known[row]
+
+    def _place(self, row: int) -> str:
+        return self._source.where(row).removeprefix(self._only)

@@ -263,8 +263,7 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
     test, pairs = summary["test"], []
     if test is not None:
         unscored = [f"{name} {text}" for name, text in unscored_pairs(test, model)]
-        scored = [how_good(test)] if regression else [right_text(test), baseline_text(test)]
-        pairs.append(("test", "; ".join([*scored, *unscored])))
+        pairs.append(("test", "; ".join([how_good(test), *unscored])))
     elif untested is not None:
         pairs.append(("test", f"not scored: {untested}"))
     pairs += validation_pairs(summary.get("cross_validation"))
@@ -696,8 +695,7 @@ def _print_naive_bayes(about: dict[str, Any], top: int | None) -> None:
 def how_good(test: dict[str, Any]) -> str:
     """Return how well test data are predicted, with the baseline."""
     if "accuracy" in test:
-        right = f"{percent(test['accuracy'])} of {counted(test['rows'], 'row')} right"
-        return f"{right}; {baseline_text(test)}"
+        return f"{right_text(test)}; {baseline_text(test)}"
     return (
         f"R^2 {test['r_squared']:.6g}, rms error {test['root_mean_squared_error']:.6g} of "
         f"{counted(test['rows'], 'row')}; baseline {test['standard_deviation']:.6g}, "

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from linsep.cli.options import Option, Repeatable
+from linsep.cli.options import Option
 from linsep.cli.output import label_text, print_pairs, print_table
 from linsep.cli.report import baseline_text, metric_text, right_text, rows_text, unscored_pairs
 from linsep.layout import elided, room, table_width, width_of
@@ -15,15 +15,14 @@ LINES = 24
 MOST_PREDICTED, MOST_LETTERS = 12, 12
 #: minimum number of classes to print if there are more
 FEWEST_CLASSES = 5
-METRICS = Repeatable(
-    "--metrics", metavar="NAME",
-    help="Metric to print, such as roc_auc; separate several by commas; repeatable.  "
-    "[default: all]",
+METRICS = Option(
+    "--metrics", "NAME",
+    "Metric to print, such as roc_auc; separate several by commas; repeatable.  [default: all]",
+    many=True,
 )  # fmt: skip
 GROUP = Option(
-    "--group", metavar="COLUMN",
-    help="Column of groups: intervals resample whole groups (tables only).",
-)  # fmt: skip
+    "--group", "COLUMN", "Column of groups: intervals resample whole groups (tables only)."
+)
 
 
 def names_of(given: list[str] | None) -> list[str] | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from linsep.cli import options
 from linsep.cli.errors import note
-from linsep.cli.options import Option, Repeatable, command
+from linsep.cli.options import Option, command
 from linsep.cli.output import print_pairs
 from linsep.errors import LinsepError
 from linsep.serving import Limits
@@ -17,45 +17,46 @@ DEFAULT = Limits()
 
 SERVE_OPTIONS = (
     Option(
-        "--host", default="127.0.0.1", metavar="ADDRESS",
-        help="Network address to listen on; --token is required unless it is local.",
+        "--host", "ADDRESS",
+        "Network address to listen on; --token is required unless it is local.",
+        default="127.0.0.1",
     ),
-    Option("--port", **options.number(at_least=0, at_most=65535), default=8000,
-        help="Port; 0 selects a free one."),
     Option(
-        "--token", envvar="LINSEP_TOKEN", metavar="WORD",
-        help="Access token: requests must send the header Authorization: Bearer WORD. The "
+        "--port", options.number(at_least=0, at_most=65535), "Port; 0 selects a free one.",
+        default=8000,
+    ),
+    Option(
+        "--token", "WORD",
+        "Access token: requests must send the header Authorization: Bearer WORD. The "
         "environment variable LINSEP_TOKEN sets it without showing it to other users.",
+        envvar="LINSEP_TOKEN",
     ),
-    Repeatable(
-        "--allowed-host", metavar="NAME",
-        help="Additional host name of this server, such as the name of a proxy; repeatable. "
+    Option(
+        "--allowed-host", "NAME",
+        "Additional host name of this server, such as the name of a proxy; repeatable. "
         "Servers on a local address refuse other names.",
+        many=True,
+    ),
+    Option("--log", options.FILE, "Train on rows sent to /learn, and log them in this file."),
+    Option(
+        "--max-body", options.size_of("a body"), "Maximum size of a request body.", default="10MB"
     ),
     Option(
-        "--log", type=options.LocalPath(), metavar="FILE",
-        help="Train on rows sent to /learn, and log them in this file.",
+        "--max-rows", options.number(at_least=1), "Maximum number of rows in a request.",
+        default=DEFAULT.rows,
     ),
     Option(
-        "--max-body", type=options.size_of("a body"), default="10MB", metavar="SIZE",
-        help="Maximum size of a request body.",
+        "--max-features", options.number(at_least=1),
+        "Maximum number of columns of a table or values of a row, if the model has fewer.",
+        default=DEFAULT.features,
     ),
     Option(
-        "--max-rows", default=DEFAULT.rows, **options.number(at_least=1),
-        help="Maximum number of rows in a request.",
+        "--max-memory", options.size_of("memory"),
+        "Maximum memory for the rows of a request and the response.", default="256MB",
     ),
     Option(
-        "--max-features", default=DEFAULT.features, **options.number(at_least=1),
-        help="Maximum number of columns of a table or values of a row, if the model has fewer.",
-    ),
-    Option(
-        "--max-memory", type=options.size_of("memory"), default="256MB", metavar="SIZE",
-        help="Maximum memory for the rows of a request and the response.",
-    ),
-    Option(
-        "--max-seconds", default=DEFAULT.seconds,
-        **options.number(float, above=0.0) | {"metavar": "SECONDS"},
-        help="Maximum time to process a request.",
+        "--max-seconds", options.number(float, "SECONDS", above=0.0),
+        "Maximum time to process a request.", default=DEFAULT.seconds,
     ),
 )  # fmt: skip
 

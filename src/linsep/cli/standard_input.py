@@ -1,21 +1,23 @@
-"""``-`` among the data of a command: standard input."""
+"""DATA of commands: standard input, which ``-`` stands for, and formats that are inferred."""
 
-import inspect
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from linsep._system.files import scratch_folder
-from linsep.errors import DataError
+from linsep._system.files import is_address, scratch_folder
+from linsep.errors import DataError, LinsepError
 
 NAME = "standard input"
 #: the file that it was copied to, if it was
 _copies: list[str] = []
+#: formats that first lines show, in words
+_WORDS = {"svmlight": "svmlight text", "vw": "Vowpal Wabbit's text"}
 
 
 def named(text: str) -> str:
@@ -31,11 +33,10 @@ def as_given(data: list[str]) -> list[str]:
     return ["-" if item in _copies else item for item in data]
 
 
-def reads_data(command: Callable, first: Callable[[dict[str, Any]], None]) -> Callable:
+def reads_data(command: Callable) -> Callable:
     """Let ``-`` among ``data`` and ``test`` of a command stand for standard input.
 
-    It is copied to a temporary file, so that it can be read several times. ``first`` is called with
-    the arguments before the command is.
+    It is copied to a temporary file, so that it can be read several times.
     """
 
     @wraps(command)
@@ -44,7 +45,7 @@ def reads_data(command: Callable, first: Callable[[dict[str, Any]], None]) -> Ca
         if count > 1:
             raise click.BadParameter("- is standard input, which can be read only once.")
         if not count:
-            first(given)
+            _tell_recognized(given)
             return command(**given)
         with scratch_folder() as folder:
             path = _filled(Path(folder) / NAME)
@@ -60,11 +61,36 @@ def reads_data(command: Callable, first: Callable[[dict[str, Any]], None]) -> Ca
                 raise click.BadParameter(
                     f"The format of - cannot be inferred from its first lines: add {option}."
                 )
-            first(given)
+            _tell_recognized(given)
             return command(**given)
 
-    run.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
     return run
+
+
+def _tell_recognized(given: dict[str, Any]) -> None:
+    """Report the files whose format is inferred from their first lines, because their names do not
+    determine it.
+    """
+    if given.get("format") is not None or "data" not in given:
+        return
+    from linsep.cli.errors import note
+    from linsep.sources.formats import format_by_content, named_vaguely
+    from linsep.sources.opening import find_files
+
+    found: dict[str, list[str]] = {}
+    for name in [x for option in ("data", "test") for x in given.get(option) or ()]:
+        if is_address(Path(name)):
+            continue
+        with suppress(LinsepError, OSError):  # the command reports the error
+            for path in filter(named_vaguely, find_files([name])):
+                if (format := format_by_content(path)) is not None:
+                    found.setdefault(format, []).append(str(path))
+    for format, paths in found.items():
+        others = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+        are, their = ("are", "their") if others else ("is", "its")
+        note(
+            f"{paths[0]}{others} {are} read as {_WORDS[format]}, inferred from {their} first lines."
+        )
 
 
 def _filled(path: Path) -> Path:

@@ -24,7 +24,7 @@ from linsep.cli.output import (
     open_output,
     write_picture,
 )
-from linsep.cli.reading import feature_names, gathered
+from linsep.cli.reading import LineNames, feature_names, gathered
 from linsep.errors import DataError
 from linsep.estimators._common.labels import InitialShape, source_labels
 from linsep.sources.base import Source
@@ -33,16 +33,16 @@ from linsep.teaching import MOST_NUMBERS, Trace
 from linsep.words import escaped
 
 MAX_ROUNDS = Option(
-    "--max-rounds", section="Learner", default=1000, **options.number(at_least=1),
-    help="Stop the trace after N steps.",
+    "--max-rounds", options.number(at_least=1), "Stop the trace after N steps.",
+    section="Learner", default=1000,
 )  # fmt: skip
 ROUNDS = Option(
-    "--rounds", section="Learner", **options.number(at_least=1),
-    help="Run N steps, however many passes that takes, even beyond a cycle.",
+    "--rounds", options.number(at_least=1),
+    "Run N steps, however many passes that takes, even beyond a cycle.", section="Learner",
 )  # fmt: skip
 FORMAT = Option(
-    "--format", "written", **options.choice(("text", "csv", "markdown", "latex", "html")),
-    help="Output format.  [default: inferred from --output, such as trace.csv, else text]",
+    "--format written", options.choice(("text", "csv", "markdown", "latex", "html")),
+    "Output format.  [default: inferred from --output, such as trace.csv, else text]",
 )  # fmt: skip
 #: formats by the endings of files
 ENDINGS = {".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html", ".htm": "html"}
@@ -64,15 +64,13 @@ def trace(
 
     Example: linsep trace students.csv --target grade --row-names name --no-shuffle
     """
-    look.check_drawn(plot)
     check_all_free(force, output, plot)
     written = written or ENDINGS.get("" if output is None else output.suffix.lower(), "text")
     source, X, y, names = read_rows(data, row_names, **how)
     never_overwrite(source.paths, output, plot)
     estimator = learners.make_learner(
-        "trace", learner, parameters, random_state=random_state,
-        class_weight=learners.class_weights(class_weight, source),
-        reference=learners.reference_class(reference, source),
+        "trace", learner, parameters,
+        **learners.common_parameters(source, class_weight, reference, random_state),
     )  # fmt: skip
     learners.check_effects(estimator, parameters)
     start = initial_weights(init_weights, learner, estimator)
@@ -146,33 +144,6 @@ def _small(source: Source) -> Iterator[Batch]:
                 code="too-large",
             )
         yield batch
-
-
-class LineNames(Sequence):
-    """Names of rows by their line in the file, looked up on access."""
-
-    def __init__(self, source: Source, count: int):
-        self._source, self._count = source, count
-        self._only = f"{source.paths[0]} " if len(source.paths) == 1 else ""
-        self._known: dict[int, str] = {}
-        word, _, number = self._place(0).rpartition(" ")
-        # Consecutive lines, the usual case, need no second look at the file.
-        last = f"{word} {int(number) + count - 1}"
-        self._follow = (word, int(number)) if self._place(count - 1) == last else None
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, row: Any) -> Any:
-        if self._follow is not None:
-            word, first = self._follow
-            return f"{word} {first + row}"
-        if row not in self._known:
-            self._known[row] = self._place(row)
-        return self._known[row]
-
-    def _place(self, row: int) -> str:
-        return self._source.where(row).removeprefix(self._only)
 
 
 def write_trace(out: TextIO, trace: Trace, format: str, *, to_screen: bool) -> None:

@@ -1,11 +1,7 @@
-"""Options and output of cross-validation, which ``fit`` and ``tune`` share."""
+"""Output of cross-validation, which ``fit`` and ``tune`` share."""
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from linsep.cli import options
-from linsep.cli.options import Option, number
 from linsep.words import counted
 
 if TYPE_CHECKING:  # imported only for cross-validation
@@ -14,40 +10,6 @@ if TYPE_CHECKING:  # imported only for cross-validation
 
 #: metrics that fit on a screen; --json has all
 SHOWN = ("accuracy", "balanced_accuracy", "roc_auc", "log_loss", "r2", "rmse", "mae")
-
-
-def _folds(given: dict[str, Any]) -> "Folds | None":
-    """Return how rows are divided; None without --cv."""
-    if given["cv"] is None:
-        for name in ("repeats", "by_time"):
-            if given[name]:
-                raise click.BadParameter(
-                    f"--{name.replace('_', '-')} needs --cv N, the number of folds."
-                )
-        return None
-    from linsep.cross_validation import Folds
-
-    return Folds(given["cv"], given["repeats"] or 1, given["by_time"])
-
-
-FOLDS = options.Gathered(
-    "folds",
-    (
-        Option(
-            "--cv", section="Validation", **number(at_least=2),
-            help="Number of folds of cross-validation.",
-        ),
-        Option(
-            "--repeats", section="Validation", **number(at_least=1),
-            help="Number of times the rows are divided into folds at random.  [default: 1]",
-        ),
-        Option(
-            "--by-time", section="Validation", is_flag=True,
-            help="The rows are ordered by time: predict each fold from earlier rows.",
-        ),
-    ),
-    _folds,
-)  # fmt: skip
 
 
 def described(scores: dict[str, Any], folds: "Folds") -> dict[str, Any]:

@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from linsep._system.files import scratch_folder
+from linsep.catalog import OF_TEXT
 from linsep.certificate.verdicts import Overlapping, QuasiSeparable, Separable
 from linsep.describing.columns import MOST_LABELS
 from linsep.describing.tables import TableDescription
 from linsep.describing.vectors import VectorDescription
 from linsep.errors import DataError, LinsepError, hint
-from linsep.fitting import OF_TEXT, like_texts
+from linsep.fitting import like_texts
 from linsep.separability.data import Data, data_of
 from linsep.separability.deciding import decide
 from linsep.separability.time_limit import Task

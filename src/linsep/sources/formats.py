@@ -33,6 +33,11 @@ ENDINGS = {
 FORMATS = (*dict.fromkeys(ENDINGS.values()), "folder")
 #: columns of a folder of texts
 TEXT, LABEL = "text", "label"
+#: stands for a delimiter: any run of blanks and tabs
+WHITESPACE = "whitespace"
+#: what is done about missing values, and columns of numbers
+MISSING = ("error", "zero", "drop", "mean")
+SCALES = ("none", "standard")
 #: formats that are never compressed from outside
 BINARY = ("parquet", "arrow", "rows")
 
@@ -57,6 +62,14 @@ _SVMLIGHT = re.compile(
 )
 # Up to three numbers, perhaps a tag, and a bar that is followed by a namespace or by a feature.
 _VW = re.compile(rb"[ \t]*([-+.\deE]+[ \t]+){0,3}('[^\s|]*[ \t]*)?\|(?P<features>.*)")
+
+
+def is_delimiter(given: Any) -> bool:
+    """Return whether ``given`` is a valid delimiter."""
+    if isinstance(given, str) and given == WHITESPACE:
+        return True
+    one = isinstance(given, str) and len(given) == 1 and given.isascii()
+    return one and not given.isalnum() and given not in '"\r\n\0'
 
 
 def format_by_name(path: File) -> str | None:

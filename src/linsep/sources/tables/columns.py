@@ -39,9 +39,6 @@ from linsep.sources.tables.table_file import TableFile, listed, text_codes, unkn
 FIRST_LEVEL = "first"
 #: the level of all values of few rows
 RARE = "(rare)"
-#: names of analyzers, and of norms, with None for no norm
-ANALYZERS = ("word", "char", "char_wb")
-NORMS = {"l2": "l2", "l1": "l1", "none": None}
 #: text columns that users name, alone or with :class:`linsep.Text` objects
 WordColumns = str | Iterable[str] | dict[str, Any] | None
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from linsep.errors import DataError, hint
+from linsep.sources.formats import MISSING, SCALES, WHITESPACE, is_delimiter
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.tables.conversions import ColumnTypes
 from linsep.sources.tables.spellings import Spelling
 
-#: stands for a delimiter: any run of blanks and tabs
-WHITESPACE = "whitespace"
 #: blanks in cells that are all missing values where an empty cell is said to be one
 MOST_BLANKS = 17
 #: a quoted field, which stays as it is, or a run
@@ -24,21 +23,9 @@ _BLANKS = re.compile(rb"[ \t]+")
 _ENDS = re.compile(rb"^\t|\t(?=\r?$)", re.MULTILINE)
 
 
-def is_delimiter(given: Any) -> bool:
-    """Return whether ``given`` is a valid delimiter."""
-    if isinstance(given, str) and given == WHITESPACE:
-        return True
-    one = isinstance(given, str) and len(given) == 1 and given.isascii()
-    return one and not given.isalnum() and given not in '"\r\n\0'
-
-
 #: options of how lines of CSV become cells, and of how numbers are written
 OF_CSV = ("delimiter", "quotes", "header", "null_values", "comment", "skip_rows", "encoding")
 OF_NUMBERS = ("decimal", "thousands", "units")
-
-
-MISSING = ("error", "zero", "drop", "mean")
-SCALES = ("none", "standard")
 
 
 def _is_mark(value: Any) -> bool:

@@ -1,0 +1,209 @@
+"""The command ``plot``: pictures of models."""
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from linsep import model_files
+from linsep.catalog import LINEAR
+from linsep.cli import options
+from linsep.cli.look import LOOK, Look
+from linsep.cli.options import Argument, Option, choice, command, number, typed
+from linsep.cli.output import check_all_free, never_overwrite, watching, write_picture
+from linsep.cli.reading import MOST_ROWS, LineNames, open_like, rows_of, tell_unknown
+from linsep.drawing import display
+from linsep.errors import DataError
+from linsep.scoring import scored
+from linsep.validation.values import of_features
+from linsep.words import either
+
+
+class Picture(NamedTuple):
+    """A kind of picture.
+
+    ``rows`` are the rows of DATA that it shows: "" for no rows, "some", "all" rows of the fit, or
+    "scored" for predictions of all rows with labels. ``of`` is the kind of model: "classifier",
+    "linear regression" or "" for any.
+    """
+
+    display: str
+    help: str
+    rows: str = ""
+    of: str = ""
+
+
+#: kinds that read the rows of the fit themselves, and kinds that take the weights of rows
+OF_SOURCE = ("assumptions", "diagnostics")
+WEIGHED = ("reliability", "run")
+#: the options of one kind, by the keyword of its picture
+OWN = {"odds": "coefficients", "n_mistakes": "updates", "shape": "images"}
+#: kinds that accept one feature name, and two
+ONE_FEATURE = ("regression", "diagnostics")
+TWO_FEATURES = ("decision", "probability", "run")
+PICTURES = {
+    "decision": Picture("DecisionDisplay", "regions of the classes", "some", "classifier"),
+    "probability": Picture("LogisticDisplay", "of one or two features", "some", "classifier"),
+    "margins": Picture("MarginDisplay", "distance from the boundary", "some", "classifier"),
+    "augmentation": Picture("AugmentationDisplay", "the constant feature", "some", "classifier"),
+    "kernel": Picture("KernelDisplay", "Gram matrix and spectrum", "some", "classifier"),
+    "reliability": Picture("ReliabilityDisplay", "of probabilities", "some", "classifier"),
+    "roc": Picture("RocDisplay", "false alarms against recall", "scored", "classifier"),
+    "precision-recall": Picture("PrecisionRecallDisplay", "at all thresholds", "scored",
+                                "classifier"),
+    "confusion": Picture("ConfusionDisplay", "classes and predictions", "scored", "classifier"),
+    "threshold": Picture("ThresholdDisplay", "results at each threshold", "scored", "classifier"),
+    "gain": Picture("GainDisplay", "positives among the highest scores", "scored", "classifier"),
+    "updates": Picture("UpdateDisplay", "the first mistakes", "all", "classifier"),
+    "bounds": Picture("BoundDisplay", "mistakes and their bounds", "all", "classifier"),
+    "run": Picture("RunDisplay", "every update, as an animation", "all", "classifier"),
+    "cycle": Picture("CycleDisplay", "weights that recur", "all", "classifier"),
+    "regression": Picture("RegressionDisplay", "line and bands", "some", "linear regression"),
+    "assumptions": Picture("AssumptionsDisplay", "residuals and tests", "all", "linear regression"),
+    "diagnostics": Picture("DiagnosticsDisplay", "residuals and influence of a regression", "all"),
+    "curve": Picture("LearningCurveDisplay", "mistakes per pass"),
+    "gap": Picture("GapDisplay", "convergence of a soft margin to the optimum"),
+    "coefficients": Picture("CoefficientDisplay", "with intervals or standard deviations"),
+    "images": Picture("WeightImageDisplay", "weights of pixels"),
+}  # fmt: skip
+
+
+def _height_and_width(text: Any) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,6})x(\d{1,6})", text)
+    shape = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not all(shape):
+        raise click.BadParameter(
+            f"must be a height and a width in pixels, as in 8x8, not {text!r}."
+        )
+    return shape
+
+
+KIND = Argument(
+    "kind", help="; ".join(f"{name}: {kind.help}" for name, kind in PICTURES.items()) + ".",
+    required=True, **choice(PICTURES) | {"metavar": "KIND"},
+)  # fmt: skip
+DRAWN_ROWS = Argument(
+    "data", "DATA...",
+    "Rows to draw: the training rows for updates, run, bounds, cycle, assumptions and "
+    "diagnostics; omitted for curve, gap, coefficients and images.",
+)  # fmt: skip
+PICTURE_OUT = Option(
+    "--output -o", typed(options.LocalPath(formats=(*options.PICTURES, ".gif")), "FILE"),
+    "Write the picture to this file: .png, .svg or .pdf; a run: .gif.", required=True,
+)  # fmt: skip
+DRAWN_FEATURE = Option(
+    "--feature", "NAME",
+    "Name of a feature to draw (decision, run, probability, regression, diagnostics); "
+    "repeatable once.",
+    many=True,
+)  # fmt: skip
+ODDS = Option("--odds", None, "Draw odds ratios (coefficients).")
+N_MISTAKES = Option(
+    "--mistakes n_mistakes", number(at_least=1),
+    "Draw the first N mistakes (updates).  [default: 3]",
+)  # fmt: skip
+SHAPE = Option(
+    "--shape", typed(_height_and_width, "HEIGHTxWIDTH"),
+    "Pixels of an image (images).  [default: a square]",
+)  # fmt: skip
+
+
+class PlotCommand(options.Command):
+    """The command, whose ``--feature`` is ``features`` for pictures of two features."""
+
+    def flags(self) -> dict[str, str]:
+        """Return the option of each parameter of a picture by its name."""
+        return super().flags() | {"features": "--feature"}
+
+
+@command(
+    KIND, options.MODEL, DRAWN_ROWS, PICTURE_OUT, DRAWN_FEATURE, ODDS, N_MISTAKES, SHAPE, LOOK,
+    options.FILES, options.FORCE, cls=PlotCommand,
+)  # fmt: skip
+def plot(
+    kind: str, model: Path, data: list[str] | None, *, output: Path, feature: list[str] | None,
+    odds: bool, n_mistakes: int | None, shape: tuple[int, int] | None, look: Look,
+    files: dict[str, Any], force: bool,
+) -> None:  # fmt: skip
+    """Draw a picture of a model.
+
+    Example: linsep plot decision species.linsep test.csv --output species.png
+    """
+    own = {"odds": odds or None, "n_mistakes": n_mistakes, "shape": shape}
+    shown, choices = PICTURES[kind], _choices(kind, feature or [], own)
+    if (output.suffix.lower() == ".gif") != (kind == "run"):
+        wanted = either((".gif",) if kind == "run" else options.PICTURES)
+        raise click.BadParameter(f"--output must end in {wanted} for {kind}, not {str(output)!r}.")
+    if kind == "run" and (look.size or look.title):
+        raise click.BadParameter("--size and --title are for pictures, not for run.")
+    if bool(shown.rows) != bool(data):
+        needs = "needs DATA to draw" if shown.rows else "is drawn without DATA"
+        raise DataError(
+            f"linsep plot {kind} {needs}.", code="needs-option" if shown.rows else "conflict"
+        )
+    check_all_free(force, output)
+    never_overwrite([model], output)
+    estimator = model_files.load(model)
+    fits = not shown.of or (shown.of == "classifier") == hasattr(estimator, "classes_")
+    if not fits or (kind == "updates" and not isinstance(estimator, tuple(LINEAR.values()))):
+        of = "the updates of an online linear learner" if kind == "updates" else f"a {shown.of}"
+        raise DataError(
+            f"linsep plot {kind} draws {of}, which {model} is not",
+            *["use linsep plot diagnostics"] * hasattr(estimator, "diagnostics"),
+            code="unsupported",
+            path=model,
+        )
+    with of_features(), look.colors():  # the columns are in the order of the recipe
+        made = _drawn(kind, estimator, model, data, files, output, choices)
+        write_picture(made, output, force, **look.saved())
+    print(f"picture  {output}")
+
+
+def _drawn(
+    kind: str, estimator: Any, path: Path, data: list[str] | None, files: dict[str, Any],
+    output: Path, choices: dict[str, Any],
+) -> Any:  # fmt: skip
+    """Read the rows of a picture, and draw it."""
+    shown = PICTURES[kind]
+    picture = display(shown.display)
+    if data is None:
+        return picture.from_estimator(estimator, **choices)
+    labeled = None if kind == "decision" else True
+    source = open_like(estimator, path, data, **files, labeled=labeled)
+    never_overwrite(source.paths, output)
+    if shown.rows == "scored":
+        with watching(source):
+            found = scored(estimator, source)
+        tell_unknown(source.unseen, estimator.recipe_)
+        return picture.from_scored(estimator, found)
+    if kind in OF_SOURCE:
+        with watching(source):
+            return picture.from_estimator(estimator, source, None, **choices)
+    most = MOST_ROWS if shown.rows == "some" else None
+    *rows, weights = rows_of(source, estimator.n_features_in_, most)
+    if kind in ("run", "updates"):
+        choices["row_names"] = LineNames(source, rows[0].shape[0])
+    if weights is not None and kind in WEIGHED:
+        choices["sample_weight"] = weights
+    return picture.from_estimator(estimator, *rows, **choices)
+
+
+def _choices(kind: str, features: list[str], own: dict[str, Any]) -> dict[str, Any]:
+    """Return the keywords of a picture; raise BadParameter for an option of another picture."""
+    given = {name: value for name, value in own.items() if value is not None}
+    for name in given:
+        if kind != OWN[name]:
+            option = click.get_current_context().command.flags()[name]  # type: ignore[attr-defined]
+            raise click.BadParameter(f"{option} is for `linsep plot {OWN[name]}` only.")
+    if len(features) > 2 * (kind in TWO_FEATURES) + (kind in ONE_FEATURE):
+        raise click.BadParameter(
+            "--feature is for decision, run and probability (up to two) and for regression and "
+            "diagnostics (one)."
+        )
+    if features and kind in ONE_FEATURE:
+        return {"feature": features[0]}
+    if features:
+        alone = kind == "probability" and len(features) == 1
+        return {"features": features[0] if alone else features}
+    return ({"n_mistakes": 3} if kind == "updates" else {}) | given

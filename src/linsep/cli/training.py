@@ -1,0 +1,296 @@
+"""What the command ``fit`` does: train on files, print a summary, save the model."""
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from time import perf_counter
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+from linsep import model_files
+from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
+from linsep.catalog import REGRESSIONS, USUAL_LEARNER
+from linsep.checkpoints.saving import Checkpoint
+from linsep.cli import learner_options as learners, report
+from linsep.cli.baselines import worse_than_baseline
+from linsep.cli.errors import interrupted_code, note, told_once
+from linsep.cli.output import check_all_free, never_overwrite, print_json, watching
+from linsep.cli.predict import score_source
+from linsep.cli.reading import Reading
+from linsep.cli.standard_input import NAME
+from linsep.cli.validating import described
+from linsep.errors import DataError, LinsepError
+from linsep.estimators._common.labels import InitialShape
+from linsep.fitting import (
+    Chosen,
+    check_in_folds,
+    chosen_learner,
+    decide,
+    decision_rule,
+    with_intercept,
+)
+from linsep.inference.robust import CLUSTERED
+from linsep.sources.remote.address import is_remote, normal, shown
+from linsep.words import counted
+
+
+class Training(SimpleNamespace):
+    """A run of ``fit``; the options of the command are attributes, by their names.
+
+    An error or Ctrl-C after the training does not lose the model: ``error`` and ``interrupted``
+    are reported when it is saved.
+    """
+
+    def run(self) -> None:
+        """Train, and finish."""
+        # What exists beside a checkpoint may be what an earlier process of this command wrote.
+        resumed = self.checkpoint is not None and self.checkpoint.exists()
+        check_all_free(self.force or resumed, self.model)
+        if self.checkpoint is not None:
+            _check_secrets(click.get_current_context().meta["arguments"])
+        self.started = perf_counter()
+        self.error: LinsepError | None = None
+        self.calibrated: dict[str, Any] | None = None
+        first, formula = self.learner or USUAL_LEARNER, self.reading["formula"]
+        self.reader = Reading(self.reading, self.columns["group"])
+        self.given = with_intercept(first, formula, self.parameters)
+        self.rule = decision_rule(self.threshold, first, self.given)
+        if self.cluster_by is not None and self.given.get("covariance") != CLUSTERED:
+            raise click.BadParameter(f"--cluster-by needs --covariance {CLUSTERED}.")
+        groups = {"group": self.cluster_by or self.columns["group"]}
+        self.source = self.reader.source(self.data, first, self.columns | groups, self.given)
+        never_overwrite(self.source.paths, self.model, self.checkpoint)
+        if self.calibrate and first in REGRESSIONS:
+            raise click.BadParameter(
+                f"--calibrate applies to online classifiers only, not to {first}."
+            )
+        self.reader.check(self.source, test=self.test, calibrate=self.calibrate)
+        learner, self.chosen_for = (
+            Chosen(self.learner) if self.learner else chosen_learner(self.source, self.given)
+        )
+        self.estimator = learners.make_learner(
+            "fit", learner, self.given,
+            **learners.common_parameters(
+                self.source, self.class_weight, self.reference, self.random_state
+            ),
+        )  # fmt: skip
+        self.in_folds = self._folds_of_threshold()
+        start = learners.initial_weights(self.init_weights, learner, self.estimator)
+        self.saved = self._checkpoint()
+        self.rows: Any = None
+        if self.folds or self.in_folds:
+            from linsep.cross_validation import kept
+
+            with watching(self.source):
+                self.source, self.rows = kept(self.source)
+        self.interrupted = not self._train(start)
+        self._finish()
+        if self.saved is not None:  # now that all is written
+            self.saved.remove()
+
+    def _folds_of_threshold(self) -> Any:
+        """Return the folds in which the threshold is chosen, or None; raise an error for options
+        about held-out rows without any, and options that cannot be combined with folds.
+        """
+        chosen_in: Any = None
+        if self.rule is not None and self.rule.needs_rows and not self.calibrate:
+            from linsep.cross_validation import Folds
+
+            if self.dask or self.checkpoint:
+                raise click.BadParameter(
+                    f"--threshold {self.rule} is chosen in folds of the rows, which cannot "
+                    "be combined with --dask and --checkpoint: choose it on other rows with "
+                    "--calibrate, or give a number."
+                )
+            chosen_in = self.folds or Folds(random_state=self.random_state)
+            check_in_folds(self.estimator)
+        learners.check_effects(self.estimator, self.given)
+        held_out = getattr(self.estimator, "early_stopping", False)
+        folds = self.folds or chosen_in
+        if folds is not None:
+            folds.check(self.source.grouped)
+        elif self.reader.group is not None and not held_out:
+            raise click.BadParameter("--group needs --early-stopping or --cv, which hold rows out.")
+        if self.curve and not held_out:
+            raise click.BadParameter("--curve needs --early-stopping, which holds rows out.")
+        return chosen_in
+
+    def _checkpoint(self) -> Checkpoint | None:
+        """Return the checkpoint of the options, or None; it reports where its fit resumes."""
+        if self.checkpoint is None:
+            return None
+        if "checkpoint" not in inspect.signature(self.estimator.fit).parameters:
+            raise click.BadParameter(
+                "--checkpoint is for learners that make several passes; this learner reads the "
+                "rows once."
+            )
+        if any(file.name == NAME for file in self.source.paths):
+            raise click.BadParameter(
+                "--checkpoint needs a file: standard input cannot be read again."
+            )
+        try:
+            saved = Checkpoint(self.checkpoint, self.every or "60s", keep=True)
+        except ValueError as problem:
+            raise click.BadParameter(str(problem).replace("every=", "--every ")) from None
+        arguments = _without(click.get_current_context().meta["arguments"])
+        saved.command = {"folder": os.getcwd(), "arguments": arguments}
+        saved.on_resume = lambda place: note(f"resuming from {self.checkpoint}: {place}.")
+        return saved
+
+    def _train(self, start: dict[str, Any]) -> bool:
+        """Train; return False if Ctrl-C ended it after some training, unless a checkpoint holds the
+        result.
+        """
+        estimator = self.estimator
+        arguments = start | ({} if self.saved is None else {"checkpoint": self.saved})
+        # --verbose prints to stdout, which is for results.
+        results = redirect_stdout(sys.stderr or sys.stdout)
+        try:
+            with watching(self.source, estimator), results, told_once():
+                if self.dask is None:
+                    estimator.fit(self.source, **arguments)
+                else:
+                    self._train_on_cluster(arguments)
+                if start and len(start["coef_init"][0]) != (width := estimator.n_features_in_):
+                    shape = len(start["coef_init"]), width  # later rows have more features
+                    raise InitialShape("coef_init", (), shape)
+        except InitialShape as problem:
+            raise learners.told_by_option(problem) from None
+        except KeyboardInterrupt:
+            learned = getattr(estimator, "stop_reason_", None) is not None
+            if self.saved is not None or not learned or not hasattr(estimator, "recipe_"):
+                raise
+            return False
+        return True
+
+    def _train_on_cluster(self, arguments: dict[str, Any]) -> None:
+        try:
+            from linsep.distributed import check, connected, fit
+        except ImportError as problem:
+            raise DataError(str(problem), code="missing-package") from None
+        given = {"mixing": self.mixing, "shard_mb": self.shard_mb}
+        how = {name: value for name, value in given.items() if value is not None}
+        check(self.estimator, self.source, **how)
+        with connected(self.dask) as client:
+            workers = len(client.scheduler_info(n_workers=-1)["workers"])
+            note(f"{counted(workers, 'worker')}; dashboard at {client.dashboard_link}")
+            fit(self.estimator, self.source, client=client, **how, **arguments)
+
+    def _step(self, work: Callable[[], Any]) -> Any:
+        """Return the result of a step after the training; None if an error or Ctrl-C ended it."""
+        try:
+            with interrupts_allowed():
+                return work()
+        except LinsepError as problem:
+            self.error = self.error or problem
+        except KeyboardInterrupt:
+            self.interrupted = True
+        return None
+
+    def _finish(self) -> None:
+        """Calibrate, choose a threshold, cross-validate, save, test and print the summary."""
+        estimator, validated = self.estimator, None
+        with interrupts_deferred() as pressed:  # if Ctrl-C is pressed again, too
+            if not self.interrupted:
+                self._step(self._calibrate)
+                if self.saved is not None and (self.interrupted or self.error):
+                    raise self.error or KeyboardInterrupt  # it resumes from the checkpoint
+                if self.folds is not None and not (self.interrupted or self.error):
+                    with interrupts_allowed():
+                        validated = self._validate()
+            undone = self.error is None
+            # the process that this one resumes may have saved it already
+            again = self.saved is not None and not self.force
+            if self.model and not (again and model_files.holds(self.model, estimator)):
+                model_files.save(estimator, self.model, force=self.force)
+            phases = estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
+            seconds = {"total": perf_counter() - self.started} | phases
+            tested = self._step(self._score) if self.test and not self.interrupted else None
+            if self.saved is not None and self.interrupted:
+                raise KeyboardInterrupt
+            why = report.interruption(estimator)
+            summary = report.fit_summary(estimator, seconds, self.source, self.model) | {
+                "test": tested, "interrupted": self.interrupted, "calibration": self.calibrated,
+                **({} if self.chosen_for is None else {"chosen_for": self.chosen_for}),
+                **({} if validated is None else {"cross_validation": validated}),
+            }  # fmt: skip
+            summary["warnings"] = worse_than_baseline(estimator, summary)
+            if self.as_json:
+                print_json(summary)
+            else:
+                report.print_fit(
+                    estimator, summary,
+                    (why if self.interrupted else "there was an error")
+                    if self.test and tested is None else None,
+                )  # fmt: skip
+                if self.curve:
+                    report.print_curve(summary)
+            for message in summary["warnings"]:
+                note(message, "warning")
+            if self.calibrate and not self.calibrated and undone:
+                note(f"the model is not calibrated: {why}.", "warning")
+            if self.rule is not None and not hasattr(estimator, "threshold_") and undone:
+                note(f"the model has no threshold: {why}.", "warning")
+            code = interrupted_code()
+            pressed.forget()
+        if self.error is not None:
+            raise self.error
+        if self.interrupted:
+            raise click.exceptions.Exit(code)
+
+    def _calibrate(self) -> None:
+        """Calibrate the fitted model and choose its threshold, if requested."""
+        estimator, source = self.estimator, self.source
+        if self.calibrate:
+            from linsep.estimators._common.calibration import calibrate
+
+            source = self.reader.like(estimator, None, self.calibrate)
+            with watching(source):
+                calibrate(estimator, source, method=self.calibration or "sigmoid")
+            self.calibrated = {
+                "method": estimator.calibration_.method, "rows": source.n_rows,
+                "data": [shown(name) for name in self.calibrate],
+            }  # fmt: skip
+        if self.rule is not None:
+            with watching(source):
+                decide(estimator, self.rule, source, self.in_folds, self.source)
+
+    def _validate(self) -> dict[str, Any]:
+        """Cross-validate the fitted model; return what is printed."""
+        from linsep.cross_validation import cross_validated
+
+        with watching(self.source):
+            scores = cross_validated(self.estimator, self.source, self.rows, self.folds)
+        self.estimator.cv_scores_ = scores
+        return described(scores, self.folds)
+
+    def _score(self) -> dict[str, Any]:
+        return score_source(
+            self.estimator, self.reader.tested(self.estimator, self.model, self.test)
+        )
+
+
+def _check_secrets(args: list[str]) -> None:
+    """Raise BadParameter for a URL with credentials among arguments that will be stored."""
+    for word in args:
+        address = word.partition("=")[2] if word.startswith("--") else word
+        if is_remote(address) and shown(address) != normal(address):
+            raise click.BadParameter(
+                f"--checkpoint stores the command, so {shown(address)} must be a URL without "
+                "user, password and query: configure the credentials in fsspec."
+            )
+
+
+def _without(args: list[str]) -> list[str]:
+    """Return the arguments without ``--checkpoint FILE``, which may have been moved."""
+    kept, words = [], iter(args)
+    for word in words:
+        if word == "--checkpoint":
+            next(words, None)
+        elif not word.startswith("--checkpoint="):
+            kept.append(word)
+    return kept
