@@ -123,9 +123,11 @@ def test_separation(rows):
     assert json.loads(linsep.Perceptron().separation(*rows).to_json()) == found | {"recipe": None}
 
 
-def test_bounds(rows):
+def test_bounds(rows, people):
+    X, y = rows
+    people[0].assign(label=people[1])[:15].to_csv("people.csv", index=False)
     of_command = said("bounds", "people.csv", "--gamma", "0.1")
-    assert str(linsep.bounds(*rows, gamma=0.1)) == of_command.split("\n\n")[0].strip()
+    assert str(linsep.bounds(X[:15], y[:15], gamma=0.1)) == of_command.split("\n\n")[0].strip()
 
 
 def test_trace(rows):

@@ -374,13 +374,13 @@ def test_blanks_among_numbers_are_told_with_what_reads_them(advised, command, na
     assert done.returncode == (command != "describe")
 
 
-@pytest.mark.parametrize("name", BLANKS)
-def test_the_command_to_type_next_reads_blanks(advised, name):
-    found = json.loads(here("describe", name, "--target", "y", "--json", cwd=advised).stdout)
+def test_the_command_to_type_next_reads_blanks(advised):
+    words = ["describe", "three.csv", "--target", "y", "--json"]
+    found = json.loads(here(*words, cwd=advised).stdout)
     words = found["next"].split()[1:]
     assert "--missing" in words
     words = ["" if word == "''" else word for word in words]
-    done = here(*words, "--force", "--json", cwd=advised)
+    done = here(*words, "--max-iter", "2", "--force", "--json", cwd=advised)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["values_filled"] == {"x": 14}
 

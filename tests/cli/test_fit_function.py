@@ -147,7 +147,7 @@ def assert_same_bits(frame, learner):
 @pytest.mark.parametrize("name", QUICK)
 def test_some_rows_of_every_table(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert_same_bits(TABLES[name]().sample(150, random_state=0), "perceptron")
+    assert_same_bits(TABLES[name]().sample(50, random_state=0), "perceptron")
 
 
 @pytest.mark.thorough

@@ -208,8 +208,9 @@ def test_what_does_not_go_together_is_refused(folder, words, code, exit_code):
 
 
 def test_what_a_model_does_not_know_is_refused(folder):
-    printed("fit", "t.csv", "--target", "ill", "--model", "p", cwd=folder)
-    printed(*LINEAR, "--exclude", "place", "--model", "l", cwd=folder)
+    numbers = ("--exclude", "place", "--model")
+    printed("fit", "t.csv", "--target", "ill", *numbers, "p", cwd=folder)
+    printed(*LINEAR, *numbers, "l", cwd=folder)
     for words in (
         ("summary", "p"),
         ("predict", "p", "t.csv", "--probabilities"),

@@ -231,6 +231,7 @@ def test_when_the_time_is_up(strict):
         fewest.fewest_errors(rows, [1] * 30, strict)
 
 
+@pytest.mark.thorough
 def test_published_data(shared_data):
     table = np.loadtxt(shared_data / "errors" / "voicepath.csv", delimiter=",")
     labels = np.where(table[:, 2] > 0, 1, -1).tolist()

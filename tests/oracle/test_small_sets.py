@@ -67,7 +67,7 @@ def test_a_worked_margin():
 
 @pytest.mark.parametrize("part", range(8))
 def test_brute_force_agrees(part):
-    for seed in range(part, 2_000, 8 if THOROUGH else 80):
+    for seed in range(part, 2_000, 8 if THOROUGH else 160):
         X, y, _, intercept = random_set(seed, most=8, dimensions=3)
         if len(set(y)) < 2:
             continue

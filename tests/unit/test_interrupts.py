@@ -226,7 +226,10 @@ SEED = 20_26
 
 
 #: those whose loops no other test compiles
-OWN_LOOPS = ("average, one-vs-one", "vote", "passive-aggressive", "Winnow", "balanced Winnow")
+OWN_LOOPS = (
+    "average, one-vs-one", "vote", "passive-aggressive", "Winnow", "balanced Winnow", "pocket",
+    "batch rule",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("fit", [

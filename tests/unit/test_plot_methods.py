@@ -30,7 +30,7 @@ WIDTH = TWO[["petal width (cm)"]]
 def test_an_estimator_draws_itself():
     for model, rows, labels, display in [
         (linsep.Perceptron(max_iter=5), X, Y, plot.DecisionDisplay),
-        (linsep.PassiveAggressive(max_iter=5), TWO, SIDES, plot.DecisionDisplay),
+        (linsep.Perceptron(keep="average"), TWO, SIDES, plot.DecisionDisplay),
         (linsep.KernelPerceptron(max_iter=5), X.iloc[:, :2], Y, plot.DecisionDisplay),
         (linsep.LogisticRegression(), WIDTH, SIDES, plot.LogisticDisplay),
         (linsep.LogisticRegression(), TWO.iloc[:, :2], SIDES, plot.LogisticDisplay),

@@ -205,7 +205,7 @@ def test_a_single_feature_is_drawn_on_lines():
 
 def test_a_kernel_perceptron_has_curves():
     X, y = make_moons(60, noise=0.2, random_state=0)
-    model = KernelPerceptron(kernel="rbf", gamma=2.0, keep="average", max_iter=9).fit(X, y)
+    model = KernelPerceptron(kernel="rbf", gamma=2.0, max_iter=9).fit(X, y)
     shown = RunDisplay.from_estimator(model, X, y)
     duals = np.zeros(60)
     duals[model.support_] = model.fitted_run().state.W[:-1]
