@@ -25,6 +25,7 @@ from linsep.estimators._common import labels
 from linsep.estimators._common.frames import Named
 from linsep.estimators._common.predicting import codes_in
 from linsep.inference.collinearity import Basis, Collinearity, collinearity_of, dense, triangle
+from linsep.inference.robust import refuse
 from linsep.inference.table import Printed, Table, number_text, p_text
 from linsep.inference.tails import f_tail, t_tail
 from linsep.layout import table_lines, wrapped
@@ -175,15 +176,12 @@ class Diagnostics(Printed):
         return {name: values.tolist() for name, values in found.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but X as plain JSON; numbers may be NaN."""
-        columns = self.columns
-        columns["row"] = [x if isinstance(x, int | float) else str(x) for x in columns["row"]]
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        found = {"title": self.title, "rows": rows, **self.collinearity.to_dict()}
-        found["notes"] = list(self.notes)
-        if self.labels:
-            found["hosmer_lemeshow"] = self.hosmer_lemeshow().to_dict()
-        return found
+        """Return everything but X as plain JSON."""
+        found = super().to_dict() | self.collinearity.to_dict()
+        for row in found["rows"]:
+            row["row"] = row["row"] if isinstance(row["row"], int | float) else str(row["row"])
+        test = {"hosmer_lemeshow": self.hosmer_lemeshow().to_dict()} if self.labels else {}
+        return found | test
 
     def hosmer_lemeshow(self, groups: int = 10) -> "HosmerLemeshow":
         """Run the Hosmer-Lemeshow test of fit of probabilities, on groups of about equal size.
@@ -236,7 +234,7 @@ class Diagnostics(Printed):
     def _lines(self) -> list[str]:
         by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
         lines = wrapped(f"Rows of the largest {by}; DFBETAS of the estimate that moves most")
-        lines += [*table_lines(self._cells(4), [True] * 8 + [False]), _counted_from(self.index)]
+        lines += [*table_lines(self._cells(), [True] * 8 + [False]), _counted_from(self.index)]
         if self.labels:
             test = self.hosmer_lemeshow()
             lines += ["", *(line for text in (test.title, *test.notes) for line in wrapped(text))]
@@ -446,16 +444,15 @@ def logistic_diagnostics(
     ``named`` returns the numbers and labels of rows; ``counts`` are successes and trials, in place
     of y and weights.
     """
-    for wrong, why, code in (
+    refuse(
+        DataError,
         (len(model.classes_) > 2, "Diagnostics need two classes: fit one model per class against "
-         "the reference (Begg and Gray, Biometrika 71, 1984)", "class-count"),
+         "the reference (Begg and Gray, Biometrika 71, 1984).", "class-count", None),
         ((model._limits == "no weight").any(), "Only one class has rows of positive weight, so "
-         "there are no residuals", "class-count"),
+         "there are no residuals.", "class-count", None),
         (np.isnan(model.log_likelihood_), f"The weights come from {model.method_} and were not "
-         "fitted to rows, so there are no residuals to test", "unsupported"),
-    ):  # fmt: skip
-        if wrong:
-            raise DataError(f"{why}.", code=code)
+         "fitted to rows, so there are no residuals.", "unsupported", None),
+    )  # fmt: skip
     _check_size(*X.shape)
     y, weights = _outcomes(model, y, sample_weight, X.shape[0]) if counts is None else counts
     some = np.flatnonzero(weights)

@@ -30,7 +30,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.labels import label_text
 from linsep.estimators._common.offsets import has_offset, offset_to_predict
 from linsep.inference.factors import parts_of, terms_of
-from linsep.inference.robust import no_counts, pairs_joined
+from linsep.inference.robust import no_counts, pairs_joined, refuse
 from linsep.inference.table import Table
 from linsep.inference.tails import f_tail
 from linsep.parameters import as_fitted, fitted_parameter
@@ -164,20 +164,20 @@ def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> Non
     """
     why = getattr(model, "stop_reason_", "too few rows")
     unknown = np.isnan(model.aic_).any() and not fitted_parameter(model, "dispersion")
-    for wrong, said, code, option in (
-        (model._equation == "target" and model._equations, "has several targets: fit a regression "
-         "for each", "unsupported", None),
-        (fitted_parameter(model, "l2"), "does not maximize the likelihood: fit without l2",
+    refuse(
+        DataError,
+        (model._equation == "target" and model._equations, f"{name} has several targets: fit a "
+         "regression for each.", "unsupported", None),
+        (fitted_parameter(model, "l2"), f"{name} does not maximize the likelihood: fit without l2.",
          "unsupported", "l2"),
-        (fitted_parameter(model, "penalty") and not firth, "has Firth's penalty, which depends on "
-         "the columns: call likelihood_ratio_tests of the larger model", "unsupported", "penalty"),
-        (fitted_parameter(model, "covariance"), "has a robust covariance: use wald_test",
+        (fitted_parameter(model, "penalty") and not firth, f"{name} has Firth's penalty, which "
+         "depends on the columns: call likelihood_ratio_tests of the larger model.",
+         "unsupported", "penalty"),
+        (fitted_parameter(model, "covariance"), f"{name} has a robust covariance: use wald_test.",
          "unsupported", "covariance"),
-        (why == "interrupted" or unknown, f"has no known maximum likelihood ({why})",
+        (why == "interrupted" or unknown, f"{name} has no known maximum likelihood ({why}).",
          "no-estimate", None),
-    ):  # fmt: skip
-        if wrong:
-            raise DataError(f"{name} {said}.", code=code, option=option)
+    )  # fmt: skip
 
 
 def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
@@ -191,19 +191,21 @@ def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
     named = all(hasattr(one, "feature_names_in_") or not one.n_features_in_
                 for one in (smaller, larger))  # fmt: skip
     rows = [(one.n_rows_, one.rows_signature_) for one in (smaller, larger)]
-    changed = next((name for name, made in few.items() if made != many.get(name, made)), None)
-    for wrong, said, code, where in (
-        (other, f"have another {other}", "other-model", {"option": other} if other in same else {}),
-        (not named, "have features without names: fit to data frames, or to "
-         "files with named columns", "other-model", {}),
-        (lacking or len(few) == len(many), f"are not nested: the larger needs more features, and "
-         f"{lacking or 'all of the smaller'}", "other-model", {}),
-        (rows[0] != rows[1] or None in rows[0], "were fitted to other rows, or in another order, "
-         "with other weights or offsets", "other-rows", {}),
-        (changed, f"compute '{changed}' in different ways", "other-model", {"column": changed}),
-    ):  # fmt: skip
-        if wrong:
-            raise DataError(f"{first} and {second} {said}.", code=code, **where)
+    said = f"{first} and {second}"
+    refuse(
+        DataError,
+        (other, f"{said} have another {other}.", "other-model", other if other in same else None),
+        (not named, f"{said} have features without names: fit to data frames, or to files with "
+         "named columns.", "other-model", None),
+        (lacking or len(few) == len(many), f"{said} are not nested: the larger needs more "
+         f"features, and {lacking or 'all of the smaller'}.", "other-model", None),
+        (rows[0] != rows[1] or None in rows[0], f"{said} were fitted to other rows, or in another "
+         "order, with other weights or offsets.", "other-rows", None),
+    )  # fmt: skip
+    for name, made in few.items():
+        if made != many[name]:
+            why = f"{said} compute '{name}' in different ways."
+            raise DataError(why, code="other-model", column=name)
 
 
 def _facts(model: Any) -> dict[str, Any]:

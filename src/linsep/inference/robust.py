@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.errors import DataError, ParameterError, hint
+from linsep.errors import DataError, LinsepError, ParameterError, hint
 from linsep.estimators._common.fitted_state import count
 from linsep.sources.base import Source
 from linsep.validation.labels import MISSING_TYPES, check_beside
@@ -36,17 +36,11 @@ HELP = (
     "robust standard errors: for rows of unequal variance, or logistic regressions with weights "
     "that are not numbers of rows (HC), or for rows dependent within clusters (CR1)"
 )
-#: rows, per column, that are stacked before they are factored
-STACKED = 4
-#: smallest 1 - leverage that keeps eight of sixteen digits
-LEAST_FREE = 1e-8
-#: share of a standard error below which the robust one is the rounding error of a maximum
-NOISE = 1e-7
+#: rows, per column, that are stacked before they are factored; smallest 1 - leverage that keeps
+#: eight of sixteen digits; share of a standard error below which the robust one is rounding error
+STACKED, LEAST_FREE, NOISE = 4, 1e-8, 1e-7
 #: what is said of standard errors of zero
-NOTHING = (
-    "A standard error is 0 where the scores of every row, or of every cluster, cancel; it does "
-    "not measure precision."
-)
+NOTHING = "A standard error is 0 where scores cancel; it does not measure precision."
 
 
 class Scores(NamedTuple):
@@ -75,10 +69,9 @@ def scores_of(rows: np.ndarray, clusters: np.ndarray | None, decided: int = 0) -
 
 def added_scores(one: Scores, other: Scores) -> Scores:
     """Return the scores of the rows of both."""
-    rows, decided = np.concatenate([one.rows, other.rows]), one.decided + other.decided
-    if one.clusters is None or other.clusters is None:
-        return scores_of(rows, None, decided)
-    return scores_of(rows, np.concatenate([one.clusters, other.clusters]), decided)
+    both: list[Any] = [one.clusters, other.clusters]
+    clusters = None if one.clusters is None else np.concatenate(both)
+    return scores_of(np.concatenate([one.rows, other.rows]), clusters, one.decided + other.decided)
 
 
 class Robust(NamedTuple):
@@ -124,8 +117,7 @@ def without_noise(robust: np.ndarray, plain: np.ndarray) -> np.ndarray:
     """Return a robust covariance with zeros for estimates whose scores cancel in every cluster, on
     the scale of the model-based covariance.
     """
-    with np.errstate(invalid="ignore"):
-        nothing = np.diag(robust) <= NOISE**2 * np.diag(plain)
+    nothing = np.diag(robust) <= NOISE**2 * np.diag(plain)
     robust[nothing] = robust[:, nothing] = 0.0
     return robust
 
@@ -164,7 +156,8 @@ def check_clusters(covariance: str | None, X: Any, clusters: Any, weights: Any =
     """
     source, given = isinstance(X, Source), clusters is not None
     needed = covariance == CLUSTERED and not (X.grouped if source else given)
-    _refuse(
+    refuse(
+        ParameterError,
         (source and given, "A source has its own clusters: name their column with "
          "open_source(group=...), and leave clusters out", "conflict", "clusters"),
         (needed, "CR1 needs the cluster of every row: name the cluster column (--cluster-by, in "
@@ -182,7 +175,8 @@ def refuse_robust(model: Any, columns: Any = None) -> None:
     """
     if model.covariance is not None:
         leave = hint("leave {} out", covariance=None)
-        _refuse(
+        refuse(
+            ParameterError,
             (model.l2, "Robust standard errors are not known with l2", "conflict", "l2", leave),
             (getattr(model, "penalty", None), "Firth's penalty changes the score of every row, so "
              "it has no robust standard errors", "conflict", "penalty", leave),
@@ -200,7 +194,8 @@ def refuse_dispersion(model: Any, counts: bool) -> None:
     """
     if model.dispersion is not None:
         leave = hint("leave {} out", dispersion=None)
-        _refuse(
+        refuse(
+            ParameterError,
             (not counts, "A dispersion is estimated from counts: pass successes and trials",
              "needs-option", "dispersion", leave),
             *(
@@ -216,19 +211,19 @@ def refuse_dispersion(model: Any, counts: bool) -> None:
 
 def refuse_weights(covariance: str | None, weights: Any) -> None:
     """Raise ParameterError for weights, unless None, with clusters."""
-    _refuse((
+    refuse(ParameterError, (
         covariance == CLUSTERED and weights is not None, "CR1 does not support row or class "
         "weights: leave the weights out, or use another covariance", "conflict", "covariance",
     ))  # fmt: skip
 
 
-def _refuse(*cases: tuple[Any, ...]) -> None:
-    """Raise ParameterError for the first case that is true; each has a sentence, a code, an option
-    and remedies.
+def refuse(kind: type[LinsepError], *cases: tuple[Any, ...]) -> None:
+    """Raise an error for the first case that is true; each has a sentence, a code, an option and
+    remedies.
     """
     for wrong, why, code, option, *remedies in cases:
         if wrong:
-            raise ParameterError(why, *remedies, code=code, option=option)
+            raise kind(why, *remedies, code=code, option=option)
 
 
 def cluster_numbers(X: Any, clusters: Any) -> np.ndarray | None:
