@@ -12,6 +12,7 @@ follows the paper it cites.
 
 from dataclasses import dataclass, field
 from numbers import Integral
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from linsep.estimators._common.frames import Named
 from linsep.estimators._common.predicting import codes_in
 from linsep.inference.collinearity import Basis, Collinearity, collinearity_of, dense, triangle
 from linsep.inference.robust import refuse
-from linsep.inference.table import Printed, Table, number_text, p_text
+from linsep.inference.table import JointTest, Printed, number_text, p_text
 from linsep.inference.tails import f_tail, t_tail
 from linsep.layout import table_lines, wrapped
 from linsep.parameters import fitted_parameter
@@ -134,20 +135,11 @@ class Diagnostics(Printed):
 
     header, _apart = (), True
 
-    @property
-    def vif(self) -> np.ndarray:
-        """Variance inflation factors of the features, NaN for features left out."""
-        return self.collinearity.vif
-
-    @property
-    def condition_indices(self) -> np.ndarray:
-        """Condition indices of the columns, increasing from 1 (Belsley, Kuh and Welsch)."""
-        return self.collinearity.condition_indices
-
-    @property
-    def variance_proportions(self) -> np.ndarray:
-        """Shares of the variances of the estimates that are due to each condition index."""
-        return self.collinearity.variance_proportions
+    vif = property(attrgetter("collinearity.vif"), doc="See :class:`Collinearity`.")
+    condition_indices = property(attrgetter("collinearity.condition_indices"), doc=vif.__doc__)
+    variance_proportions = property(
+        attrgetter("collinearity.variance_proportions"), doc=vif.__doc__
+    )
 
     def most_influential(self, most: int = MOST_ROWS) -> list[Any]:
         """Return the labels (``index``) of the rows with the largest Cook's distances, or with the
@@ -190,10 +182,6 @@ class Diagnostics(Printed):
         ----------
         groups : int of at least 3, default=10
 
-        Returns
-        -------
-        HosmerLemeshow
-
         Raises
         ------
         DataError
@@ -205,15 +193,8 @@ class Diagnostics(Printed):
         return hosmer_lemeshow(self.y, self.fitted, self.weights, groups, known)
 
     def plot(self, **kwargs: Any) -> Any:
-        """Plot residuals against fitted values, influence, and partial residuals.
-
-        Parameters
-        ----------
-        **kwargs : passed to :meth:`linsep.plot.DiagnosticsDisplay.from_diagnostics`
-
-        Returns
-        -------
-        linsep.plot.DiagnosticsDisplay
+        """Plot residuals against fitted values, influence, and partial residuals, by
+        :meth:`linsep.plot.DiagnosticsDisplay.from_diagnostics`, which takes the arguments.
         """
         return display("DiagnosticsDisplay").from_diagnostics(self, **kwargs)
 
@@ -246,8 +227,7 @@ def _counted_from(index: np.ndarray) -> str:
     return "Rows have the labels of the index." if index.dtype == object else COUNTED
 
 
-@dataclass(frozen=True, repr=False)
-class HosmerLemeshow(Table):
+class HosmerLemeshow(JointTest):
     """Result of the Hosmer-Lemeshow test, with its table of groups; ``print`` it.
 
     Attributes
@@ -264,10 +244,6 @@ class HosmerLemeshow(Table):
     ----------
     D. Hosmer and S. Lemeshow, Communications in Statistics A 10, 1980, 1043-1069.
     """
-
-    statistic: float = np.nan
-    df: int = 0
-    p_value: float = np.nan
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name not in ("low", "high", "rows", "observed", "expected"):
@@ -321,7 +297,7 @@ def hosmer_lemeshow(
     columns = {name: part.tolist() for name, part in (found | {"expected": expected}).items()}
     numbers = f"chi-squared {number_text(statistic)}, df {max(df, 0)}, p {p_text(p_value)}"
     title = f"Hosmer-Lemeshow, {counted(rows.size, 'group')}: {numbers}"
-    return HosmerLemeshow(title, [], columns, notes, statistic, df, p_value)
+    return HosmerLemeshow(title, [], columns, notes, statistic, p_value, df)
 
 
 def _check_size(rows: int, features: int) -> None:
@@ -555,25 +531,15 @@ class Assumptions(Diagnostics):
     _apart = False
     to_dict, _cells = Printed.to_dict, Printed._cells
 
-    @property
-    def residuals(self) -> np.ndarray:
-        """Residuals multiplied by the square roots of the weights: ``pearson``."""
-        return self.pearson
+    residuals = property(attrgetter("pearson"), doc="The same as ``pearson``.")
 
     def __getitem__(self, test: str) -> Finding:
         """Return the finding of the test with this name."""
         return {finding.test: finding for finding in self.findings}[test]
 
     def plot(self, **kwargs: Any) -> Any:
-        """Plot one panel per assumption.
-
-        Parameters
-        ----------
-        **kwargs : passed to :meth:`linsep.plot.AssumptionsDisplay.from_assumptions`
-
-        Returns
-        -------
-        linsep.plot.AssumptionsDisplay
+        """Plot one panel per assumption, by
+        :meth:`linsep.plot.AssumptionsDisplay.from_assumptions`, which takes the arguments.
         """
         return display("AssumptionsDisplay").from_assumptions(self, **kwargs)
 

@@ -9,7 +9,7 @@ distribution, exactly so for least squares with normal residuals.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import isinf
+from math import inf, isinf
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.showing import linear_sum
 from linsep.inference.factors import Factor, factor_of
 from linsep.inference.restrictions import Restriction, restrictions_of
-from linsep.inference.table import Facts, Table, check_level
+from linsep.inference.table import Facts, JointTest, Table, check_level
 from linsep.inference.tails import f_tail, t_reach, t_tail
 from linsep.words import counted
 
@@ -38,7 +38,7 @@ def root_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 @dataclass(frozen=True, repr=False)
-class WaldTest(Table):
+class WaldTest(JointTest):
     """A joint Wald test of linear hypotheses: ``print`` it, or use its attributes.
 
     Attributes
@@ -52,11 +52,8 @@ class WaldTest(Table):
     df_residual : float, degrees of freedom of F's denominator, infinite for chi-squared
     """
 
-    statistic: float = float("nan")
-    p_value: float = float("nan")
     distribution: str = "chi2"
-    df: int = 0
-    df_residual: float = float("inf")
+    df_residual: float = inf
 
 
 def wald(model: Any, hypotheses: Any, q: Any, test: str | None) -> WaldTest:
@@ -105,7 +102,7 @@ def wald(model: Any, hypotheses: Any, q: Any, test: str | None) -> WaldTest:
     return WaldTest(
         "Wald test", [(letter, statistic), *header, (f"p of {letter}", p)],
         {"hypothesis": [one.text for one in given], **columns}, [],
-        statistic, p, name, df, float(degrees),
+        statistic, p, df, name, float(degrees),
     )  # fmt: skip
 
 
@@ -151,19 +148,17 @@ def _known(model: Any, R: np.ndarray) -> np.ndarray:
     about, words = R.any(axis=0), model._words.ravel()
     for j in np.flatnonzero(about & (words != "")):
         name = model._words_and_signs()[0][j]
-        diverges = words[j] not in ("dependent", "no weight", "not checked")
+        known = words[j] in ("dependent", "no weight", "not checked")
         raise DataError(
             f"'{name}' has no finite estimate ({words[j]})",
-            "leave it out of the tests",
-            *(["compare likelihoods with likelihood_ratio_tests"] if diverges else []),
-            code="separated" if diverges else "no-estimate", column=name,
+            "leave it out of the tests, or call likelihood_ratio_tests",
+            code="no-estimate" if known else "separated", column=name,
         )  # fmt: skip
     if why := model._without_errors():
         raise DataError(why, code="no-estimate")
     return np.where(about, model._params.ravel(), 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class Contrasts(Table):
     """Differences between levels of a factor: ``print`` them, or call ``tidy()``.
 

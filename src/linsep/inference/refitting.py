@@ -15,7 +15,6 @@ no maximum (Proceedings of the Cambridge Philosophical Society 44, 1948).
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import isnan, nan
 from typing import Any, NamedTuple
@@ -31,7 +30,7 @@ from linsep.estimators._common.labels import label_text
 from linsep.estimators._common.offsets import has_offset, offset_to_predict
 from linsep.inference.factors import parts_of, terms_of
 from linsep.inference.robust import no_counts, pairs_joined, refuse
-from linsep.inference.table import Table
+from linsep.inference.table import JointTest, Table
 from linsep.inference.tails import f_tail
 from linsep.parameters import as_fitted, fitted_parameter
 from linsep.sources.base import is_frame
@@ -252,8 +251,7 @@ class LikelihoodRatioTests(Table):
     """
 
 
-@dataclass(frozen=True, repr=False)
-class ScoreTest(Table):
+class ScoreTest(JointTest):
     """Rao's score test of additional columns: ``print`` it, or use its attributes.
 
     Attributes
@@ -261,10 +259,6 @@ class ScoreTest(Table):
     statistic, p_value : float
     df : int, number of parameters that the columns would add
     """
-
-    statistic: float = nan
-    p_value: float = nan
-    df: int = 0
 
 
 class FirthTests(NamedTuple):

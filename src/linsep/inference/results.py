@@ -195,10 +195,6 @@ class HasInference(HasEquation, ForMaketables):
             The distribution of the statistic. "F" has ``df_residual_`` degrees of freedom, with
             clusters (CR1) their number - 1.
 
-        Returns
-        -------
-        linsep.inference.hypotheses.WaldTest
-
         Raises
         ------
         ParameterError
@@ -229,10 +225,6 @@ class HasInference(HasEquation, ForMaketables):
             Adjustment of the p-values for all contrasts of all classes.
         level : float between 0 and 1, default: the ``level`` of the model, or 0.95
             Confidence level of each individual interval.
-
-        Returns
-        -------
-        linsep.inference.hypotheses.Contrasts
 
         Raises
         ------
@@ -265,10 +257,6 @@ class HasInference(HasEquation, ForMaketables):
             Or a source, a file or a data frame with the training columns. The rows are read into
             memory.
 
-        Returns
-        -------
-        linsep.inference.refitting.LikelihoodRatioTests
-
         Raises
         ------
         DataError
@@ -286,19 +274,15 @@ class HasInference(HasEquation, ForMaketables):
     ) -> "ScoreTest":
         """Test whether additional columns would improve the model (Rao's score test).
 
-        The larger model is not fitted, and its likelihood need not have a maximum.
+        The larger model is not fitted, and its likelihood need not have a maximum. The statistic is
+        approximately chi-squared; of least squares the number of rows times the share of the
+        residual sum of squares that the larger model explains.
 
         Parameters
         ----------
         X, y, sample_weight : the rows of the fit, as for :meth:`likelihood_ratio_tests`
         more : array or sparse matrix of shape (rows,) or (rows, columns)
             The columns to add, tested jointly.
-
-        Returns
-        -------
-        linsep.inference.refitting.ScoreTest
-            Approximately chi-squared; of least squares the number of rows times the share of the
-            residual sum of squares that the larger model explains.
 
         Raises
         ------

@@ -150,6 +150,15 @@ class Table(Printed):
     notes: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, repr=False)
+class JointTest(Table):
+    """A table of a test; ``df`` are the degrees of freedom that it tests."""
+
+    statistic: float = nan
+    p_value: float = nan
+    df: int = 0
+
+
 class Coefficient(NamedTuple):
     """One row of the table; undefined numbers are NaN.
 
@@ -279,15 +288,8 @@ class Summary(Printed):
         return beside(super()._repr_html_(), self.plot if few else None)
 
     def plot(self, **kwargs: Any) -> Any:
-        """Plot the coefficients with their intervals.
-
-        Parameters
-        ----------
-        **kwargs : passed to :meth:`linsep.plot.CoefficientDisplay.from_summary`
-
-        Returns
-        -------
-        linsep.plot.CoefficientDisplay
+        """Plot the coefficients with their intervals, by
+        :meth:`linsep.plot.CoefficientDisplay.from_summary`, which takes the arguments.
         """
         return display("CoefficientDisplay").from_summary(self, **kwargs)
 
