@@ -64,10 +64,7 @@ def for_marginaleffects(model: Any, data: Any) -> Any:
     from marginaleffects.classes import ModelAbstract, ModelVault
 
     if (model._words == "").sum() < (model._words != "dependent").sum():
-        raise DataError(
-            "Some coefficients have no finite estimates, so predictions have no standard errors.",
-            code="separated",
-        )
+        raise DataError("Some coefficients have no finite estimates.", code="separated")
     linear, constant = model._equation == "target", int(fitted_parameter(model, "fit_intercept"))
     classes = [] if linear else [*map(label_text, model.classes_.tolist())]
     order = [k for k, name in enumerate(classes) if name != label_text(model.reference_)]

@@ -118,8 +118,7 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
     texts = [hypotheses] if isinstance(hypotheses, str) else hypotheses
     if isinstance(texts, Sequence) and texts and all(isinstance(one, str) for one in texts):
         if q is not None:
-            why = "q needs a matrix of hypotheses: write the right sides in the text."
-            raise ParameterError(why, code="conflict", option="q")
+            raise ParameterError("q needs a matrix of hypotheses.", code="conflict", option="q")
         known: dict[str, np.ndarray | None] = {}
         for row, name in zip(np.diag(signs).astype(float), names, strict=True):
             known[name] = None if name in known else np.append(row, 0.0)
@@ -182,8 +181,7 @@ def contrasts(
     if why := model._without_errors():
         raise DataError(why, code="no-estimate")
     if len(factor.levels) < 2:
-        why = f"'{factor.name}' has only one level: there is nothing to compare."
-        raise DataError(why, code="too-few-rows", column=factor.name)
+        raise DataError("The factor has one level.", code="too-few-rows", column=factor.name)
     wanted, several = _wanted(factor, compare), model._equations
     words, width = model._words.ravel(), model._params.shape[-1]
     effects = np.zeros((len(factor.levels), width))

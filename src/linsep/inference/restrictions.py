@@ -54,7 +54,7 @@ def restrictions_of(text: str, names: Names, what: str = "parameter") -> list[Re
 
 
 def _marked(text: str, names: Names, what: str) -> tuple[str, list[str], list[np.ndarray]]:
-    """Return the text with a mark for each name, what the marks stand for, and its functions."""
+    """Return the text with a mark for each name, what these stand for, and their functions."""
     said, rows = list[str](), list[np.ndarray]()
     each = [
         re.escape(name) + r"(?!\w)" * bool(re.search(r"\w$", name))
