@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
-from scipy.linalg.blas import dsyrk
 
 from linsep._system.interrupts import interruption_point
 from linsep.batches import Batch, weighed
@@ -139,43 +138,23 @@ class Point(NamedTuple):
     pull: Any = None
 
 
-class Information:
-    """Sum of the negative Hessian over blocks of rows: of c_kl z z', c_kl = w p_k (1[k = l] - p_l),
-    for ``q`` classes k and l beside the reference, of ``width`` weights each.
+def add_information(
+    H: np.ndarray, Z: np.ndarray, P: np.ndarray, rest: np.ndarray, weights: np.ndarray
+) -> None:
+    """Add the negative Hessian of a block of rows to the lower triangle of H, of shape (q, width,
+    q, width): of c_km z z', c_km = w p_k (1[k = m] - p_m). ``rest`` is the curvature of two
+    classes, else 1 - p of the likeliest class; Z may be overwritten.
     """
-
-    def __init__(self, q: int, width: int):
-        self.q, self.own = q, np.zeros((q, width, width))
-        self.crossed = np.zeros((q * width if q > 1 else 0,) * 2, order="F")
-
-    def add(self, Z: np.ndarray, P: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> None:
-        """Add a block. ``rest`` is the curvature of two classes, else 1 - p of the likeliest
-        class; Z may be overwritten.
-        """
-        if self.q == 1:
-            logistic.roots_times(Z, rest)
-            self.own[0] += Z.T @ Z
-            return
-        room = np.empty((len(Z), self.q, Z.shape[1]))
-        logistic.spread(Z, P * np.sqrt(weights)[:, None] if weights.size else P, room)
-        rows = room.reshape(len(Z), -1).T
-        self.crossed = dsyrk(-1.0, rows, 1.0, self.crossed, lower=1, overwrite_c=1)
-        curvatures = P * np.where(P > 0.5, rest[:, None], 1.0 - P)
-        if weights.size:
-            curvatures *= weights[:, None]
-        for k in range(self.q):
-            self.own[k] += Z.T @ (Z * curvatures[:, k, None])
-
-    def matrix(self) -> np.ndarray:
-        """Return the sum, of shape (q width, q width)."""
-        if self.q == 1:
-            return self.own[0]
-        found, width = np.tril(self.crossed, -1), self.own.shape[1]
-        found += found.T
-        for k, own in enumerate(self.own):
-            here = slice(k * width, (k + 1) * width)
-            found[here, here] = own
-        return found
+    if len(H) == 1:
+        logistic.roots_times(Z, rest)
+        H[0, :, 0] += Z.T @ Z
+        return
+    weighted = P * weights[:, None] if weights.size else P
+    own = weighted * np.where(P > 0.5, rest[:, None], 1.0 - P)
+    for k in range(len(H)):
+        for m in range(k + 1):
+            curvatures = own[:, k] if m == k else -weighted[:, k] * P[:, m]
+            H[k, :, m] += Z.T @ (Z * curvatures[:, None])
 
 
 @dataclass(frozen=True)
@@ -270,7 +249,7 @@ class Terms:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return, for a block of standardized rows from row ``start`` of a lane on: class
         probabilities (of two classes the curvature), weighted residuals, what
-        :meth:`Information.add` calls ``rest``, and the log-likelihood.
+        :func:`add_information` calls ``rest``, and the log-likelihood.
         """
         P = self.scores(Z, B)
         n_rows, residuals = len(P), np.empty_like(P)
@@ -287,16 +266,18 @@ class Terms:
         ``shares`` also the class probabilities, shape (rows, q).
         """
         value, gradient, kept = 0.0, np.zeros(self.shape), np.empty((lane.size, self.q))
-        information = Information(*self.shape) if hessian else None
+        H = np.zeros((*self.shape, *self.shape) if hessian else 0)
         for start, Z in self.blocks(lane):
             P, residuals, rest, own = self.residuals(lane, start, Z, B)
             value += own
             gradient += self.back(residuals, Z)
             kept[start : start + len(P)] = P
-            if information is not None:
-                information.add(Z, P, rest, lane.importance[start : start + len(P)])
-        more = [] if information is None else [information.matrix().ravel()]
-        found = np.concatenate([[value], gradient.ravel(), *more])
+            if hessian:
+                add_information(H, Z, P, rest, lane.importance[start : start + len(P)])
+        for k in range(self.q if hessian else 0):
+            for m in range(k):
+                H[m, :, k] = H[k, :, m].T
+        found = np.concatenate([[value], gradient.ravel(), H.ravel()])
         return (found, kept) if shares else found
 
     def moves(self, lane: Batch, step: np.ndarray) -> np.ndarray:
@@ -597,9 +578,8 @@ class Objective:
         """Return the effect of a step, of the shape of the weights, on the scores."""
         given = np.ascontiguousarray(step)
         found = self._summed("moves", given, partial(self.terms.moves, step=given), furthest)
-        most = (len(found) + 1) // 2
-        forward, backward, apart, weight, blocks = found[[0, 1, 2, most, most + 1]].tolist()
-        return Moves(forward, backward, apart, found[3:most], weight, blocks, found[most + 2 :])
+        most, sums = np.split(found, [(len(found) + 1) // 2])
+        return Moves(*most[:3].tolist(), most[3:], *sums[:2].tolist(), sums[2:])
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian at a point with shares, times V of the weights' shape."""

@@ -292,14 +292,24 @@ def _steps(
     return step, tangent, (of[left] * tangent).sum(axis=1)
 
 
-def profiled(flat: Flat, top: Solution, level: float, limits: np.ndarray, steps: Steps) -> None:
-    """Compute the intervals of all weights at a level, given their limits, and NaN for those left
-    out; one after another if there are many rows. ``steps`` collects them.
+def profiled(
+    model: Any, flat: Flat | None, top: Solution, found: Solution, words: list[str], steps: Steps
+) -> Solution:
+    """Return a solution with the intervals of all weights, given their limits; NaN for those left
+    out, and for all without an objective. ``steps`` has those so far.
     """
-    profiles, words, raw = Profiles(flat, top, level), limits.ravel().tolist(), flat.raw
-    size = len(raw) if flat.few is not None else 1
-    for k in range(0, len(raw), size):
-        steps.add_intervals(profiles.intervals(raw[k : k + size], words[k : k + size]))
+    shape, size = found.weights.shape, found.weights.size
+    ends = np.full((3, size), np.nan)
+    found = found._replace(intervals={model.level: tuple(ends.reshape(3, *shape))})
+    steps.begin("intervals", found)
+    if flat is not None:
+        profiles = Profiles(flat, top, model.level)
+        some = size if flat.few is not None else 1  # of many rows one after another
+        for k in range(0, size, some):
+            own = profiles.intervals(flat.raw[k : k + some], words[k : k + some])
+            ends[:, k : k + some] = np.transpose(own)
+            steps.n_intervals = k + some
+    return found
 
 
 def by_firth(model: Any, task: Task, steps: Steps) -> Solution:
@@ -319,17 +329,15 @@ def by_firth(model: Any, task: Task, steps: Steps) -> Solution:
     )  # fmt: skip
     if model.intervals == "wald":
         return found
-    found = steps.finish(found, model.level)
-    if top.state is State.CONVERGED:
-        profiled(flat, top, model.level, np.full(shape, ""), steps)
-    return found
+    known = flat if top.state is State.CONVERGED else None
+    return profiled(model, known, top, found, [""] * len(raw), steps)
 
 
 def with_profiles(model: Any, task: Task, found: Solution, steps: Steps) -> Solution:
     """Add profile intervals and tests of the plain likelihood to a solution, NaN if the fit did not
     end at a maximum or at the limit of a likelihood without one.
     """
-    found, task = steps.finish(found, model.level), in_memory(task)
+    task, flat, top = in_memory(task), None, found
     if found.state in (State.CONVERGED, *SEPARATED) and found.at_limit:
         flat = opened(task, penalized=False)
         b = flat.standard(found.weights)
@@ -338,5 +346,4 @@ def with_profiles(model: Any, task: Task, found: Solution, steps: Steps) -> Solu
             top = Solution(b, known, State.CONVERGED, 0, bend=np.zeros((len(b),) * 2))
         else:
             top = maximum(flat, b, task)
-        profiled(flat, top, model.level, found.limits, steps)
-    return found
+    return profiled(model, flat, top, found, found.limits.ravel().tolist(), steps)

@@ -179,12 +179,13 @@ class Steps:
     ----------
     stage : "ascent"; "verdict" while separation is being decided; "intervals" of profiles
     known : function that returns the Solution so far; None before the first step
+    n_intervals : int, how many profile intervals are computed
     """
 
     def __init__(self, after_step: Callable[[], None] = lambda: None) -> None:
         self.after_step, self.stage, self._made = after_step, "ascent", 0
         self.known: Callable[[], Solution] | None = None
-        self._n_intervals, self._ends = 0, np.zeros((3, 0))
+        self.n_intervals = 0
 
     def of(self, raw: Callable[[np.ndarray], np.ndarray], dependent: Iterable[int] = ()) -> Report:
         """Return the callback of an ascent; ``raw`` converts its weights to the raw features."""
@@ -220,25 +221,13 @@ class Steps:
         # With a penalty there is a maximum, without the proof that was not reached.
         return (found if model.l2 or model.penalty else found.unproved())._replace(state=state)
 
-    def finish(self, found: Solution, level: float) -> Solution:
-        """Return a solution with profile intervals, which are NaN until they are computed."""
-        self._ends = np.full((3, found.weights.size), np.nan)
-        ends = tuple(self._ends.reshape(3, *found.weights.shape))
-        found = found._replace(intervals={level: ends})
-        self.begin("intervals", found)
-        return found
-
-    def add_intervals(self, some: list[Any]) -> None:
-        """Add the intervals of the next weights, (low, high, p)."""
-        first, self._n_intervals = self._n_intervals, self._n_intervals + len(some)
-        self._ends[:, first : self._n_intervals] = np.transpose(some)
-
     def doing(self, max_iter: int) -> str:
         """Return the current stage as text; steps beyond ``max_iter`` are possible, to prove that
         there is a maximum.
         """
         if self.stage == "intervals":
-            return f"profile interval {self._n_intervals + 1:,} of {self._ends.shape[1]:,}"
+            size = 0 if self.known is None else self.known().weights.size
+            return f"profile interval {self.n_intervals + 1:,} of {size:,}"
         if self.stage == "verdict":
             return "deciding whether there is a maximum"
         most = f" of at most {max_iter:,}" if self._made < max_iter else ""
