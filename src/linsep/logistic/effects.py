@@ -427,7 +427,6 @@ def replaced(X: np.ndarray, values: dict[int, float]) -> np.ndarray:
 
 
 def _parts(curves: Curves, source: Any, sample_weight: Any = None) -> Iterator[Part]:
-    """Yield the rows, some at a time, and their weights."""
     prediction, seen = curves.model.predictions(source), 0
     given = check_sample_weight(sample_weight, np.size(sample_weight), all_may_be_zero=True)
     for batch in prediction.batches():
@@ -612,7 +611,6 @@ class _Slopes:
 
 
 def _inside(P: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return which rows with weight have probabilities other than 0 and 1."""
     return np.asarray((P > 0).all(axis=1) & (weights > 0))
 
 
@@ -676,7 +674,6 @@ def _table(
 def _notes(
     model: Any, variables: list[Variable], differ: set[str], has_table: bool, means: bool
 ) -> list[str]:
-    """Return sentences that explain the effects, and which effects are unknown."""
     lost = [v.name for v in variables if v.tangled and not has_table]
     notes, listed = [], [f"{v.name} (from 0 to 1)" for v in variables if v.name in differ]
     listed += [f"{v.name} (from {v.base})" for v in variables if v.levels]

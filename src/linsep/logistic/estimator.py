@@ -455,7 +455,6 @@ class LogisticRegression(
         self, X: Any, y: Any, sample_weight: Any, offset: Any, clusters: Any, saving: Any,
         counted: bool = False,
     ) -> None:  # fmt: skip
-        """Fit to rows in memory; ``counted``: to successes and failures in turn."""
         self.__dict__.pop("recipe_", None)
         task, y = task_of_arrays(
             self, X, y, sample_weight, offset, clusters, counted=counted, saving=saving
@@ -471,7 +470,6 @@ class LogisticRegression(
             self._residuals = found if batch.weights is None else found[batch.weights > 0]
 
     def _fit_source(self, source: Source, saving: Saving) -> None:
-        """Fit to the rows of a source, read again in every pass."""
         from linsep.learners.from_source import class_importance, fit_stream
 
         def learn(stream: "SourceStream", task: Task) -> None:
@@ -797,7 +795,6 @@ class LogisticRegression(
         return Bands(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _source_of(self, X: Any, offset: Any = None) -> Source:
-        """Return rows as a source, after checking those that are an array."""
         if isinstance(X, Source):
             return X
         from linsep.sources.arrays import ArraySource
@@ -1285,7 +1282,6 @@ class LogisticRegression(
         return not has_hessian(int((self._limits != NO_WEIGHT).sum()))
 
     def _notes(self) -> list[str]:
-        """Return sentences on the fit."""
         l2, name, limits = fitted_parameter(self, "l2"), self._robust, self._limits
         of_classes = fitted_parameter(self, "class_weight") is not None
         weights = "class weights" if of_classes else "weights, some of which are fractions,"
@@ -1325,7 +1321,6 @@ class LogisticRegression(
         ]  # fmt: skip
 
     def _notes_of_dimension(self) -> list[str]:
-        """Return notes that follow from the numbers of rows and columns of a fit of two classes."""
         columns = int(self._estimated[:, : self.coef_.shape[1]].sum())
         plain = len(self.classes_) == 2 and self._weight is None and not self._with_offset
         plain = plain and self.method_ != "Firth" and self.stop_reason_ not in SEPARATED

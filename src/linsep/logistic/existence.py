@@ -26,8 +26,6 @@ from linsep.logistic.task import UNIT, block_rows
 TERM = 80
 #: ratio of the largest backward to the largest forward move below which the classes seem separable
 BACKWARD = 1e-3
-#: largest squares (and inverse of the smallest) that are safe from overflow
-HUGE = 1e200
 
 
 def examined(objective: Objective, point: Point, step: np.ndarray) -> tuple[bool, bool]:
@@ -61,7 +59,7 @@ def reach(objective: Objective, point: Point, step: np.ndarray, moves: Moves) ->
     every, noise = np.tile(used, objective.q), _noise(terms, moves.reach)[used]
     H = point.hessian[np.ix_(every, every)]
     diagonal, n = np.diag(H), len(H)
-    if not ((diagonal > 1.0 / HUGE) & (diagonal < HUGE)).all():
+    if not (diagonal > 0.0).all():
         return np.inf
     roots = 1.0 / np.sqrt(diagonal)
     unit = 1.01 * UNIT * (block_rows(len(terms.scales)) + moves.blocks + objective.q + TERM)

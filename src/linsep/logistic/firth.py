@@ -125,7 +125,6 @@ class Flat:
         return Point(penalized, slope * fine[:, None] + pull, information, None, value, pull)
 
     def _pull(self, B: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-        """Return the gradient of ln |I| / 2, of the shape of the weights B."""
         covariance = np.zeros((B.size, B.size))
         covariance[np.ix_(self.used, self.used)] = inverse
         blocks = covariance.reshape(*B.shape, *B.shape)
@@ -133,7 +132,6 @@ class Flat:
 
 
 def _shares(Z: np.ndarray, B: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
-    """Return the probabilities of all classes, the reference last."""
     scores = Z @ B.T
     scores += 0.0 if offset is None else offset.reshape(len(Z), -1)
     return np.asarray(softmax(np.column_stack([scores, np.zeros(len(Z))]), axis=1))

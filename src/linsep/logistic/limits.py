@@ -83,11 +83,6 @@ class Contrasts:
         two = len(order) == 2
         self.block = {1: 0} if two else {code: code for code in range(len(order) - 1)}
 
-    def functional(self, row: int, j: int) -> dict[int, int]:
-        """Return a weight of the regression as a combination of the verdict's weights."""
-        sides = ((self.order[row], 1), (self.order[-1], -1))
-        return {self.block[c] * self.width + j: s for c, s in sides if c in self.block}
-
     def direction(self, how: Terms, kept: np.ndarray, intercept: bool) -> np.ndarray:
         """Return a direction of standardized features along which the likelihood keeps growing,
         scaled to maximum 1; intercepts at the centers are exact.
@@ -118,32 +113,32 @@ class Contrasts:
         weight can diverge.
         """
         limits = np.full((len(self.order) - 1, self.width), UNKNOWN, dtype="U16")
-        verdict, flat = self.verdict, limits.reshape(-1)
-        apart = isinstance(verdict, Separable)
+        verdict, apart = self.verdict, isinstance(self.verdict, Separable)
         moving = sum(map(np.count_nonzero, verdict.coef)) if apart else len(verdict.direction)
         many = moving > MOST_FACTORED  # columns of zeros have weight 0
         if many and apart:
-            limits[:] = UNSIGNED
-            return limits
-        functions = [self.functional(row, j) for row, j in np.ndindex(*limits.shape)]
+            return np.full_like(limits, UNSIGNED)
         try:
             cone = None if many else cone_of(verdict, self.data)
-            for k, function in enumerate(functions):
-                if cone is not None:
-                    flat[k] = _limit_of(cone, function)
-                else:
-                    flat[k] = UNSIGNED if verdict.space.remainder(function) else "finite"
+            for row, j in np.ndindex(*limits.shape):
+                # a weight of the regression as a combination of the verdict's weights
+                sides = ((self.order[row], 1), (self.order[-1], -1))
+                block, width = self.block, self.width
+                function = {block[c] * width + j: sign for c, sign in sides if c in block}
+                limits[row, j] = _limit_of(verdict, cone, function)
         except TooLarge:  # those found so far are valid
             pass
         return limits
 
 
-def _limit_of(cone: Cone, function: dict[int, int]) -> str:
-    if not cone.boundary.remainder(function):
+def _limit_of(verdict: Any, cone: Cone | None, function: dict[int, int]) -> str:
+    if not (verdict.space if cone is None else cone.boundary).remainder(function):
         return "finite"
     try:
-        sign = cone.sign(function)
+        sign = None if cone is None else cone.sign(function)
     except TooLarge:
+        cone = None
+    if cone is None:
         return UNSIGNED
     return "infinite" if sign is None else "+inf" if sign.value > 0 else "-inf"
 
@@ -306,7 +301,6 @@ def _limit(asked: Asked, ridge: Solution, verdict: Any, limits: np.ndarray) -> S
 
 
 def _places(task: Task, columns: np.ndarray) -> Any:
-    """Return the places of the weights of some columns of each class in a covariance."""
     every = (np.arange(task.q)[:, None] * task.width + columns).ravel()
     return np.ix_(every, every)
 

@@ -252,7 +252,6 @@ def updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarray
 def _searched(
     objective: Any, B: np.ndarray, point: Point, step: np.ndarray, needs: dict[str, bool]
 ) -> tuple[np.ndarray, Point] | None:
-    """Return the first shortened step that does not decrease the objective, and its point."""
     least = point.value - ROUNDING * max(1.0, abs(point.value))
     for part in PARTS:
         moved, whole = B + part * step, part == 1.0
@@ -377,7 +376,6 @@ def fitted(task: Task, steps: Steps, before: Solution | None = None) -> Solution
 
 
 def _start(task: Task, terms: Terms) -> np.ndarray:
-    """Return starting weights: those given, those fitted to the sample, or intercepts only."""
     if task.start is not None:
         return terms.standard(task.start)
     B, sample = np.zeros(terms.shape), task.sample

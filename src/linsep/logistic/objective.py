@@ -419,12 +419,13 @@ def columns_of(task: Task) -> Terms:
         return replace(found, scales=np.where(found.scales > 0, found.scales, 1.0))
     products = RowLanes(few).sum(found.products, add, found.lane_rows)
     factor, failed = sla.lapack.dpotrf(products)
-    if not failed and _apart(factor):
+    apart = factor.diagonal() > APART * np.linalg.norm(factor, axis=0)
+    if not failed and apart.all():
         return found
     if sample is not None:
         found = moments(task, task.batches)
     R = RowLanes(task.batches).sum(found.triangle, _stacked, found.lane_rows)
-    return found if _apart(R) else _without_dependent(found, R)
+    return _without_dependent(found, R)
 
 
 def _as_they_are(task: Task) -> Terms:
@@ -496,12 +497,6 @@ def _refuse_sizes(top: np.ndarray, small: bool = True) -> None:
 
 def _stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.qr(np.vstack([one, other]), mode="r"))
-
-
-def _apart(R: np.ndarray) -> bool:
-    """Return whether no column is anywhere near the span of earlier ones."""
-    left = np.abs(R.diagonal()) > APART * np.linalg.norm(R, axis=0)[: len(R)]
-    return bool(len(R) == R.shape[1] and left.all())
 
 
 def _without_dependent(found: Terms, R: np.ndarray) -> Terms:

@@ -89,7 +89,6 @@ class Profiles:
         return found
 
     def _lost(self, value: Any) -> Any:
-        """Return twice the loss of log-likelihood."""
         return np.maximum(0.0, 2.0 * (self.top.point.value - value))
 
     def _at(self, of: np.ndarray, value: float, near: np.ndarray) -> tuple[Any, float, float]:
@@ -269,7 +268,6 @@ def _chosen(point: Point, rows: np.ndarray) -> Point:
 
 
 def _put(point: Point, rows: np.ndarray, new: Point) -> None:
-    """Replace some of the points in an array of points."""
     for old, part in zip(point, new, strict=True):
         if old is not None:
             old[rows] = part

@@ -202,7 +202,6 @@ class FittedClasses:
 
 
 def _order_of(reference: Any, classes: np.ndarray) -> list[int]:
-    """Return the codes of the classes, the reference last."""
     if reference is None:
         return [1, 0] if classes.size == 2 else list(range(classes.size))
     found = np.flatnonzero(classes == reference)
