@@ -1,7 +1,9 @@
-"""Gradient descent on any differentiable function."""
+"""Gradient descent on any differentiable function, and functions to try it on."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -9,25 +11,8 @@ import numpy as np
 
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError
-from linsep.objectives import (
-    Function,
-    Objective,
-    log_likelihood,
-    perceptron_criterion,
-    squared_error,
-)
 from linsep.parameters import rate_of
-
-__all__ = [
-    "Descent",
-    "Objective",
-    "check_gradient",
-    "log_likelihood",
-    "minimize",
-    "numerical_gradient",
-    "perceptron_criterion",
-    "squared_error",
-]
+from linsep.validation.labels import check_beside, refuse_masked
 
 SCHEDULES = ("constant", "inverse", "inverse_sqrt")
 #: steps in a row, each longer than the one before and making J worse, that are treated as
@@ -39,6 +24,22 @@ LOST = 8 * float(np.finfo(float).eps)
 NUDGE = float(np.finfo(float).eps) ** (1 / 3)
 #: relative tolerance between a given gradient and the numerical one
 AGREEMENT = 1e-5
+
+
+Function = Callable[[np.ndarray], Any]
+
+
+class Objective(NamedTuple):
+    """A function of weights and its gradient: ``minimize(objective.J, x0, objective.grad)``.
+
+    Attributes
+    ----------
+    J : function from an array of shape (weights,) to a number
+    grad : function from the same to an array of the same shape
+    """
+
+    J: Function
+    grad: Function
 
 
 @dataclass(frozen=True)
@@ -165,123 +166,100 @@ def minimize(
     x = np.array(x0, dtype=np.float64)
     if not np.isfinite(x).all():
         raise DataError("x0 is not finite: start from numbers.", code="not-finite", option="x0")
-    slope = _Slope(J, grad)
     with np.errstate(all="ignore"):  # a divergence is noticed, not warned of
-        value, gradient = slope.value(x), slope.gradient(x)
-        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+        value, gradient = _at(J, grad, x)
+        if not np.isfinite(gradient).all():
             raise DataError(
                 f"J(x0) is {value} with gradient {gradient}: start elsewhere.",
                 code="not-finite", option="x0",
             )  # fmt: skip
-        if check_grad:
-            check_gradient(J, slope.gradient, x)
-        run = _Run(1.0 if maximize else -1.0, x, value, gradient, trace)
-        return run.run(slope, learning_rate, schedule, float(tol), int(max_iter))
+        if check_grad and grad is not None:
+            check_gradient(J, grad, x)
+        rates = partial(rate_of, learning_rate, schedule)
+        constant = schedule == "constant" and not callable(learning_rate)
+        how = maximize, trace, float(tol), int(max_iter)
+        return _descended(partial(_at, J, grad), x, value, gradient, rates, constant, *how)
 
 
-class _Slope(NamedTuple):
-    """J and its gradient; raises if one returns an unexpected shape."""
-
-    J: Function
-    grad: Function | None
-
-    def value(self, x: np.ndarray) -> float:
-        value = np.asarray(self.J(x))
-        if value.size != 1:
-            raise DataError(
-                f"J(x) has shape {value.shape}: it must be one number.", code="shape", option="J"
-            )
-        return float(value.reshape(()))
-
-    def gradient(self, x: np.ndarray) -> np.ndarray:
-        if self.grad is None:
-            return numerical_gradient(self.value, x)
-        gradient = np.asarray(self.grad(x), dtype=np.float64)
-        if gradient.shape != x.shape:
-            raise DataError(
-                f"grad(x) has shape {gradient.shape}, but x has shape {x.shape}: return one "
-                "derivative per weight.",
-                code="shape", option="grad",
-            )  # fmt: skip
-        return gradient
+def _at(J: Function, grad: Function | None, x: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return J and its gradient, NaN where J is not finite."""
+    found = np.asarray(J(x))
+    if found.size != 1:
+        raise DataError(
+            f"J(x) has shape {found.shape}: it must be one number.", code="shape", option="J"
+        )
+    value = float(found.reshape(()))
+    if grad is None or not np.isfinite(value):
+        return value, numerical_gradient(J, x) if np.isfinite(value) else x * np.nan
+    gradient = np.asarray(grad(x), dtype=np.float64)
+    if gradient.shape != x.shape:
+        raise DataError(
+            f"grad(x) has shape {gradient.shape}, but x has shape {x.shape}: return one "
+            "derivative per weight.",
+            code="shape", option="grad",
+        )  # fmt: skip
+    return value, gradient
 
 
-class _Run:
-    """A running descent; ``sign`` is -1 to minimize and 1 to maximize."""
+def _descended(
+    at: Callable[[np.ndarray], tuple[float, np.ndarray]], x: np.ndarray, value: float,
+    gradient: np.ndarray, rate_of_step: Callable[[int], Any], constant: bool, maximize: bool,
+    trace: bool, tol: float, max_iter: int,
+) -> Descent:  # fmt: skip
+    """Take steps until a stopping criterion holds."""
+    sign = 1.0 if maximize else -1.0
+    path, values, rates = [x], [value], list[float]()
+    #: for each of the last steps, whether it overshot: reversed direction or made J worse
+    overshot: deque[bool] = deque(maxlen=WORSE)
+    # the point to compare with, to detect a cycle: the one after 0, 2, 4, 8, 16, ... steps
+    k, length, longer_and_worse, mark = 0, 0.0, 0, (0, x, gradient)
 
-    def __init__(self, sign: float, x: np.ndarray, value: float, gradient: np.ndarray, trace: bool):
-        self.sign, self.trace, self.k = sign, trace, 0
-        self.x, self.value, self.gradient = x, value, gradient
-        self.path, self.values, self.rates = [x], [value], list[float]()
-        #: for each of the last steps, whether it overshot: reversed direction or made J worse
-        self.overshot: deque[bool] = deque(maxlen=WORSE)
-        self.longer_and_worse = 0
-        #: the point to compare with, to detect a cycle: the one after 0, 2, 4, 8, 16, ... steps
-        self.mark = (0, x, gradient)
+    def ended(reason: str, sentence: str) -> Descent:
+        kept = [np.array(part) for part in (path, values, rates)] if trace else []
+        return Descent(x, value, gradient, k, reason, sentence, *kept)
 
-    def run(self, slope: _Slope, rate: Any, schedule: str, tol: float, max_iter: int) -> Descent:
-        """Take steps until a stopping criterion holds."""
-        constant = schedule == "constant" and not callable(rate)
-        length = 0.0
-        while True:
-            eta = float(rate_of(rate, schedule, self.k + 1))
-            before, length = length, eta * float(np.linalg.norm(self.gradient))
-            lower = f"the learning rate ({eta:g}) is too large: lower it"
-            falling = lower + ", or let it fall with schedule='inverse_sqrt'" * constant
-            if length <= tol:
-                said = f"the next step would be no longer than tol={tol:g}"
-                return self._ended("converged", said)
-            if self.k == max_iter:
-                said = f"all {max_iter:,} steps allowed were made and the next would still be "
-                advice = ": allow more, or raise the learning rate"
-                if self._overshoots:
-                    advice = f", and most of the last ones overshot: {falling}"
-                return self._ended("max_iter", f"{said}{length:.3g} long{advice}")
-            point = self.x + self.sign * eta * self.gradient
-            value = slope.value(point)
-            gradient = slope.gradient(point) if np.isfinite(value) else point * np.nan
-            if not np.isfinite(gradient).all():
-                what = "J" if not np.isfinite(value) else "the gradient"
-                extremum = "maximum" if self.sign > 0 else "minimum"
-                cause = lower if self._overshoots else f"J has no {extremum}, or {lower}"
-                said = f"{what} is not a finite number after step {self.k + 1}: {cause}"
-                return self._ended("diverged", said)
-            self._step(point, value, gradient, eta, length > before)
-            if self.longer_and_worse == WORSE:
-                said = f"each of the last {WORSE} steps was longer than the one before and made J "
-                return self._ended("diverged", f"{said}worse: {falling}")
-            first, x, slope_there = self.mark  # Brent's cycle detection
-            if constant and np.array_equal(x, self.x) and np.array_equal(slope_there, gradient):
-                if length <= LOST * float(np.linalg.norm(x)):
-                    said = f"steps of {length:.3g} are lost in the rounding of x"
-                    return self._ended("converged", said)
-                where = f"to where step {first:,} had ended" if first else "to x0"
-                said = f"step {self.k:,} came back {where}, so the last {self.k - first:,} steps "
-                return self._ended("cycle", f"{said}repeat forever: {falling}")
-
-    @property
-    def _overshoots(self) -> bool:
-        """Whether most of the last steps overshot."""
-        return 2 * sum(self.overshot) > len(self.overshot)
-
-    def _step(
-        self, point: np.ndarray, value: float, gradient: np.ndarray, eta: float, longer: bool
-    ) -> None:
-        worse = self.sign * (value - self.value) < 0
-        self.overshot.append(worse or float(np.vdot(gradient, self.gradient)) < 0)
-        self.longer_and_worse = self.longer_and_worse + 1 if worse and longer else 0
-        if self.k & (self.k - 1) == 0 and self.k != 1:
-            self.mark = (self.k, self.x, self.gradient)
-        self.x, self.value, self.gradient, self.k = point, value, gradient, self.k + 1
-        if self.trace:
-            self.path.append(point)
-            self.values.append(value)
-            self.rates.append(eta)
-
-    def _ended(self, reason: str, sentence: str) -> Descent:
-        kept = [np.array(part) for part in (self.path, self.values, self.rates)]
-        kept = kept if self.trace else []
-        return Descent(self.x, self.value, self.gradient, self.k, reason, sentence, *kept)
+    while True:
+        rate = float(rate_of_step(k + 1))
+        before, length = length, rate * float(np.linalg.norm(gradient))
+        if length <= tol:
+            return ended("converged", f"the next step would be no longer than tol={tol:g}")
+        overshoots = 2 * sum(overshot) > len(overshot)
+        lower = f"the learning rate ({rate:g}) is too large: lower it"
+        falling = lower + ", or let it fall with schedule='inverse_sqrt'" * constant
+        if k == max_iter:
+            advice = ": allow more, or raise the learning rate"
+            if overshoots:
+                advice = f", and most of the last ones overshot: {falling}"
+            said = f"all {max_iter:,} steps allowed were made and the next would still be "
+            return ended("max_iter", f"{said}{length:.3g} long{advice}")
+        point = x + sign * rate * gradient
+        there, slope = at(point)
+        if not np.isfinite(slope).all():
+            what = "J" if not np.isfinite(there) else "the gradient"
+            none = f"J has no {'maximum' if maximize else 'minimum'}, or "
+            said = f"{what} is not a finite number after step {k + 1}: "
+            return ended("diverged", f"{said}{'' if overshoots else none}{lower}")
+        worse = sign * (there - value) < 0
+        overshot.append(worse or float(np.vdot(slope, gradient)) < 0)
+        longer_and_worse = longer_and_worse + 1 if worse and length > before else 0
+        if k & (k - 1) == 0 and k != 1:
+            mark = k, x, gradient
+        x, value, gradient, k = point, there, slope, k + 1
+        if trace:
+            path.append(x)
+            values.append(value)
+            rates.append(rate)
+        if longer_and_worse == WORSE:
+            said = f"each of the last {WORSE} steps was longer than the one before and made J "
+            return ended("diverged", f"{said}worse: {falling}")
+        first, seen, slope_there = mark  # Brent's cycle detection
+        if constant and np.array_equal(seen, x) and np.array_equal(slope_there, gradient):
+            if length <= LOST * float(np.linalg.norm(x)):
+                said = f"steps of {length:.3g} are lost in the rounding of x"
+                return ended("converged", said)
+            where = f"to where step {first:,} had ended" if first else "to x0"
+            said = f"step {k:,} came back {where}, so the last {k - first:,} steps "
+            return ended("cycle", f"{said}repeat forever: {falling}")
 
 
 def numerical_gradient(J: Function, x: Any) -> np.ndarray:
@@ -343,3 +321,93 @@ def _check(learning_rate: Any, schedule: str, tol: Any, max_iter: Any) -> None:
     ):  # fmt: skip
         if not right:
             raise ParameterError(f"{option} is {value!r}: {must}.", option=option, value=value)
+
+
+def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
+    """J_p(a) = sum of -<a, y z> over the rows with <a, y z> <= 0, to be minimized.
+
+    Parameters
+    ----------
+    X : array of shape (rows, features)
+    y : array of shape (rows,), two labels, the larger is +1 and the other -1
+    fit_intercept : bool, default=True
+        Whether a has one more weight, the first, for a constant 1.
+
+    Returns
+    -------
+    Objective
+        A row with <a, y z> = 0 is a mistake, as everywhere in the library: it adds -y z to the
+        gradient, although J_p is not differentiable there.
+    """
+    Z, codes = _rows(X, fit_intercept, y), _two(y)
+    reflected = Z * (2.0 * codes - 1.0)[:, None]
+
+    return Objective(
+        lambda a: float(np.maximum(-(reflected @ a), 0.0).sum()),
+        lambda a: -reflected[reflected @ a <= 0].sum(axis=0),
+    )
+
+
+def squared_error(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
+    """J(w) = sum of (y - <w, z>)^2, the residual sum of squares, to be minimized.
+
+    Parameters
+    ----------
+    X : array of shape (rows, features)
+    y : array of shape (rows,), numbers
+    fit_intercept : bool, default=True
+        Whether w has one more weight, the first, for a constant 1.
+    """
+    Z, target = _rows(X, fit_intercept, y), np.asarray(y, dtype=np.float64)
+
+    return Objective(
+        lambda w: float(((target - Z @ w) ** 2).sum()), lambda w: -2.0 * (target - Z @ w) @ Z
+    )
+
+
+def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
+    """l(w) = sum of y <w, z> - ln(1 + exp(<w, z>)), to be maximized.
+
+    The conditional log-likelihood of a logistic regression, with P(y=1 | x) = 1 / (1 +
+    exp(-<w, z>)).
+
+    Parameters
+    ----------
+    X : array of shape (rows, features)
+    y : array of shape (rows,), two labels, the larger is 1 and the other 0
+    fit_intercept : bool, default=True
+        Whether w has one more weight, the first, for a constant 1.
+    """
+    Z, codes = _rows(X, fit_intercept, y), _two(y)
+
+    def value(w: np.ndarray) -> float:
+        scores = Z @ w
+        return float((codes * scores - np.logaddexp(0.0, scores)).sum())
+
+    return Objective(value, lambda w: (codes - 0.5 * (1.0 + np.tanh(0.5 * (Z @ w)))) @ Z)
+
+
+def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
+    """Return the rows as floats, with a first column of ones for an intercept."""
+    check_beside(X, y=y)
+    refuse_masked(X, "Input X")
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.shape[0] != np.size(y):
+        raise DataError(
+            f"X has shape {X.shape} and y {np.shape(y)}: give one label per row.", code="shape"
+        )
+    if not np.isfinite(X).all():
+        raise DataError(
+            "X contains NaN or infinity: every value must be a number.", code="not-finite"
+        )
+    return np.column_stack([np.ones(len(X)), X]) if fit_intercept else X
+
+
+def _two(y: Any) -> np.ndarray:
+    """Return 1.0 for the larger of two labels and 0.0 for the other."""
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    if classes.size != 2:
+        raise DataError(
+            f"y has {classes.size} different labels: two are needed.", code="class-count"
+        )
+    return codes.astype(np.float64)
