@@ -574,8 +574,8 @@ class Objective:
         given = np.ascontiguousarray(step)
         found = self._summed("moves", given, partial(self.terms.moves, step=given), furthest)
         most, sums = np.split(found, [(len(found) + 1) // 2])
-        forward, backward, apart, *reach = most
-        return Moves(forward, backward, apart, np.array(reach), sums[0], sums[1], sums[2:])
+        (forward, backward, apart), (weight, blocks) = most[:3].tolist(), sums[:2].tolist()
+        return Moves(forward, backward, apart, most[3:], weight, blocks, sums[2:])
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian at a point with shares, times V of the weights' shape."""
