@@ -25,6 +25,7 @@ class Restriction(NamedTuple):
     row: np.ndarray
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def restrictions_of(text: str, names: Names, what: str = "parameter") -> list[Restriction]:
     """Return the restrictions of a text, as ``HasInference.wald_test`` says; ``names`` has the
     linear function of each name, None for an ambiguous one.
@@ -33,15 +34,14 @@ def restrictions_of(text: str, names: Names, what: str = "parameter") -> list[Re
     width = next((len(row) for row in names.values() if row is not None), 1)
     one, found = np.eye(width)[-1], list[Restriction]()
     try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            for part in marked.split(","):
-                sides = list[Restriction]()
-                for side in part.split("="):
-                    row = _linear(ast.parse(side.strip(), mode="eval").body, rows, one)
-                    shown = re.sub(r"_(\d+)_", lambda mark: said[int(mark[1])], side)
-                    sides.append(Restriction(shown.strip(), row))
-                pairs = [Restriction(f"{a} = {b}", x - y) for (a, x), (b, y) in pairwise(sides)]
-                found += pairs or sides
+        for part in marked.split(","):
+            sides = list[Restriction]()
+            for side in part.split("="):
+                row = _linear(ast.parse(side.strip(), mode="eval").body, rows, one)
+                shown = re.sub(r"_(\d+)_", lambda mark: said[int(mark[1])], side)
+                sides.append(Restriction(shown.strip(), row))
+            pairs = [Restriction(f"{a} = {b}", x - y) for (a, x), (b, y) in pairwise(sides)]
+            found += pairs or sides
         if not np.isfinite([one.row for one in found]).all():
             raise ValueError
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -252,6 +252,9 @@ def _coded(X: Any, clusters: Any) -> tuple[list[Any], np.ndarray]:
     labels = labels[:, 0] if labels.shape[1:] == (1,) else labels
     if labels.ndim != 1:
         raise DataError("Give one label per row, in one column.", code="shape", option="clusters")
+    if labels.dtype.kind in "biuUS":  # at once
+        found, inverse = np.unique(labels, return_inverse=True)
+        return found.tolist(), inverse.astype(np.uint64)
     numbers, values = dict[Any, int](), labels.tolist()
     for row, label in enumerate(values):
         nan = isinstance(label, float) and isnan(label)
