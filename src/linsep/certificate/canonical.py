@@ -102,15 +102,8 @@ def words_of_number(value: Any) -> Sequence[int]:
 
 @dataclass
 class Block:
-    """Some rows in memory.
-
-    Attributes
-    ----------
-    X : array or CSR matrix without repeated entries, of shape (rows, features)
-    numbers : int array of shape (rows,)
-        Numbers of the labels, in order of first appearance.
-    first : int
-        The number of the first row.
+    """Some rows, dense or CSR without repeated entries; the numbers of their labels, in order of
+    first appearance; and the number of the first row.
     """
 
     X: Any
@@ -146,15 +139,10 @@ def rows_of(X: Any, y: Any) -> tuple[Any, Any]:
 
 
 class Reading:
-    """One reading of rows and labels, from arrays, a source, or data that are already open.
+    """One reading of rows and labels, with counts of the rows read so far.
 
     Sources have ``exactly()``, which yields batches of rows and labels; open data have ``coded()``,
     which yields batches of rows and label indices into ``classes``.
-
-    Attributes
-    ----------
-    n_rows, n_features : int
-        Of the rows read so far.
     """
 
     def __init__(self, X: Any, y: Any = None) -> None:

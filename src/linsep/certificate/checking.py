@@ -101,6 +101,12 @@ class Fails(Exception):
     """The claim does not hold."""
 
 
+def need(good: Any, why: str) -> None:
+    """Raise Fails with this reason unless a condition holds."""
+    if not good:
+        raise Fails(why)
+
+
 class TooLong(Exception):
     """Exact arithmetic exceeds its time limit."""
 
@@ -134,8 +140,8 @@ class Checker:
         self.verdict, self.exact, self.clock = verdict, exact, clock
         self.question: Question = question_of(verdict.subject)
         named = [row for part in parts for row in part.rows]
-        if max(named, default=0) >= verdict.subject.n_rows:
-            raise Fails("a combination has rows that are not in the data")
+        last = max(named, default=0)
+        need(last < verdict.subject.n_rows, "a combination has rows that are not in the data")
         self._named = np.unique(np.array(named, dtype=np.int64))
         self._rows: dict[tuple[int, int], tuple[Row, Fraction, int]] = {}
 
@@ -172,24 +178,22 @@ class Checker:
     def sum_of(self, part: Combination) -> Row:
         """Return the sum of the rows of a combination, times a positive number."""
         rows = self.named(part)
-        if not rows:
-            raise Fails("a combination is empty")
+        need(rows, "a combination is empty")
         scales = [m * scale for m, (_, scale, _) in zip(part.multipliers, rows, strict=True)]
         terms = in_lowest_terms(dict(enumerate(scales)))
         return combination(self.clock.over((terms[k], row) for k, (row, _, _) in enumerate(rows)))
 
     def vanishes(self, part: Combination) -> list[Row]:
         """Return the rows of a combination; Fails unless they add up to zero."""
-        if self.sum_of(part):
-            raise Fails("a combination that should be zero is not")
+        need(not self.sum_of(part), "a combination that should be zero is not")
         return [row for row, _, _ in self.named(part)]
 
     def spans(self, rows: Sequence[Row], space: Space) -> None:
         """Raise Fails unless the rows span the space."""
         outside = any(space.remainder(row) for row in self.clock.over(rows))
         columns = sorted(space.rows)
-        if outside or rank_found(rows, columns, self.clock.over) < len(columns):
-            raise Fails("some rows do not span the space that is claimed")
+        full = not outside and rank_found(rows, columns, self.clock.over) == len(columns)
+        need(full, "some rows do not span the space that is claimed")
 
     def space(self, space: Space) -> Membership:
         """Return the test of which rows lie outside a space."""
@@ -198,8 +202,8 @@ class Checker:
 
     def check_columns(self, columns: Iterable[int]) -> None:
         """Raise Fails unless there are weights with these numbers."""
-        if not all(0 <= j < self.question.size for j in columns):
-            raise Fails("there are columns that are not in the data")
+        known = all(0 <= j < self.question.size for j in columns)
+        need(known, "there are columns that are not in the data")
 
 
 class SeparableChecker(Checker):
@@ -214,20 +218,15 @@ class SeparableChecker(Checker):
             whole = in_lowest_terms(dict(enumerate(map(Fraction, w))))
         except (ValueError, OverflowError):
             raise Fails("a weight is not a finite number") from None
-        if not whole or (any(verdict.intercept) and not constant):
-            raise Fails(
-                "all weights are zero, or there is an intercept despite fit_intercept=False"
-            )
+        need(whole, "all weights are zero")
+        need(constant or not any(verdict.intercept), "there is an intercept")
         self.weights = Weights(self.question, whole)
         self.low, self.high = verdict.margin
         plain = self.question.blocks == 1 and verdict.subject.columns is None
-        if (
-            not 0 <= self.low <= self.high
-            or self.low == math.inf
-            or (self.high < math.inf) != bool(verdict.support.rows)
-            or (not plain and verdict.margin != (0.0, math.inf))
-        ):
-            raise Fails("the margin is malformed, has no support rows, or is of no two sides")
+        sound = 0 <= self.low <= self.high and self.low < math.inf
+        sound = sound and (self.high < math.inf) == bool(verdict.support.rows)
+        sound = sound and (plain or verdict.margin == (0.0, math.inf))
+        need(sound, "the margin is malformed, has no support rows, or is of no two sides")
         below, above = self.weights.length()
         self._needed = self.low * below * (1 - 1e-15), self.low * above * (1 + 1e-15) + 2.0**-1000
 
@@ -250,12 +249,10 @@ class SeparableChecker(Checker):
         d, constant = self.verdict.subject.n_features, self.question.intercept
         rows = self.named(self.verdict.support)
         sides = [side if constant else 0 for _, _, side in rows]
-        if len(set(sides)) != 1 + constant:
-            raise Fails("the support rows are all on one side")
+        need(len(set(sides)) == 1 + constant, "the support rows are all on one side")
         features = [({j: m for j, m in row.items() if j < d}, scale) for row, scale, _ in rows]
         square = squared_bound(features, sides, self.verdict.support.multipliers)
-        if square > Fraction(self.high) ** 2:
-            raise Fails("the support rows allow a wider margin than is claimed")
+        need(square <= Fraction(self.high) ** 2, "the support rows allow a wider margin")
 
 
 class OverlappingChecker(Checker):
@@ -288,8 +285,8 @@ class QuasiSeparableChecker(OverlappingChecker):
         self.basis = Combination(rows, which, (1,) * len(rows))
         super().__init__(verdict, exact, clock, self.basis, *verdict.signs.values())
         self.check_columns(verdict.direction)
-        if any(dot(row, verdict.direction) for row in clock.over(verdict.space.rows.values())):
-            raise Fails("the direction is not zero on the boundary")
+        turned = any(dot(row, verdict.direction) for row in clock.over(verdict.space.rows.values()))
+        need(not turned, "the direction is not zero on the boundary")
         self.weights = Weights(self.question, verdict.direction)
         self.everything = self.space(verdict.everything)
         self.boundary: set[int] = set()
@@ -319,17 +316,17 @@ class QuasiSeparableChecker(OverlappingChecker):
         self.spans([row for row, _, _ in self.named(self.basis)], verdict.everything)
         kept = verdict.everything.coefficients(self.question.width, self.question.intercept)
         for j, part in self.clock.over(verdict.signs.items()):
-            if j not in kept:
-                raise Fails("a dependent column has a sign")
+            need(j in kept, "a dependent column has a sign")
             wanted, left = space.remainder(kept[j]), space.remainder(self.sum_of(part))
             times = {Fraction(left.get(i, 0), m) for i, m in wanted.items()}
             side = dot(kept[j], verdict.direction)
-            if left.keys() != wanted.keys() or len(times) != 1 or min(times) * side <= 0:
-                raise Fails("rows do not sum to the coefficient whose sign is claimed")
-        if not set(verdict.unchecked) <= kept.keys() - verdict.signs.keys():
-            raise Fails("a coefficient whose sign was not checked is dependent, or has a sign")
-        if self.exact and (not self.free or sorted(self.boundary) != list(verdict.boundary)):
-            raise Fails("the boundary rows differ")
+            same = left.keys() == wanted.keys() and len(times) == 1 and min(times) * side > 0
+            need(same, "rows do not sum to the coefficient whose sign is claimed")
+        rest = kept.keys() - verdict.signs.keys()
+        need(rest >= set(verdict.unchecked), "an unchecked coefficient is dependent, or has a sign")
+        if self.exact:
+            same = self.free and sorted(self.boundary) == list(verdict.boundary)
+            need(same, "the boundary rows differ")
 
 
 def check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, time_limit: float | None) -> Check:
@@ -364,8 +361,8 @@ def check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, time_limit: floa
 def _check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) -> int:
     """Raise Fails unless all verdicts hold; return the number of rows."""
     subject = verdicts[0].subject
-    if not all(verdict.subject.same_data(subject) for verdict in verdicts):
-        raise Fails("the verdicts are about different data")
+    same = all(verdict.subject.same_data(subject) for verdict in verdicts)
+    need(same, "the verdicts are about different data")
     # What a check allocates for claimed counts: if much, they are compared with the data before.
     spaces = (one.subject.blocks * one.subject.width for one in verdicts if hasattr(one, "space"))
     signs = (len(subject.classes) * one.subject.blocks**2 for one in verdicts)
@@ -378,8 +375,7 @@ def _check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) -
     blocks = reading.blocks()
     try:
         for block in blocks:
-            if block.X.shape[1] > subject.n_features:
-                raise Fails("the rows have more features")
+            need(block.X.shape[1] <= subject.n_features, "the rows have more features")
             codes = np.array([classes[type(k), k] for k in reading.labels])
             wide = Block(padded(block.X, subject.n_features), block.numbers, block.first)
             for checker in checkers:
@@ -400,18 +396,15 @@ def _check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) -
 
 def _same_data(subject: Subject, reading: Reading) -> None:
     """Raise Fails if the rows differ from the rows of the subject."""
-    if (reading.n_rows, reading.n_features) != (subject.n_rows, subject.n_features):
-        raise Fails(
-            f"it is about {subject.n_rows:,} rows of {subject.n_features:,} features, but the data "
-            f"have {reading.n_rows:,} of {reading.n_features:,}"
-        )
+    found, about = (
+        f"{one.n_rows:,} rows of {one.n_features:,} features" for one in (reading, subject)
+    )
+    need(found == about, f"it is about {about}, but the data have {found}")
     ours = [(type(label), label) for label in sorted(reading.labels)]
-    if ours != [(type(label), label) for label in subject.classes]:
-        raise Fails("the labels differ")
-    if reading.names and subject.names and reading.names != subject.names:
-        raise Fails("the features have other names")
-    if reading.sha256() != subject.sha256:
-        raise Fails("the rows or labels differ, or their order does")
+    need(ours == [(type(label), label) for label in subject.classes], "the labels differ")
+    named = reading.names and subject.names
+    need(not named or reading.names == subject.names, "the features have other names")
+    need(reading.sha256() == subject.sha256, "the rows or labels differ, or their order does")
 
 
 def _gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:
@@ -426,10 +419,10 @@ def _gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:
         K = np.asarray(exact_rows(K))
     except (TypeError, ValueError) as problem:
         raise Fails(str(problem)) from None
+    need(K.shape[0] == K.shape[1], "it is about a Gram matrix, which is square")
     floats = K.astype(np.float64)
-    square = K.shape[0] == K.shape[1]
-    if not square or (np.abs(floats - floats.T) > ASYMMETRY * np.abs(floats).max()).any():
-        raise Fails("it is about a Gram matrix, which is square and symmetric")
+    close = (np.abs(floats - floats.T) <= ASYMMETRY * np.abs(floats).max()).all()
+    need(close, "it is about a Gram matrix, which is symmetric")
     return K, y
 
 
@@ -439,5 +432,5 @@ def _check_spanned(K: np.ndarray, columns: Sequence[int], clock: Clock) -> None:
     for row in clock.over(K):  # a positive factor changes no rank
         rows.append({j: m for j, m in enumerate(whole_numbers(row)[0]) if m})
     rank = rank_found(rows, columns, clock.over)
-    if len(columns) < len(K) and not rank_at_most(rows, len(K), rank, clock.over):
-        raise Fails("the named columns of the Gram matrix do not span the others")
+    spanned = len(columns) == len(K) or rank_at_most(rows, len(K), rank, clock.over)
+    need(spanned, "the named columns of the Gram matrix do not span the others")

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from linsep.certificate.canonical import TINY, Block
 from linsep.certificate.integers import Row, Space, floats_of, whole_row
-from linsep.certificate.json_fields import Count, Long, Malformed, coprime, in_order
+from linsep.certificate.json_fields import Count, Long, coprime, in_order, well_formed
 
 #: half a unit in the last place of 1.0
 UNIT = 2.0**-53
@@ -122,8 +122,8 @@ class Combination:
     def __post_init__(self) -> None:
         in_order(zip(self.rows, self.which, strict=True))
         coprime(self.multipliers)
-        if len(self.multipliers) != len(self.rows) or min(self.multipliers, default=1) <= 0:
-            raise Malformed("rows and positive multipliers do not match")
+        fine = len(self.multipliers) == len(self.rows) and min(self.multipliers, default=1) > 0
+        well_formed(fine, "rows and positive multipliers do not match")
 
     def __repr__(self) -> str:
         return f"<Combination of {len(self.rows):,} rows>"  # no long integers
@@ -137,14 +137,9 @@ class Combination:
 class Question(NamedTuple):
     """The linear inequalities that a separator of the classes must satisfy.
 
-    Attributes
-    ----------
-    signs : list of int8 arrays of shape (constraints of a row, blocks of weights)
-        The vectors c of each class; no rows for a class that is not part of the question.
-    width : int
-        Number of weights of one block: the features, and the intercept.
-    intercept, rounded : bool
-        Whether there is an intercept, and whether the floats of the rows are rounded.
+    ``signs`` has the vectors c of each class, int8 of shape (constraints of a row, blocks of
+    weights), without rows for a class that is not part of the question. ``width`` counts the
+    weights of one block, and ``rounded`` tells whether the floats of the rows are rounded.
     """
 
     signs: list[np.ndarray]
@@ -235,15 +230,9 @@ def constraints_of(question: Question, block: Block, codes: np.ndarray) -> Const
 
 
 class Weights:
-    """Weights as integers, and as floats divided by a power of two near the largest.
-
-    Attributes
-    ----------
-    exact : Row
-    floats : array of shape (blocks, width)
-        Each within half a unit in its last place, or within TINY.
-    square : int
-        Squared length, without intercepts.
+    """Weights as integers, and as ``floats`` of shape (blocks, width), divided by a power of two
+    near the largest: each within half a unit in its last place, or within TINY. ``square`` is the
+    squared length of the integers, without intercepts.
     """
 
     def __init__(self, question: Question, exact: Row) -> None:

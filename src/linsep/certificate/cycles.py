@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.certificate.canonical import Block, Reading
-from linsep.certificate.checking import Check, Claim, Clock, Fails, TooLong
+from linsep.certificate.checking import Check, Claim, Clock, Fails, TooLong, need
 from linsep.certificate.json_fields import LongOfCycle, write_object
 from linsep.certificate.verdicts import AS_STORED, FORMAT
 from linsep.drawing import WithRows, display
@@ -82,16 +82,13 @@ class _Cycles(WithRows, Claim):
         for cycle in cycles:
             own = cycle.n_rows, cycle.n_features, cycle.n_classes
             read = reading.n_rows, reading.n_features, len(reading.labels)
-            if own != read:
-                raise Fails(
-                    "it is about {:,} rows, {:,} features and {:,} classes, ".format(*own)
-                    + "but the data have {:,}, {:,} and {:,}".format(*read)
-                )
+            what = "{:,} rows, {:,} features and {:,} classes"
+            need(own == read, f"it is about {what.format(*own)}, not {what.format(*read)}")
             how = cycle.base, cycle.power
             known[how] = known.get(how) or _whole_rows(blocks, reading.labels, *how, clock.over)
             after, mistakes = replay(cycle, known[how], clock.over)
-            if after != cycle.vectors() or not mistakes:
-                raise Fails("the weights after the passes differ, or there are no mistakes")
+            same = after == cycle.vectors() and mistakes
+            need(same, "the weights after the passes differ, or there are no mistakes")
             passes = f"{cycle.passes:,} pass{'es' * (cycle.passes > 1)}"
             found.append(f"{mistakes:,} mistakes in {passes}")
         return f"{', '.join(found)} over {counted(reading.n_rows, 'row')}"
@@ -216,10 +213,8 @@ class Cycle(_Cycles):
             and (self.zero == "mistake" or (self.zero in ZEROS and not self.joint))
             and (not self.gram or (self.n_rows == self.n_features and not self.fit_intercept))
         )
-        if not sound:
-            raise Fails("its numbers are inconsistent")
-        if self.passes * self.n_rows > MOST_ROUNDS:
-            raise Fails("it has too many passes to replay")
+        need(sound, "its numbers are inconsistent")
+        need(self.passes * self.n_rows <= MOST_ROUNDS, "it has too many passes to replay")
 
     def claim(self) -> list[tuple[str, str]]:
         """Return what is claimed, apart from the run, as pairs of a heading and a text."""
@@ -310,8 +305,8 @@ def _whole_rows(
         for place, number in enumerate(over(block.numbers.tolist())):
             columns, given = block.row(place)
             values = scaled(given, base, power)
-            if any(x.denominator > 1 for x in values):
-                raise Fails("the rows have more digits than the rows of the cycle")
+            whole = all(x.denominator == 1 for x in values)
+            need(whole, "the rows have more digits than the rows of the cycle")
             rows.append(WholeRow(columns.tolist(), [int(x) for x in values], codes[labels[number]]))
     return rows
 

@@ -20,7 +20,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from linsep.certificate.checking import Checker, Clock, Fails
+from linsep.certificate.checking import Checker, Clock, need
 from linsep.certificate.constraints import Combination, Constraints, Weights
 from linsep.certificate.exhaustive import enumerated_minimum
 from linsep.certificate.integers import dot, rank_found
@@ -31,8 +31,8 @@ from linsep.certificate.json_fields import (
     Direction,
     Field,
     Long,
-    Malformed,
     by_number,
+    well_formed,
 )
 from linsep.drawing import display
 
@@ -69,8 +69,7 @@ Tree = Packing | Branch | Exhaustive
 
 def _read_fraction(plain: Any) -> Fraction:
     found = Fraction(*map(LONG.read, plain))
-    if found <= 0:
-        raise Malformed("a fraction is not positive")
+    well_formed(found > 0, "a fraction is not positive")
     return found
 
 
@@ -79,8 +78,7 @@ SHARES = by_number(FRACTION)
 
 
 def _read_tree(plain: Any, depth: int = 0) -> Tree:
-    if depth > MOST_DEPTH:
-        raise Malformed("a tree is too deep")
+    well_formed(depth <= MOST_DEPTH, "a tree is too deep")
     if "row" in plain:
         ways = (_read_tree(plain[way], depth + 1) for way in ("wrong", "right"))
         return Branch(COUNT.read(plain["row"]), *ways)
@@ -179,16 +177,16 @@ class ErrorsChecker(Checker):
         claim, n = self.claim, verdict.subject.n_rows
         self._copies = [Combination(c, (0,) * len(c), (1,) * len(c)) for c in claim.copies]
         super().__init__(verdict, exact, clock, *claim.contradictions, *self._copies)
-        if verdict.subject.multinomial:
-            raise Fails("fewest errors need two sides")
-        if claim.weights is not None and (len(claim.weights) != n or min(claim.weights) < 0):
-            raise Fails("there is not one weight of at least 0 for every row")
+        need(not verdict.subject.multinomial, "fewest errors need two sides")
+        if claim.weights is not None:
+            fine = len(claim.weights) == n and min(claim.weights) >= 0
+            need(fine, "there is not one weight of at least 0 for every row")
         self.check_columns(claim.hyperplane)
-        if not (claim.strict or claim.hyperplane) or not 0 <= claim.least <= claim.most:
-            raise Fails("all weights of the hyperplane are zero, or the interval is empty")
+        need(claim.strict or claim.hyperplane, "all weights of the hyperplane are zero")
+        need(0 <= claim.least <= claim.most, "the interval is empty")
         self.tried = isinstance(claim.tree, Exhaustive)
-        if self.tried and self.question.size > MOST_DIMENSIONS:
-            raise Fails("not all hyperplanes can be tried in so many dimensions")
+        few = not self.tried or self.question.size <= MOST_DIMENSIONS
+        need(few, "not all hyperplanes can be tried in so many dimensions")
         self._weights = Weights(self.question, claim.hyperplane)
         self._wrong: list[int] = []
         self._step = 0
@@ -198,8 +196,8 @@ class ErrorsChecker(Checker):
     def see_all(self, given: Constraints) -> None:
         """Collect the rows that the hyperplane misclassifies."""
         rows = (given.block.first + given.place).tolist()
-        if given.block.first + len(given.block.numbers) > self.verdict.subject.n_rows:
-            raise Fails("there are more rows")
+        end = given.block.first + len(given.block.numbers)
+        need(end <= self.verdict.subject.n_rows, "there are more rows")
         if not self.exact:
             return
         value, bound = self._weights.products(given)
@@ -220,19 +218,18 @@ class ErrorsChecker(Checker):
         if not self.exact:
             return
         found = tuple(row for row in self._wrong if claim.weight(row))
-        if found != claim.rows or sum(map(claim.weight, found)) != claim.most:
-            raise Fails("the hyperplane misclassifies other rows")
+        same = found == claim.rows and sum(map(claim.weight, found)) == claim.most
+        need(same, "the hyperplane misclassifies other rows")
         room = self._room()
         for part in self.clock.over(claim.contradictions):
             rows = self.vanishes(part)
-            if not claim.strict and rank_found(rows, range(size)) < size:
-                raise Fails("a contradiction does not span the space of all weights")
-            if not room.keys() >= set(part.rows):
-                raise Fails("a contradiction has a row that another row represents")
+            full = claim.strict or rank_found(rows, range(size)) == size
+            need(full, "a contradiction does not span the space of all weights")
+            need(room.keys() >= set(part.rows), "a contradiction has a copy of a row")
         bounds = self._leaves(claim.tree, room, 0, frozenset())
         step = self._step or 1  # sums of weights are multiples of it
-        if any(-(-bound // step) * step < claim.least for bound in self.clock.over(bounds)):
-            raise Fails("the proof does not reach the lower end")
+        least = min(self.clock.over(bounds))
+        need(-(-least // step) * step >= claim.least, "the proof does not reach the lower end")
 
     def _room(self) -> dict[int, int]:
         """Return the weight of each row in the proof, with its copies."""
@@ -241,11 +238,9 @@ class ErrorsChecker(Checker):
         seen: set[int] = set()
         for part in self._copies:
             first, *rest = self.named(part)
-            if not rest or not seen.isdisjoint(part.rows):
-                raise Fails("a group of copies has fewer than two rows, or repeats one")
+            need(rest and seen.isdisjoint(part.rows), "copies are missing or repeated")
             seen.update(part.rows)
-            if any(copy[:2] != first[:2] for copy in rest):
-                raise Fails("copies of a row are not equal to it")
+            need(all(copy[:2] == first[:2] for copy in rest), "copies of a row are not equal to it")
             for row in part.rows:
                 room.pop(row, None)
             room[part.rows[0]] = sum(map(self.claim.weight, part.rows))
@@ -260,21 +255,20 @@ class ErrorsChecker(Checker):
             yield enumerated_minimum(vectors, weights, self.claim.strict, self.clock.over)
             return
         if isinstance(tree, Branch):
-            if tree.row not in room or tree.row in wrong:
-                raise Fails("a tree branches on a row that is not in the proof")
+            known = tree.row in room and tree.row not in wrong
+            need(known, "a tree branches on a row that is not in the proof")
             more = paid + room[tree.row]
             yield from self._leaves(tree.wrong, room, more, wrong | {tree.row})
             rest = {row: weight for row, weight in room.items() if row != tree.row}
             yield from self._leaves(tree.right, rest, paid, wrong)
             return
-        if max(tree.shares, default=-1) >= len(self.claim.contradictions):
-            raise Fails("a tree uses an unknown contradiction")
+        last = max(tree.shares, default=-1)
+        need(last < len(self.claim.contradictions), "a tree uses an unknown contradiction")
         borne: dict[int, Fraction] = {}
         for s, share in tree.shares.items():
             for row in self.claim.contradictions[s].rows:
                 borne[row] = borne.get(row, Fraction(0)) + share
-        if not wrong.isdisjoint(borne):
-            raise Fails("a contradiction is used although one of its rows is wrong already")
-        if any(borne[row] > weight for row, weight in room.items() if row in borne):
-            raise Fails("the shares of a row's contradictions exceed its weight")
+        need(wrong.isdisjoint(borne), "a contradiction has a row that is wrong already")
+        fine = all(borne.get(row, 0) <= weight for row, weight in room.items())
+        need(fine, "the shares of a row's contradictions exceed its weight")
         yield paid + tree.total()

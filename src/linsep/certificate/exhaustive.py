@@ -24,23 +24,13 @@ SMALL = 2**31
 
 
 def enumerated_minimum(
-    rows: Sequence[Sequence[int]],
-    weights: Sequence[Fraction | int],
-    strict: bool = True,
+    rows: Sequence[Sequence[int]], weights: Sequence[Fraction | int], strict: bool = True,
     each: Any = iter,
-) -> Fraction:
+) -> Fraction:  # fmt: skip
     """Return the least total weight of errors of any w on sign-flipped rows.
 
     Strictly an error is ``<row, w> <= 0``; weakly it is ``<row, w> < 0``, and w is not zero. The
-    work grows as n^(rank - 1) log n for n different rows.
-
-    Parameters
-    ----------
-    rows : sequence of vectors of integers of one length
-        Each may be multiplied by any positive number.
-    weights : sequence of numbers, at least 0
-    each : function, default=iter
-        Wraps the loops over planes.
+    work grows as n^(rank - 1) log n for n different rows. ``each`` wraps the loops over planes.
     """
     below = lcm(*(Fraction(c).denominator for c in weights))
     planes: Planes = {}

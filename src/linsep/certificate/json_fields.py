@@ -29,6 +29,12 @@ class Malformed(ValueError):
     """A proof is malformed; the message is a phrase with the reason."""
 
 
+def well_formed(good: Any, why: str) -> None:
+    """Raise Malformed with this reason unless a condition holds."""
+    if not good:
+        raise Malformed(why)
+
+
 class Field(NamedTuple):
     """A kind of value: ``read`` converts a JSON value, or raises one of the errors that
     :func:`linsep.certificate.proofs.read` expects; ``write`` returns the JSON value.
@@ -82,8 +88,7 @@ def field_of(kind: Any) -> Field:
 
 def _of_type(kind: type, plain: Any) -> Any:
     """Return a value of exactly this type: True is not an integer."""
-    if type(plain) is not kind:
-        raise Malformed(f"a value of type {kind.__name__} is missing")
+    well_formed(type(plain) is kind, f"a value of type {kind.__name__} is missing")
     if isinstance(plain, str):
         plain.encode()  # ValueError for a lone surrogate
     return plain
@@ -110,26 +115,22 @@ def by_number(field: Field) -> Field:
 
 def in_order(items: Iterable[Any]) -> None:
     """Raise Malformed unless items are sorted and differ."""
-    if any(not low < high for low, high in pairwise(items)):
-        raise Malformed("items are not sorted, or repeated")
+    well_formed(all(a < b for a, b in pairwise(items)), "items are not sorted, or repeated")
 
 
 def coprime(numbers: Iterable[int]) -> None:
     """Raise Malformed unless integers are in lowest terms."""
-    if math.gcd(*numbers) > 1:
-        raise Malformed("integers are not in lowest terms")
+    well_formed(math.gcd(*numbers) <= 1, "integers are not in lowest terms")
 
 
 def _read_count(plain: Any) -> int:
-    if type(plain) is not int or not 0 <= plain < MOST:
-        raise Malformed("a count is not a whole number of at least 0")
+    well_formed(type(plain) is int and 0 <= plain < MOST, "a count is no whole number")
     return plain
 
 
 def _long(most_digits: int, plain: Any) -> int:
     found = HEX.fullmatch(plain)
-    if not found or len(found[1]) > most_digits:
-        raise Malformed("a long integer is malformed")
+    well_formed(found and len(found[1]) <= most_digits, "a long integer is malformed")
     return int(plain, 16)
 
 
@@ -159,17 +160,15 @@ def _read_margin(plain: Any) -> tuple[float, float]:
 def _read_row(plain: Any) -> Row:
     found: Row = by_number(LONG).read(plain)
     coprime(found.values())
-    if not all(found.values()):
-        raise Malformed("there are zeros among the integers")
+    well_formed(all(found.values()), "there are zeros among the integers")
     return found
 
 
 def _read_space(plain: Any) -> Space:
     found = Space(by_number(ROW).read(plain))
     for pivot, row in found.rows.items():
-        others = row.keys() - {pivot}
-        if row.get(pivot, 0) <= 0 or min(row) < pivot or others & found.rows.keys():
-            raise Malformed("a space is not in reduced echelon form")
+        reduced = row.keys() & found.rows.keys() == {pivot} == {min(row)} and row[pivot] > 0
+        well_formed(reduced, "a space is not in reduced echelon form")
     return found
 
 

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 from linsep.certificate.canonical import plain_label
 from linsep.certificate.constraints import Subject
 from linsep.certificate.cycles import Cycle, Cycles
-from linsep.certificate.json_fields import COUNT, Counts, Malformed, field_of, read_object
+from linsep.certificate.json_fields import (
+    COUNT,
+    Counts,
+    Malformed,
+    field_of,
+    read_object,
+    well_formed,
+)
 from linsep.certificate.verdicts import (
     FORMAT,
     Overlapping,
@@ -45,15 +52,14 @@ def from_json(proof: str | bytes) -> Any:
 
 def read(proof: str | bytes) -> Proof:
     """Read a proof, and the recipe for the files of its data."""
-    found = None
     try:
         text = proof if isinstance(proof, str) else proof.decode("ascii")
         plain = json.loads(text)
-        given = plain["format"]
-        if given == FORMAT:
+        if (given := plain["format"]) == FORMAT:
             found = _cycles(plain) if plain.keys() & {"cycle", "cycles"} else _proof(plain)
-            if found.claim.to_json(*[found.recipe] * ("recipe" in plain)) != text:
-                raise Malformed("it is not in canonical form")
+            written = found.claim.to_json(*[found.recipe] * ("recipe" in plain))
+            well_formed(written == text, "it is not in canonical form")
+            return found
     except (
         ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError
     ) as error:  # fmt: skip
@@ -61,64 +67,52 @@ def read(proof: str | bytes) -> Proof:
         raise DataError(
             f"This is not a proof, or it was altered ({why}): {AGAIN}.", code="bad-proof"
         ) from None
-    if found is None:
-        raise DataError(
-            f"This has the format {str(given)[:40]!r}: only {FORMAT!r} is supported, so {AGAIN}.",
-            code="other-version", value=given,
-        )  # fmt: skip
-    return found
+    raise DataError(
+        f"This has the format {str(given)[:40]!r}: only {FORMAT!r} is supported, so {AGAIN}.",
+        code="other-version", value=given,
+    )  # fmt: skip
 
 
 def _cycles(plain: dict[str, Any]) -> Proof:
     if "cycle" in plain:
         return Proof(read_object(Cycle, plain["cycle"]), None)
     cycles = tuple(read_object(Cycle, one) for one in plain["cycles"])
-    if not cycles:
-        raise Malformed("the list is empty")
+    well_formed(cycles, "the list is empty")
     return Proof(Cycles(cycles), None)
 
 
 def _proof(plain: dict[str, Any]) -> Proof:
-    if not isinstance(plain["recipe"], dict | None):
-        raise Malformed("the recipe is not an object")
+    recipe, formulations = plain["recipe"], plain["formulations"]
+    well_formed(isinstance(recipe, dict | None), "the recipe is not an object")
     whole = _subject(plain["data"], plain["fit_intercept"])
     own = {label: label for label in whole.classes}  # 1 for True, which is then written otherwise
-    verdicts = [_verdict(one, whole, own) for one in plain["verdicts"]]
-    if plain["formulations"] is not None:
-        return Proof(_several(verdicts, plain["formulations"], whole.classes), plain["recipe"])
+    verdicts: list[Verdict] = []
+    for one in plain["verdicts"]:
+        sides = (tuple(own[label] for label in one[side]) for side in ("positive", "negative"))
+        verdicts.append(read_object(KINDS[one["kind"]], one, subject=whole.of_sides(*sides)))
+    if formulations is not None:
+        return Proof(_several(verdicts, formulations, whole.classes), recipe)
     (verdict,) = verdicts
-    if not _is_question(verdict.subject):
-        raise Malformed("the sides are not those of a question")
-    return Proof(verdict, plain["recipe"])
+    well_formed(_is_question(verdict.subject), "the sides are not those of a question")
+    return Proof(verdict, recipe)
 
 
 def _subject(plain: Any, fit_intercept: Any) -> Subject:
     classes = tuple(map(plain_label, plain["classes"]))
-    names, columns = plain["names"], plain["columns"]
     n_rows, n_features = COUNT.read(plain["rows"]), COUNT.read(plain["features"])
-    if len(classes) < 2 or list(classes) != sorted(set(classes)):
-        raise Malformed("the classes are not two or more, sorted")
+    names = field_of(tuple[str, ...] | None).read(plain["names"])
+    columns = field_of(Counts | None).read(plain["columns"])
+    several = len(classes) > 1 and list(classes) == sorted(set(classes))
+    well_formed(several, "the classes are not two or more, sorted")
     if isinstance(classes[0], str):
         "".join(classes).encode()  # ValueError for a lone surrogate
-    names = field_of(tuple[str, ...] | None).read(names)
-    if names is not None and len(names) != n_features:
-        raise Malformed("the number of names differs from the number of features")
+    well_formed(names is None or len(names) == n_features, "there are more or fewer names")
     if columns is not None:
-        columns = field_of(Counts).read(columns)
-        if len(columns) != n_features or max(columns, default=0) >= n_rows or names is not None:
-            raise Malformed("the columns are not columns of a Gram matrix")
-    if not re.fullmatch("[0-9a-f]{64}", plain["sha256"]):
-        raise Malformed("the hash is not a SHA-256")
-    intercept = field_of(bool).read(fit_intercept)
-    return Subject(
-        classes, (), (), intercept, n_rows, n_features, names, plain["sha256"], columns
-    )  # fmt: skip
-
-
-def _verdict(plain: Any, whole: Subject, own: dict[Any, Any]) -> Verdict:
-    sides = (tuple(own[label] for label in plain[side]) for side in ("positive", "negative"))
-    found: Verdict = read_object(KINDS[plain["kind"]], plain, subject=whole.of_sides(*sides))
-    return found
+        fine = len(columns) == n_features and max(columns, default=0) < n_rows and names is None
+        well_formed(fine, "the columns are not columns of a Gram matrix")
+    well_formed(re.fullmatch("[0-9a-f]{64}", plain["sha256"]), "the hash is not a SHA-256")
+    intercept, sha256 = field_of(bool).read(fit_intercept), plain["sha256"]
+    return Subject(classes, (), (), intercept, n_rows, n_features, names, sha256, columns)
 
 
 def _is_question(subject: Subject) -> bool:
@@ -138,13 +132,13 @@ def _several(
     n = len(classes)
     many = {"ovr": n, "ovo": n * (n - 1) // 2, "multinomial": 1}
     # counted first: the sides of many classes are long lists
-    if n < 3 or not formulations or sum(many[name] for name in formulations) != len(verdicts):
-        raise Malformed("the verdicts do not match the formulations")
+    fine = n > 2 and formulations and sum(many[name] for name in formulations) == len(verdicts)
+    well_formed(fine, "the verdicts do not match the formulations")
     left = iter(verdicts)
     of = {name: [next(left) for _ in range(many[name])] for name in formulations}
-    for name, some in of.items():
-        if [(one.subject.positive, one.subject.negative) for one in some] != _sides(name, classes):
-            raise Malformed("the verdicts do not match the formulations")
+    sides = [(one.subject.positive, one.subject.negative) for some in of.values() for one in some]
+    wanted = [pair for name in of for pair in _sides(name, classes)]
+    well_formed(sides == wanted, "the verdicts do not match the formulations")
     rest = {v.subject.positive[0]: v for v in of.get("ovr", ())}
     pairs = {(v.subject.negative[0], v.subject.positive[0]): v for v in of.get("ovo", ())}
     return Separations(rest, pairs, next(iter(of.get("multinomial", ())), None))

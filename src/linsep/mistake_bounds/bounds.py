@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -134,6 +135,12 @@ class Bounds:
 
 class Unknown(Exception):
     """A bound does not apply; the message is a phrase with the reason."""
+
+
+def need(good: Any, why: str) -> None:
+    """Raise Unknown with this reason unless a condition holds."""
+    if not good:
+        raise Unknown(why)
 
 
 def whole_count(value: float) -> str:

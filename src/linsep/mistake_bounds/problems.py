@@ -37,24 +37,17 @@ MOST_STARTS, MOST_SEARCHES = 12, 4
 
 
 class Problem:
-    """The problem of one binary classifier: sign-flipped rows a, all with ``<w, a> > 0`` if w
+    """The problem of one binary classifier: sign-flipped rows a of A, all with ``<w, a> > 0`` if w
     separates.
 
-    Attributes
-    ----------
-    A : array or CSR matrix of shape (constraints, weights)
-    rivals : int
-        Consecutive constraints that belong to one row of the data: one per rival for the joint
-        rule, else 1.
-    longest : float
-        Upper bound on the length of the rows of A, and of updates at a rate of 1.
-    rounding : float
-        Bound on the rounding error of a sum over a row, as a share of its terms.
+    ``rivals`` consecutive constraints belong to one row of the data: one per rival for the joint
+    rule, else 1. ``longest`` bounds the length of the rows of A, and of updates at a rate of 1;
+    ``rounding`` bounds the rounding error of a sum over a row, as a share of its terms. Weights
+    that are ``supposed`` are used instead of searching for the best.
     """
 
     def __init__(self, A: Any, rivals: int = 1) -> None:
         self.A, self.rivals = A, rivals
-        #: weights to use instead of searching for the best
         self.supposed: np.ndarray | None = None
         if (top := float(abs(A).max())) and not SIZES[0] <= top <= SIZES[1]:
             raise DataError(

@@ -21,7 +21,7 @@ from scipy.optimize import Bounds as Box, LinearConstraint, linprog, milp
 
 from linsep.certificate.numbers import check_labels
 from linsep.errors import DataError
-from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown
+from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown, need
 from linsep.mistake_bounds.margins import lengths, seen_rows
 from linsep.mistake_bounds.problems import (
     SIZES,
@@ -114,15 +114,15 @@ class Case:
     @property
     def problem(self) -> Problem:
         """The problem of a two-class run."""
-        if self.n_classes > 2:
-            raise Unknown("it is stated for two classes")
+        need(self.n_classes == 2, "it is stated for two classes")
         return self.problems[0]
 
     @property
-    def margins(self) -> np.ndarray | None:
-        """Intervals of the widest margins of the problems, if all are separable."""
-        found = [one.margin for one in self.problems]
-        return None if None in found else np.array(found)
+    def margins(self) -> np.ndarray:
+        """Intervals of the widest margins of the problems; raise Unknown if there are none."""
+        found = [one.margin for one in self.problems if one.margin is not None]
+        need(len(found) == len(self.problems), "no weights are known that separate the rows")
+        return np.array(found)
 
     @cached_property
     def best(self) -> list[Comparator]:
@@ -150,11 +150,10 @@ class Case:
             known.append(Bound(
                 name, float(values[-1]), theory.what, learner, source, count, by_pass, w, distance
             ))  # fmt: skip
-        margin = None
-        if theory.euclidean and self.margins is not None:
-            margin = tuple(self.margins.min(axis=0).tolist())
+        margin = low = None
+        if theory.euclidean and all(one.margin for one in self.problems):
+            margin = low, _ = tuple(self.margins.min(axis=0).tolist())
         if self.widest is not None:
-            low = None if margin is None else margin[0]
             known.append(Bound("||w||/M", self.widest, "margin", learner, NOVIKOFF, low))
         passes = None if self.mistakes is None else self.passes
         return Bounds(tuple(known), left_out, self.longest, margin, self.mistakes, passes)
@@ -181,16 +180,9 @@ def square_of(problem: Problem) -> float:
 Result = tuple[Any, list[Comparator]]
 
 
-def separable(case: Case) -> np.ndarray:
-    """Return the intervals of the widest margins."""
-    if case.margins is None:
-        raise Unknown("no weights are known that separate the rows")
-    return case.margins
-
-
 def novikoff(case: Case) -> Result:
     """Return (R / gamma)^2, summed over the binary classifiers."""
-    pairs = zip(case.problems, separable(case), strict=True)
+    pairs = zip(case.problems, case.margins, strict=True)
     return sum((one.longest / low) ** 2 for one, (low, _) in pairs) * (1 + ROUNDING), []
 
 
@@ -223,8 +215,8 @@ def total_distance(case: Case) -> Result:
     is R^2/gamma^2 + 2 TD_gamma/gamma.
     """
     problem, long = case.problem, 1.0 / (case.gamma or 1.0)
-    if not SIZES[0] < long * problem.longest < SIZES[1]:
-        raise Unknown("a margin of this size overflows float64")
+    usual = SIZES[0] < long * problem.longest < SIZES[1]
+    need(usual, "a margin of this size overflows float64")
     return hinge(case, linear, [comparator_of_length(problem, long)])
 
 
@@ -232,13 +224,11 @@ def updates(case: Case) -> Result:
     """Return the bound 2 / (epsilon gamma)^2 on updates for the margin found, the margin given or,
     in advance, the margin of the rows, with the parameters as floats or as printed decimals.
     """
-    model, (low, high) = case.learner, separable(case).min(axis=0).tolist()
+    model, (low, high) = case.learner, case.margins.min(axis=0).tolist()
     gamma = model.gamma_ if hasattr(model, "_run") else model.gamma
     target, epsilon = min(low, 1.0) if gamma == "auto" else float(gamma), float(model.epsilon)
-    if target > low:
-        raise Unknown(
-            f"the target margin is {target:.4g}, but the margin of the rows is below {shown(high)}"
-        )
+    why = f"the target margin is {target:.4g}, but the margin of the rows is below {shown(high)}"
+    need(target <= low, why)
     smallest = [min(Fraction(number), Fraction(str(number))) for number in (target, epsilon)]
     return float_above(len(case.problems) * 2 / (smallest[0] * smallest[1]) ** 2), []
 
@@ -250,8 +240,7 @@ def winnow(case: Case) -> Result:
     promotion = 1 + 1 / (2 * k) if case.in_advance and k > 1 else float(model.promotion)
     theta = d / 2 if model.threshold is None else model.threshold
     X = case.Z[:, :d].toarray() if hasattr(case.Z, "toarray") else case.Z[:, :d]
-    if not np.isin(X, (0.0, 1.0)).all():
-        raise Unknown("features are not all 0 or 1")
+    need(np.isin(X, (0.0, 1.0)).all(), "features are not all 0 or 1")
     r = relevant(X, case.codes == 1, case.literals, k)
     return most_mistakes(d, r, promotion, theta, k), []
 
@@ -267,8 +256,8 @@ def relevant(X: np.ndarray, positive: np.ndarray, r: Any, k: int) -> int:
         left, found = X[positive] * ~(X[~positive] > 0).any(axis=0), 0
         while len(left):
             best = int(left.sum(axis=0).argmax())
-            if not left[:, best].any():
-                raise Unknown("no disjunction of features is true of exactly the positive rows")
+            covers = left[:, best].any()
+            need(covers, "no disjunction of features is true of exactly the positive rows")
             left, found = left[left[:, best] == 0], found + 1
         if r is None or found <= r:
             return r or found
@@ -281,11 +270,8 @@ def relevant(X: np.ndarray, positive: np.ndarray, r: Any, k: int) -> int:
         ],
     ).x  # fmt: skip
     chosen = np.zeros(d) if best is None else best > 0.5
-    if chosen.sum() > r or not np.array_equal(X @ chosen >= k, positive):
-        raise Unknown(
-            f"no {r} features are known such that exactly the positive rows have {k} or more of "
-            f"them on"
-        )
+    right = chosen.sum() <= r and np.array_equal(X @ chosen >= k, positive)
+    need(right, f"no {r} features are known of which exactly the positive rows have {k} or more on")
     return r
 
 
@@ -299,28 +285,21 @@ def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1
     - 1) theta) + a u. Both limit u if k > (k - 1) a; for a disjunction (k = 1) to r L. Since
     weights are clipped at 1 / MOST, a demotion may subtract only (1 - 1/a) (theta - a d / MOST).
     """
-    if threshold <= 0:
-        raise Unknown("the threshold is not above 0")
+    need(threshold > 0, "the threshold is not above 0")
     a, theta = Fraction(promotion), Fraction(threshold)
     taken = theta - a * d / Fraction(MOST_WEIGHT)
-    if theta >= MOST_WEIGHT or taken <= 0:
-        raise Unknown(
-            f"a threshold of {threshold:.3g} is not reached by promotions of {promotion:.3g} for "
-            f"weights between {1 / MOST_WEIGHT:.0e} and {MOST_WEIGHT:.0e}"
-        )
+    why = f"a threshold of {threshold:.3g} is not reached by weights up to {MOST_WEIGHT:.0e}"
+    need(theta < MOST_WEIGHT and taken > 0, why)
     # How often a weight is promoted in real numbers or in floats, whose products have relative
     # errors of 2^-53; beside promotions also demotions are rounded, where k is not 1.
     way, step = log(threshold * (1 + DRIFT) if k > 1 else threshold), log(promotion) - LOG
-    if step <= 0:
-        raise Unknown("a promotion so close to 1 is lost in rounding")
+    need(step > 0, "a promotion so close to 1 is lost in rounding")
     reach = r * max(0, floor(way * (1 + LOG) / step) + 1)
 
     def most(taken: Fraction) -> Fraction:
         first, each = a * d / ((a - 1) * taken), a * theta / taken
-        if not (gain := k - (k - 1) * each) > 0:
-            raise Unknown(
-                f"for {k} of several features, the bound needs a promotion below {k / (k - 1):.4g}"
-            )
+        gain = k - (k - 1) * each
+        need(gain > 0, f"for {k} of several features, the bound needs a smaller promotion")
         return (reach + (k - 1) * first) / gain * (1 + each) + first
 
     # With few mistakes no weight may have shrunk so far.
@@ -338,11 +317,10 @@ def l1_margin(case: Case) -> Result:
     ln(2 D) / (eta gamma - ln cosh(eta X)); with eta = gamma / X^2, 2 X^2 ln(2 D) / gamma^2.
     """
     model, problem = case.learner, case.problem
-    if model.threshold:
-        raise Unknown("it is stated for threshold 0")
+    need(not model.threshold, "it is stated for threshold 0")
     largest, gamma = float(abs(problem.A).max()), widest_l1(problem)
-    if (case.mistakes or 0) * log(model.promotion) * largest > log(MOST_WEIGHT):
-        raise Unknown(f"weights may have reached {MOST_WEIGHT:.0e}, where they are clipped")
+    grown = (case.mistakes or 0) * log(model.promotion) * largest
+    need(grown <= log(MOST_WEIGHT), f"weights may have reached {MOST_WEIGHT:.0e}, and are clipped")
     eta = gamma / largest**2 if case.in_advance else log(model.promotion)
     t = eta * largest
     grows = np.logaddexp(t, -t) - log(2) if t > 1 else np.log1p(2 * np.sinh(t / 2) ** 2)
@@ -358,8 +336,7 @@ def l1_margin(case: Case) -> Result:
 def widest_l1(problem: Problem) -> float:
     """Return the widest margin of weights of L1 norm 1, by a linear program."""
     n, d = problem.A.shape
-    if n * d > MOST_ENTRIES:
-        raise Unknown("the linear program for the L1 margin would have too many entries")
+    need(n * d <= MOST_ENTRIES, "the linear program for the L1 margin has too many entries")
     dense = problem.A.toarray() if hasattr(problem.A, "toarray") else problem.A
     dense = dense / (float(abs(dense).max()) or 1.0)
     found = linprog(
@@ -370,23 +347,15 @@ def widest_l1(problem: Problem) -> float:
     w = np.zeros(d) if found.x is None else found.x[:d] - found.x[d : 2 * d]
     total = float(np.abs(w).sum()) * (1 + problem.rounding)
     gamma = float(problem.values(w).min()) / total * (1 - ROUNDING) if total else 0.0
-    if gamma <= 0:
-        raise Unknown("no separating weights are known")
+    need(gamma > 0, "no separating weights are known")
     return gamma
 
 
 class Theory(NamedTuple):
-    """What theorems say of a learner.
-
-    Attributes
-    ----------
-    theorems : function of a case that returns {name: (source, function of the case)}; the latter
-        returns a result, or raises Unknown
-    what : str, what is bounded: "mistakes" or "updates"
-    premises : names of the parameters that they are about, beside early stopping
-    obstacle : function of the learner that returns why they do not apply, or None
-    euclidean : bool, whether they are about Euclidean lengths
-    scales_rows : bool, whether the rule scales rows, with their constant feature, to length 1
+    """What theorems say of a learner: {name: (source, function of a case)}, which returns a result
+    or raises Unknown; what they bound; the parameters they are about, beside early stopping; why
+    they do not apply to a run, or None; whether they are about Euclidean lengths; and whether the
+    rule scales rows, with their constant feature, to length 1.
     """
 
     theorems: Callable[[Case], dict[str, tuple[str, Callable[[Case], Result]]]]
