@@ -290,11 +290,10 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """Return the scores of every binary classifier; ``whole`` also has features not seen in
         training.
         """
-        if not fitted_parameter(self, "normalize"):
-            return self._run.keeping.scores(self._run.state, as_rows(X), X.shape[0])
-        # Features without a weight count in the length of a row.
-        rows = Unit(as_rows(summed(X)), scales(as_rows(summed(whole)), X.shape[0]))
-        return self._run.keeping.scores(self._run.state, rows, X.shape[0])
+        rows, n = as_rows(X), X.shape[0]
+        if fitted_parameter(self, "normalize"):  # features without a weight count in the length
+            rows = Unit(as_rows(summed(X)), scales(as_rows(summed(whole)), n))
+        return self._run.keeping.scores(self._run.state, rows, n)
 
     def start_run(
         self, learner: Learner, classes: np.ndarray, n_features: int, coef: Any, intercept: Any

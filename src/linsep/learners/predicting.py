@@ -79,8 +79,7 @@ class OnlinePrediction(Prediction):
         for batch in self.batches():
             known = self.fitted_width(batch.X, model.n_features_in_)
             scores = model.machine_scores(known, batch.X)
-            if not np.isfinite(scores).all():
-                row = int(np.argwhere(~np.isfinite(scores))[0, 0])
+            if (row := first_infinite(scores)) is not None:
                 where = self.source.where(batch.first + row)
                 raise DataError(
                     where + ": the score overflows float64; scale the features.", code="overflow"
@@ -89,6 +88,12 @@ class OnlinePrediction(Prediction):
             codes = predicted(values, tie, draws and draws(batch.X))
             scores = batch.answers(model.scores_turned(values))
             yield batch, scores, decided(model, scores, model.codes_turned(codes))
+
+
+def first_infinite(scores: np.ndarray) -> int | None:
+    """Return the first row with a score that is not finite, or None."""
+    bad = np.argwhere(~np.isfinite(scores))
+    return int(bad[0, 0]) if bad.size else None
 
 
 class PredictsOnline(PlotsDecision, HasReference):
@@ -167,10 +172,9 @@ class PredictsOnline(PlotsDecision, HasReference):
         """
         X = self._rows_to_score(X)
         scores = self.machine_scores(X, X)
-        if not np.isfinite(scores).all():
+        if (row := first_infinite(scores)) is not None:
             with faults_named(X, self):
                 assert_all_finite(as_csr(X), input_name="X")
-            row = int(np.argwhere(~np.isfinite(scores))[0, 0])
             raise DataError(
                 f"The score of {row_text(row)} overflows float64; scale the features.",
                 code="overflow", row=row + 1,

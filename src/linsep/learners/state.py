@@ -72,17 +72,21 @@ class State:
         self.n_columns = columns_of(multiclass, n_classes)
         #: number of binary classifiers; 1 for the native rule
         self.n_machines = 1 if multiclass == "native" else self.n_columns
-        #: arrays of the shape of the weights, by name: they grow with them
-        self.shaped: dict[str, np.ndarray] = {}
-        #: arrays with one number per machine, by name
-        self.counts: dict[str, np.ndarray] = {}
-        self.W = np.full(self._shape(n_features), fill)
-        self.W[-1] = 0.0
+        self.clear()
         self.n_updates = 0
-        #: number of examples learned
-        self.rounds = 0
         #: whether a step of the native rule moves the weights of all classes, not of two
         self.moves_all_classes = False
+
+    def clear(self, rounds: int = 0) -> None:
+        """Set the weights of the features there are to their first values, and drop the rest."""
+        W = np.full(self._shape(self.n_features), self.fill)
+        W[-1] = 0.0
+        #: arrays of the shape of the weights, by name: they grow with them
+        self.shaped: dict[str, np.ndarray] = {"W": W}
+        #: arrays with one number per machine, by name
+        self.counts: dict[str, np.ndarray] = {}
+        #: number of examples learned
+        self.rounds = rounds
 
     def _shape(self, n_features: int) -> tuple[int, ...]:
         if self.n_classes == 2:
@@ -93,10 +97,6 @@ class State:
     def W(self) -> np.ndarray:
         """The current weights."""
         return self.shaped["W"]
-
-    @W.setter
-    def W(self, weights: np.ndarray) -> None:
-        self.shaped["W"] = weights
 
     def like_weights(self, name: str) -> np.ndarray:
         """Return the array of this name, with the shape of the weights; zeros if new."""
@@ -204,9 +204,7 @@ class State:
     def with_arrays(self, arrays: Arrays, rounds: int) -> "State":
         """Return a state with what :meth:`arrays` returned; raise ValueError if it does not fit."""
         state = copy(self)
-        state.shaped, state.counts, state.rounds = {}, {}, rounds
-        state.W = np.full(self._shape(self.n_features), self.fill)
-        state.W[-1] = 0.0
+        state.clear(rounds)
         for key, array in arrays.items():
             place, _, part = key.rpartition(".")
             name = "W" if place == "last" else place.removeprefix("weights.")

@@ -144,14 +144,11 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
             X.resize(X.shape[0], self.n_features_in_)
         if sp.issparse(X) and self.kernel_.takes == "gram":  # from a source
             X = X.toarray()
-        at_once = max(1, GRAM_VALUES // max(1, self.support_.size))
-        parts = [self._block_scores(X[k : k + at_once]) for k in range(0, X.shape[0], at_once)]
+        at_once, parts = max(1, GRAM_VALUES // max(1, self.support_.size)), []
+        for start in range(0, X.shape[0], at_once):
+            gram = np.ascontiguousarray(self._kernel_values(X[start : start + at_once]))
+            parts.append(self._run.keeping.scores(self._run.state, as_rows(gram), len(gram)))
         return np.concatenate(parts)
-
-    def _block_scores(self, X: Any) -> np.ndarray:
-        gram = self._kernel_values(X)
-        rows = as_rows(np.ascontiguousarray(gram))
-        return self._run.keeping.scores(self._run.state, rows, len(gram))
 
 
 def supports_of(model: HasSupportVectors) -> dict[str, np.ndarray]:
@@ -164,17 +161,14 @@ def supports_of(model: HasSupportVectors) -> dict[str, np.ndarray]:
         return found | {f"support.{name}": part for name, part in parts.items()}
     if rows.dtype != object:
         return found | {"support.rows": rows}
-    return found | {"support.text": np.frombuffer(_as_json(rows), np.uint8)}
-
-
-def _as_json(rows: np.ndarray) -> bytes:
     plain = [row.decode("latin-1") if isinstance(row, bytes) else row for row in rows]
     if not all(isinstance(row, str) for row in plain):
         raise ModelFileError(
             "Only support vectors of numbers or strings can be saved.", code="unsupported"
         )
     kind = "bytes" if len(rows) and isinstance(rows[0], bytes) else "str"
-    return json.dumps({kind: plain}).encode()
+    text = json.dumps({kind: plain}).encode()
+    return found | {"support.text": np.frombuffer(text, np.uint8)}
 
 
 def restore_supports(

@@ -1,11 +1,9 @@
 """Probabilities for classifiers without probabilities, from their scores on held-out rows."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
@@ -17,7 +15,7 @@ from linsep.estimators._common.labels import (
     label_a_row,
 )
 from linsep.estimators._common.offsets import has_offset
-from linsep.estimators._common.predicting import codes_of, divided
+from linsep.estimators._common.predicting import divided
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside
 from linsep.words import row_text
@@ -160,39 +158,20 @@ def _unknown(place: str, label: Any, **at: Any) -> DataError:
     return DataError(message, code="unknown-label", value=label, **at)
 
 
-class _Scored(ClassifierMixin, BaseEstimator):
-    """A fitted classifier whose rows are their own scores."""
-
-    def __init__(self, n_classes: int) -> None:
-        self.n_classes = n_classes
-        self.classes_ = np.arange(n_classes)
-
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Any:
-        """Return the classifier as it is."""
-        return self
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the class of the highest score."""
-        return codes_of(self.decision_function(X))
-
-    def decision_function(self, X: np.ndarray) -> np.ndarray:
-        """Return the scores."""
-        return X[:, 0] if self.n_classes == 2 else X
-
-
 def _curves(
     scores: np.ndarray, codes: np.ndarray, weights: np.ndarray, method: str
 ) -> list[np.ndarray]:
-    from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.frozen import FrozenEstimator
+    """Return a curve for the positive class, or for each of several, as scikit-learn fits it."""
+    from sklearn.calibration import _SigmoidCalibration
+    from sklearn.isotonic import IsotonicRegression
 
-    columns = scores.reshape(len(scores), -1)
-    scored, every = FrozenEstimator(_Scored(int(codes.max()) + 1)), np.arange(codes.size)
-    # One split of which both parts are all rows: parts of some could lack a class.
-    model = CalibratedClassifierCV(scored, method=method, cv=[(every, every)], ensemble=True)
-    with warnings.catch_warnings():  # what is frozen is not fitted, with weights or without
-        warnings.filterwarnings("ignore", "Since FrozenEstimator does not appear to accept")
-        (fitted,) = model.fit(columns, codes, sample_weight=weights).calibrated_classifiers_
-    if method == "isotonic":
-        return [np.array([c.X_thresholds_, c.y_thresholds_]) for c in fitted.calibrators]
-    return [np.array([c.a_, c.b_]) for c in fitted.calibrators]
+    columns = scores.reshape(len(scores), -1).T
+    first, curves = int(len(columns) == 1), []
+    for k, column in enumerate(columns, first):
+        if method == "isotonic":
+            fit = IsotonicRegression(out_of_bounds="clip").fit(column, codes == k, weights)
+            curves.append(np.array([fit.X_thresholds_, fit.y_thresholds_]))
+        else:
+            fit = _SigmoidCalibration().fit(column, (codes == k).astype(int), weights)
+            curves.append(np.array([fit.a_, fit.b_]))
+    return curves
