@@ -158,9 +158,8 @@ class OnlineClassifier(
         """
         reports = self.fitted_run().reports
         if not reports:
-            raise AttributeError(
-                "progressive_accuracy_ is available after fit, not after partial_fit."
-            )
+            message = "progressive_accuracy_ is available after fit, not after partial_fit."
+            raise AttributeError(message)
         return 1.0 - reports[0].errors / max(1, reports[0].rows)
 
     @property
@@ -179,11 +178,9 @@ class OnlineClassifier(
         2): on training rows and on held-out rows; only with early_stopping. At score 0, whatever
         the ``threshold_``.
         """
-        self.validation_scores_  # noqa: B018  raises if there are none
-        return 1.0 - np.array(
-            [[np.nan if p.training_score is None else p.training_score, p.validation_score]
-             for p in self._run.scored], dtype=np.float64,
-        )  # fmt: skip
+        held_out = self.validation_scores_
+        learned = [p.training_score for p in self.fitted_run().scored]  # None becomes NaN
+        return 1.0 - np.column_stack([np.array(learned, np.float64), held_out])
 
     @property
     def criterion_(self) -> np.ndarray:

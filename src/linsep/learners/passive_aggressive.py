@@ -65,15 +65,7 @@ class PassiveAggressive(LinearClassifier):
 
     def learner(self) -> Learner:
         """Return the learner of these parameters; raise ValueError if they are incompatible."""
-        return PassiveAggressiveLearner(float(self.C), self.loss)
-
-
-class PassiveAggressiveLearner(Learner):
-    """PA-I ("hinge"; PA with an infinite C) or PA-II ("squared_hinge")."""
-
-    needs_lengths = True
-
-    def __init__(self, C: float, loss: str):
-        soft = loss == "squared_hinge"
-        most = np.inf if soft else float(C)
-        super().__init__(PassiveAggressiveRule(most, 1.0 / (2.0 * C) if soft else 0.0))
+        soft, C = self.loss == "squared_hinge", float(self.C)
+        learner = Learner(PassiveAggressiveRule(np.inf if soft else C, 0.5 / C if soft else 0.0))
+        learner.needs_lengths = True
+        return learner

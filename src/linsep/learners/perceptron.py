@@ -206,6 +206,10 @@ class BadSchedule(LinsepError, ValueError):
     code = "bad-option"
 
 
+#: of the number of the update
+POWERS = {"constant": 0.0, "inverse": 1.0, "inverse_sqrt": 0.5}
+
+
 class Schedule:
     """Learning rate as a function of the update number.
 
@@ -229,11 +233,6 @@ class Schedule:
         """Whether the rate is constant."""
         return self.kind == "constant" and not callable(self.rate)
 
-    @property
-    def rows_at_once(self) -> int | None:
-        """Number of rows that can be processed before more rates must be computed."""
-        return self.COMPUTED_AHEAD // 2 if callable(self.rate) else None
-
     def compiled(self, updates: np.ndarray) -> Any:
         """Return the schedule for compiled code; ``updates`` holds the count of each binary
         classifier.
@@ -253,8 +252,7 @@ class Schedule:
             self._extend_table(update)
             self.check(update)
             return float(self._table[update])
-        power = {"constant": 0.0, "inverse": 1.0, "inverse_sqrt": 0.5}[self.kind]
-        return float(self.rate) / update**power
+        return float(self.rate) / update ** POWERS[self.kind]
 
     def check(self, update: int) -> None:
         """Raise the error of an invalid rate up to this update, if any."""
@@ -265,21 +263,19 @@ class Schedule:
         """Compute the missing rates up to this update; invalid ones become 0."""
         more = np.zeros(max(0, update + 1 - self._table.size))
         for n, k in enumerate(range(self._table.size, update + 1)):
-            if self._without is None:
-                try:
-                    more[n] = self._checked_rate(k)
-                except Exception as problem:  # raised only if this update is made
-                    self._without = k, problem
+            if self._without is not None:
+                break
+            try:
+                value = self.rate(k)  # type: ignore[operator]
+                if not (isinstance(value, Real) and np.isfinite(float(value)) and value > 0):
+                    raise BadSchedule(
+                        f"learning_rate({k}) is {value!r}; a learning rate must be a finite number "
+                        "above 0.", option="learning_rate", value=value,
+                    )  # fmt: skip
+                more[n] = float(value)
+            except Exception as problem:  # raised only if this update is made
+                self._without = k, problem
         self._table = np.concatenate([self._table, more])
-
-    def _checked_rate(self, k: int) -> float:
-        value = self.rate(k)  # type: ignore[operator]
-        if not (isinstance(value, Real) and np.isfinite(float(value)) and float(value) > 0):
-            raise BadSchedule(
-                f"learning_rate({k}) is {value!r}; a learning rate must be a finite number above "
-                "0.", option="learning_rate", value=value,
-            )  # fmt: skip
-        return float(value)
 
 
 class PerceptronLearner(Learner):
@@ -289,15 +285,14 @@ class PerceptronLearner(Learner):
 
     def __init__(self, schedule: Schedule, zero: str = "mistake"):
         super().__init__()
-        self.schedule, self.zero, self.rows_at_once = schedule, zero, schedule.rows_at_once
+        self.schedule, self.zero = schedule, zero
+        if callable(schedule.rate):  # before more rates must be computed
+            self.rows_at_once = schedule.COMPUTED_AHEAD // 2
 
     def continue_from(self, earlier: Learner) -> None:
         """Reuse the rates of a function, which may depend on more than the number of the update."""
-        before = earlier.schedule if isinstance(earlier, PerceptronLearner) else None
-        if before is not None and (before.rate, before.kind) == (
-            self.schedule.rate,
-            self.schedule.kind,
-        ):
+        before, now = earlier.schedule, self.schedule  # type: ignore[attr-defined]
+        if (before.rate, before.kind) == (now.rate, now.kind):
             self.schedule = before
 
     def check_initial(
@@ -332,10 +327,11 @@ class PerceptronLearner(Learner):
     def rule(self, state: State) -> Any:
         """Return the rule with the rates of the next updates."""
         rule = PerceptronRule(self.schedule.compiled(state.per_machine("updates")))
-        return rule if self.zero == "mistake" else self._sparing(rule, state)
+        return self._sparing(rule, state)
 
     def _sparing(self, rule: Any, state: State) -> Any:
-        return sparing(rule, self.zero, state.per_machine("spared"))
+        spares = self.zero != "mistake"
+        return sparing(rule, self.zero, state.per_machine("spared")) if spares else rule
 
     def leaves_zeros(self, state: State) -> bool:
         """Return whether a zero score was treated as correct since the last update of its binary
@@ -362,26 +358,24 @@ class BatchLearner(PerceptronLearner):
         """Return the rule that sums the mistakes of a pass."""
         sums, asked = state.like_weights("asked_for"), state.per_machine("asked")
         rule = BatchRule(sums, asked, state.per_machine("criterion", np.float64))
-        return rule if self.zero == "mistake" else self._sparing(rule, state)
+        return self._sparing(rule, state)
 
     def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
         """Apply the update of the pass."""
         asked, updates = state.per_machine("asked"), state.per_machine("updates")
-        updates += asked > 0
-        amounts = np.array(
-            [self.schedule.next(int(k)) if n else 0.0 for k, n in zip(updates, asked, strict=True)]
-        )
-        sums = state.like_weights("asked_for")
-        if asked.any():
+        due, sums = asked > 0, state.like_weights("asked_for")
+        updates += due
+        amounts = np.zeros(due.size)
+        for k in np.flatnonzero(due):
+            amounts[k] = self.schedule.next(int(updates[k]))
+        if due.any():
             apply_batch_update(scheme, keep, state.W, state.bias, sums, amounts, state.rounds)
         if self.zero != "mistake":
-            state.per_machine("spared")[asked > 0] = 0
-        made = int((asked > 0).sum())
-        sums[:], asked[:] = 0.0, 0
+            state.per_machine("spared")[due] = 0
         criterion = state.per_machine("criterion", np.float64)
         state.per_machine("last_criterion", np.float64)[:] = criterion
-        criterion[:] = 0.0
-        return made
+        sums[:], asked[:], criterion[:] = 0.0, 0, 0.0
+        return int(due.sum())
 
     def criterion(self, state: State) -> float | None:
         """Return J_p of the weights at the start of the pass."""
