@@ -117,7 +117,8 @@ CHANGE = ("examples", "columns", "amounts")
 
 
 class Changes:
-    """Changes of the dual weights that are not yet in the scores of all rows.
+    """Changes of the dual weights that are not yet in the scores of all rows: example, column and
+    amount of each.
 
     Changes are numbered from the start of the run; changes that are in all scores are dropped.
     """
@@ -135,23 +136,24 @@ class Changes:
         """Record the weights of ``examples`` (one row each) that have changed."""
         moved = after - before
         at, columns = np.nonzero(moved)
-        mine, of, amounts = self._parts
-        self._parts = (
-            np.append(mine, examples[at]), np.append(of, columns),
-            np.append(amounts, moved[at, columns]),
-        )  # fmt: skip
+        more = examples[at], columns, moved[at, columns]
+        examples, columns, amounts = map(np.append, self._parts, more)
+        self._parts = examples, columns, amounts
 
     def since(self, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return example, column and amount of the changes from number ``first`` on."""
+        """Return the changes from number ``first`` on."""
         examples, columns, amounts = (part[first - self.dropped :] for part in self._parts)
         return examples, columns, amounts
 
+    def drop(self, first: int) -> None:
+        """Drop the changes before number ``first``."""
+        self._parts, self.dropped = self.since(first), first
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the changes as arrays, to be stored."""
-        some = zip(CHANGE, self.since(self.dropped), strict=True)
-        return {f"changes.{name}": np.ascontiguousarray(part) for name, part in some} | {
-            "changes.dropped": np.array([self.dropped])
-        }
+        some = zip(CHANGE, self._parts, strict=True)
+        found = {f"changes.{name}": np.ascontiguousarray(part) for name, part in some}
+        return found | {"changes.dropped": np.array([self.dropped])}
 
     def restore(self, arrays: dict[str, np.ndarray], n_examples: int) -> None:
         """Restore what :meth:`arrays` returned; raise ValueError if it is inconsistent."""
@@ -162,10 +164,6 @@ class Changes:
             raise ValueError("changes of weights that do not exist")
         self._parts = examples, columns, amounts
         self.dropped = int(arrays["changes.dropped"][0])
-
-    def drop(self, first: int) -> None:
-        """Drop the changes before number ``first``."""
-        self._parts, self.dropped = self.since(first), first
 
 
 class KernelStream(MemoryStream):
@@ -198,8 +196,6 @@ class KernelStream(MemoryStream):
         self.state, self.keeping, self.changes = state, keeping, Changes()
         self.scores = np.zeros((self.codes.size, *state.W.shape[1:]))
         self.seen = np.zeros(self.codes.size, np.int64)
-        #: weights, and the scores of all rows by them, once computed
-        self._then: tuple[np.ndarray, np.ndarray] | None = None
         W = self._weights()
         examples = np.flatnonzero(W.any(axis=1))
         self.changes.add(examples, np.zeros_like(W[examples]), W[examples])
@@ -231,16 +227,9 @@ class KernelStream(MemoryStream):
 
     def scores_now(self) -> np.ndarray:
         """Return the scores of all rows by the current weights, shape (rows, columns)."""
-        if self._then is None:
-            W = self._weights()
-            self._then = np.zeros_like(W), np.zeros((self.codes.size, W.shape[1]))
-        moved = self._weights() - self._then[0]
-        changed = np.flatnonzero(moved.any(axis=1))
-        if changed.size:
-            rows = np.arange(self.offset, self.n_features)
-            scores = self._then[1] + self.between(rows, changed) @ moved[changed]
-            self._then = self._weights().copy(), scores
-        return self._then[1]
+        rows, W = np.arange(self.offset, self.n_features), self._weights()
+        used = np.flatnonzero(W.any(axis=1))
+        return self.between(rows, used) @ W[used]
 
     def gram(self) -> np.ndarray:
         """Return the Gram matrix of the rows, shape (rows, rows)."""
@@ -250,8 +239,6 @@ class KernelStream(MemoryStream):
     def arrays(self) -> dict[str, np.ndarray]:
         """Return scores, the changes that are not yet in them, and the cached kernel values."""
         found = {"scores": self.scores, "seen": self.seen} | self.changes.arrays()
-        if self._then is not None:
-            found |= dict(zip(("then.weights", "then.scores"), self._then, strict=True))
         return found if self.cache is None else found | self.cache.arrays()
 
     def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
@@ -260,12 +247,6 @@ class KernelStream(MemoryStream):
             if (arrays[name].shape, arrays[name].dtype) != (own.shape, own.dtype):
                 raise ValueError(f"{name} of shape {arrays[name].shape}")
             own[:] = arrays[name]
-        if "then.weights" in arrays:
-            self._then = arrays["then.weights"], arrays["then.scores"]
-            columns = self._weights().shape[1]
-            fits = self.n_features, columns, self.codes.size, columns
-            if (*self._then[0].shape, *self._then[1].shape) != fits:
-                raise ValueError("scores that do not match their weights")
         self.changes.restore(arrays, self.n_features)
         if self.cache is not None:
             self.cache.restore(arrays)

@@ -19,26 +19,13 @@ from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 
 
-class Term(NamedTuple):
-    """A term of a score: a feature with its value and weight, and the standard deviation of the
-    weight if the learner estimates it.
+def _term(feature: str, value: float, weight: float, deviation: float | None) -> dict[str, Any]:
+    """Return a term of a score as plain JSON: a feature with its value, its weight, the standard
+    deviation of the weight if the learner estimates it, and their product, rounded.
     """
-
-    feature: str
-    value: float
-    weight: float
-    deviation: float | None = None
-
-    @property
-    def product(self) -> float:
-        """Value times weight, rounded."""
-        return self.value * self.weight
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
-        known = {} if self.deviation is None else {"standard_deviation": self.deviation}
-        plain = {"feature": self.feature, "value": self.value, "weight": self.weight}
-        return plain | known | {"product": self.product}
+    known = {} if deviation is None else {"standard_deviation": deviation}
+    plain = {"feature": feature, "value": value, "weight": weight}
+    return plain | known | {"product": value * weight}
 
 
 def standardized(model: Any) -> list[str]:
@@ -75,34 +62,40 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
     A word hashed with a negative sign gets the negated value and weight of its column; their
     product is the same. Raises DataError as :func:`explained` does, and if a term is not finite.
     """
-    machines = machine_names(model)
-    coef, intercept = (np.atleast_1d(part) for part in _weights(model))
-    coef = coef.reshape(len(machines), -1)
+    machines, linear, values = machine_names(model), _linear(model), scored.values
+    coef = np.reshape(linear.coef_, (len(machines), -1))
+    intercept = np.atleast_1d(linear.intercept_)
     k, score = _machine(model, scored, len(machines))
-    values = _scaled(model, scored.values)
+    if fitted_parameter(model, "normalize"):
+        from linsep.mistake_bounds.rounding import length
+
+        values = values / (length(values) or 1.0)
     known = deviations(model)
     unsure = [None] * len(values) if known is None else known[0][k][scored.columns].tolist()
+    weights = coef[k][scored.columns].tolist()
     terms = [
-        Term(name, sign * float(value), sign * float(weight), deviation)
+        _term(name, sign * value, sign * weight, deviation)
         for (name, sign), value, weight, deviation in zip(
-            features, values, coef[k][scored.columns], unsure, strict=True
+            features, values.tolist(), weights, unsure, strict=True
         )
+        if value * weight
     ]
-    terms = [term for term in terms if term.product]
-    terms += [Term("offset", 1.0, scored.offset, None)] * bool(scored.offset)
+    if scored.offset:
+        terms.append(_term("offset", 1.0, scored.offset, None))
     if intercept[k]:
         own = None if known is None else float(known[1][k])
-        terms.append(Term("intercept", 1.0, float(intercept[k]), own))
-    if not np.isfinite([score, *(term.product for term in terms)]).all():
+        terms.append(_term("intercept", 1.0, float(intercept[k]), own))
+    products = [term["product"] for term in terms]
+    if not np.isfinite([score, *products]).all():
         raise DataError("A product or the score of the row overflows float64.", code="overflow")
-    terms.sort(key=lambda term: -abs(term.product))
-    rest = Fraction(score) - sum(Fraction(term.product) for term in terms)
+    terms.sort(key=lambda term: -abs(term["product"]))
+    rest = Fraction(score) - sum(map(Fraction, products))
     label = None if scored.code is None else plain_labels(model.classes_)[scored.code]
     return {
         "prediction": score if label is None else label,
         "score_of": machines[k],
         "score": score,
-        "terms": [term.to_dict() for term in terms],
+        "terms": terms,
         "standardized": standardized(model),
         "rounding": float(rest),
         "without_effect": int(scored.columns.size + bool(intercept[k]) - len(terms)),
@@ -185,20 +178,6 @@ def machine_names(model: Any) -> list[str]:
 
 def _linear(model: Any) -> Any:
     return model.to_logistic() if hasattr(model, "to_logistic") else model
-
-
-def _weights(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    linear = _linear(model)
-    return linear.coef_, linear.intercept_
-
-
-def _scaled(model: Any, values: np.ndarray) -> np.ndarray:
-    """Return the values as the model uses them: scaled to length 1 with ``normalize``."""
-    if not fitted_parameter(model, "normalize"):
-        return values
-    from linsep.mistake_bounds.rounding import length
-
-    return values / (length(values) or 1.0)
 
 
 def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
