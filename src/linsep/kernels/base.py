@@ -110,7 +110,7 @@ class Kernel:
         -------
         array of int or Fraction of shape (rows, rows), or None
             None for kernels with only floating-point values (radial, normalized, functions), and if
-            a value would have more than 2^14 bits, or all values together more than 2^32.
+            a power or a product over features would have more than 2^14 bits.
 
         Raises
         ------

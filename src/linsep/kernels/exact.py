@@ -29,21 +29,16 @@ class Ratio(NamedTuple):
             self.above * other.below + other.above * self.below, self.below * other.below
         ).reduced()
 
-    def times(self, other: Ratio) -> Ratio | None:
-        """Return the elementwise product, or None if values are too long."""
-        if not fits(len(self.above), self.bits() + other.bits()):
-            return None
+    def times(self, other: Ratio) -> Ratio:
+        """Return the elementwise product."""
         return Ratio(self.above * other.above, self.below * other.below).reduced()
 
     def power(self, degree: int) -> Ratio | None:
         """Return a power of every value, or None if values are too long."""
-        if not fits(len(self.above), self.bits() * degree):
+        bits = int(np.abs(self.above).max()).bit_length() + self.below.bit_length()
+        if not fits(len(self.above), bits * degree):
             return None
         return Ratio(self.above**degree, self.below**degree)
-
-    def bits(self) -> int:
-        """Return the number of bits of the longest value."""
-        return int(np.abs(self.above).max()).bit_length() + self.below.bit_length()
 
     def reduced(self) -> Ratio:
         """Return the same matrix with smaller integers, if they have a common divisor."""
@@ -92,13 +87,11 @@ def _dense(X: Any, numbers: np.ndarray) -> np.ndarray:
     return found
 
 
-def products(X: Any) -> Ratio | None:
-    """Return <x, y> of every pair of rows, or None if they are too long."""
+def products(X: Any) -> Ratio:
+    """Return <x, y> of every pair of rows."""
     X, numbers, below = whole_rows(X)
     n, d = X.shape
     longest = max((abs(m).bit_length() for m in numbers.tolist()), default=0)
-    if not fits(n, 2 * (longest + below.bit_length()) + d.bit_length()):
-        return None
     if sp.issparse(X) and 2 * longest + d.bit_length() < 63:
         A = sp.csr_matrix((numbers.astype(np.int64), X.indices, X.indptr), X.shape)
         found = (A @ A.T).toarray().astype(object)
@@ -128,14 +121,11 @@ def subsets(X: Any) -> Ratio | None:
     return Ratio(K, below).reduced()
 
 
-def weighted_counts(found: tuple[np.ndarray, Any, np.ndarray]) -> Ratio | None:
+def weighted_counts(found: tuple[np.ndarray, Any, np.ndarray]) -> Ratio:
     """Return sums of weight * count * count, from the result of :meth:`Kernel.counts`."""
     _, counts, weights = found
     total = constant(counts.shape[0], 0.0)
     for weight in np.unique(weights):
         inner = products(sp.csr_matrix(counts[:, np.flatnonzero(weights == weight)]))
-        part = inner and inner.times(constant(len(inner.above), weight))
-        if part is None:
-            return None
-        total = total.plus(part)
+        total = total.plus(inner.times(constant(len(inner.above), weight)))
     return total

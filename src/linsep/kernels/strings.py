@@ -1,5 +1,5 @@
 """Kernels on strings: lists of str, compared by code points, or of bytes. This file has the strings
-as rows (checked, encoded as numbers, counted by substrings), products of counts, and the kernels.
+as rows (checked, counted by substrings), products of counts, and the kernels.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,13 +28,6 @@ EXACT32 = 2.0**24
 DENSE_BYTES = 256_000_000
 
 
-class Letters(NamedTuple):
-    """Concatenated strings, as code points or bytes, and their lengths."""
-
-    text: np.ndarray
-    lengths: np.ndarray
-
-
 class Counts:
     """Counts of substrings in every string, a CSR ``matrix``, and the substrings of its columns,
     sorted: an array of str or bytes, which rows counted together share.
@@ -50,10 +43,8 @@ class Counts:
         return Counts(self.matrix[key], self.names)
 
 
-def letters_of(X: Any, kernel: Any) -> Letters:
-    """Return X as :class:`Letters`, uint32 code points of str or uint8 of bytes; DataError if it is
-    not a list of either.
-    """
+def strings_of(X: Any, kernel: Any) -> list[Any]:
+    """Return X as a list of str or of bytes; DataError if it is not one."""
     if isinstance(X, str | bytes) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
         raise DataError(
             f"X is {X!r:.40}, but {kernel!r} takes strings: pass a list of str or bytes.",
@@ -69,35 +60,23 @@ def letters_of(X: Any, kernel: Any) -> Letters:
                 f"{row_text(i).capitalize()} is {row!r}, {type(row).__name__}: {kernel!r} takes a "
                 "list of str or a list of bytes.", code="bad-value", row=i + 1,
             )  # fmt: skip
-    if kind is bytes:
-        text = np.frombuffer(b"".join(rows), dtype=np.uint8)
-    else:
-        text = np.frombuffer("".join(rows).encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    return Letters(text, np.fromiter(map(len, rows), np.int64, len(rows)))
+    return rows
 
 
-def counted(rows: Letters, p: int) -> Counts:
+def counted(rows: list[Any], p: int) -> Counts:
     """Count every substring of length p in every string."""
-    many = np.maximum(rows.lengths - p + 1, 0)
-    starts = np.concatenate([[0], np.cumsum(many)])
-    if not starts[-1]:
-        kind = "S1" if rows.text.dtype.itemsize == 1 else "U1"
-        return Counts(sp.csr_array((len(many), 0)), np.empty(0, kind))
-    import pyarrow as pa
-
-    begins = np.cumsum(rows.lengths) - rows.lengths
-    places = np.arange(starts[-1]) + np.repeat(begins - starts[:-1], many)
-    letters = rows.text if rows.text.max() > 255 else rows.text.astype(np.uint8)
-    windows = np.lib.stride_tricks.sliding_window_view(letters, p)[places]
-    kind = pa.binary(p * letters.itemsize)
-    found = pa.FixedSizeBinaryArray.from_buffers(kind, len(places), [None, pa.py_buffer(windows)])
-    found = found.dictionary_encode()  # in the order of their first appearance
-    grams = np.frombuffer(found.dictionary.buffers()[1], letters.dtype)
-    letters_of_each = np.ascontiguousarray(grams.reshape(-1, p).astype(rows.text.dtype))
-    names = letters_of_each.view(f"{'S' if rows.text.dtype.itemsize == 1 else 'U'}{p}")[:, 0]
+    many = [max(len(row) - p + 1, 0) for row in rows]
+    places: dict[Any, int] = {}
+    found = [
+        places.setdefault(row[i : i + p], len(places))
+        for row, n in zip(rows, many, strict=True)
+        for i in range(n)
+    ]
+    names = np.array(list(places), dtype="S" if isinstance(rows[0], bytes) else "U")
     order = np.argsort(names)
-    columns = np.argsort(order)[found.indices.to_numpy()]
-    matrix = sp.csr_array((np.ones(len(columns)), columns, starts), (len(many), len(names)))
+    columns = np.argsort(order)[np.array(found, np.int64)]
+    starts = np.concatenate([[0], np.cumsum(many)])
+    matrix = sp.csr_array((np.ones(len(columns)), columns, starts), (len(rows), len(names)))
     matrix.sum_duplicates()
     return Counts(matrix, names[order])
 
@@ -188,7 +167,7 @@ class Spectrum(OnStrings):
 
     def fitted(self, X: Any) -> Kernel:
         """Return the kernel; warn if it matches nothing."""
-        longest = int(letters_of(X, self).lengths.max())
+        longest = max(map(len, strings_of(X, self)))
         if longest < self.p:
             warn_caller(
                 f"{self!r} matches nothing in these strings, which have at most {longest} "
@@ -198,7 +177,7 @@ class Spectrum(OnStrings):
 
     def prepare(self, X: Any) -> Any:
         """Return the counts of the strings."""
-        return Parts(counted(letters_of(X, self), self.p))
+        return Parts(counted(strings_of(X, self), self.p))
 
 
 @dataclass(frozen=True)
@@ -235,8 +214,8 @@ class BlendedSpectrum(OnStrings):
 
     def prepare(self, X: Any) -> Any:
         """Return the counts of the strings for every length of which there are substrings."""
-        rows = letters_of(X, self)
-        longest = max(1, int(rows.lengths.max(initial=0)))
+        rows = strings_of(X, self)
+        longest = max(1, *map(len, rows))
         return Parts(*(counted(rows, q) for q in range(1, min(self.p, longest) + 1)))
 
     @property

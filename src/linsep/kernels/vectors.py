@@ -163,8 +163,8 @@ class Polynomial(WithGamma):
 
         refuse_text(X, self)
         inner, n = exact.products(X), rows_of(X)
-        scaled = inner and inner.times(exact.constant(n, self.factor))
-        return scaled and scaled.plus(exact.constant(n, self.coef0)).power(int(self.degree))
+        scaled = inner.times(exact.constant(n, self.factor))
+        return scaled.plus(exact.constant(n, self.coef0)).power(int(self.degree))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         inner = products(A, B)
