@@ -221,18 +221,16 @@ class Constant(Kernel):
 
 
 class Combined(Kernel):
-    """A kernel composed of the kernels in the fields ``made_of``, on the same rows."""
-
-    made_of: ClassVar[tuple[str, ...]]
+    """A kernel composed of the kernels in its fields, on the same rows."""
 
     def __post_init__(self) -> None:
-        for value in self.inner:
+        for value in self.inner.values():
             if not isinstance(value, Kernel):
                 raise ParameterError(
                     f"{type(self).__name__} takes kernels of linsep.kernels, not {value!r}: wrap a "
                     "function as Callable(function).", code="bad-kernel", value=value,
                 )  # fmt: skip
-        taken = {one.takes for one in self.inner} - {"anything"}
+        taken = {one.takes for one in self.inner.values()} - {"anything"}
         if len(taken) > 1:
             raise ParameterError(
                 f"{self!r} combines kernels of {' and '.join(sorted(taken))}: combine kernels on "
@@ -241,19 +239,18 @@ class Combined(Kernel):
         object.__setattr__(self, "takes", "".join(taken) or "anything")
 
     @property
-    def inner(self) -> list[Any]:
-        """The kernels that it is made of."""
-        return [getattr(self, name) for name in self.made_of]
+    def inner(self) -> dict[str, Any]:
+        """The kernels that it is made of, by field."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.type == "Kernel"}
 
     @property
     def rows_at_once(self) -> int:  # type: ignore[override]
         """The smallest block of the inner kernels: a function computes no unneeded values."""
-        return min(kernel.rows_at_once for kernel in self.inner)
+        return min(kernel.rows_at_once for kernel in self.inner.values())
 
     def fitted(self, X: Any) -> Kernel:
         """Return the kernel of fitted kernels."""
-        given = {name: getattr(self, name).fitted(X) for name in self.made_of}
-        return replace(self, **given)
+        return replace(self, **{name: kernel.fitted(X) for name, kernel in self.inner.items()})
 
 
 class Pair(Combined):
@@ -261,7 +258,6 @@ class Pair(Combined):
 
     left: Kernel
     right: Kernel
-    made_of: ClassVar[tuple[str, ...]] = ("left", "right")
     _of_values: ClassVar[Any]
     of_ratios: ClassVar[str]
 
@@ -301,33 +297,26 @@ class Product(Pair):
 
 
 @dataclass(frozen=True)
-class Scaled(Combined):
+class Scaled(Pair):
     """``factor`` K(x, y), with a factor above 0."""
 
     kernel: Kernel
     factor: float
-    made_of: ClassVar[tuple[str, ...]] = ("kernel",)
+    _of_values, of_ratios = np.multiply, "times"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         number(self, "factor")
 
-    def prepare(self, X: Any) -> Any:
-        """Return the rows as the inner kernel has them."""
-        return self.kernel.prepare(X)
+    @property
+    def left(self) -> Kernel:  # type: ignore[override]
+        """The kernel."""
+        return self.kernel
 
-    def _exact(self, X: Any) -> Ratio | None:
-        from linsep.kernels.exact import constant
-
-        inner = self.kernel._exact(X)
-        return inner and inner.times(constant(len(inner.above), self.factor))
-
-    def _gram(self, A: Any, B: Any) -> np.ndarray:
-        K = self.kernel.gram(A, B)
-        return np.multiply(K, self.factor, out=K)
-
-    def _diagonal(self, A: Any) -> np.ndarray:
-        return self.kernel.diagonal(A) * self.factor
+    @property
+    def right(self) -> Kernel:  # type: ignore[override]
+        """The factor, as a kernel."""
+        return Constant(self.factor)
 
 
 # Rows in the form a kernel works on: arrays, CSR matrices and other sliceable rows.
@@ -360,13 +349,9 @@ def listed(X: Any) -> np.ndarray:
 
 def refuse_text(X: Any, kernel: Any) -> None:
     """Raise DataError if X has strings instead of numbers."""
-    if isinstance(X, np.ndarray) and X.dtype != object:
-        text = X.dtype.kind in "SU"
-    elif isinstance(X, str | bytes) or sp.issparse(X) or not hasattr(X, "__iter__"):
-        text = isinstance(X, str | bytes)
-    else:
-        text = getattr(X, "ndim", 1) == 1 and any(isinstance(row, str | bytes) for row in X)
-    if text:
+    text = isinstance(X, str | bytes) or getattr(getattr(X, "dtype", 0), "kind", 0) in ("S", "U")
+    rows = X if getattr(X, "ndim", 1) == 1 and hasattr(X, "__iter__") else ()
+    if text or any(isinstance(row, str | bytes) for row in rows):
         raise DataError(
             f"X has strings, but {kernel!r} takes rows of numbers: choose a string kernel such as "
             "Spectrum(3), or convert the strings to numbers.", code="not-a-number",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -56,12 +56,8 @@ def squares(X: Any) -> np.ndarray:
     return found
 
 
-@dataclass(frozen=True)
-class Linear(Kernel):
-    """<x, y>.
-
-    Rows of float32 are multiplied in float32: twice as fast, to about seven digits.
-    """
+class OnVectors(Kernel):
+    """Base class of kernels with exact values."""
 
     def prepare(self, X: Any) -> Any:
         """Return checked rows."""
@@ -71,6 +67,20 @@ class Linear(Kernel):
         from linsep.kernels import exact
 
         refuse_text(X, self)
+        return self._by(exact, X)
+
+    def _by(self, exact: Any, X: Any) -> Ratio | None:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Linear(OnVectors):
+    """<x, y>.
+
+    Rows of float32 are multiplied in float32: twice as fast, to about seven digits.
+    """
+
+    def _by(self, exact: Any, X: Any) -> Ratio | None:
         return exact.products(X)
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
@@ -127,7 +137,7 @@ def _scale(X: Any) -> float:
 
 
 @dataclass(frozen=True)
-class Polynomial(WithGamma):
+class Polynomial(WithGamma, OnVectors):
     """(gamma <x, y> + coef0)^degree: all products of up to ``degree`` features.
 
     Parameters
@@ -154,14 +164,7 @@ class Polynomial(WithGamma):
         if self.coef0 != 0:
             number(self, "coef0")
 
-    def prepare(self, X: Any) -> Any:
-        """Return checked rows."""
-        return vectors(X, self)
-
-    def _exact(self, X: Any) -> Ratio | None:
-        from linsep.kernels import exact
-
-        refuse_text(X, self)
+    def _by(self, exact: Any, X: Any) -> Ratio | None:
         inner, n = exact.products(X), rows_of(X)
         scaled = inner.times(exact.constant(n, self.factor))
         return scaled.plus(exact.constant(n, self.coef0)).power(int(self.degree))
@@ -223,7 +226,7 @@ class RBF(WithGamma):
 
 
 @dataclass(frozen=True)
-class AllSubsets(Kernel):
+class AllSubsets(OnVectors):
     """prod (1 + x_i y_i): the products of all subsets of the features, including the empty one.
 
     Values overflow for a few hundred features.
@@ -237,10 +240,7 @@ class AllSubsets(Kernel):
         """Return checked rows."""
         return vectors(X, self, np.float64)
 
-    def _exact(self, X: Any) -> Ratio | None:
-        from linsep.kernels import exact
-
-        refuse_text(X, self)
+    def _by(self, exact: Any, X: Any) -> Ratio | None:
         return exact.subsets(X)
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
@@ -272,7 +272,6 @@ class Normalized(Combined):
     """
 
     kernel: Kernel
-    made_of: ClassVar[tuple[str, ...]] = ("kernel",)
 
     def prepare(self, X: Any) -> Any:
         """Return the rows of the inner kernel with the inverses of their lengths in its space."""

@@ -202,5 +202,5 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
 def _is_unknown(kernel: Kernel) -> bool:
     """Return whether a kernel may be invalid: a function."""
     if isinstance(kernel, Combined):
-        return any(map(_is_unknown, kernel.inner))
+        return any(map(_is_unknown, kernel.inner.values()))
     return isinstance(kernel, OfFunction)
