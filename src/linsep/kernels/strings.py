@@ -116,7 +116,7 @@ class OnStrings(Kernel):
     """
 
     takes: ClassVar[str] = "strings"
-    _weights: Any
+    _weights: ClassVar[Any]
 
     def _exact(self, X: Any) -> Ratio | None:
         from linsep.kernels.exact import weighted_counts
@@ -219,5 +219,5 @@ class BlendedSpectrum(OnStrings):
         return Parts(*(counted(rows, q) for q in range(1, min(self.p, longest) + 1)))
 
     @property
-    def _weights(self) -> Iterable[float]:  # type: ignore[override]
+    def _weights(self) -> Iterable[float]:
         return repeat(1.0) if self.weights is None else self.weights

@@ -328,7 +328,8 @@ class KeepVote(KeepLast):
         """Return the part of the record that is in use."""
         changes, versions = self.remember()
         arrays = [array[:changes] for array in self.log[:3]]
-        return Vote(*arrays, *(array[:versions] for array in self.log[3:6]), self.log.used)
+        arrays += [array[:versions] for array in self.log[3:6]]
+        return Vote._make([*arrays, self.log.used])
 
     def changes(self) -> Arrays:
         """Return all changes and versions, by name."""
@@ -351,7 +352,7 @@ class KeepVote(KeepLast):
         ):  # fmt: skip
             if numbers.size and not (numbers.min() >= low and numbers.max() <= high):
                 raise ValueError("votes that do not match the weights")
-        self.log = Vote(*arrays, np.array([last, starts.size]))
+        self.log = Vote._make([*arrays, np.array([last, starts.size])])
 
     def features_in_use(self, state: State) -> np.ndarray:
         """Return the features with a nonzero weight in any version."""

@@ -206,14 +206,9 @@ class OnlineClassifier(
         return other
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted state as arrays and plain JSON.
-
-        Returns
-        -------
-        arrays : dict of arrays, by the names that :mod:`linsep.learners.stored` lists
-        facts : dict
-            ``classes`` (type and values), ``calibration`` (method or None), ``kernel`` (a dict, or
-            None) and ``training``: counts, reports of the passes, and what proofs need to know.
+        """Return the fitted state: arrays, by the names that :mod:`linsep.learners.stored` lists,
+        and as plain JSON ``classes``, ``calibration``, ``kernel`` and ``training``, the counts,
+        reports of the passes, and what proofs need to know.
 
         Raises
         ------
@@ -226,12 +221,8 @@ class OnlineClassifier(
         return stored.state_of(self)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Set the state from :meth:`get_state`, with the current parameters.
-
-        Raises
-        ------
-        LookupError, TypeError, ValueError
-            If it is incomplete or inconsistent: shapes, types and sizes are checked.
+        """Set the state from :meth:`get_state`, with the current parameters; LookupError, TypeError
+        or ValueError if it is incomplete or inconsistent.
         """
         from linsep.learners import stored
 

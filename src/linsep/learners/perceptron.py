@@ -267,7 +267,7 @@ class Schedule:
                 break
             try:
                 value = self.rate(k)  # type: ignore[operator]
-                if not (isinstance(value, Real) and np.isfinite(float(value)) and value > 0):
+                if not (isinstance(value, Real) and np.isfinite(float(value)) and float(value) > 0):
                     raise BadSchedule(
                         f"learning_rate({k}) is {value!r}; a learning rate must be a finite number "
                         "above 0.", option="learning_rate", value=value,

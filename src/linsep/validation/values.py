@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import date, time, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,12 +165,12 @@ def _parts(X: Any, names: Any) -> Iterator[_Part]:
         yield _Part(0, None, str(X.dtype), lambda: _stored(X))
     elif hasattr(X, "iloc") and X.ndim == 2:  # pandas
         for j, (name, kind) in enumerate(zip(X.columns, X.dtypes, strict=True)):
-            yield _Part(j, [name], str(kind).lower(), lambda j=j: np.asarray(X.iloc[:, j]))
+            yield _Part(j, [name], str(kind).lower(), partial(_values, X, j))
     elif hasattr(X, "schema"):  # Arrow, polars
         schema = X.schema
         types = schema.values() if hasattr(schema, "items") else schema.types
         for j, (name, kind) in enumerate(zip(_names(X), types, strict=True)):
-            yield _Part(j, [name], str(kind).lower(), lambda name=name: np.asarray(X[name]))
+            yield _Part(j, [name], str(kind).lower(), partial(_values, X, name))
     elif hasattr(X, "dtype") or isinstance(X, list | tuple):
         with suppress(ValueError):  # rows of several lengths
             found = np.asarray(X)
@@ -178,6 +179,10 @@ def _parts(X: Any, names: Any) -> Iterator[_Part]:
             if found.ndim == 2:
                 names = None if names is None or len(names) < found.shape[1] else names
                 yield _Part(0, names, str(found.dtype), lambda: found)
+
+
+def _values(X: Any, column: Any) -> np.ndarray:
+    return np.asarray(X.iloc[:, column] if hasattr(X, "iloc") else X[column])
 
 
 def _names(X: Any) -> list[Any]:

@@ -218,50 +218,20 @@ def _decision(model: Any) -> str:
 
 
 class PlotsDecision(TakesFrames):
-    """Mixin of classifiers without probabilities."""
+    """Mixin of classifiers."""
 
     classes_: Any
     n_features_in_: int
 
     def plot(self, X: Any, y: Any = None, *, ax: Any = None, **kwargs: Any) -> Any:
-        """Draw the decision regions and rows; a single feature is drawn with the constant feature.
+        """Draw the decision regions, or the probability of a class, and the rows; a single feature
+        of a classifier without probabilities is drawn with the constant feature.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (rows, features)
         y : array of shape (rows,), default None
-            The classes, to show mistakes; required for one feature.
-        ax : matplotlib Axes, default None
-            Where to draw; None creates a new figure.
-        **kwargs : passed to ``from_estimator`` of the display
-
-        Returns
-        -------
-        linsep.plot.AugmentationDisplay
-            For a linear classifier of two classes and one feature.
-        linsep.plot.DecisionDisplay
-            Otherwise.
-        """
-        check_is_fitted(self)
-        one = getattr(self, "n_features_in_", 0) == 1 and len(self.classes_) == 2
-        name = "AugmentationDisplay" if one and hasattr(self, "coef_") else "DecisionDisplay"
-        return display(name).from_estimator(self, X, y, ax=ax, **kwargs)
-
-
-class PlotsProbability(TakesFrames):
-    """Mixin of classifiers with probabilities."""
-
-    classes_: Any
-    n_features_in_: int
-
-    def plot(self, X: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> Any:
-        """Draw the probability of a class and the rows, or the decision regions.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (rows, features)
-        y : array of shape (rows,)
-            The classes.
+            The classes, to show mistakes; required for one feature, and for probabilities.
         ax : matplotlib Axes, default None
             Where to draw; None creates a new figure.
         **kwargs : passed to ``from_estimator`` of the display
@@ -269,11 +239,23 @@ class PlotsProbability(TakesFrames):
         Returns
         -------
         linsep.plot.LogisticDisplay
-            For two classes and one or two features.
+            For a classifier with probabilities, two classes and one or two features.
+        linsep.plot.AugmentationDisplay
+            For a linear classifier without probabilities, two classes and one feature.
         linsep.plot.DecisionDisplay
             Otherwise.
         """
         check_is_fitted(self)
-        few = len(self.classes_) == 2 and self.n_features_in_ <= 2
-        name = "LogisticDisplay" if few else "DecisionDisplay"
+        name = "DecisionDisplay" if len(self.classes_) > 2 else self._picture()
         return display(name).from_estimator(self, X, y, ax=ax, **kwargs)
+
+    def _picture(self) -> str:
+        one = getattr(self, "n_features_in_", 0) == 1 and hasattr(self, "coef_")
+        return "AugmentationDisplay" if one else "DecisionDisplay"
+
+
+class PlotsProbability(PlotsDecision):
+    """Mixin of classifiers with probabilities."""
+
+    def _picture(self) -> str:
+        return "LogisticDisplay" if self.n_features_in_ <= 2 else "DecisionDisplay"
