@@ -70,7 +70,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         with ``keep="vote"``.
     cache_mb : float, default=200
         If the Gram matrix of all rows (8 bytes per value) fits in this many megabytes, the values
-        needed are cached; otherwise no values are kept between blocks of rows.
+        needed are cached; otherwise, and with a ``budget``, no values are kept between blocks of
+        rows.
     multiclass, shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change,
     class_weight, reference, warm_start, verbose, tie
         As in :class:`linsep.Perceptron`.

@@ -189,7 +189,9 @@ class KernelStream(MemoryStream):
         self.kernel, self.examples, self.budget = kernel, examples, budget
         self.n_features = 0 if examples is None else rows_of(examples)
         self.offset = self.n_features - self.codes.size
-        self.cache = _cache_of(kernel, examples, self.n_features, cache_bytes)
+        # With a budget, support vectors come and go, and few of their values are needed.
+        most = cache_bytes if budget is None else 0.0
+        self.cache = _cache_of(kernel, examples, self.n_features, most)
 
     def begin(self, state: State, keeping: KeepLast) -> None:
         """Set the state to train; no row has been scored yet."""
@@ -203,7 +205,7 @@ class KernelStream(MemoryStream):
     def learn_all(self, state: State, keeping: KeepLast) -> None:
         """Stop holding out rows; cached kernel values stay if they would not change."""
         super().learn_all(state, keeping)
-        if self.cache is not None and (self.budget is not None or self.offset):
+        if self.cache is not None and self.offset:
             self.cache = GramCache(self.kernel, self.examples)
         self.begin(state, keeping)
 
@@ -215,7 +217,7 @@ class KernelStream(MemoryStream):
         """Whether passes can be replayed: only mistakes change weights, all by the same amount, and
         kernel values are cached.
         """
-        return self.budget is None and not self.importance.size and self.cache is not None
+        return not self.importance.size and self.cache is not None
 
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the kernel values of examples with others, by their numbers."""
@@ -261,7 +263,7 @@ class KernelStream(MemoryStream):
         order = self.order(pass_number)
         several = LAZY if self.budget is None else 1
         pieces = slices(order[start:], several * self.kernel.rows_at_once)
-        alone = self.budget is None and not self.offset and not self.changes.end
+        alone = not self.offset and not self.changes.end
         if alone and (kept := self.cache) is not None:
             whole = block(self.scores, kept.values, np.arange(self.codes.size), kept.known)
             for piece in pieces:
