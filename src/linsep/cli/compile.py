@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import sklearn.datasets
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import track
 from sklearn.base import is_regressor
 
 from linsep.catalog import ESTIMATORS, WITHOUT_PASSES
@@ -43,25 +44,17 @@ def compile(learner: list[str] | None) -> None:
             code="cannot-write",
         )
     before = _kept(folder)
-    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(), _bar() as bar:
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # noise does not converge
-        runs = [(name, run) for name in learner or ESTIMATORS for run in _runs(name, Path(scratch))]
-        task = bar.add_task("", total=len(runs))
-        for name, run in runs:
-            bar.update(task, description=name)
+        runs = [run for name in learner or ESTIMATORS for run in _runs(name, Path(scratch))]
+        for run in track(runs, "compiling", console=Console(file=sys.stderr)):
             run()
-            bar.advance(task)
     made = len(_kept(folder) - before)
     print(f"{made:,} loops compiled, {len(before):,} already compiled: {folder}")
 
 
 def _kept(folder: Path) -> set[str]:
     return {path.name for path in folder.glob("*.code")}
-
-
-def _bar() -> Progress:
-    columns = (TextColumn("{task.description:16}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TimeElapsedColumn(), console=Console(file=sys.stderr))
 
 
 def _runs(name: str, folder: Path) -> Iterator[Callable[[], Any]]:
@@ -79,19 +72,14 @@ def _runs(name: str, folder: Path) -> Iterator[Callable[[], Any]]:
             yield partial(_from_array, name, X, y)
 
 
-def _files(folder: Path, values: np.ndarray, y: np.ndarray) -> Iterator[tuple[Path, str | None]]:
+def _files(folder: Path, values: np.ndarray, y: np.ndarray) -> list[tuple[Path, str | None]]:
     """Write the rows as a table and as svmlight text; yield path and target of each."""
     table, text = folder / f"{y.max():g}.csv", folder / f"{y.max():g}.svm"
-    with table.open("w") as file:
-        file.write("a,b,c,y\n")
-        file.writelines(
-            f"{','.join(map(str, row))},{label}\n" for row, label in zip(values, y, strict=True)
-        )
-    with text.open("w") as file:
-        for row, label in zip(values, y, strict=True):
-            pairs = " ".join(f"{j}:{value}" for j, value in enumerate(row, 1) if value)
-            file.write(f"{label} {pairs}\n")
-    return iter([(table, "y"), (text, None)])
+    rows = [*zip(values, y, strict=True)]
+    lines = [f"{','.join(map(str, row))},{label}" for row, label in rows]
+    table.write_text("\n".join(["a,b,c,y", *lines, ""]))
+    sklearn.datasets.dump_svmlight_file(values, y, str(text), zero_based=False)
+    return [(table, "y"), (text, None)]
 
 
 def _from_file(name: str, path: Path, target: str | None) -> None:

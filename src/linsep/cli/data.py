@@ -74,14 +74,14 @@ def describe(
     with watching(description.source):  # type: ignore[arg-type]
         found = description.read()
     if suspicious:
-        found["suspicious"] = suspicious_rows(data, target, index_base, files, found)
+        found["suspicious"] = _suspicious_rows(data, target, index_base, files, found)
     if as_json:
         print_json(found)
     else:
-        print_description(found)
+        _print_description(found)
 
 
-def suspicious_rows(
+def _suspicious_rows(
     data: list[str], target: str | None, index_base: int | None, files: dict[str, Any],
     found: dict[str, Any],
 ) -> list[dict[str, Any]]:  # fmt: skip
@@ -101,8 +101,7 @@ def suspicious_rows(
         return [row._asdict() | {"row": row.row + 1} for row in rows[:MOST_SUSPICIOUS]]
 
 
-def print_description(found: dict[str, Any]) -> None:
-    """Print the output of ``linsep describe``."""
+def _print_description(found: dict[str, Any]) -> None:
     print_pairs(pairs_of(found))
     if found["columns"] is not None:
         header, rows, more = table_of(found["columns"])
@@ -316,11 +315,10 @@ def split(
         "next": _next(outs, kind, target, group, files),
         "seconds": round(perf_counter() - started, 4),
     }
-    (print_json if as_json else print_split)(found)
+    (print_json if as_json else _print_split)(found)
 
 
-def print_split(found: dict[str, Any]) -> None:
-    """Print the output of ``linsep split``."""
+def _print_split(found: dict[str, Any]) -> None:
     total = sum(part["rows"] for part in found["files"])
     pairs = [
         (part["part"], f"{part['file']}, {counted(part['rows'], 'row')} "
@@ -356,7 +354,6 @@ def _next(
 
 
 def _kind(paths: list[File], format: str | None, column: str | None) -> str:
-    """Return the format of all files; DataError if they differ, or have no columns."""
     kinds = {format_of(path, format): path for path in paths}
     if len(kinds) > 1:
         (one, path), (other, second), *_ = kinds.items()
@@ -366,28 +363,16 @@ def _kind(paths: list[File], format: str | None, column: str | None) -> str:
             path=path,
         )
     (kind,) = kinds
-    if kind == "folder":
-        raise DataError(
-            f"{paths[0]} is a folder of texts, which cannot be split: write it to one file with "
-            "`linsep convert`, such as texts.parquet, and split that file.",
-            code="unsupported",
-            path=paths[0],
-        )
-    if kind == "rows":
-        raise DataError(
-            f"{paths[0]} holds parsed rows, which cannot be split: split the file that it "
-            "was made from.",
-            code="unsupported",
-            path=paths[0],
-        )
+    why = {
+        "folder": "is a folder of texts, which cannot be split: write it to one file with "
+        "`linsep convert`, such as texts.parquet, and split that file.",
+        "rows": "holds parsed rows, which cannot be split: split the file that it was made from.",
+    }.get(kind)
     if kind in ("svmlight", "vw") and column is not None:
-        raise DataError(
-            f"{paths[0]} has no named columns: leave out options that name columns; the classes "
-            "are stratified anyway.",
-            code="unsupported",
-            path=paths[0],
-            column=column,
-        )
+        why = "has no named columns: leave out options that name columns; the classes are "
+        why += "stratified anyway."
+    if why is not None:
+        raise DataError(f"{paths[0]} {why}", code="unsupported", path=paths[0], column=column)
     return kind
 
 

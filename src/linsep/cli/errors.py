@@ -48,7 +48,7 @@ class Commands(click.Group):
         except click.UsageError as problem:
             if not some:
                 raise
-            fail(wrong_use(problem), 2)
+            fail(_wrong_use(problem), 2)
         except OSError as problem:  # of printing help or the version
             _check_pipe(problem)
             raise
@@ -69,7 +69,7 @@ class Commands(click.Group):
             message = problem.render(as_options(self.get_command(ctx, ctx.invoked_subcommand)))
             fail(f"{message} [{problem.code}]", 2 if isinstance(problem, ParameterError) else 1)
         except click.UsageError as problem:
-            fail(wrong_use(problem, *filter(None, [ctx.invoked_subcommand])), 2)
+            fail(_wrong_use(problem, *filter(None, [ctx.invoked_subcommand])), 2)
         except OSError as problem:
             if pending_signal() is not None:  # the terminal was closed before the results
                 _drop_output()
@@ -136,8 +136,7 @@ def flag_of(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def wrong_use(problem: Any, *command: str) -> str:
-    """Return what is wrong with the arguments of a command."""
+def _wrong_use(problem: Any, *command: str) -> str:
     option = getattr(problem, "param", None)
     if type(problem) is click.BadParameter:
         if option is None:
@@ -173,7 +172,7 @@ def told_once() -> Iterator[None]:
     def show(message: Any, *about: Any, **more: Any) -> None:
         if str(message) not in told:
             told.add(str(message))
-            note_warning(message)
+            _note_warning(message)
 
     with warnings.catch_warnings(action="always", category=UserWarning):
         warnings.showwarning = show
@@ -188,7 +187,7 @@ def _noting_warnings() -> Iterator[None]:
 
         def show(message: Any, *about: Any, **more: Any) -> None:
             if isinstance(message, UserWarning):
-                note_warning(message)
+                _note_warning(message)
             else:
                 shown(message, *about, **more)
 
@@ -196,8 +195,7 @@ def _noting_warnings() -> Iterator[None]:
         yield
 
 
-def note_warning(warning: Warning) -> None:
-    """Print a warning in one line, its hints as options."""
+def _note_warning(warning: Warning) -> None:
     refusal = getattr(warning, "refusal", None)
     text = refusal.render(lambda hint: hint.render(in_options)) if refusal else str(warning)
     note(text, "warning")
@@ -210,7 +208,6 @@ def fail(message: str, code: int = 1) -> None:
 
 
 def _internal_error(fault: Exception) -> None:
-    """Print the traceback of an internal error and end the command."""
     if sys.stderr is not None:
         for line in "".join(traceback.format_exception(fault)).splitlines():
             print(escaped(line), file=sys.stderr)

@@ -23,7 +23,6 @@ CALIBRATION = Option(
 
 
 def _rule(text: Any) -> Any:
-    """Return the rule of an option."""
     from linsep.estimators._common.thresholds import Rule
 
     try:

@@ -95,7 +95,6 @@ def _sorted(files: list[Path]) -> tuple[Path | None, Path | None, Path | None]:
 
 
 def _address(rows: Path | None, path: Path | None, how: dict[str, Any]) -> str:
-    """Return the scene of rows, a model, or both."""
     from linsep.lab import address_of_file, address_of_model
     from linsep.model_files import load
 
@@ -104,7 +103,6 @@ def _address(rows: Path | None, path: Path | None, how: dict[str, Any]) -> str:
 
 
 def _text_of(path: Path) -> str:
-    """Return the text of a lesson."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -96,7 +96,6 @@ class LearningCommand(Command):
         }
 
     def _options(self, names: Iterable[str]) -> Sequence[Option]:
-        """Return one option for every parameter of these learners."""
         learners = {name: self.learners[name] for name in names}
         fixed, defaults = FIXED.get(str(self.name), ()), DEFAULTS[str(self.name)]
         return [
@@ -163,7 +162,6 @@ def _kind(kinds: Mapping[Parameter, list[str]]) -> dict[str, Any] | None:
 
 
 def _named(args: list[str], known: Mapping[str, Any]) -> list[str]:
-    """Return the learners that a command line names."""
     found: list[str] = []
     for word, following in zip(args, [*args[1:], ""], strict=False):
         names = following if word == "--learner" else word.removeprefix("--learner=")
@@ -183,7 +181,6 @@ def _takes(learner: str, name: str) -> bool:
 
 
 def _having(name: str) -> list[str]:
-    """Return the learners with a parameter of this name."""
     return [learner for learner, kind in ESTIMATORS.items() if name in signature(kind).parameters]
 
 
@@ -293,7 +290,6 @@ def grid_example(learner: str) -> str:
 
 
 def _values(name: str, texts: str, learner: str) -> list[Any]:
-    """Return the values of one parameter of a grid, parsed as option values."""
     owners, asked = _owners(ESTIMATORS).get(name, ()), f"--grid {name}"
     common = [one for one in click.get_current_context().command.params if one.name == name]
     shared = not owners and common and section_of(common[0]) in ("Data", "Text", "Learner")

@@ -144,14 +144,10 @@ class Gathered(NamedTuple):
         """The names of the options."""
         return [option.name for option in self.options]
 
-    def typed(self) -> list[str]:
-        """Return these options of the command that is running, as they were typed."""
-        return as_typed(self.names)
-
 
 def as_typed(names: Iterable[str]) -> list[str]:
     """Return options of the command that is running, by name, as they were typed."""
-    context, known = click.get_current_context(), set(names)
+    context, known = click.get_current_context(), {*names}
     flags = {str(one.name): one.opts[0] for one in context.command.get_params(context)}
     return [
         in_options(name, list(value) if isinstance(value, tuple) else value, flags[name])

@@ -245,7 +245,6 @@ def _show(
 
 
 def _update_verdict(bar: Progress, line: Any, task: Any) -> None:
-    """Show the current subproblem, its step and the time left."""
     which = f"subproblem {task.question:,} of {task.questions:,}, " * (task.questions > 1)
     left = max(0.0, task.until - time.monotonic())
     bar.update(

@@ -164,7 +164,6 @@ def _drawn(
     kind: str, estimator: Any, path: Path, data: list[str] | None, files: dict[str, Any],
     output: Path, choices: dict[str, Any],
 ) -> Any:  # fmt: skip
-    """Read the rows of a picture, and draw it."""
     shown = PICTURES[kind]
     picture = display(shown.display)
     if data is None:

@@ -24,7 +24,7 @@ from linsep.cli.output import (
 from linsep.cli.predictions import Answers, Form, KeptColumns, writing
 from linsep.cli.reading import lacks, open_like, tell_unknown
 from linsep.cli.report import gap_pairs
-from linsep.cli.scores import GROUP, METRICS, names_of, print_residuals, print_score
+from linsep.cli.scores import GROUP, METRICS, print_score
 from linsep.errors import DataError
 from linsep.estimators._common.labels import plain_labels
 from linsep.estimators._common.predicting import probabilities_of
@@ -74,7 +74,7 @@ def predict(
     estimator = model_files.load(model)
     beside = "scores" if scores else "probabilities" if probabilities else None
     _refuse_beside(estimator, model, beside, interval)
-    cut = None if threshold is None else threshold_given(estimator, model, threshold)
+    cut = None if threshold is None else _threshold_given(estimator, model, threshold)
     source = open_like(estimator, model, data, **files, labeled=False, missing=missing)
     never_overwrite([*source.paths, model], output)
     # A progress bar would mix with predictions on the same terminal.
@@ -82,9 +82,9 @@ def predict(
     kept, prediction = KeptColumns(source, keep_columns), estimator.predictions(source)
     if hasattr(estimator, "classes_"):
         bands = None if interval is None else level
-        form, found = classes_predicted(prediction, kept, beside, cut, as_json, bands)
+        form, found = _classes_predicted(prediction, kept, beside, cut, as_json, bands)
     else:
-        form, found = numbers_predicted(prediction, kept, interval, level)
+        form, found = _numbers_predicted(prediction, kept, interval, level)
     with writing(output, form, force=force, as_json=as_json) as out, seen:
         for answers in found:
             out.write(answers)
@@ -133,8 +133,7 @@ def _refuse_beside(model: Any, path: Path, beside: str | None, interval: str | N
         )  # fmt: skip
 
 
-def threshold_given(model: Any, path: Path, least: float) -> Threshold:
-    """Return the threshold of --threshold; DataError if a model cannot have one."""
+def _threshold_given(model: Any, path: Path, least: float) -> Threshold:
     if not hasattr(model, "classes_"):
         raise lacks(
             model, path, "which predicts numbers: --threshold applies to two classes.",
@@ -160,10 +159,9 @@ def threshold_given(model: Any, path: Path, least: float) -> Threshold:
     return found
 
 
-def numbers_predicted(
+def _numbers_predicted(
     prediction: Any, kept: KeptColumns, interval: str | None, level: float
 ) -> tuple[Form, Iterator[Answers]]:
-    """Return the output columns of predicted numbers, and the answers in batches."""
 
     def found() -> Iterator[Answers]:
         for predicted in prediction.bands(interval, level):
@@ -175,7 +173,7 @@ def numbers_predicted(
     return Form(None, [*ENDS] if interval else []), found()
 
 
-def classes_predicted(
+def _classes_predicted(
     prediction: Any, kept: KeptColumns, beside: str | None, threshold: Threshold | None,
     as_json: bool, level: float | None = None,
 ) -> tuple[Form, Iterator[Answers]]:  # fmt: skip
@@ -225,13 +223,12 @@ def score(
     """
     estimator = model_files.load(model)
     source = open_like(estimator, model, data, **files, group=group)
-    result = score_source(estimator, source, names_of(metrics))
+    names = metrics and [name.strip() for one in metrics for name in one.split(",")]
+    result = score_source(estimator, source, names)
     if as_json:
         print_json(result)
-    elif "accuracy" in result:
-        print_score(result, estimator)
     else:
-        print_residuals(result, estimator)
+        print_score(result, estimator)
 
 
 def score_source(model: Any, source: Source, metrics: list[str] | None = None) -> dict[str, Any]:

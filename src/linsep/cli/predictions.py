@@ -17,7 +17,7 @@ from linsep.errors import DataError
 from linsep.sources.base import Source
 from linsep.words import escaped
 
-#: endings of output with column names
+#: endings of output with column names, and the delimiters
 TABLES = {".csv": ",", ".tsv": "\t", ".parquet": None, ".pq": None}
 
 
@@ -80,19 +80,17 @@ class KeptColumns:
 
 
 def _as_text(table: pa.Table) -> pa.Table:
-    """Return the cells of a table as text."""
-    cells = [[None if x is None else cell_text(x) for x in c.to_pylist()] for c in table.columns]
+    cells = [[None if x is None else _cell(x) for x in c.to_pylist()] for c in table.columns]
     return pa.table([pa.array(column, pa.string()) for column in cells], table.column_names)
 
 
-def cell_text(value: Any) -> str:
-    """Return a cell of the input as text: empty where there is none."""
+def _cell(value: Any) -> str:
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def one_line(text: str) -> str:
+def _one_line(text: str) -> str:
     """Return a text unchanged, or as a JSON string if it contains tabs or line breaks."""
     return json.dumps(text, ensure_ascii=False) if set(text) & set("\t\n\r\v\f") else text
 
@@ -101,109 +99,94 @@ class Lines:
     """Tab-separated lines without a header: columns of the input, the prediction, the rest."""
 
     def __init__(self, out: TextIO, form: Form):
-        self._out, self._form, self._width = out, form, len(form.names)
+        self._out, self._form = out, form
         self._shown = escaped if out is sys.stdout and on_terminal() else str
-        self._labels: dict[Any, str] = {}
 
     def write(self, answers: Answers) -> None:
         """Write a line for each row; all of its answers are empty if it has no prediction."""
-        if self._labels.keys() != (known := set(answers.predicted)):
-            shown = self._shown
-            self._labels = {label: shown(one_line(self._form.text(label))) for label in known}
+        texts = {label: self._text(self._form.text(label)) for label in set(answers.predicted)}
         columns = [
-            [self._shown(one_line(cell_text(value))) for value in column.to_pylist()]
+            [self._text(_cell(value)) for value in column.to_pylist()]
             for column in answers.kept.values()
         ]
-        columns.append([self._labels[label] for label in answers.predicted])
-        if self._width:
-            empty = "\t" * (self._width - 1)
+        columns.append([texts[label] for label in answers.predicted])
+        if self._form.names:
+            empty = "\t" * (len(self._form.names) - 1)
             columns.append([
                 empty if label is None else "\t".join(map(repr, values))
                 for label, values in zip(answers.predicted, answers.beside, strict=True)
             ])  # fmt: skip
         self._out.writelines("\t".join(line) + "\n" for line in zip(*columns, strict=True))
 
+    def _text(self, text: str) -> str:
+        return self._shown(_one_line(text))
+
 
 class JsonLines:
-    """One JSON object per row, null where it has no prediction."""
+    """One JSON object per row, null where it has no prediction or an interval no end."""
 
     def __init__(self, out: TextIO, form: Form):
         self._out, self._form = out, form
 
     def write(self, answers: Answers) -> None:
         """Write a line for each row."""
-        kept = {name: column.to_pylist() for name, column in answers.kept.items()}
+        kept, form = {n: column.to_pylist() for n, column in answers.kept.items()}, self._form
         for row, label in enumerate(answers.predicted):
             line = {name: cells[row] for name, cells in kept.items()} | {"prediction": label}
-            values = _known(answers.beside[row]) if answers.beside else []
-            if self._form.together is not None:
-                line[self._form.together] = _one_or_all(values) if label is not None else None
+            values: Any = answers.beside[row] if answers.beside else []
+            values = [value if math.isfinite(value) else None for value in values]
+            if form.together is None:
+                line |= dict(zip(form.names, values, strict=True))
             else:
-                line |= dict(zip(self._form.names, values, strict=True))
+                together = values[0] if len(values) == 1 else values
+                line[form.together] = together if label is not None else None
             self._out.write(json.dumps(line, default=str) + "\n")
 
 
-def _known(values: list[float]) -> list[float | None]:
-    """Return values with None for NaN: the ends of an interval without degrees of freedom."""
-    return [value if math.isfinite(value) else None for value in values]
+def _columns(answers: Answers, form: Form, predicted: pa.Array) -> dict[str, Any]:
+    """Return all columns of a table by name; DataError if two have the same."""
+    columns = {"prediction": predicted}
+    for k, name in enumerate(form.names):
+        cells = [
+            None if label is None or not math.isfinite(values[k]) else values[k]
+            for label, values in zip(answers.predicted, answers.beside, strict=True)
+        ]
+        columns[name] = pa.array(cells, pa.float64())
+    for name in answers.kept:
+        if name in columns:
+            raise DataError(
+                f"--keep-columns names '{name}', which is also a column of the output: leave "
+                "it out, or rename it in the input.",
+                code="duplicate-name",
+                column=name,
+                option="keep_columns",
+            )
+    return answers.kept | columns
 
 
-def _one_or_all(values: list[Any]) -> Any:
-    return values[0] if len(values) == 1 else values
-
-
-class Table:
-    """A table with named columns: the base of CSV and Parquet."""
-
-    def __init__(self, out: Any, form: Form):
-        self._out, self._form, self._writer = out, form, None
-
-    def columns(self, answers: Answers, predicted: Any) -> dict[str, Any]:
-        """Return all columns by name; DataError if two have the same."""
-        found: dict[str, Any] = dict(answers.kept)
-        parts = [predicted]
-        for k in range(len(self._form.names)):
-            cells = [
-                None if label is None or not math.isfinite(values[k]) else values[k]
-                for label, values in zip(answers.predicted, answers.beside, strict=True)
-            ]
-            parts.append(pa.array(cells, pa.float64()))
-        for name, part in zip(("prediction", *self._form.names), parts, strict=True):
-            if name in found:
-                raise DataError(
-                    f"--keep-columns names '{name}', which is also a column of the output: leave "
-                    "it out, or rename it in the input.",
-                    code="duplicate-name",
-                    column=name,
-                    option="keep_columns",
-                )
-            found[name] = part
-        return found
-
-
-class Csv(Table):
+class Csv:
     """Comma or tab separated values under a header."""
 
-    _writer: Any
-
     def __init__(self, out: TextIO, form: Form, delimiter: str):
-        super().__init__(out, form)
-        self._delimiter = delimiter
+        self._writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+        self._form, self._begun = form, False
 
     def write(self, answers: Answers) -> None:
         """Write the rows, and before the first the names of the columns."""
-        found = self.columns(answers, pa.array(map(self._form.text, answers.predicted)))
-        if self._writer is None:
-            self._writer = csv.writer(self._out, delimiter=self._delimiter, lineterminator="\n")
-            self._writer.writerow(found)
-        cells = [map(cell_text, column.to_pylist()) for column in found.values()]
+        predicted = pa.array(map(self._form.text, answers.predicted))
+        columns = _columns(answers, self._form, predicted)
+        if not self._begun:
+            self._begun = True
+            self._writer.writerow(columns)
+        cells = [map(_cell, column.to_pylist()) for column in columns.values()]
         self._writer.writerows(zip(*cells, strict=True))
 
 
-class Parquet(Table):
+class Parquet:
     """A Parquet file, with the types that the columns have in the input."""
 
-    _writer: Any
+    def __init__(self, out: Any, form: Form):
+        self._out, self._form, self._writer = out, form, None
 
     def write(self, answers: Answers) -> None:
         """Write the rows as a row group."""
@@ -211,7 +194,7 @@ class Parquet(Table):
 
         labels = self._form.labels
         kind = pa.float64() if labels is None else pa.array(labels).type
-        table = pa.table(self.columns(answers, pa.array(answers.predicted, kind)))
+        table = pa.table(_columns(answers, self._form, pa.array(answers.predicted, kind)))
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._out, table.schema)
         try:
@@ -234,18 +217,18 @@ class Parquet(Table):
 @contextmanager
 def writing(path: Path | None, form: Form, *, force: bool, as_json: bool) -> Iterator[Any]:
     """Yield the writer of :class:`Answers` for the format of a file name, or for stdout."""
-    ending = "" if path is None else path.suffix.lower()
-    if as_json or ending not in TABLES:
-        with open_output(path, force) as out:
-            yield (JsonLines if as_json else Lines)(out, form)
-    elif (delimiter := TABLES[ending]) is not None:
-        with open_output(path, force) as out:
-            yield Csv(out, form, delimiter)
-    else:
-        assert path is not None
+    ending = "" if path is None or as_json else path.suffix.lower()
+    delimiter = TABLES.get(ending)
+    if path is not None and ending in TABLES and delimiter is None:
         check_all_free(force, path)
         with (
             finishing(written_whole(path, force=force)) as (file,),
             closing(Parquet(file, form)) as table,
         ):
             yield table
+        return
+    with open_output(path, force) as out:
+        if delimiter is not None:
+            yield Csv(out, form, delimiter)
+        else:
+            yield (JsonLines if as_json else Lines)(out, form)

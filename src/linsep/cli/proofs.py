@@ -179,7 +179,6 @@ def _checked(claim: Any, rows: Any, limit: float) -> Any:
 def _draw(
     claim: Any, source: Source, width: int, path: Path | None, force: bool, look: Look
 ) -> None:
-    """Write the picture of a verdict on two classes, if a file is named."""
     if path is None:
         return
     if isinstance(claim, Separations):
@@ -202,7 +201,6 @@ def _undecided(verdicts: list[Any]) -> str:
 
 
 def _print_verify(proof: Path, data: list[str]) -> None:
-    """Print the command that checks a proof of data read in this way."""
     words = [shlex.quote(word) for word in (str(proof), *map(shown, as_given(data)))]
     names = [*options.ROWS.names, *options.UNGROUPED_COLUMNS.names]
     typed = " ".join(["linsep verify", *words, *options.as_typed(names)])
@@ -211,8 +209,6 @@ def _print_verify(proof: Path, data: list[str]) -> None:
 
 
 def _print_claim(claim: Any, opened: Any, source: Source, last: list[tuple[str, str]]) -> None:
-    """Print the verdict, the last lines, and the certificate rows with their positions and
-    values."""
     if isinstance(claim, Separations):
         head, *rows = claim.table(source.number)
         print_table(head, rows, [False] * 3, sentences=True)
@@ -242,7 +238,6 @@ def _coding(recipe: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str], list[list[str]]]:
-    """Return a table of the rows of a certificate: position, class, share and values."""
     from linsep.separability.data import exact_row
 
     labels = opened.labels()
@@ -310,7 +305,6 @@ def read_proof(path: Path) -> Any:
 
 
 def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: float) -> Any:
-    """Check a claim about rows that are read with the user's options."""
     difference = _difference(recipe, source.recipe(), LEARNED)
     if difference is None:
         checked = claim.verify(source, time_limit=limit)
@@ -436,7 +430,6 @@ def bounds(
 def _line(
     model: Any, weights: list[float] | None, intercept: bool, classes: np.ndarray, width: int
 ) -> Linear | None:
-    """Return the weights whose margins are shown, if any."""
     if model is not None:
         return linear_of(model)
     if weights is None:
@@ -455,7 +448,6 @@ def _line(
 
 
 def _margins(line: Linear, X: Any, y: np.ndarray) -> dict[str, float]:
-    """Return every margin of the weights on the rows."""
     kinds = {
         "functional": linsep.functional_margin, "geometric": linsep.geometric_margin,
         "cosine": linsep.cosine_margin, "L1": linsep.l1_margin,
@@ -485,7 +477,6 @@ def _compared(
 
 
 def _as_json(found: Bounds, least: Any) -> dict[str, Any]:
-    """Return bounds, and the least total distance if there is one, as plain JSON."""
 
     def plain(bound: Bound) -> dict[str, Any]:
         names = ("name", "value", "what", "learner", "source", "comparator", "distance")
@@ -501,6 +492,5 @@ def _as_json(found: Bounds, least: Any) -> dict[str, Any]:
 
 
 def _of_distance(least: Any) -> dict[str, Any]:
-    """Return a total distance as plain JSON."""
     names = ("gamma", "low", "high", "most_errors", "coef", "intercept")
     return {name: getattr(least, name) for name in names}

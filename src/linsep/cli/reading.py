@@ -80,7 +80,6 @@ _WHY = {
 
 
 def _tell_learned(option: str, source: Source, other: Source) -> None:
-    """Warn if a file of an option, ``other``, is also training data."""
     learned = set(map(_whole, source.paths))
     both = [path for path in other.paths if _whole(path) in learned]
     if both:
@@ -118,7 +117,6 @@ def _tell_absent(source: Source, given: dict[str, Any]) -> None:
 
 
 def _tell_repeated(source: Source) -> None:
-    """Warn about a file that is given more than once."""
     counts = Counter(map(_whole, source.paths))
     for path in {_whole(path): path for path in source.paths}.values():
         if (count := counts[_whole(path)]) > 1:

@@ -112,7 +112,6 @@ def _residual_rows(model: Any, source: Any) -> list[dict[str, float]]:
 
 
 def _print_residuals(model: Any, residuals: list[dict[str, float]]) -> None:
-    """Print the table of residuals, as many rows as fit on a screen."""
     most = report.MOST_COEFFICIENTS
     names = {"x": feature_names(model)[0], "y": target_name(model) or "y"}
     print("\nResiduals; rows are counted from 0.")

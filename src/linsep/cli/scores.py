@@ -6,7 +6,7 @@ from linsep.cli.options import Option
 from linsep.cli.output import label_text, print_pairs, print_table
 from linsep.cli.report import baseline_text, metric_text, right_text, rows_text, unscored_pairs
 from linsep.layout import elided, room, table_width, width_of
-from linsep.scoring import CLASS_METRICS, NUMBER_METRICS
+from linsep.scoring.metrics import METRICS as KNOWN
 from linsep.words import counted, percent
 
 #: lines of a screen
@@ -25,45 +25,36 @@ GROUP = Option(
 )
 
 
-def names_of(given: list[str] | None) -> list[str] | None:
-    """Return the names of metrics, which commas may separate."""
-    return None if given is None else [name.strip() for one in given for name in one.split(",")]
-
-
 def print_score(result: dict[str, Any], model: Any) -> None:
-    """Print the output of ``linsep score`` for predicted classes."""
-    pairs = [
-        ("accuracy", right_text(result)),
-        *_interval_pairs(result, "accuracy"),
-        ("baseline", baseline_text(result).removeprefix("baseline ")),
-        *unscored_pairs(result, model),
-        *_undefined_pairs(result),
-    ]
-    print_pairs(pairs)
-    lines = len(pairs) + _print_metrics(result, "accuracy")
-    print()
-    table = _classes_with_predictions(result)
-    if table is None:
-        _print_classes(result, LINES - lines - 4)
+    """Print the output of ``linsep score``."""
+    name = "accuracy" if "accuracy" in result else "r2"
+    if name == "accuracy":
+        first, baseline = ("accuracy", right_text(result)), baseline_text(result)
     else:
-        print_table(*table)
-
-
-def print_residuals(result: dict[str, Any], model: Any) -> None:
-    """Print the output of ``linsep score`` for predictions of numbers."""
+        first = ("R^2", f"{result['r_squared']:.6g} of {rows_text(result)}")
+        baseline = f"{result['standard_deviation']:.6g} rms, always the mean"
+    # other undefined metrics are left out silently
+    names = ("roc_auc", "average_precision", "r2")
+    undefined = [result["undefined"][one] for one in names if one in result["undefined"]]
     pairs = [
-        ("R^2", f"{result['r_squared']:.6g} of {rows_text(result)}"),
-        *_interval_pairs(result, "r2"),
-        ("baseline", f"{result['standard_deviation']:.6g} rms, always the mean"),
+        first,
+        *_interval_pairs(result, name),
+        ("baseline", baseline),
         *unscored_pairs(result, model),
-        *_undefined_pairs(result),
+        *[("note", sentence) for sentence in undefined[:1]],
     ]
     print_pairs(pairs)
-    _print_metrics(result, "r2")
+    lines = len(pairs) + _print_metrics(result, name)
+    if name == "accuracy":
+        print()
+        table = _classes_with_predictions(result)
+        if table is None:
+            _print_classes(result, LINES - lines - 4)
+        else:
+            print_table(*table)
 
 
 def _interval_pairs(result: dict[str, Any], name: str) -> list[tuple[str, str]]:
-    """Return the interval of a metric and its method, as a pair."""
     about = result["intervals"]
     ends = result["metrics"].get(name, {}).get("interval")
     units, resamples = about["of"], f"{about['resamples']:,}"
@@ -83,22 +74,13 @@ def _interval_pairs(result: dict[str, Any], name: str) -> list[tuple[str, str]]:
     ]
 
 
-def _undefined_pairs(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return why metrics of scores are not defined; other undefined metrics are left out
-    silently."""
-    names = ("roc_auc", "average_precision", "r2")
-    said = [result["undefined"][name] for name in names if name in result["undefined"]]
-    return [("note", sentence) for sentence in said[:1]]
-
-
 def _print_metrics(result: dict[str, Any], without: str) -> int:
     """Print a line for each metric but one; return how many lines."""
-    known = CLASS_METRICS if "accuracy" in result else NUMBER_METRICS
     rows = []
     for name, found in result["metrics"].items():
         if name == without or found["value"] is None:
             continue
-        title = known[name].title
+        title = KNOWN[name].title
         if name == "f1":
             title += f" of {label_text(result['positive_class'])}"
         ends = found["interval"]

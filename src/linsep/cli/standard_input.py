@@ -94,7 +94,6 @@ def _tell_recognized(given: dict[str, Any]) -> None:
 
 
 def _filled(path: Path) -> Path:
-    """Copy standard input to the file at ``path``."""
     if sys.stdin is None:
         raise DataError("There is no standard input: name a file.", code="no-file")
     try:

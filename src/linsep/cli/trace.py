@@ -66,7 +66,7 @@ def trace(
     """
     check_all_free(force, output, plot)
     written = written or ENDINGS.get("" if output is None else output.suffix.lower(), "text")
-    source, X, y, names = read_rows(data, row_names, **how)
+    source, X, y, names = _read_rows(data, row_names, **how)
     never_overwrite(source.paths, output, plot)
     estimator = learners.make_learner(
         "trace", learner, parameters,
@@ -82,13 +82,13 @@ def trace(
     except InitialShape as problem:
         raise told_by_option(problem) from None
     with open_output(output, force) as out:
-        write_trace(out, made, written, to_screen=output is None)
+        _write_trace(out, made, written, to_screen=output is None)
     if plot is not None:
         with look.colors():
             write_picture(made.plot(), plot, force, **look.saved())
 
 
-def read_rows(
+def _read_rows(
     data: list[str],
     names: str | None,
     *,
@@ -110,13 +110,13 @@ def read_rows(
         )
     left_out = [*(exclude or []), *([] if names is None else [names])]
     source = open_source(data, exclude=left_out, **how)
-    X, y, *_ = whole(source)
+    X, y, *_ = _whole(source)
     source_labels(source, y)
     if names is None:
         return source, X, y, LineNames(source, len(y))
     # Read the rows again, with the names as labels.
     other = open_source(data, exclude=exclude, **how | {"target": names})
-    _, named, *_ = whole(other)
+    _, named, *_ = _whole(other)
     if len(named) != len(y):
         raise DataError(
             f"{source.name} has rows without a name in column '{names}': fill them in.",
@@ -126,7 +126,7 @@ def read_rows(
     return source, X, y, [label_text(name) for name in named]
 
 
-def whole(source: Source) -> tuple[np.ndarray, Any]:
+def _whole(source: Source) -> tuple[np.ndarray, Any]:
     """Return all rows of a small source as an array, and their labels."""
     X, y, _ = gathered(_small(source))
     return X.toarray() if sp.issparse(X) else X, y
@@ -146,8 +146,7 @@ def _small(source: Source) -> Iterator[Batch]:
         yield batch
 
 
-def write_trace(out: TextIO, trace: Trace, format: str, *, to_screen: bool) -> None:
-    """Write the trace; text is drawn as a table if it fits the terminal."""
+def _write_trace(out: TextIO, trace: Trace, format: str, *, to_screen: bool) -> None:
     if format == "text" and to_screen and on_terminal():
         from rich.console import Console
         from rich.measure import Measurement

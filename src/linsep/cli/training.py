@@ -22,7 +22,6 @@ from linsep.cli.output import check_all_free, never_overwrite, print_json, watch
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
 from linsep.cli.standard_input import NAME
-from linsep.cli.validating import described
 from linsep.errors import DataError, LinsepError
 from linsep.estimators._common.labels import InitialShape
 from linsep.fitting import (
@@ -260,13 +259,16 @@ class Training(SimpleNamespace):
                 decide(estimator, self.rule, source, self.in_folds, self.source)
 
     def _validate(self) -> dict[str, Any]:
-        """Cross-validate the fitted model; return what is printed."""
-        from linsep.cross_validation import cross_validated
+        from linsep.cross_validation import cross_validated, mean_and_error
 
         with watching(self.source):
             scores = cross_validated(self.estimator, self.source, self.rows, self.folds)
-        self.estimator.cv_scores_ = scores
-        return described(scores, self.folds)
+        self.estimator.cv_scores_, found = scores, {}
+        for name, values in scores.items():
+            mean, error = mean_and_error(values, self.folds.cv)
+            found[name] = {"mean": mean, "standard_error": error, "folds": values.tolist()}
+        folds, repeats, by_time, *_ = self.folds
+        return {"folds": folds, "repeats": repeats, "by_time": by_time, "metrics": found}
 
     def _score(self) -> dict[str, Any]:
         return score_source(
@@ -275,7 +277,6 @@ class Training(SimpleNamespace):
 
 
 def _check_secrets(args: list[str]) -> None:
-    """Raise BadParameter for a URL with credentials among arguments that will be stored."""
     for word in args:
         address = word.partition("=")[2] if word.startswith("--") else word
         if is_remote(address) and shown(address) != normal(address):

@@ -24,11 +24,12 @@ from linsep.cli.output import (
 )
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
-from linsep.cli.validating import folds_text, metric_named, with_error
+from linsep.cli.report import folds_text, with_error
 from linsep.estimators._common.labels import plain_labels
 from linsep.fitting import chosen_learner, with_intercept
 from linsep.parameters import parameters_of
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of
+from linsep.scoring.metrics import METRICS
 from linsep.sources.base import Source
 from linsep.tuning import Candidate, Comparison, SideBySide, combinations, compare
 from linsep.words import counted, percent
@@ -106,7 +107,6 @@ class Tuning(SimpleNamespace):
         return source
 
     def _common(self, source: Source) -> dict[str, Any]:
-        """Return the parameters that all models share."""
         return learners.common_parameters(
             source, self.class_weight, self.reference, self.random_state
         )
@@ -149,7 +149,6 @@ class Tuning(SimpleNamespace):
             print(f"... and {len(lines) - MOST_LINES:,} worse models; --json has all")
 
     def _on_one_hold_out(self) -> None:
-        """Compare the models of one learner side by side, on one set of held-out rows."""
         if len(self.learners) > 1 or not {*self.learners} <= LINEAR.keys():
             raise click.BadParameter(
                 f"--learner must be one of {', '.join(LINEAR)} without --cv N, not "
@@ -188,7 +187,6 @@ class Tuning(SimpleNamespace):
         self._print(self._raced(race, learner, source), best, race.source, _raced_text)
 
     def _raced(self, race: SideBySide, learner: str, source: Source) -> dict[str, Any]:
-        """Return everything that is printed of a comparison on held-out rows."""
         named = [*_named_for_fit(learner, source), learners.options_of_model(race.final)]
         if self.columns["group"] is not None:  # which `fit` takes with early stopping only
             named.append(in_options("exclude", [self.columns["group"]]))
@@ -215,7 +213,6 @@ class Tuning(SimpleNamespace):
         }
 
     def _in_folds(self) -> None:
-        """Compare models of several learners in folds of the rows."""
         names = self.learners or [USUAL_LEARNER]
         self._check(names)
         given = self._given(names[0]) if len(names) == 1 else self.parameters
@@ -247,7 +244,6 @@ class Tuning(SimpleNamespace):
         self._print(summary, first.candidate.estimator, source, _compared_text)
 
     def _check(self, names: list[str]) -> None:
-        """Raise BadParameter for options that cannot be combined."""
         if "linear" in names and len(names) > 1:
             raise click.BadParameter(
                 "--learner linear predicts numbers and the other learners predict classes: tune "
@@ -266,13 +262,11 @@ class Tuning(SimpleNamespace):
             raise click.BadParameter("--validation-fraction has no effect with --cv: leave it out.")
 
     def _given(self, learner: str) -> dict[str, Any]:
-        """Return the parameters of a learner that are given as options."""
         own = parameters_of(ESTIMATORS[learner])
         given = {n: v for n, v in self.parameters.items() if n in own and v is not None}
         return with_intercept(learner, self.formula, given)
 
     def _candidates(self, common: dict[str, Any]) -> list[Candidate]:
-        """Return the models to compare, by learner in the order given."""
         grids, found = learners.grids_of(self.grid, self.learners, self.parameters), []
         for learner in self.learners:
             given = self._given(learner)
@@ -371,7 +365,7 @@ def _raced_text(found: dict[str, Any]) -> tuple[Any, ...]:
 
 def _compared_text(found: dict[str, Any]) -> tuple[Any, ...]:
     """Return what is printed of a comparison in folds: lines, and a table."""
-    models, metric = found["models"], metric_named(found["metric"])
+    models, metric = found["models"], METRICS[found["metric"]]
     values = [
         " ".join(f"{name}={_value_text(v)}" for name, v in model["parameters"].items())
         for model in models
