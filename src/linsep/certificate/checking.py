@@ -90,10 +90,15 @@ class Claim:
             ``holds`` is True, False or None (unknown), with a ``reason``; ``bool(check)`` is True
             only if the claims hold.
         """
-        return self.verified(*rows_of(X, y), exact, time_limit)
+        try:
+            return self.verified(*rows_of(X, y), exact, Clock(time_limit))
+        except Fails as failure:
+            return Check(False, f"It does not hold: {failure}.")
+        except TooLong as reason:
+            return Check(None, f"The check is incomplete: {reason}. Raise the time limit.")
 
-    def verified(self, X: Any, y: Any, exact: bool, time_limit: float | None) -> Check:
-        """Return the check; the rows are no data frame with text."""
+    def verified(self, X: Any, y: Any, exact: bool, clock: Clock) -> Check:
+        """Return the check, or raise Fails or TooLong; the rows are no data frame with text."""
         raise NotImplementedError
 
 
@@ -329,7 +334,7 @@ class QuasiSeparableChecker(OverlappingChecker):
             need(same, "the boundary rows differ")
 
 
-def check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, time_limit: float | None) -> Check:
+def check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) -> Check:
     """Check whether all verdicts about the same rows hold; undecided verdicts have no claim.
 
     Verdicts about columns of a Gram matrix are checked on these columns. A claim that nothing
@@ -338,18 +343,13 @@ def check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, time_limit: floa
     decided = [verdict for verdict in verdicts if verdict.checkers()]
     if not decided:
         return Check(None, "There is no claim: the verdict is undecided.")
-    columns, clock = verdicts[0].subject.columns, Clock(time_limit)
-    try:
-        if columns is not None:
-            K, y = _gram_of(X, y)
-            X = K[:, [j for j in columns if j < len(K)]]
-        n_rows = _check(decided, X, y, exact, clock)
-        if columns is not None and exact and any(hasattr(one, "space") for one in decided):
-            _check_spanned(K, columns, clock)
-    except Fails as failure:
-        return Check(False, f"It does not hold: {failure}.")
-    except TooLong as reason:
-        return Check(None, f"The check is incomplete: {reason}. Raise the time limit.")
+    columns = verdicts[0].subject.columns
+    if columns is not None:
+        K, y = _gram_of(X, y)
+        X = K[:, [j for j in columns if j < len(K)]]
+    n_rows = _check(decided, X, y, exact, clock)
+    if columns is not None and exact and any(hasattr(one, "space") for one in decided):
+        _check_spanned(K, columns, clock)
     where = f"checked over {n_rows:,} rows in {'exact arithmetic' if exact else 'floats'}."
     if exact and len(decided) == len(verdicts):
         what = decided[0].kind if len(verdicts) == 1 else f"all {len(decided)} verdicts"

@@ -20,6 +20,7 @@ from linsep.certificate.checking import (
     Check,
     Checker,
     Claim,
+    Clock,
     OverlappingChecker,
     QuasiSeparableChecker,
     SeparableChecker,
@@ -65,9 +66,9 @@ class Claims(Claim):
         """Return the formulations that have verdicts; None for a single verdict."""
         return None
 
-    def verified(self, X: Any, y: Any, exact: bool, time_limit: float | None) -> Check:
+    def verified(self, X: Any, y: Any, exact: bool, clock: Clock) -> Check:
         """Return the check of all verdicts."""
-        return check(self.verdicts(), X, y, exact, time_limit)
+        return check(self.verdicts(), X, y, exact, clock)
 
     def lines(self) -> Lines:
         """Return the claims and their data as pairs of a heading and a text."""
