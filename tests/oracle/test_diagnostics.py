@@ -170,7 +170,7 @@ def test_published_generalized_inflation():
     assert term.inflation == pytest.approx(5.098592, abs=5e-7)
     assert term.per_df == pytest.approx(1.502666, abs=5e-7)
     assert found.vif[:2] == pytest.approx([2.209178, 5.297584], abs=5e-7)
-    assert [name for name, _ in found.collinearity.inflated()] == ["education", "type", "income"]
+    assert [name for name, _ in found.collinearity.inflated] == ["education", "type", "income"]
     whole = model.diagnostics(DUNCAN)  # with the column that was the target
     assert "type" in str(whole)
     recipe = linsep.open_source(DUNCAN, formula="prestige ~ income + education + type")

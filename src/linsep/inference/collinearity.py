@@ -103,6 +103,9 @@ class Collinearity:
     variance_proportions : array of shape (rank, parameters)
         The share of the variance of each estimate that is due to each singular value; columns add
         up to 1, NaN for features left out.
+    inflated : list of (str, float)
+        The terms and other features kept with their inflation per degree of freedom, squared, the
+        largest first.
 
     References
     ----------
@@ -116,23 +119,7 @@ class Collinearity:
     terms: list[Inflation]
     condition_indices: np.ndarray
     variance_proportions: np.ndarray
-    _inflated: list[tuple[str, float]] = field(default_factory=list)
-
-    def strongest(self, most: int) -> list[tuple[float, list[tuple[str, float]]]]:
-        """Return the largest condition indices, and the parameters with more than half of their
-        variance due to each, with the shares.
-        """
-        found = []
-        for index, shares in zip(self.condition_indices, self.variance_proportions, strict=True):
-            order = [k for k in np.argsort(-shares, kind="stable") if shares[k] > MUCH]
-            found.append((float(index), [(self.params[k], float(shares[k])) for k in order]))
-        return found[::-1][:most]
-
-    def inflated(self) -> list[tuple[str, float]]:
-        """Return the terms and other features kept with their inflation per degree of freedom,
-        squared, the largest first.
-        """
-        return sorted(self._inflated, key=lambda pair: -pair[1])
+    inflated: list[tuple[str, float]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON; numbers may be NaN."""
@@ -147,19 +134,20 @@ class Collinearity:
 
     def lines(self) -> list[str]:
         """Return the largest variance inflation factors and condition indices as lines of text."""
-        inflated = self.inflated()
-        if not inflated:
+        if not self.inflated:
             return []
-        factors = [(name, number_text(factor)) for name, factor in inflated[:MOST_FEATURES]]
+        factors = [(name, number_text(factor)) for name, factor in self.inflated[:MOST_FEATURES]]
         about = "Variance inflation factors" + " (of factors: GVIF^(1/df))" * bool(self.terms)
         lines = [about, *_indented(factors)]
-        if len(inflated) > MOST_FEATURES:
-            lines.append(f"  ... and {len(inflated) - MOST_FEATURES:,} smaller")
+        if len(self.inflated) > MOST_FEATURES:
+            lines.append(f"  ... and {len(self.inflated) - MOST_FEATURES:,} smaller")
         about = "Condition indices, and estimates with more than half of the variance due to them"
         indices = []
-        for index, shares in self.strongest(MOST_INDICES):
-            if shares or index == self.condition_indices[-1]:
-                text = ", ".join(f"{name} {share:.2f}" for name, share in shares)
+        pairs = zip(self.condition_indices, self.variance_proportions, strict=True)
+        for index, shares in [*pairs][: -MOST_INDICES - 1 : -1]:
+            order = [k for k in np.argsort(-shares, kind="stable") if shares[k] > MUCH]
+            if order or not indices:
+                text = ", ".join(f"{self.params[k]} {shares[k]:.2f}" for k in order)
                 indices.append((number_text(index), elided(text, MOST_LETTERS) or "-"))
         return [*lines, *wrapped(about), *_indented(indices)]
 
@@ -200,6 +188,7 @@ def collinearity_of(model: Any, basis: Basis | None) -> Collinearity:
         elif own:
             inflated.append((features[numbers[0]], float(vif[numbers[0]])))
     indices = (inverse / inverse.min())[::-1]
+    inflated.sort(key=lambda pair: -pair[1])
     return Collinearity(features, params, vif, terms, indices, shares, inflated)
 
 

@@ -209,12 +209,12 @@ def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
 
 def _facts(model: Any) -> dict[str, Any]:
     """Return what nested models have in common."""
-    facts: dict[str, Any] = {"kind": type(model).__name__}
+    names = "fit_intercept", "weight_type", "dispersion"
+    facts = {"kind": type(model).__name__} | {name: fitted_parameter(model, name) for name in names}
     if hasattr(model, "classes_"):
         facts["classes"] = sorted(map(label_text, model.classes_.tolist()))
         facts["reference"] = label_text(model.reference_)
-    names = "fit_intercept", "weight_type", "dispersion"
-    return facts | {name: fitted_parameter(model, name) for name in names}
+    return facts
 
 
 def _definitions(model: Any) -> dict[str, list[Any]]:
@@ -349,8 +349,8 @@ def likelihood_ratio_tests(model: Any, X: Any, y: Any, **beside: Any) -> Likelih
         _check_rows(model, held.n_rows, held.log_likelihood, model.log_likelihood_)
         tests = [_chi_squared(2.0 * (held.value - value), df) for value, df in held.held]
         columns["log_likelihood"] = [value for value, _ in held.held]
-        notes = ["Penalized likelihoods (Firth), with the coefficients of a term held at 0."]
-        notes += _notes([], tests)
+        notes = ["Penalized likelihoods (Firth), with the coefficients of a term held at 0.",
+                 *_notes([], tests)]  # fmt: skip
     else:
         name = "rss" if linear else "log_likelihood"
         full = _refitted(model, rows, known)
