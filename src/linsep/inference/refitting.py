@@ -33,9 +33,9 @@ from linsep.inference.robust import no_counts, pairs_joined, refuse
 from linsep.inference.table import JointTest, Table
 from linsep.inference.tails import f_tail
 from linsep.parameters import as_fitted, fitted_parameter
-from linsep.sources.base import is_frame
 from linsep.sources.feature_names import names_in_recipe
 from linsep.validation.sparse import as_csr
+from linsep.validation.values import faults_named
 
 #: relative difference of likelihoods, or of residuals, from which rows are others than in the fit
 _OTHERS = 1e-6
@@ -412,22 +412,12 @@ def _added(more: Any) -> Any:
     """Return the columns to add as a matrix of numbers; DataError names one that has text."""
     if more is None:
         raise ParameterError("more: pass columns to add.", code="needs-option", option="more")
-    added = as_csr(more)
-    if sp.issparse(added):
-        return added
-    added = np.asarray(added)
-    added = added[:, None] if added.ndim == 1 else added
-    names = list(range(added.shape[-1]))
-    if is_frame(more):
-        names = list(getattr(more, "column_names", None) or more.columns)
-    elif getattr(more, "name", None) is not None:
-        names = [more.name]
-    for called, column in zip(names, added.T, strict=False):
-        try:
-            column.astype(np.float64)
-        except (TypeError, ValueError):
-            raise DataError(
-                f"Column {called!r} of more holds values that are not numbers.",
-                code="not-a-number", option="more", column=called,
-            ) from None  # fmt: skip
-    return added.astype(np.float64)
+    more = more.to_frame() if hasattr(more, "to_frame") else more  # of one column
+    try:
+        with faults_named(more):
+            added = as_csr(more)
+            added = added if sp.issparse(added) else np.asarray(added, dtype=np.float64)
+    except DataError as fault:
+        fault.option = "more"
+        raise
+    return added[:, None] if added.ndim == 1 else added
