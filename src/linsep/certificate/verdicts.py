@@ -135,7 +135,8 @@ class Verdict(WithRows, Claims):
     kind: ClassVar[str] = ""
     #: what checks a verdict of this kind; None if it claims nothing
     checker: ClassVar[type[Checker] | None] = None
-    #: what the verdict implies for a logistic regression
+    #: the verdict as a sentence, and what it implies for a logistic regression
+    finding: ClassVar[str] = ""
     likelihood: ClassVar[str] = ""
 
     def checkers(self) -> list[type[Checker]]:
@@ -146,10 +147,6 @@ class Verdict(WithRows, Claims):
     def verdicts(self) -> list[Verdict]:
         """Return the verdict alone."""
         return [self]
-
-    def _finding(self, who: str) -> str:
-        """Return the verdict as a sentence; ``who`` begins one about some weights."""
-        raise NotImplementedError
 
     def note(self, number: Number = int) -> str:
         """Return the margin, or the infeasibility certificate, in a few words."""
@@ -165,7 +162,9 @@ class Verdict(WithRows, Claims):
         if subject.multinomial:
             sides = f"{_some(subject.classes)}, each above every other"
         who = "some weights have" if subject.multinomial else "a hyperplane has"
-        found = [("verdict", f"{self.kind}: {self._finding(who)}"), ("classes", sides)]
+        counts = {"rows": subject.n_rows, "boundary": len(getattr(self, "boundary", ()))}
+        finding = self.finding.format(who=who, verdict=self, **counts)
+        found = [("verdict", f"{self.kind}: {finding}"), ("classes", sides)]
         low, high = getattr(self, "margin", (0.0, math.inf))
         if (low, high) != (0.0, math.inf):
             ends = f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)"
@@ -279,6 +278,7 @@ class Separable(Verdict):
     margin: Margin
     support: Combination
     kind: ClassVar[str] = "separable"
+    finding: ClassVar[str] = "{who} every row on the correct side"
     checker: ClassVar[type[Checker] | None] = SeparableChecker
     likelihood: ClassVar[str] = (
         "the logistic likelihood has no maximum: every coefficient may diverge"
@@ -289,9 +289,6 @@ class Separable(Verdict):
         shape = len(self.coef), {len(row) for row in self.coef}, len(self.intercept)
         if shape != (about.blocks, {about.n_features}, about.blocks):
             raise Malformed("the number of weights does not match the data")
-
-    def _finding(self, who: str) -> str:
-        return f"{who} every row on the correct side"
 
     def note(self, number: Number = int) -> str:
         """Return the margin."""
@@ -375,10 +372,8 @@ class Overlapping(Blocked):
     """Every hyperplane has a row on the wrong side, unless all rows lie on it."""
 
     kind: ClassVar[str] = "overlapping"
+    finding: ClassVar[str] = "every hyperplane has a row on the wrong side"
     checker: ClassVar[type[Checker] | None] = OverlappingChecker
-
-    def _finding(self, who: str) -> str:
-        return "every hyperplane has a row on the wrong side"
 
     @property
     def likelihood(self) -> str:  # type: ignore[override]
@@ -418,6 +413,9 @@ class QuasiSeparable(Blocked):
     signs: dict[int, Combination]
     unchecked: Counts = ()
     kind: ClassVar[str] = "quasi-separable"
+    finding: ClassVar[str] = (
+        "{who} no row on the wrong side, but {boundary:,} of {rows:,} rows must lie on the boundary"
+    )
     checker: ClassVar[type[Checker] | None] = QuasiSeparableChecker
     likelihood: ClassVar[str] = "the logistic likelihood has no maximum: some coefficients diverge"
     shown_limits: ClassVar[tuple[str, ...]] = (
@@ -433,13 +431,6 @@ class QuasiSeparable(Blocked):
             return "infinite"
         value = sum(x * self.direction.get(i, 0) for i, x in function.items())
         return "+inf" if value > 0 else "-inf"
-
-    def _finding(self, who: str) -> str:
-        n = len(self.boundary)
-        return (
-            f"{who} no row on the wrong side, but {n:,} of {self.subject.n_rows:,} rows "
-            "must lie on the boundary"
-        )
 
     def _evidence(self, number: Number) -> Lines:
         witness, *limits = super()._evidence(number)
@@ -458,9 +449,7 @@ class Undecided(Verdict):
 
     reason: str
     kind: ClassVar[str] = "undecided"
-
-    def _finding(self, who: str) -> str:
-        return self.reason
+    finding: ClassVar[str] = "{verdict.reason}"
 
 
 @dataclass(frozen=True)
