@@ -142,7 +142,7 @@ class Collinearity:
         if len(self.inflated) > MOST_FEATURES:
             lines.append(f"  ... and {len(self.inflated) - MOST_FEATURES:,} smaller")
         about = "Condition indices, and estimates with more than half of the variance due to them"
-        indices = []
+        indices = list[tuple[str, str]]()
         pairs = zip(self.condition_indices, self.variance_proportions, strict=True)
         for index, shares in [*pairs][: -MOST_INDICES - 1 : -1]:
             order = [k for k in np.argsort(-shares, kind="stable") if shares[k] > MUCH]
