@@ -244,15 +244,6 @@ def moves(scores, codes, weights, first):
 
 
 @compiled
-def spread(Z, factors, out):
-    """Write every row of Z times each of its factors, one after the other."""
-    for i in range(Z.shape[0]):
-        for k in range(factors.shape[1]):
-            for j in range(Z.shape[1]):
-                out[i, k, j] = Z[i, j] * factors[i, k]
-
-
-@compiled
 def roots_times(Z, factors):
     """Multiply every row of Z by the root of its factor, in place."""
     for i in range(Z.shape[0]):

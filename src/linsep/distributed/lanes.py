@@ -149,21 +149,21 @@ class ClusterLanes(Lanes):
         """Return the sum of ``work(lane)`` over all lanes."""
         return self.sum_of(whole_lanes, self._lane, work, add)
 
-    def sum_of(self, cut: Cut, size: int, work: Work, add: Add) -> Any:
-        """Return the sum over lanes of ``size`` rows, which ``cut`` makes of blocks."""
-        return self._added(self._submitted(cut, size, work, add), size, add)
+    def sum_of(
+        self, cut: Cut, size: int, work: Work, add: Add, kept: list[Any] | None = None
+    ) -> Any:
+        """Return the sum over lanes of ``size`` rows, which ``cut`` makes of blocks, with what was
+        kept of them, if anything.
+        """
+        return self._added(self._submitted(cut, size, work, add, kept), size, add)
 
     def sum_and_keep(self, cut: Cut, size: int, work: Work, add: Add) -> tuple[Any, list[Any]]:
         """Return the sum of the first of two results of ``work(lane)``. The others stay with the
-        workers, for :meth:`sum_with`.
+        workers, for :meth:`sum_of`.
         """
         kept = self._submitted(cut, size, work, add, keeps=True)
         sums = [self._cluster.submit("sum lanes", itemgetter(0), task) for task in kept]
         return self._added(sums, size, add), kept
-
-    def sum_with(self, kept: list[Any], cut: Cut, size: int, work: Work, add: Add) -> Any:
-        """Return the sum of ``work(lane, what was kept of it)``."""
-        return self._added(self._submitted(cut, size, work, add, kept), size, add)
 
     def units(self, size: int) -> dict[int, Unit]:
         """Return the unit of each shard in which a lane of ``size`` rows begins."""

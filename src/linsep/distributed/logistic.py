@@ -87,19 +87,15 @@ class LogisticLanes(RowLanes):
     def _cut(self, size: int) -> BatchCut:
         return BatchCut(size, self._placed)
 
-    def sum(self, work: Work, add: Add, size: int) -> Any:
-        """Return the sum of ``work(lane)`` over all lanes, of ``size`` rows each."""
-        return self._shards.sum_of(self._cut(size), size, work, add)
+    def sum(self, work: Work, add: Add, size: int, kept: list[Any] | None = None) -> Any:
+        """Return the sum of ``work(lane)``, or ``work(lane, what was kept of it)``, over lanes."""
+        return self._shards.sum_of(self._cut(size), size, work, add, kept)
 
     def sum_and_keep(self, work: Work, add: Add, size: int) -> tuple[Any, list[Any]]:
         """Return the sum of the first of two results of ``work(lane)``, and futures of the others,
-        for :meth:`sum_with`.
+        for :meth:`sum`.
         """
         return self._shards.sum_and_keep(self._cut(size), size, work, add)
-
-    def sum_with(self, kept: list[Any], work: Work, add: Add, size: int) -> Any:
-        """Return the sum of ``work(lane, what was kept of it)``."""
-        return self._shards.sum_with(kept, self._cut(size), size, work, add)
 
 
 class Counted(NamedTuple):

@@ -150,12 +150,9 @@ def _parts(levels: Any) -> dict[str, Any]:
 
 #: attributes that a fit sets
 LEARNED = (
-    "classes_", "reference_", "method_", "separation_", "coef_", "intercept_", "_limits",
-    "log_likelihood_", "null_log_likelihood_", "_covariance", "_clusters", "n_iter_", "n_rows_",
-    "stop_reason_", "stop_sentence_", "ascent_", "_intervals", "_gained", "_total_weight",
+    *(name.removeprefix("fit.") for name in STATE), "ascent_", "threshold_", "_residuals",
     "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
-    "training_balanced_accuracy_", "threshold_", "rows_signature_", "_fractional", "_residuals",
-    "_pearson", "_saturated", "_with_offset", "_depends",
+    "training_balanced_accuracy_",
 )  # fmt: skip
 
 

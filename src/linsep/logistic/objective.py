@@ -596,12 +596,10 @@ class Objective:
         """
 
         def compute() -> np.ndarray:
-            if kept is None:
-                return np.asarray(self.sum(work, adding))
-            return np.asarray(self.lanes.sum_with(kept, work, adding, self.terms.lane_rows))
+            return np.asarray(self.sum(work, adding, kept))
 
         return compute() if self.journal is None else self.journal.result(what, given, compute)
 
-    def sum(self, work: Work, adding: Add) -> Any:
-        """Return the sum of ``work(lane)`` over all lanes."""
-        return self.lanes.sum(work, adding, self.terms.lane_rows)
+    def sum(self, work: Work, adding: Add, kept: Any = None) -> Any:
+        """Return the sum of ``work(lane)``, or ``work(lane, what was kept)``, over all lanes."""
+        return self.lanes.sum(work, adding, self.terms.lane_rows, kept)

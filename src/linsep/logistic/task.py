@@ -120,13 +120,22 @@ class RowLanes:
     def __init__(self, batches: Batches):
         self.batches = batches
 
-    def sum(self, work: Work, add: Add, size: int) -> Any:
-        """Return the sum of ``work(lane)`` over all lanes, of ``size`` rows each."""
-        return _added(work, in_lanes(self.batches(), size), add)
+    def sum(self, work: Work, add: Add, size: int, kept: list[Any] | None = None) -> Any:
+        """Return the sum of ``work(lane)``, or ``work(lane, what was kept of it)``, over all lanes,
+        of ``size`` rows each.
+        """
+        lanes = in_lanes(self.batches(), size)
+        given = zip(lanes) if kept is None else zip(lanes, kept, strict=True)
+        first, tree = list(islice(given, 2)), Tree(add)
+        run: Any = map if len(first) == 1 else map_in_order  # one alone without a thread
+        for value in run(lambda parts: work(*parts), chain(first, given)):
+            interruption_point()
+            tree.push(value)
+        return tree.total()
 
     def sum_and_keep(self, work: Work, add: Add, size: int) -> tuple[Any, list[Any]]:
         """Return the sum of the first of two results of ``work(lane)``, and the others, for
-        :meth:`sum_with`.
+        :meth:`sum`.
         """
 
         def one(lane: Batch) -> tuple[Any, list[Any]]:
@@ -135,21 +144,6 @@ class RowLanes:
 
         found: Any = self.sum(one, lambda a, b: (add(a[0], b[0]), a[1] + b[1]), size)
         return found
-
-    def sum_with(self, kept: list[Any], work: Work, add: Add, size: int) -> Any:
-        """Return the sum of ``work(lane, what was kept of it)``."""
-        pairs = zip(in_lanes(self.batches(), size), kept, strict=True)
-        return _added(lambda pair: work(*pair), pairs, add)
-
-
-def _added(work: Work, lanes: Iterator[Any], add: Add) -> Any:
-    first, tree = list(islice(lanes, 2)), Tree(add)
-    # one alone without a thread
-    values = map(work, first) if len(first) == 1 else map_in_order(work, chain(first, lanes))
-    for value in values:
-        interruption_point()
-        tree.push(value)
-    return tree.total()
 
 
 class FittedClasses:
