@@ -8,7 +8,6 @@ S. Bull, C. Mak and C. Greenwood, A modified score function estimator for multin
 regression in small samples, Computational Statistics and Data Analysis 39 (2002).
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from operator import add
@@ -32,7 +31,7 @@ from linsep.logistic.newton import (
     newton,
     objective_of,
 )
-from linsep.logistic.objective import Objective, Point, Terms, columns_of
+from linsep.logistic.objective import Objective, Point, columns_of
 from linsep.logistic.solution import Solution, State
 from linsep.logistic.task import MOST_WEIGHTS, Task, block_rows
 
@@ -125,39 +124,33 @@ class Flat:
         return Point(penalized, slope * fine[:, None] + pull, information, None, value, pull)
 
     def _pull(self, B: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-        covariance = np.zeros((B.size, B.size))
+        covariance, q = np.zeros((B.size, B.size)), len(B)
         covariance[np.ix_(self.used, self.used)] = inverse
         blocks = covariance.reshape(*B.shape, *B.shape)
-        return self.objective.sum(_Pull(self.objective.terms, B, blocks), add)
+
+        def of_lane(lane: Batch) -> np.ndarray:
+            """Return the gradient of ln |I| / 2 of the rows of a lane."""
+            found = np.zeros(B.shape)
+            for start, Z in self.objective.terms.blocks(lane):
+                here = slice(start, start + len(Z))
+                p = _shares(Z, B, None if lane.offset is None else lane.offset[here])[:, :q]
+                # z' (block of classes k and l) z of every row, and its derivative by the scores:
+                # the sum of the third cumulants of the classes times H; of two
+                # p (1 - p) h (1/2 - p)
+                H = np.einsum("nklj,nj->nkl", np.tensordot(Z, blocks, (1, 1)), Z)
+                own, Hp = np.einsum("nkk->nk", H), np.einsum("nkl,nl->nk", H, p)
+                both = 2.0 * (p * Hp).sum(axis=1, keepdims=True)
+                pull = p * (own - 2.0 * Hp - (p * own).sum(axis=1, keepdims=True) + both) / 2.0
+                found += (pull if lane.weights is None else pull * lane.weights[here, None]).T @ Z
+            return found
+
+        return np.asarray(self.objective.sum(of_lane, add))
 
 
 def _shares(Z: np.ndarray, B: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
     scores = Z @ B.T
     scores += 0.0 if offset is None else offset.reshape(len(Z), -1)
     return np.asarray(softmax(np.column_stack([scores, np.zeros(len(Z))]), axis=1))
-
-
-@dataclass(frozen=True)
-class _Pull:
-    """The gradient of ln |I| / 2 of the rows of a lane, where the inverse of I has these blocks."""
-
-    terms: Terms
-    B: np.ndarray
-    blocks: np.ndarray
-
-    def __call__(self, lane: Batch) -> np.ndarray:
-        found, q = np.zeros(self.B.shape), len(self.B)
-        for start, Z in self.terms.blocks(lane):
-            here = slice(start, start + len(Z))
-            p = _shares(Z, self.B, None if lane.offset is None else lane.offset[here])[:, :q]
-            # z' (block of classes k and l) z of every row, and its derivative by the scores: the
-            # sum of the third cumulants of the classes times H; of two p (1 - p) h (1/2 - p)
-            H = np.einsum("nklj,nj->nkl", np.tensordot(Z, self.blocks, (1, 1)), Z)
-            own, Hp = np.einsum("nkk->nk", H), np.einsum("nkl,nl->nk", H, p)
-            both = 2.0 * (p * Hp).sum(axis=1, keepdims=True)
-            pull = p * (own - 2.0 * Hp - (p * own).sum(axis=1, keepdims=True) + both) / 2.0
-            found += (pull if lane.weights is None else pull * lane.weights[here, None]).T @ Z
-        return found
 
 
 def maximum(
