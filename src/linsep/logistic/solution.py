@@ -250,8 +250,10 @@ def ending_of(model: Any, found: Solution) -> tuple[str, Warning | None]:
         ending = "ridge"
     message, *hints = ENDINGS.get(found.stopped_in or ending, ("",))
     if message and ending is State.MAX_ITER and model.solver == "gradient_ascent":
-        message = f"Gradient ascent ended before the maximum{{}}: {model.ascent_.sentence}"
-        hints = [hint("use {}", solver="newton")]
+        hints.append(hint("use {}", solver="newton"))
+        if not isinstance(model.learning_rate, str):
+            message = f"Gradient ascent ended before the maximum{{}}: {model.ascent_.sentence}"
+            hints = []
     by_callback = found.state is State.EARLY_STOP
     who = "A callback stopped the fit" if by_callback else "The fit was interrupted"
     near = f", about {found.distance:.2g} standard errors away from it"
