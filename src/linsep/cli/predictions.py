@@ -186,7 +186,8 @@ class Parquet:
     """A Parquet file, with the types that the columns have in the input."""
 
     def __init__(self, out: Any, form: Form):
-        self._out, self._form, self._writer = out, form, None
+        self._out, self._form = out, form
+        self._writer: Any = None
 
     def write(self, answers: Answers) -> None:
         """Write the rows as a row group."""

@@ -33,7 +33,7 @@ from linsep.cli.output import (
     write_picture,
 )
 from linsep.cli.reading import feature_names, open_like, rows_of
-from linsep.cli.report import reference_pairs
+from linsep.cli.report import reference_pairs, shown as text_of
 from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
 from linsep.estimators._common.labels import source_labels
@@ -42,7 +42,7 @@ from linsep.fitting import with_intercept
 from linsep.layout import command_lines, elided, folded, screen
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds import rounding
-from linsep.mistake_bounds.bounds import Bound, Bounds
+from linsep.mistake_bounds.bounds import Bounds
 from linsep.mistake_bounds.margins import Linear, linear_of
 from linsep.parameters import parameters_of
 from linsep.sources.base import Source
@@ -398,30 +398,34 @@ def bounds(
     y = source_labels(source, y)
     line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])
     with of_features():  # the columns are in the order of the recipe
-        rows = X if line is None else line.rows(X)
-        margins = {} if line is None else _margins(line, X, y)
+        rows, margins = X, {}
+        if line is not None:
+            rows, margins, fit_intercept = line.rows(X), _margins(line, X, y), line.fit_intercept
     found = linsep.bounds(
-        rows, y, multiclass=multiclass,
-        fit_intercept=fit_intercept if line is None else line.fit_intercept,
+        rows, y, multiclass=multiclass, fit_intercept=fit_intercept,
         # The intercept comes last in Python.
         weights=None if weights is None else [*weights[fit_intercept:], *weights[:fit_intercept]],
         passes=passes, gamma=gamma, literals=literals, majority=majority,
     )  # fmt: skip
     least = None
     if gamma is not None and len(np.unique(y)) == 2:
-        least = linsep.total_distance(
-            rows, y, gamma,
-            fit_intercept=fit_intercept if line is None else line.fit_intercept,
-        )  # fmt: skip
+        least = linsep.total_distance(rows, y, gamma, fit_intercept=fit_intercept)
     if as_json:
-        print_json(_as_json(found, least) | {"margins": margins})
+        names = ("name", "value", "what", "learner", "source", "comparator", "distance")
+        print_json({
+            "longest": found.longest,
+            "margin": found.margin,
+            "bounds": [{name: getattr(bound, name) for name in names} for bound in found],
+            "left_out": found.left_out,
+            "total_distance": None if least is None else _of_distance(least),
+            "margins": margins,
+        })  # fmt: skip
         return
     print(escaped(str(found), lines=True))
-    pairs = _compared(found, source, X.shape[1], np.unique(y))
-    if least is not None:
-        pairs += [("least distance", f"{least}")]
-    if margins:
-        pairs += [("margins", ", ".join(f"{kind} {value:.6g}" for kind, value in margins.items()))]
+    pairs = _compared(found, source, X.shape[1], np.unique(y)) + text_of(
+        ("least distance", "" if least is None else f"{least}"),
+        ("margins", ", ".join(f"{kind} {value:.6g}" for kind, value in margins.items())),
+    )
     if pairs:
         print()
         print_pairs(pairs)
@@ -474,21 +478,6 @@ def _compared(
              f"{1 / rounding.length(w):.4g}"),
         ]  # fmt: skip
     return pairs
-
-
-def _as_json(found: Bounds, least: Any) -> dict[str, Any]:
-
-    def plain(bound: Bound) -> dict[str, Any]:
-        names = ("name", "value", "what", "learner", "source", "comparator", "distance")
-        return {name: getattr(bound, name) for name in names}
-
-    return {
-        "longest": found.longest,
-        "margin": found.margin,
-        "bounds": [plain(bound) for bound in found],
-        "left_out": found.left_out,
-        "total_distance": None if least is None else _of_distance(least),
-    }
 
 
 def _of_distance(least: Any) -> dict[str, Any]:

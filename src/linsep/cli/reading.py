@@ -63,13 +63,9 @@ class Reading(NamedTuple):
                 recipe = recipe_with(source.layout(), group=group)
                 _tell_learned(name, source, open_source(data, recipe=recipe, **self.files))
 
-    def like(self, model: Any, path: Path | None, data: list[str]) -> Source:
-        """Open other files for a model."""
-        return open_like(model, path, data, **self.files)
-
-    def tested(self, model: Any, path: Path | None, data: list[str]) -> Source:
-        """Open the files of --test for a model, with the groups for intervals."""
-        return open_like(model, path, data, self.group, **self.files)
+    def like(self, model: Any, data: list[str], group: str | None = None) -> Source:
+        """Open other files for a model, with groups if their column is named."""
+        return open_like(model, None, data, group, **self.files)
 
 
 #: why the files of an option must not be training data

@@ -10,20 +10,21 @@ from types import SimpleNamespace
 from typing import Any
 
 import click
+import numpy as np
 
 from linsep import model_files
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep.catalog import REGRESSIONS, USUAL_LEARNER
+from linsep.catalog import REGRESSIONS, USUAL_LEARNER, is_margin, is_regression
 from linsep.checkpoints.saving import Checkpoint
 from linsep.cli import learner_options as learners, report
-from linsep.cli.baselines import worse_than_baseline
-from linsep.cli.errors import interrupted_code, note, told_once
+from linsep.cli.errors import in_options, interrupted_code, note, told_once
 from linsep.cli.output import check_all_free, never_overwrite, print_json, watching
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
 from linsep.cli.standard_input import NAME
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError, LinsepError, hint
 from linsep.estimators._common.labels import InitialShape
+from linsep.estimators._common.offsets import has_offset
 from linsep.fitting import (
     Chosen,
     check_in_folds,
@@ -34,7 +35,10 @@ from linsep.fitting import (
 )
 from linsep.inference.robust import CLUSTERED
 from linsep.sources.remote.address import is_remote, normal, shown
-from linsep.words import counted
+from linsep.words import counted, percent
+
+#: tolerance for rounding
+ROUNDING = 1e-9
 
 
 class Training(SimpleNamespace):
@@ -217,7 +221,7 @@ class Training(SimpleNamespace):
                 **({} if self.chosen_for is None else {"chosen_for": self.chosen_for}),
                 **({} if validated is None else {"cross_validation": validated}),
             }  # fmt: skip
-            summary["warnings"] = worse_than_baseline(estimator, summary)
+            summary["warnings"] = _worse_than_baseline(estimator, summary)
             if self.as_json:
                 print_json(summary)
             else:
@@ -247,7 +251,7 @@ class Training(SimpleNamespace):
         if self.calibrate:
             from linsep.estimators._common.calibration import calibrate
 
-            source = self.reader.like(estimator, None, self.calibrate)
+            source = self.reader.like(estimator, self.calibrate)
             with watching(source):
                 calibrate(estimator, source, method=self.calibration or "sigmoid")
             self.calibrated = {
@@ -271,9 +275,8 @@ class Training(SimpleNamespace):
         return {"folds": folds, "repeats": repeats, "by_time": by_time, "metrics": found}
 
     def _score(self) -> dict[str, Any]:
-        return score_source(
-            self.estimator, self.reader.tested(self.estimator, self.model, self.test)
-        )
+        groups = self.reader.group  # for intervals
+        return score_source(self.estimator, self.reader.like(self.estimator, self.test, groups))
 
 
 def _check_secrets(args: list[str]) -> None:
@@ -295,3 +298,63 @@ def _without(args: list[str]) -> list[str]:
         elif not word.startswith("--checkpoint="):
             kept.append(word)
     return kept
+
+
+def _worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
+    """Return a warning if ``model`` is worse than its baseline on training or test rows.
+
+    ``summary`` is what ``fit`` prints. The list is empty if there is nothing to warn about.
+    """
+    each: dict[str, Any] = {}
+    test = summary["test"]
+    shares, what = hasattr(model, "classes_"), "accuracy"
+    if not shares:
+        what, fitted = "rms error", model.solution_
+        each["training"] = np.sqrt(fitted.rss / fitted.total_weight), model.training_deviation_
+        if test is not None:
+            each["test"] = test["root_mean_squared_error"], test["standard_deviation"]
+    elif hasattr(model, "threshold_") or has_offset(model):  # for a purpose other than accuracy
+        return []
+    elif getattr(model, "class_weight", None) is not None:  # which trades accuracy for recall
+        what = "mean recall of the classes"
+        each["training"] = (
+            getattr(model, "training_balanced_accuracy_", None),
+            1 / len(model.classes_),
+        )
+        if test is not None:
+            each["test"] = (test["metrics"]["balanced_accuracy"][k] for k in ("value", "baseline"))
+    else:
+        each["training"] = summary["training_accuracy"], summary["training_baseline"]
+        if test is not None:
+            each["test"] = test["accuracy"], test["most_frequent"]
+    worse = []
+    for rows, (found, baseline) in each.items():
+        if found is None:
+            continue
+        if found < baseline - ROUNDING if shares else found > baseline * (1 + ROUNDING):
+            one, other = (percent(x) if shares else f"{x:.6g}" for x in (found, baseline))
+            worse.append(f"{what} {one} on the {rows} rows, baseline {other}")
+    if not worse:
+        return []
+    problem = f"the model predicts worse than the baseline: {'; '.join(worse)}"
+    told = LinsepError(problem, *_advice(model, summary), code="not-converged")
+    return [told.render(lambda hint: hint.render(in_options))]
+
+
+def _advice(model: Any, summary: dict[str, Any]) -> list[Any]:
+    """Return hints about unused options that may help."""
+    hints: list[Any] = []
+    online = not is_regression(model) and not is_margin(model)
+    table = not is_regression(model) and model.recipe_["format"] == "table"
+    unscaled = table and summary["scale"] == "none"
+    if unscaled and not getattr(model, "positive_only", False):
+        hints.append(hint("choose {}", scale="standard"))
+    if online and model.keep == "last":
+        hints.append(hint("choose {}", keep="average"))
+    if getattr(model, "class_weight", None) is not None:
+        hints.append(hint("leave out {}", class_weight=None))
+    if online and model.stop_reason_ == "max_iter":
+        hints.append(hint("raise {}", max_iter=None))
+    if getattr(model, "fit_intercept", True) is False:
+        hints.append(hint("leave out {}", no_fit_intercept=None))
+    return [*hints, hint("choose another {}", learner=None)]

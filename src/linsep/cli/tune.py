@@ -117,7 +117,7 @@ class Tuning(SimpleNamespace):
         if self.model is not None:
             model_files.save(model, self.model, force=self.force)
         if self.test:
-            tested = score_source(model, self.reader.tested(model, self.model, self.test))
+            tested = score_source(model, self.reader.like(model, self.test, self.reader.group))
         summary |= {
             **gaps_of(source), "test": tested, "seconds": round(perf_counter() - self.started, 4),
             "model": None if self.model is None else str(self.model),
