@@ -98,12 +98,8 @@ class TakesFrames:
             batches, width = list(source.batches()), self.n_features_in_
             read = joined(batches, max(width, *(batch.X.shape[1] for batch in batches)))
             warn_of_unknown(source, source.unseen)
-            features, y, sample_weight, offset = (
-                read.X[:, :width],
-                read.y,
-                read.weights,
-                read.offset,
-            )
+            features, y = read.X[:, :width], read.y
+            sample_weight, offset = read.weights, read.offset
             numbers = source.numbers(read.size)
         else:
             features = self.features_of(X)
@@ -196,13 +192,22 @@ def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = Non
         raise ParameterError(
             f"missing is {missing!r}: choose 'skip', or omit it.", option="missing", value=missing
         )
-    recipe = getattr(model, "recipe_", None) or {}
-    of_frame = recipe.get("format") == "table" and is_frame(X)
-    of_path = isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays"
-    if of_path or (of_frame and not _holds_features(model, X, recipe)):
+    recipe = _recipe_of(model, X)
+    if is_frame(X) and (recipe.get("format") != "table" or _holds_features(model, X, recipe)):
+        recipe = {}
+    if recipe:
         X = X if offset is None else _with_offset(model, X, offset)
         return _opened(X, recipe=recipe, labeled=False, missing=missing or "error")
     return X if missing is None else _with_gaps(model, X, offset)
+
+
+def _recipe_of(model: Any, X: Any) -> dict[str, Any]:
+    """Return the recipe by which a model reads X, a file or a data frame; empty for other rows, and
+    for a model that was fitted to arrays.
+    """
+    recipe = getattr(model, "recipe_", None) or {}
+    given = isinstance(X, str | Path) or is_frame(X)
+    return recipe if given and recipe.get("format", "arrays") != "arrays" else {}
 
 
 def _with_offset(model: Any, X: Any, offset: Any) -> Any:
@@ -232,22 +237,18 @@ def to_score(model: Any, X: Any, y: Any) -> Any:
     """Return rows as they are or, without separate labels, the data frame or file that holds both,
     as a source.
     """
-    recipe = getattr(model, "recipe_", None) or {}
-    if y is not None or recipe.get("format", "arrays") == "arrays":
-        return X
+    recipe = {} if y is not None else _recipe_of(model, X)
     label = recipe.get("target") or recipe.get("successes")
-    if isinstance(X, str | Path) or (is_frame(X) and label in _names(X)):
-        return _opened(X, recipe=recipe)
-    return X
+    labeled = recipe and (not is_frame(X) or label in _names(X))
+    return _opened(X, recipe=recipe) if labeled else X
 
 
 def to_average(model: Any, X: Any) -> Any:
     """Return rows as they are or, for a data frame or file with the training columns, a source; it
     has row weights if the model has a weight column and labels are present.
     """
-    recipe = getattr(model, "recipe_", None) or {}
-    of_path = isinstance(X, str | Path) and recipe.get("format", "arrays") != "arrays"
-    if of_path or (is_frame(X) and recipe.get("target") in _names(X)):
+    recipe = _recipe_of(model, X)
+    if recipe and (not is_frame(X) or recipe.get("target") in _names(X)):
         return _opened(X, recipe=recipe, labeled=True if recipe.get("weight") else None)
     return to_predict(model, X)
 
@@ -335,19 +336,12 @@ def _with_labels(X: Any, beside: dict[str, Any], reference_level: str | None) ->
                 f"X has {table.num_rows} rows, but {called} has shape {given.shape}",
                 "pass one value per row", code="shape", option=called,
             )  # fmt: skip
-        name = _free_name(getattr(values, "name", None) or role, table.column_names)
-        table, roles[role] = (
-            table.append_column(name, pa.array(given.tolist(), from_pandas=True)),
-            name,
-        )
+        name = str(getattr(values, "name", None) or role)
+        while name in table.column_names:
+            name += "_"
+        table = table.append_column(name, pa.array(given.tolist(), from_pandas=True))
+        roles[role] = name
     return _opened(table, **{"target": None, **roles}, reference_level=reference_level)
-
-
-def _free_name(name: Any, taken: list[str]) -> str:
-    name = str(name)
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _opened(data: Any, **how: Any) -> Source:

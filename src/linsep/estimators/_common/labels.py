@@ -36,17 +36,14 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Numbers are first matched with the classes of the first rows, to avoid sorting them all.
     """
-    if y.dtype.kind in "biuf":
-        classes = np.unique(y[:PEEK])
-        codes = encode_with(y, classes) if classes.size <= PEEK // 4 else None
-        if codes is not None:
-            refuse_continuous(y[:PEEK])
-            warn_of_many_classes(classes, len(y))
-            return classes, codes
-    refuse_continuous(y)
-    classes, inverse = np.unique(y, return_inverse=True)
+    codes = None
+    if y.dtype.kind in "biuf" and (classes := np.unique(y[:PEEK])).size <= PEEK // 4:
+        codes = encode_with(y, classes)
+    refuse_continuous(y if codes is None else y[:PEEK])
+    if codes is None:
+        classes, codes = np.unique(y, return_inverse=True)
     warn_of_many_classes(classes, len(y))
-    return classes, inverse.astype(np.int32)
+    return classes, codes.astype(np.int32, copy=False)
 
 
 def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:

@@ -1,6 +1,5 @@
 """Decision thresholds of two classes: given, or chosen on rows not used for training."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
@@ -48,25 +47,17 @@ class Rule(NamedTuple):
             return cls("fixed", number)
         if given in ("f1", "balanced_accuracy"):
             return cls(given)
-        found = re.fullmatch(r"(recall|precision|cost)=([^:]+)(?::([^:]+))?", str(given))
-        parts = [part for part in found.groups()[1:] if part is not None] if found else []
-        values = [value for value in map(_number, parts) if value is not None]
-        if found is None or len(values) < len(parts) or len(values) != 1 + (found[1] == "cost"):
+        name, _, rest = str(given).partition("=")
+        values = [_number(value) for value in rest.split(":")]
+        numbers = [value for value in values if value is not None and value > 0]
+        wanted = {"recall": 1, "precision": 1, "cost": 2}.get(name, 0)
+        if not len(values) == len(numbers) == wanted or (name != "cost" and numbers[0] > 1):
             raise ParameterError(
-                f"threshold is {given!r:.80}: choose {FORMS}.", option="threshold", value=given
-            )
-        name, (value, *more) = found[1], values
-        if name == "cost" and min(values) <= 0:
-            raise ParameterError(
-                f"threshold is {given!r:.80}, but costs must be above 0: cost=10:1 means 10 for a "
-                f"missed positive and 1 for a false alarm.", option="threshold", value=given,
+                f"threshold is {given!r:.80}: choose {FORMS}; recall and precision are at most 1, "
+                "and costs, of a missed positive and of a false alarm, above 0.",
+                option="threshold", value=given,
             )  # fmt: skip
-        if name != "cost" and not 0 < value <= 1:
-            raise ParameterError(
-                f"threshold is {given!r:.80}, but a {name} must be above 0 and at most 1, such as "
-                f"{name}=0.9.", option="threshold", value=given,
-            )  # fmt: skip
-        return cls(name, value, *more)
+        return cls(name, *numbers)
 
     def __str__(self) -> str:
         if self.name == "fixed":
