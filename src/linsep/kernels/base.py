@@ -59,19 +59,11 @@ class Kernel:
         """Return K of every pair of prepared rows, float64 of shape (rows of A, rows of B);
         DataError if A and B have different features, or a value overflows.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
-            K = self._gram(A, B)
-        if not np.isfinite(K).all():
-            raise self._overflow()
-        return K
+        return self._finite(self._gram, A, B)
 
     def diagonal(self, A: Any) -> np.ndarray:
         """Return K(a, a) of every prepared row, float64 of shape (rows,)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = self._diagonal(A)
-        if not np.isfinite(values).all():
-            raise self._overflow()
-        return values
+        return self._finite(self._diagonal, A)
 
     def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray] | None:
         """Return the substrings in prepared rows, if K(x, y) is the sum of weight * count in x *
@@ -98,24 +90,13 @@ class Kernel:
         return kernel.gram(A, A if Y is None or Y is X else kernel.prepare(Y))
 
     def exact(self, X: Any) -> np.ndarray | None:
-        """Return the Gram matrix of raw rows without rounding, for :func:`linsep.separation`.
+        """Return the Gram matrix of raw rows without rounding, for :func:`linsep.separation`: an
+        array of int or Fraction of shape (rows, rows).
 
-        Parameters
-        ----------
-        X : rows of the type that this kernel supports
-            Their numbers are used exactly, as in :func:`linsep.separation`. Parameters of the
-            kernel are used as the binary fractions in which they are stored.
-
-        Returns
-        -------
-        array of int or Fraction of shape (rows, rows), or None
-            None for kernels with only floating-point values (radial, normalized, functions), and if
-            a power or a product over features would have more than 2^14 bits.
-
-        Raises
-        ------
-        DataError
-            If a value is outside 2^-1000 to 2^1000.
+        Numbers of rows are used exactly, as in :func:`linsep.separation`, and parameters as the
+        binary fractions in which they are stored. None for kernels with only floating-point values
+        (radial, normalized, functions), and if a power or a product over features would have more
+        than 2^14 bits; DataError if a value is outside 2^-1000 to 2^1000.
         """
         kernel = self.fitted(X)
         found = kernel._exact(X)
@@ -153,6 +134,13 @@ class Kernel:
 
     def _diagonal(self, A: Any) -> np.ndarray:
         raise NotImplementedError
+
+    def _finite(self, compute: Any, *rows: Any) -> np.ndarray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values: np.ndarray = compute(*rows)
+        if not np.isfinite(values).all():
+            raise self._overflow()
+        return values
 
     def _overflow(self) -> DataError:
         return DataError(

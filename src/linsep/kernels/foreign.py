@@ -23,13 +23,8 @@ ROUNDING = 1e-8
 
 @dataclass(frozen=True, repr=False)
 class Callable(Kernel):
-    """Any function of two rows, called once for every pair.
-
-    Parameters
-    ----------
-    function : callable
-        Called with two rows of X (sparse rows as dense arrays); returns a number. Must be
-        symmetric.
+    """Any symmetric ``function`` of two rows (sparse rows as dense arrays), which returns a number;
+    called once for every pair.
     """
 
     function: Any
@@ -137,10 +132,8 @@ def _unmatched(*shapes: tuple[int, int]) -> DataError:
 
 
 class GramRows:
-    """Some rows of a Gram matrix, given by their ``numbers``.
-
-    ``values`` is the whole matrix, because only some columns of the rows are needed and a copy of
-    the rows would be wasteful.
+    """Some rows of a Gram matrix, given by their ``numbers``; ``values`` is the whole matrix, as
+    only some columns of the rows are needed.
     """
 
     def __init__(self, values: np.ndarray, numbers: np.ndarray):
