@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -64,6 +64,7 @@ def rows(seed, k, kind):
     st.integers(0, 10**6), st.sampled_from(["separable", "overlapping", "bits"]),
     st.sampled_from([2, 2, 3]), st.booleans(), st.booleans(), st.sampled_from([1, 3, 60]),
 )  # fmt: skip
+@example(46982, "bits", 2, False, False, 1)  # the squared length of weights is rounded below 0
 def test_no_bound_is_broken(name, seed, kind, k, shuffle, fit_intercept, max_iter):
     X, y = rows(seed, k, kind)
     if len(np.unique(y)) < 2:

@@ -35,7 +35,8 @@ def _margin(rule, weights, rows, i, y, score, wrong, importance):
     if not wrong and reached >= rule.share * np.sqrt(rule.squares[m]):
         return 0, 0
     add(rows, i, weights, importance * y / length)
-    rule.squares[m] += 2.0 * importance * reached + importance**2
+    grown = rule.squares[m] + 2.0 * importance * reached + importance**2
+    rule.squares[m] = max(grown, 0.0)  # it may be rounded below
     rule.total[m] += importance
     rule.heaviest[m] = max(rule.heaviest[m], importance)
     return 1, 1
