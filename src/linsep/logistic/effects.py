@@ -189,8 +189,6 @@ class Variable(NamedTuple):
 
     Attributes
     ----------
-    name : str
-    features : tuple of int
     zero, unit : float
         For a numeric column, the value of the feature where the column is 0, and its change per
         unit: other than 0 and 1 where columns are scaled.

@@ -1347,7 +1347,6 @@ def implied(
     totals : array of shape (classes,), summed row weights; 0 leaves a class out
     reference : label or None, as in the regression
     method : name of the method that gave the weights
-    n_rows : number of training rows
     weights_against : function of the code of a reference
         Weights of shape (classes, features), and log-odds of the classes at zero.
     """

@@ -29,13 +29,8 @@ BACKWARD = 1e-3
 
 
 def examined(objective: Objective, point: Point, step: np.ndarray) -> tuple[bool, bool]:
-    """Return whether a Newton step proves that a maximum exists, and whether it may not exist.
-
-    Parameters
-    ----------
-    objective : Objective, without a penalty of the columns in use
-    point : Point, with a Hessian
-    step : array of the shape of the weights, approximately the inverse Hessian times the gradient
+    """Return whether a Newton step proves that a maximum exists, and whether it may not exist; the
+    columns in use have no penalty.
     """
     if not objective.used.any():  # no weights, so the likelihood is at its maximum
         return True, False

@@ -44,11 +44,6 @@ NEAREST = 1e-8
 class Flat:
     """An objective of the weights of independent columns, flat, with Firth's penalty or without.
 
-    Parameters
-    ----------
-    objective : Objective
-    penalized : bool
-
     Attributes
     ----------
     used : array of int, the numbers of these weights among all

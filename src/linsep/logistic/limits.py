@@ -154,8 +154,6 @@ class Asked(NamedTuple):
 
     Attributes
     ----------
-    task : Task
-    data : Data
     columns : int array, the numbers of the weights of each class that the verdict is about
     rows : the task with its rows in memory, or None
     dependent : bool, whether some of the columns are linear combinations of others

@@ -120,8 +120,6 @@ class Point(NamedTuple):
 
     Attributes
     ----------
-    value : float
-    gradient : array of the shape of the weights
     hessian : array of shape (weights, weights) or None
         The negative Hessian, without a penalty the information; weights are numbered row by row.
     shares : list or None
@@ -531,15 +529,8 @@ def _without_dependent(found: Terms, R: np.ndarray) -> Terms:
 
 
 class Objective:
-    """The log-likelihood of rows in standardized features, less a penalty.
-
-    Parameters
-    ----------
-    lanes : RowLanes
-    terms : Terms
-    penalty : Penalty or None
-    journal : Journal or None
-        Where the results of passes over the rows are recorded, and looked up instead of made.
+    """The log-likelihood of rows in standardized features, less a penalty; results of passes over
+    the rows are recorded in a journal, and looked up instead of made.
     """
 
     def __init__(

@@ -46,13 +46,8 @@ RUNAWAY = ("+inf", "-inf", "infinite")
 
 
 class Profiles:
-    """The profiles of linear functions of the weights.
-
-    Parameters
-    ----------
-    flat : Flat
-    top : Solution over all weights; if there is no maximum, weights near the supremum, with that
-    level : of the intervals
+    """The profiles of linear functions of the weights, with intervals at a level; ``top``: the
+    maximum over all weights, or weights near the supremum, with that.
     """
 
     def __init__(self, flat: Flat, top: Solution, level: float):

@@ -94,20 +94,16 @@ class Solution(NamedTuple):
 
     Attributes
     ----------
-    B : array of the shape of the weights
     point : Point at B, or just before the last step, with the value after it
-    state : State
     n_iter : int, number of steps
     distance : float, to the maximum from where the last step began, in standard errors; NaN if
         unknown
     proved : bool, whether a maximum is proved to exist
     bend : what the negative Hessian is beside the information, approximately, or None
-    terms : Terms, the standardization
     weights : array of shape (q, width), of the raw features, the intercept last
     limits : array of str of that shape
     log_likelihood : float, without the penalty; without a maximum the supremum, if it is known
     covariance : array of shape (q width, q width) or None, 0 for features left out
-    verdict : of :func:`linsep.separation`
     intervals : {level: (low, high, p)} of profiles
     gained : float, twice what the features add to Firth's penalized log-likelihood
     at_limit : bool, False if finite weights come from a small ridge, not from the limit
@@ -169,11 +165,7 @@ def widened(found: Solution, known: FittedClasses) -> Solution:
 
 
 class Steps:
-    """Records the progress of one fit.
-
-    Parameters
-    ----------
-    after_step : function without arguments, called after each step; may raise :class:`Stopped`
+    """Records the progress of one fit; ``after_step`` may raise :class:`Stopped`.
 
     Attributes
     ----------
@@ -275,12 +267,8 @@ def separation_sentence(kind: str, limits: dict[str, str]) -> str:
 
 
 class Callbacks:
-    """scikit-learn's callbacks of one fit: a task for the fit and one for each iteration.
-
-    Parameters
-    ----------
-    model : LogisticRegression
-    known : other arguments of the hooks: X, y and metadata
+    """scikit-learn's callbacks of one fit: a task for the fit and one for each iteration; ``known``
+    are other arguments of the hooks: X, y and metadata.
     """
 
     def __init__(self, model: Any, known: dict[str, Any]) -> None:

@@ -110,12 +110,7 @@ def with_head(given: Iterable[Batch], n_features: int) -> Iterator[Batch]:
 
 
 class RowLanes:
-    """Sums over the rows of batches, by threads.
-
-    Parameters
-    ----------
-    batches : function that returns an iterator over all batches, always in the same order
-    """
+    """Sums over the rows of batches, always in the same order, by threads."""
 
     def __init__(self, batches: Batches):
         self.batches = batches
@@ -218,14 +213,10 @@ class Task:
 
     Parameters
     ----------
-    model : LogisticRegression
-    known : FittedClasses
     batches : function that returns the batches; y are the places of the classes
-    n_features, n_rows : int, numbers of features, and of rows with nonzero weight
-    offsets : bool, whether the rows have offsets
+    n_rows : int, number of rows with nonzero weight
     groups : Groups of rows that are two each, None if rows are single
     given : X of rows in memory, with its names; None for rows that are read again and again
-    source : Source of the rows, or None
     clustered : function that returns the batches with the numbers of the clusters, if these have
         none
     lanes : RowLanes that others than this process sum, or None
@@ -235,7 +226,6 @@ class Task:
     q : int, number of classes with weight beside the reference, and the place of that
     width : int, number of weights per class
     factored : bool, whether there are few enough weights for a Hessian
-    total : float, sum of the weights of the rows
     tol : float, distance to the maximum from which the last step may begin, in standard errors
     share : share of a class in the sum of all, for :class:`linsep.logistic.objective.Penalty`
     constant : float, what the log-likelihood has beside the sum over the rows
