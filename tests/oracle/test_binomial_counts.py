@@ -382,7 +382,7 @@ def test_files_frames_and_formulas(tmp_path):
     arrays, facts = models[1].get_state()
     for forged in ("x", float("nan"), []):
         with pytest.raises((ValueError, TypeError)):
-            LogisticRegression().set_state(arrays, facts | {"_saturated": forged})
+            LogisticRegression().set_state(arrays, facts | {"saturated": forged})
     labeled = unlabeled.assign(y=np.arange(len(rows)) % 2)
     assert linsep.score(models[1], labeled, target="y")["rows"] == len(rows)
 

@@ -419,7 +419,7 @@ def test_forged_recipes(table):
         open_source(table, recipe=model.recipe_ | {"offset": 5})
     facts = model.get_state()
     with pytest.raises(ValueError, match="offset"):
-        LogisticRegression().set_state(facts[0], facts[1] | {"_with_offset": "yes"})
+        LogisticRegression().set_state(facts[0], facts[1] | {"offset": "yes"})
 
 
 def test_other_uses_are_refused(table, tmp_path):

@@ -126,12 +126,12 @@ def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path, kind):
                 edited[name] = tensors[name][:-1].copy()
             elif edit == "wider":
                 edited[name] = tensors[name][..., None].copy()
-            if name.strip("_") == "covariance" and edit == "gone":
+            if name == "covariance" and edit == "gone":
                 continue  # that is a model without one
             if not tensors[name].size and edit != "gone":
                 continue
             refuse(edited, about, tmp_path)
-        if tensors[name].dtype == np.float64 and name != "_covariance" and tensors[name].size:
+        if tensors[name].dtype == np.float64 and name != "covariance" and tensors[name].size:
             edited = {k: v.copy() for k, v in tensors.items()}
             edited[name].flat[0] = np.nan
             refuse(edited, about, tmp_path)

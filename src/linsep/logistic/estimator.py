@@ -116,31 +116,41 @@ def _or_none(value: Any) -> float | None:
     return None if value is None else stored.number(value)
 
 
-#: attributes that a model file holds; arrays are of the classes but the reference, with the
-#: intercept last. Of ``_limits`` there are the numbers in :data:`LIMITS`; each level of
-#: ``_intervals`` has arrays of its own
+#: what a model file holds: arrays of the classes but the reference, with the intercept last. Of
+#: ``limits`` there are the numbers in :data:`LIMITS`; each of the ``levels`` of profile intervals
+#: has arrays of its own
 STATE: dict[str, Any] = {
-    "coef_": stored.Array("classes, features"),
-    "intercept_": stored.Array("classes", finite=False),
-    "_limits": stored.Array("classes, weights", np.uint8),
-    "_covariance": stored.Array("all weights, all weights", optional=True, finite=False),
-    "classes_": stored.classes_from,
-    "reference_": stored.as_it_is,
+    "coef": stored.Array("classes, features"),
+    "intercept": stored.Array("classes", finite=False),
+    "limits": stored.Array("classes, weights", np.uint8),
+    "covariance": stored.Array("all weights, all weights", optional=True, finite=False),
+    "classes": stored.classes_from,
+    "reference": stored.as_it_is,
     **{f"fit.{name}": _or_none for name in NUMBERS},
-    "n_rows_": stored.count,
-    "_total_weight": float,
-    "n_iter_": stored.count,
-    **dict.fromkeys(("method_", "stop_reason_", "stop_sentence_"), str),
-    "_intervals": list,
-    "_clusters": stored.as_it_is,
-    "separation_": stored.as_it_is,
-    "rows_signature_": signatures.checked,
-    "_depends": dict,
-    "_with_offset": stored.flag,
-    "_fractional": stored.flag,
-    "_saturated": _or_none,
-    "_pearson": _or_none,
+    "n_rows": stored.count,
+    "total_weight": float,
+    "n_iter": stored.count,
+    **dict.fromkeys(("method", "stop_reason", "stop_sentence"), str),
+    "levels": list,
+    "clusters": stored.as_it_is,
+    "separation": stored.as_it_is,
+    "signature": signatures.checked,
+    "dependent": stored.as_it_is,
+    "offset": stored.flag,
+    "fractional": stored.flag,
+    "saturated": _or_none,
+    "pearson": _or_none,
 }
+#: the attributes of these parts
+ATTRIBUTES = {
+    "coef": "coef_", "intercept": "intercept_", "limits": "_limits", "covariance": "_covariance",
+    "classes": "classes_", "reference": "reference_", **{name: name for name in NUMBERS},
+    "n_rows": "n_rows_", "total_weight": "_total_weight", "n_iter": "n_iter_",
+    "method": "method_", "stop_reason": "stop_reason_", "stop_sentence": "stop_sentence_",
+    "levels": "_intervals", "clusters": "_clusters", "separation": "separation_",
+    "signature": "rows_signature_", "dependent": "_depends", "offset": "_with_offset",
+    "fractional": "_fractional", "saturated": "_saturated", "pearson": "_pearson",
+}  # fmt: skip
 
 
 def _parts(levels: Any) -> dict[str, Any]:
@@ -150,9 +160,8 @@ def _parts(levels: Any) -> dict[str, Any]:
 
 #: attributes that a fit sets
 LEARNED = (
-    *(name.removeprefix("fit.") for name in STATE), "ascent_", "threshold_", "_residuals",
-    "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
-    "training_balanced_accuracy_",
+    *ATTRIBUTES.values(), "ascent_", "threshold_", "_residuals", "training_accuracy_",
+    "training_rows_", "training_baseline_", "training_sampled_", "training_balanced_accuracy_",
 )  # fmt: skip
 
 
@@ -810,18 +819,16 @@ class LogisticRegression(
         in :data:`linsep.logistic.estimator.STATE`, and the ``low``, ``high`` and ``p`` of each
         level of profile intervals.
         """
-        values: dict[str, Any] = {
-            name: getattr(self, name.removeprefix("fit."), None) for name in STATE
-        }
-        values |= {name: None if np.isnan(x := getattr(self, name)) else x for name in NUMBERS}
+        values: dict[str, Any] = {name: getattr(self, of, None) for name, of in ATTRIBUTES.items()}
+        values |= {name: None if np.isnan(values[name]) else values[name] for name in NUMBERS}
         for level, ends in self._intervals.items():
             values |= {f"{name} {level}": end for name, end in zip(ENDS, ends, strict=True)}
         values |= {
-            "classes_": stored.described(self.classes_),
-            "_limits": np.vectorize(LIMITS.index, otypes=[np.uint8])(self._limits),
-            "reference_": stored.plain(self.reference_), "_intervals": list(self._intervals),
-            "separation_": None if self.separation_ is None else self.separation_.to_json(),
-            "_depends": {str(j): others for j, others in self._depends.items()},
+            "classes": stored.described(self.classes_),
+            "limits": np.vectorize(LIMITS.index, otypes=[np.uint8])(self._limits),
+            "reference": stored.plain(self.reference_), "levels": list(self._intervals),
+            "separation": None if self.separation_ is None else self.separation_.to_json(),
+            "dependent": {str(j): others for j, others in self._depends.items()},
         }  # fmt: skip
         return stored.state_of(_parts(self._intervals), values)
 
@@ -833,23 +840,23 @@ class LogisticRegression(
         ValueError, LookupError or TypeError
             If a part is missing, or has another shape or type.
         """
-        (q, d), more = arrays["coef_"].shape, bool(self.fit_intercept)
+        (q, d), more = arrays["coef"].shape, bool(self.fit_intercept)
         sizes = {"weights": d + more, "all weights": q * (d + more)}
-        found = stored.restored(_parts(facts["_intervals"]), arrays, facts, **sizes)
+        found = stored.restored(_parts(facts["levels"]), arrays, facts, **sizes)
         found |= {name: np.nan for name in NUMBERS if found[name] is None}
-        for name in STATE:
-            setattr(self, name.removeprefix("fit."), found[name.removeprefix("fit.")])
+        for name, attribute in ATTRIBUTES.items():
+            setattr(self, attribute, found[name])
         known = self.classes_.size == q + 1 and self.reference_ in self.classes_.tolist()
         if not known or np.isnan(self.intercept_).any():
             raise ValueError("other classes than weights, or intercepts that are not numbers")
         self.n_features_in_, self._learned_with = d, self.get_params(deep=False)
         self._limits, self._nearer = np.array(LIMITS, dtype="U16")[self._limits], None
-        self._depends = {int(j): others for j, others in self._depends.items()}
+        self._depends = {int(j): others for j, others in (self._depends or {}).items()}
         if self._clusters is not None:
             self._clusters = robust.stored_clusters(self.covariance, self._clusters)
         self._intervals = {
             float(level): tuple(found[f"{name} {level}"] for name in ENDS)
-            for level in found["_intervals"]
+            for level in found["levels"]
         }
         if self.separation_ is not None:
             from linsep.certificate.proofs import from_json
