@@ -14,6 +14,10 @@ from linsep.errors import DataError, ParameterError
 from linsep.parameters import rate_of
 from linsep.validation.labels import check_beside, refuse_masked
 
+__all__ = [
+    "Descent", "Objective", "check_gradient", "log_likelihood", "minimize", "numerical_gradient",
+    "perceptron_criterion", "squared_error",
+]  # fmt: skip
 SCHEDULES = ("constant", "inverse", "inverse_sqrt")
 #: steps in a row, each longer than the one before and making J worse, that are treated as
 #: divergence

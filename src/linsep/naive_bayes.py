@@ -19,7 +19,7 @@ from linsep.estimators._common.predicting import Prediction, share_right
 from linsep.estimators._common.reading import Reading
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.lanes import Lanes
+from linsep.lanes import Lanes, no_weight
 from linsep.parameters import HasParameters, check_parameters, parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, labels_of
@@ -60,9 +60,7 @@ class ClassMoments(NamedTuple):
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is checked at the end
 def lane_moments(n_classes: int, lane: Batch) -> ClassMoments:
-    """Return the moments of a lane whose y are class codes. Dense rows are summed as differences
-    from the first of the class, so that the variance of equal values is zero.
-    """
+    """Return the moments of a lane whose y are class codes."""
     X, shape = lane.X.astype(np.float64, copy=False), (n_classes, lane.X.shape[1])
     weights = np.ones(lane.size) if lane.weights is None else lane.weights
     totals, means, squares = np.zeros(n_classes), np.zeros(shape), np.zeros(shape)
@@ -75,7 +73,7 @@ def lane_moments(n_classes: int, lane: Batch) -> ClassMoments:
             means[k], variances = mean_variance_axis(Z, 0, weights=w)
             squares[k] = variances * totals[k]
         else:
-            first = Z[0].copy()
+            first = Z[0].copy()  # to sum differences: the variance of equal values is zero
             Z -= first
             shift = w @ Z / totals[k]
             Z -= shift
@@ -85,7 +83,9 @@ def lane_moments(n_classes: int, lane: Batch) -> ClassMoments:
 
 def class_moments(rows: Lanes, n_classes: int) -> ClassMoments:
     """Return the moments of rows, where y holds class codes."""
-    moments: ClassMoments = rows.sum(partial(lane_moments, n_classes), added_moments)
+    moments: ClassMoments | None = rows.sum(partial(lane_moments, n_classes), added_moments)
+    if moments is None:
+        raise no_weight()
     return moments.widened(rows.width)
 
 

@@ -167,7 +167,7 @@ def test_the_command_line_calibrates_keeps_and_scores(folder):
 
 def test_the_command_line_refuses_before_it_learns(folder):
     fit = ("fit", "train.csv", "--target", "kind")
-    said = "--calibration needs --calibrate FILE"
+    said = "--calibration needs --calibrate"
     assert_refused(*fit, "--calibration", "isotonic", cwd=folder, said=said, exit_code=2)
     said = r"There is no file none\.csv"
     assert_refused(*fit, "--calibrate", "none.csv", cwd=folder, code="no-file")

@@ -16,8 +16,8 @@ from linsep import (
     LogisticRegression,
     MarginPerceptron,
     Perceptron,
+    descent,
     kernels,
-    objectives,
 )
 from linsep.distributed.collections import _rows
 from linsep.errors import DataError
@@ -59,7 +59,7 @@ CALLS = {
     "trace": lambda X, y: linsep.trace(Perceptron(), X, y),
     "convergence": lambda X, y: linsep.convergence(Perceptron(), X, y),
     "reflection": linsep.reflection,
-    "criterion": objectives.perceptron_criterion,
+    "criterion": descent.perceptron_criterion,
     "decision": lambda X, y: DecisionDisplay.from_estimator(FITTED, X, y),
     "reliability": lambda X, y: ReliabilityDisplay.from_estimator(BAYES, X, y),
 }
@@ -68,7 +68,7 @@ NUMBERS = {
     "score": REGRESSION.score,
     "assumptions": REGRESSION.assumptions,
     "plot": lambda X, y: REGRESSION.plot(X, y, feature="a"),
-    "squares": objectives.squared_error,
+    "squares": descent.squared_error,
 }
 EVERY = [(call, Y) for call in CALLS.values()] + [(call, T) for call in NUMBERS.values()]
 USUAL = (CALLS["Perceptron"], CALLS["kernel partial_fit"], FITTED.score, linsep.separation,

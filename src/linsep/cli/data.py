@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from linsep._system.files import written_whole
 from linsep.cli import options
-from linsep.cli.errors import flag_of, note
+from linsep.cli.errors import NAME, flag_of, note
 from linsep.cli.options import Argument, Gathered, Option, command, typed
 from linsep.cli.output import (
     LeftOpen,
@@ -27,7 +27,7 @@ from linsep.cli.output import (
     print_table,
     watching,
 )
-from linsep.cli.standard_input import NAME, as_given
+from linsep.cli.standard_input import as_given
 from linsep.describing import Description, next_command, pairs_of, table_of
 from linsep.errors import DataError, LinsepError
 from linsep.rewriting import (

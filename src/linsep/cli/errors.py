@@ -18,7 +18,6 @@ import click
 import linsep
 from linsep._system.files import remove_abandoned
 from linsep._system.interrupts import interrupts_allowed, pending_signal
-from linsep.cli.standard_input import named
 from linsep.errors import Hint, LinsepError, ParameterError
 from linsep.other_names import advice_for
 from linsep.sources.remote.address import all_shown
@@ -28,6 +27,9 @@ from linsep.words import escaped
 INTERNAL_ERROR = 70
 #: exit code when the reader of the output has gone, as of programs that SIGPIPE ends
 CLOSED_PIPE = 141
+NAME = "standard input"
+#: the file that it was copied to, if it was
+copies: list[str] = []
 # Names of invisible characters on the command line.
 TYPED = {"\t": "tab"}
 
@@ -154,6 +156,14 @@ def _wrong_use(problem: Any, *command: str) -> str:
         elif near:
             message += f" (Possible options: {near})"
     return f"{message[0].lower()}{message[1:]}; see `{where} --help`."
+
+
+def named(text: str) -> str:
+    """Return the output of a command, with standard input under its own name instead of its
+    copy's."""
+    for copy in copies:
+        text = text.replace(copy, NAME)
+    return text
 
 
 def note(message: str, kind: str = "") -> None:

@@ -759,6 +759,7 @@ DASK = _Cluster(
     "--dask", "ADDRESS",
     "Train on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers "
     "read DATA under the same paths. local: worker processes on this machine.",
+    excludes=["cv"],
 )  # fmt: skip
 MIXING = _Cluster(
     "--mixing", "uniform|mistakes",

@@ -18,7 +18,7 @@ from rich.table import Column
 
 from linsep._system.files import check_free, written_whole
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep.cli.standard_input import named
+from linsep.cli.errors import named
 from linsep.errors import DataError
 from linsep.estimators._common.labels import label_text
 from linsep.layout import pair_lines, table_lines

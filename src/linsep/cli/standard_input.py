@@ -11,26 +11,16 @@ from typing import Any
 import click
 
 from linsep._system.files import is_address, scratch_folder
+from linsep.cli.errors import NAME, copies, note
 from linsep.errors import DataError, LinsepError
 
-NAME = "standard input"
-#: the file that it was copied to, if it was
-_copies: list[str] = []
 #: formats that first lines show, in words
 _WORDS = {"svmlight": "svmlight text", "vw": "Vowpal Wabbit's text"}
 
 
-def named(text: str) -> str:
-    """Return the output of a command, with standard input under its own name instead of its
-    copy's."""
-    for copy in _copies:
-        text = text.replace(copy, NAME)
-    return text
-
-
 def as_given(data: list[str]) -> list[str]:
     """Return the names of data with ``-`` for the copy of standard input."""
-    return ["-" if item in _copies else item for item in data]
+    return ["-" if item in copies else item for item in data]
 
 
 def reads_data(command: Callable) -> Callable:
@@ -49,7 +39,7 @@ def reads_data(command: Callable) -> Callable:
             return command(**given)
         with scratch_folder() as folder:
             path = _filled(Path(folder) / NAME)
-            _copies[:] = [str(path)]
+            copies[:] = [str(path)]
             for name in {"data", "test"} & given.keys():
                 given[name] = [str(path) if item == "-" else item for item in given[name] or ()]
             if "no_cache" in given:
@@ -73,7 +63,6 @@ def _tell_recognized(given: dict[str, Any]) -> None:
     """
     if given.get("format") is not None or "data" not in given:
         return
-    from linsep.cli.errors import note
     from linsep.sources.formats import format_by_content, named_vaguely
     from linsep.sources.opening import find_files
 

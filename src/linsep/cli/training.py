@@ -17,11 +17,10 @@ from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.catalog import REGRESSIONS, USUAL_LEARNER, is_margin, is_regression
 from linsep.checkpoints.saving import Checkpoint
 from linsep.cli import learner_options as learners, report
-from linsep.cli.errors import in_options, interrupted_code, note, told_once
+from linsep.cli.errors import NAME, in_options, interrupted_code, note, told_once
 from linsep.cli.output import check_all_free, never_overwrite, print_json, watching
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
-from linsep.cli.standard_input import NAME
 from linsep.errors import DataError, LinsepError, hint
 from linsep.estimators._common.labels import InitialShape
 from linsep.estimators._common.offsets import has_offset
