@@ -134,7 +134,8 @@ def test_several_classes_have_signs_by_single_rows():
         assert found.multinomial.verify(X, y)
 
 
-def test_the_signs_of_a_real_set_are_told():
+def test_the_signs_of_a_real_set_are_told(monkeypatch):
+    monkeypatch.setattr("linsep.logistic.limits.TIME_LIMIT", 600.0)  # under load, too
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(SeparationWarning):
         model = LogisticRegression().fit(X, y)
