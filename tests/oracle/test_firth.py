@@ -325,6 +325,7 @@ def test_nearly_collinear_columns_keep_their_digits():
 @pytest.mark.filterwarnings("ignore:All rows of class")
 def test_a_class_of_no_weight_and_a_class_alone():
     X, y, weights = ALLIGATORS
+    X = X[:, :3]
     found = firth(X, y, weights * (y != "reptile"))
     rest = y != "reptile"
     without = firth(X[rest], y[rest], weights[rest])
