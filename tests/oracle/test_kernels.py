@@ -5,6 +5,7 @@ import json
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
@@ -253,8 +254,8 @@ def test_signs_of_a_matrix_that_no_kernel_has():
     assert check_gram(large) is None
     large[2200, 7] = large[7, 2200] = 1.5
     for K, said in (
-        ([[1, 2], [2, 1]], "K[0, 1] is 2, more than sqrt(K[0, 0] K[1, 1]) = 1;"),
-        (np.diag([1, 2, -3]), "K[2, 2] is -3;"),
+        ([[1, 2], [2, 1]], "K[0, 1] is 2"),
+        (np.diag([1, 2, -3]), "K[2, 2] is -3"),
         ([[1, 0.5], [0.25, 1]], "not symmetric: K[0, 1] is 0.5 and K[1, 0] is 0.25;"),
         (1.9 * np.eye(3) - 0.9, "its smallest eigenvalue is -0.8, its largest 1.9;"),
         (large, "K[7, 2200] is 1.5"),
@@ -320,6 +321,7 @@ def test_bad_rows():
         (lambda: Callable(np.multiply)(X), "bad-kernel"),
         (lambda: Callable(dot)(None), "bad-value"),
         (lambda: Callable(len)("abc"), "bad-value"),
+        (lambda: Callable(str.__eq__)(pd.DataFrame({"a": [1.0]})), "bad-value"),
         (lambda: kernel_from_dict({"kernel": "os", "parameters": {}}), "bad-kernel"),
         (lambda: kernel_from_dict({"kernel": "RBF", "parameters": {"gamma": -1}}), "bad-kernel"),
         (lambda: kernel_from_dict([]), "bad-kernel"),
@@ -375,7 +377,6 @@ def test_bytes_are_strings_as_well():
 def test_dense_and_sparse_products_are_the_same(speed, monkeypatch):
     texts = random_strings(30, 30, "aaaabcdef")
     monkeypatch.setattr(counting_room, "DENSE_SPEED", speed)
-    monkeypatch.setattr(counting_room, "DENSE_BYTES", 10_000)
     K = Spectrum(2)(texts)
     np.testing.assert_array_equal(K, K.T)
     for i, j in ((0, 0), (3, 17), (25, 4), (29, 8), (29, 28)):

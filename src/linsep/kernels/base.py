@@ -311,16 +311,16 @@ class Scaled(Pair):
 
 
 class Parts:
-    """Several forms of the same rows, sliced together."""
+    """Several forms of the same rows, sliced together, and what slices share."""
 
-    def __init__(self, *parts: Any):
-        self.parts = parts
+    def __init__(self, *parts: Any, shared: Any = None):
+        self.parts, self.shared = parts, shared
 
     def __len__(self) -> int:
         return rows_of(self.parts[0])
 
     def __getitem__(self, key: Any) -> Parts:
-        return Parts(*(part[key] for part in self.parts))
+        return Parts(*(part[key] for part in self.parts), shared=self.shared)
 
 
 def rows_of(rows: Any) -> int:
@@ -330,7 +330,7 @@ def rows_of(rows: Any) -> int:
 
 def listed(X: Any) -> np.ndarray:
     """Return rows of any type as a one-dimensional array of objects, which can be sliced."""
-    if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
+    if isinstance(X, str | bytes) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
         raise DataError(f"X is {X!r:.40}, not a list of rows: pass a list.", code="bad-value")
     return np.fromiter(X, dtype=object)
 

@@ -110,50 +110,43 @@ class Precomputed(Kernel):
             raise DataError(
                 "A precomputed Gram matrix must be dense: pass X.toarray().", code="bad-value"
             )
-        X = vectors(X, self)
+        X = vectors(X, self, np.float64)
         return GramRows(X, np.arange(len(X)))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
-        if B.learned != A.learned or (B.numbers.size and B.numbers.max() >= A.learned):
-            raise _unmatched(A.shape, B.shape)
-        return A.values[np.ix_(A.numbers, B.numbers)].astype(np.float64)
+        A.match(B)
+        return A.values[np.ix_(A.numbers, B.numbers)]
 
     def _diagonal(self, A: Any) -> np.ndarray:
-        if A.numbers.size and A.numbers.max() >= A.learned:
-            raise _unmatched(A.shape, A.shape)
-        return A.values[A.numbers, A.numbers].astype(np.float64)
-
-
-def _unmatched(*shapes: tuple[int, int]) -> DataError:
-    return DataError(
-        f"Gram matrices of shapes {shapes[0]} and {shapes[1]} do not match: for training it must "
-        f"be square, for prediction it needs one column per training row.", code="shape",
-    )  # fmt: skip
+        A.match(A)
+        return A.values[A.numbers, A.numbers]
 
 
 class GramRows:
-    """Some rows of a Gram matrix, given by their ``numbers``; ``values`` is the whole matrix, as
-    only some columns of the rows are needed.
-    """
+    """Rows of a Gram matrix ``values``, by their ``numbers``: only some columns are needed."""
 
     def __init__(self, values: np.ndarray, numbers: np.ndarray):
         self.values, self.numbers = values, numbers
 
     @property
     def whole(self) -> np.ndarray | None:
-        """The matrix, without a copy, if these are all its rows in float64; None otherwise."""
+        """The matrix, without a copy, if these are all its rows; None otherwise."""
         all_of_them = np.array_equal(self.numbers, np.arange(len(self.values)))
-        return self.values if self.values.dtype == np.float64 and all_of_them else None
-
-    @property
-    def learned(self) -> int:
-        """Number of training rows."""
-        return int(self.values.shape[1])
+        return self.values if all_of_them else None
 
     @property
     def shape(self) -> tuple[int, int]:
         """(rows, training rows)."""
-        return len(self.numbers), self.learned
+        return len(self.numbers), self.values.shape[1]
+
+    def match(self, other: GramRows) -> None:
+        """Raise DataError unless there is a column for each of the other rows."""
+        if self.shape[1] != other.shape[1] or other.numbers.max(initial=-1) >= self.shape[1]:
+            raise DataError(
+                f"Gram matrices of shapes {self.shape} and {other.shape} do not match: for "
+                "training it must be square, for prediction it needs one column per training row.",
+                code="shape",
+            )
 
     def __getitem__(self, key: Any) -> GramRows:
         return GramRows(self.values, self.numbers[key])
@@ -187,15 +180,11 @@ def check_gram(K: Any) -> str | None:
         i, j = why
         there = f"K[{i}, {j}] is {K[i, j]:.6g} and K[{j}, {i}] is {K[j, i]:.6g}"
         return f"The Gram matrix is not symmetric: {there}; {end}"
-    lengths, said = np.diag(K), ""
-    roots = np.sqrt(np.maximum(lengths, 0))
-    if lengths.min() < 0:
-        i = int(lengths.argmin())
-        said = f"K[{i}, {i}] is {lengths[i]:.6g}"
-    elif why := _worst(K, lambda part: np.abs(K[part]) - roots[part, None] * roots):
+    roots, said = np.sqrt(np.maximum(np.diag(K), 0)), ""
+    if why := _worst(K, lambda part: np.abs(K[part]) - roots[part, None] * roots):
         i, j = why
-        most = f"sqrt(K[{i}, {i}] K[{j}, {j}]) = {roots[i] * roots[j]:.6g}"
-        said = f"K[{i}, {j}] is {K[i, j]:.6g}, more than {most}"
+        there = f"K[{i}, {i}] is {K[i, i]:.6g} and K[{j}, {j}] is {K[j, j]:.6g}"
+        said = f"K[{i}, {j}] is {K[i, j]:.6g}, but {there}"
     elif len(K) <= MOST_ROWS:
         least, most = np.linalg.eigvalsh(K.astype(np.float64, copy=False))[[0, -1]].tolist()
         if least < -ROUNDING * max(most, -least):

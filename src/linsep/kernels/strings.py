@@ -1,6 +1,4 @@
-"""Kernels on strings: lists of str, compared by code points, or of bytes. This file has the strings
-as rows (checked, counted by substrings), products of counts, and the kernels.
-"""
+"""Kernels on strings: lists of str, compared by code points, or of bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError, ParameterError, warn_caller
-from linsep.kernels.base import Kernel, Parts, number
+from linsep.kernels.base import Kernel, Parts, listed, number
 from linsep.kernels.vectors import add_sparse_products, squares
 from linsep.words import row_text
 
@@ -24,33 +22,11 @@ if TYPE_CHECKING:
 DENSE_SPEED = 80
 #: integers up to which sums in float32 are exact
 EXACT32 = 2.0**24
-#: bytes of counts made dense at a time
-DENSE_BYTES = 256_000_000
-
-
-class Counts:
-    """Counts of substrings in every string, a CSR ``matrix``, and the substrings of its columns,
-    sorted: an array of str or bytes, which rows counted together share.
-    """
-
-    def __init__(self, matrix: sp.csr_array, names: np.ndarray):
-        self.matrix, self.names = matrix, names
-
-    def __len__(self) -> int:
-        return int(self.matrix.shape[0])
-
-    def __getitem__(self, key: Any) -> Counts:
-        return Counts(self.matrix[key], self.names)
 
 
 def strings_of(X: Any, kernel: Any) -> list[Any]:
     """Return X as a list of str or of bytes; DataError if it is not one."""
-    if isinstance(X, str | bytes) or getattr(X, "ndim", 1) != 1 or not hasattr(X, "__iter__"):
-        raise DataError(
-            f"X is {X!r:.40}, but {kernel!r} takes strings: pass a list of str or bytes.",
-            code="bad-value",
-        )
-    rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
+    rows = listed(X).tolist()
     if not rows:
         raise DataError(f"X has no rows: {kernel!r} needs at least one string.", code="no-rows")
     kind = bytes if isinstance(rows[0], bytes) else str
@@ -63,60 +39,67 @@ def strings_of(X: Any, kernel: Any) -> list[Any]:
     return rows
 
 
-def counted(rows: list[Any], p: int) -> Counts:
-    """Count every substring of length p in every string."""
-    many = [max(len(row) - p + 1, 0) for row in rows]
-    places: dict[Any, int] = {}
-    found = [
-        places.setdefault(row[i : i + p], len(places))
-        for row, n in zip(rows, many, strict=True)
-        for i in range(n)
-    ]
-    names = np.array(list(places), dtype="S" if isinstance(rows[0], bytes) else "U")
-    order = np.argsort(names)
-    columns = np.argsort(order)[np.array(found, np.int64)]
+def counted(rows: list[Any], p: int) -> tuple[sp.csr_array, np.ndarray]:
+    """Count the substrings of length p in every string, and return them, sorted."""
+    lengths = np.array([len(row) for row in rows])
+    many = np.maximum(lengths - p + 1, 0)
     starts = np.concatenate([[0], np.cumsum(many)])
+    places = np.arange(starts[-1]) + np.repeat(np.cumsum(lengths) - lengths - starts[:-1], many)
+    text = rows[0][:0].join(rows)
+    letters = np.array([text]).view(np.uint8 if isinstance(text, bytes) else np.uint32)
+    # substrings as integers below ``most``, in their order
+    codes, most, base = np.zeros(len(places), np.int64), 1, int(letters.max()) + 1
+    for at in range(p if len(places) else 0):
+        if most * base > 2**63:
+            codes, most = np.unique(codes, return_inverse=True)[1], len(codes)
+        codes, most = codes * base + letters[places + at], most * base
+    different, columns = np.unique(codes, return_inverse=True)
+    some_place = np.empty(len(different), np.int64)
+    some_place[columns] = places
+    substrings = [text[i : i + p] for i in some_place.tolist()]
+    names = np.array(substrings, dtype="S" if isinstance(text, bytes) else "U")
     matrix = sp.csr_array((np.ones(len(columns)), columns, starts), (len(rows), len(names)))
     matrix.sum_duplicates()
-    return Counts(matrix, names[order])
+    return matrix, names
 
 
-def count_products(A: Counts, B: Counts) -> np.ndarray:
+def count_products(left: Any, right: Any, names: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return sums of products of counts over all substrings, float64, exact below 2^53."""
-    left, right, out = A.matrix, B.matrix, np.zeros((len(A), len(B)))
-    if A.names is not B.names:
-        if A.names.dtype.kind != B.names.dtype.kind:
+    same = left is right
+    if names is not others:
+        if names.dtype.kind != others.dtype.kind:
             raise DataError(
                 "One side has str and the other bytes: use the same type on both sides.",
                 code="bad-value",
             )
-        _, some, others = np.intersect1d(A.names, B.names, True, return_indices=True)
-        left, right = left[:, some], right[:, others]
-    if not (left.nnz and right.nnz):
-        return out
+        _, here, there = np.intersect1d(names, others, True, return_indices=True)
+        left, right = left[:, here], right[:, there]
+    rows = [np.bincount(M.indices, minlength=left.shape[1]) for M in (left, right)]
     # columns for which a dense product is faster
-    work = np.bincount(left.indices, minlength=left.shape[1])
-    work = work * np.bincount(right.indices, minlength=left.shape[1])
-    dense = work * DENSE_SPEED > out.size
-    single = np.sqrt(squares(left).max() * squares(right).max()) < EXACT32
+    dense = rows[0] * rows[1] * DENSE_SPEED > left.shape[0] * right.shape[0]
+    single = squares(left).max(initial=0) * squares(right).max(initial=0) < EXACT32**2
     kind = np.float32 if single else np.float64
-    frequent, step = np.flatnonzero(dense), max(1, DENSE_BYTES // (4 * (len(A) + len(B))))
-    for at in range(0, len(frequent), step):
-        columns = frequent[at : at + step]
-        a = left[:, columns].astype(kind).toarray()
-        out += a @ (a if A is B else right[:, columns].astype(kind).toarray()).T
-    if (rare := np.flatnonzero(~dense & (work > 0))).size:
-        add_sparse_products(left[:, rare], right[:, rare], out)
+    a = left[:, dense].astype(kind).toarray()
+    b = a if same else right[:, dense].astype(kind).toarray()
+    out = (a @ b.T).astype(np.float64)
+    add_sparse_products(left[:, ~dense], right[:, ~dense], out)
     return out
 
 
 class OnStrings(Kernel):
-    """Base class of kernels that count substrings: prepared rows have a part for each length, with
-    a weight each.
-    """
+    """Base class of kernels that count substrings: prepared rows have counts for each length."""
 
     takes: ClassVar[str] = "strings"
     _weights: ClassVar[Any]
+
+    def prepare(self, X: Any) -> Any:
+        """Return the counts of substrings in the strings for every length, and the substrings."""
+        rows = strings_of(X, self)
+        found = [counted(rows, q) for q in self._lengths(max(map(len, rows)))]
+        return Parts(*(counts for counts, _ in found), shared=[names for _, names in found])
+
+    def _lengths(self, longest: int) -> Iterable[int]:
+        raise NotImplementedError
 
     def _exact(self, X: Any) -> Ratio | None:
         from linsep.kernels.exact import weighted_counts
@@ -124,23 +107,23 @@ class OnStrings(Kernel):
         return weighted_counts(self.counts(self.prepare(X)))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
+        parts = zip(A.parts, B.parts, A.shared, B.shared, strict=False)
         K = np.zeros((len(A), len(B)))
-        for weight, a, b in zip(self._weights, A.parts, B.parts, strict=False):
-            K += weight * count_products(a, a if A is B else b)
+        for weight, part in zip(self._weights, parts, strict=False):
+            K += weight * count_products(*part)
         return K
 
     def _diagonal(self, A: Any) -> np.ndarray:
         found = np.zeros(len(A))
-        for weight, a in zip(self._weights, A.parts, strict=False):
-            found += weight * squares(a.matrix)
+        for weight, part in zip(self._weights, A.parts, strict=False):
+            found += weight * squares(part)
         return found
 
     def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray]:
         """Return the substrings in prepared strings, their counts, and their weights."""
-        names = [part.names for part in A.parts]
-        weights = [np.full(len(own), w) for own, w in zip(names, self._weights, strict=False)]
-        matrix = sp.hstack([part.matrix for part in A.parts], format="csr")
-        return np.concatenate(names), matrix, np.concatenate(weights)
+        weights = [np.full(len(own), w) for own, w in zip(A.shared, self._weights, strict=False)]
+        matrix = sp.hstack(A.parts, format="csr")
+        return np.concatenate(A.shared), matrix, np.concatenate(weights)
 
 
 @dataclass(frozen=True)
@@ -175,9 +158,8 @@ class Spectrum(OnStrings):
             )
         return self
 
-    def prepare(self, X: Any) -> Any:
-        """Return the counts of the strings."""
-        return Parts(counted(strings_of(X, self), self.p))
+    def _lengths(self, longest: int) -> Iterable[int]:
+        return [self.p]
 
 
 @dataclass(frozen=True)
@@ -212,11 +194,8 @@ class BlendedSpectrum(OnStrings):
             )  # fmt: skip
         object.__setattr__(self, "weights", weights)
 
-    def prepare(self, X: Any) -> Any:
-        """Return the counts of the strings for every length of which there are substrings."""
-        rows = strings_of(X, self)
-        longest = max(1, *map(len, rows))
-        return Parts(*(counted(rows, q) for q in range(1, min(self.p, longest) + 1)))
+    def _lengths(self, longest: int) -> Iterable[int]:
+        return range(1, max(1, min(self.p, longest)) + 1)
 
     @property
     def _weights(self) -> Iterable[float]:
