@@ -64,8 +64,10 @@ def folder(tmp_path_factory):
 def learned(folder, name, target, *options):
     """A model that `linsep fit` has learned from the table, and all its exports."""
     others = [part for other in TARGETS if other != target for part in ("--exclude", other)]
-    fit = ("fit", "train.csv", "--target", target, *others, *options, "--model", f"{name}.linsep")
-    done = here(*fit, cwd=folder)
+    done = here(
+        "fit", "train.csv", "--target", target, *others, *options, "--model", f"{name}.linsep",
+        cwd=folder,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for ending in ENDINGS:
         done = here("export", f"{name}.linsep", f"{name}.{ending}", cwd=folder)
@@ -89,11 +91,9 @@ def expected(model, folder, data, rows):
 
 def assert_same(found, wanted):
     """Labels are the same, numbers but for rounding."""
-    if any(isinstance(one, float) for one in wanted):
-        holes = [one is None for one in wanted]
-        assert [one is None for one in found] == holes
-        pairs = [(a, b) for a, b in zip(found, wanted, strict=True) if b is not None]
-        np.testing.assert_allclose(*np.transpose(pairs), rtol=1e-9, atol=1e-12)
+    if any(isinstance(one, float) for one in wanted):  # None becomes NaN
+        pair = np.array(found, float), np.array(wanted, float)
+        np.testing.assert_allclose(*pair, rtol=1e-9, atol=1e-12)
     else:
         assert list(found) == wanted
 
@@ -137,8 +137,7 @@ def assert_weights_of_csv(path, model):
     weights = [line[5:] for line in found["number"]] + [line[5:] for line in found["text"]]
     assert np.array_equal(np.array(weights, float).T, np.atleast_2d(model.coef_))
     assert np.array_equal(np.array(found["intercept"][0][5:], float), np.ravel(model.intercept_))
-    scale = model.recipe_["scale"]
-    if scale:
+    if scale := model.recipe_["scale"]:
         assert [[float(line[3]), float(line[4])] for line in found["number"]] == [*scale.values()]
     assert [line[0] for line in found["number"]] == NUMBERS
 
@@ -166,8 +165,8 @@ def test_numbers_in_sql_are_exact():
     duckdb, rng = pytest.importorskip("duckdb"), np.random.default_rng(0)
     bits = rng.integers(0, 0x7FF0 << 48, 1000, dtype=np.int64).tolist()
     numbers = [struct.unpack("<d", struct.pack("<q", number))[0] for number in bits]
-    numbers += (rng.normal(size=1000) * 10.0 ** rng.integers(-16, 16, 1000)).tolist()
     numbers += [0.0, -0.0, 1e22, 2.0**53, 2.0**1023, 2.0**-1074]
+    numbers += (rng.normal(size=1000) * 10.0 ** rng.integers(-16, 16, 1000)).tolist()
     for connection in (sqlite3.connect(":memory:"), duckdb.connect()):
         for first in range(0, len(numbers), 500):
             some = numbers[first : first + 500]
@@ -253,8 +252,10 @@ def test_svmlight_models(tmp_path):
     ]
     for ending in ENDINGS:
         assert here("export", "m", f"m.{ending}", cwd=tmp_path).returncode == 0
-    whole = [[row.get(j, 0.0) for j in range(1, 8)] for row in rows]
-    assert of_onnx(tmp_path / "m.onnx", whole)[0].tolist() == wanted
+    labels, _ = of_onnx(
+        tmp_path / "m.onnx", [[row.get(j, 0.0) for j in range(1, 8)] for row in rows]
+    )
+    assert labels.tolist() == wanted
     cells = [{str(j): row.get(j) for j in (1, 3, 7)} for row in rows]
     for found in of_databases(tmp_path / "m.sql", dict.fromkeys("137", float), cells):
         assert [line["linsep_prediction"] for line in found] == wanted
@@ -280,15 +281,22 @@ def test_columns_of_float32_and_of_other_types(tmp_path):
     rows = data.drop_columns(["y"]).to_pylist()
     for ending in ENDINGS:
         export(model, tmp_path / f"m.{ending}")
-    near = {"rtol": 1e-12, "atol": 1e-12}
     labels, found = of_onnx(tmp_path / "m.onnx", rows, cells)
     assert labels.tolist() == wanted
-    np.testing.assert_allclose(found, scores, **near)
-    duckdb = pytest.importorskip("duckdb")
-    with duckdb.connect() as connection:
+    np.testing.assert_allclose(found, scores, rtol=1e-12, atol=1e-12)
+    with pytest.importorskip("duckdb").connect() as connection:
         connection.register("data", data)
         lines = connection.execute((tmp_path / "m.sql").read_text()).fetchall()
     np.testing.assert_allclose([line[-2] for line in lines], scores, rtol=1e-5, atol=1e-5)
+
+
+def test_columns_of_float32_far_from_zero(tmp_path):
+    """Their center has more digits than they have."""
+    data = pd.DataFrame({"a": (np.arange(120) * 8 + 1e8).astype("f4"), "y": np.arange(120.0)})
+    data.to_parquet(tmp_path / "t.parquet")
+    model = LinearRegression().fit(open_source(tmp_path / "t.parquet", target="y", scale="none"))
+    path = export(model, tmp_path / "m.onnx")
+    assert of_onnx(path, data.to_dict("records"), "a")[0] == pytest.approx(data["y"], abs=1e-6)
 
 
 X = np.array([[0.0, 2.0], [1.0, 0.0], [3.0, 1.0], [0.0, 3.0], [2.0, 2.0], [5.0, 1.0]])
@@ -327,8 +335,9 @@ def test_empty_text_that_training_has_seen_is_a_value(tmp_path):
     """Also as the reference level, which has no weight."""
     data = pa.table({"t": ["", "u", "", "u"], "n": [1.0, 2.0, 3.0, 5.0], "y": [1.0, 2.0, 2.5, 5.0]})
     pq.write_table(data, tmp_path / "t.parquet")
-    how = {"target": "y", "missing": "error", "reference_level": "first"}
-    source = open_source(tmp_path / "t.parquet", **how)
+    source = open_source(
+        tmp_path / "t.parquet", target="y", missing="error", reference_level="first"
+    )
     model = LinearRegression().fit(source)
     assert model.recipe_["reference"] == {"t": ""}
     wanted = pytest.approx(model.predict(source).tolist())

@@ -29,7 +29,7 @@ from linsep import (
 )
 from linsep.errors import LinsepError
 from linsep.exports import sklearn_onnx
-from linsep.exports.scoring import rule_of
+from linsep.exports.scoring import prediction_rule
 from refusals import refused
 from thoroughness import THOROUGH
 
@@ -51,7 +51,7 @@ def assert_same(model, X, path):
     """onnxruntime gives the labels of ``predict``, and its scores but for rounding."""
     labels, values = of_onnx(export(model, path), X)
     assert labels.tolist() == model.predict(X).tolist()
-    probable = hasattr(model, "predict_proba") and rule_of(model).probabilities
+    probable = hasattr(model, "predict_proba") and prediction_rule(model).probabilities
     wanted = model.predict_proba(X) if probable else model.decision_function(X)
     assert values.shape == wanted.shape
     assert (np.abs(values - wanted) <= 1e-9 * np.maximum(1.0, np.abs(wanted))).all()

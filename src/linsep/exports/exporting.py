@@ -7,13 +7,54 @@ from typing import Any, NamedTuple
 
 import linsep
 from linsep._system.files import check_free, written_whole
-from linsep.exports.scoring import ExportError, NumericColumn, Scoring, kind_of, read_scoring
+from linsep.exports.scoring import ExportError, read_scoring
 from linsep.exports.sklearn_onnx import to_onnx
 from linsep.exports.sql import as_sql
 from linsep.words import csv_text
 
 #: columns of the CSV file, before one column of weights for each score
 HEADER = ("kind", "column", "value", "missing", "subtract", "divide")
+#: how the CSV file says what is true
+YES = {True: "yes", False: "no"}
+
+
+def described(model: Any) -> dict[str, Any]:
+    """Return how scores are computed and become predictions, as dicts, lists and numbers."""
+    scoring = read_scoring(model)
+    rule, columns = scoring.rule, scoring.columns
+    listed: list[dict[str, Any]] = [
+        {
+            "kind": "number",
+            "column": column.name,
+            "missing": column.fill,
+            "subtract": column.subtract,
+            "divide": 1.0 if column.divide is None else column.divide,
+        }
+        for column in columns.numeric
+    ]
+    for name in columns.text:
+        listed.append({"kind": "text", "column": name, "may_be_missing": columns.fill_text})
+    scores = []
+    for name, intercept, coef in zip(
+        rule.names(), scoring.intercept.tolist(), scoring.coef.tolist(), strict=True
+    ):
+        weights: dict[str, Any] = {str(c.name): coef[j] for j, c in enumerate(columns.numeric)}
+        for column, values in columns.text.items():
+            weights[column] = {value: coef[j] for value, j in values.items()}
+        scores.append({"of": name, "intercept": intercept, "weights": weights})
+    return {
+        "learner": type(model).__name__,
+        "linsep": linsep.__version__,
+        "rule": rule.name,
+        "meaning": rule.sentence(),
+        "classes": list(rule.classes),
+        "ties": "last" if rule.ties_high else "first",
+        **({"threshold": rule.cut} if rule.cut else {}),
+        "probabilities": rule.probabilities,
+        "rows_of_length_1": rule.normalize,
+        "columns": listed,
+        "scores": scores,
+    }
 
 
 def as_json(model: Any) -> str:
@@ -23,85 +64,41 @@ def as_json(model: Any) -> str:
     ``subtract``) / ``divide``; a text value enters as 1. ``missing`` replaces a missing number;
     null means that no number may be missing.
     """
-    scoring, kind = read_scoring(model), kind_of(model)
-    rule, columns = scoring.rule, scoring.columns
-    found = {
-        "learner": kind,
-        "linsep": linsep.__version__,
-        "rule": rule.name,
-        "meaning": rule.sentence(),
-        "classes": list(rule.classes),
-        "ties": "last" if rule.ties_high else "first",
-        **({"threshold": rule.cut} if rule.cut else {}),
-        "probabilities": rule.probabilities,
-        "rows_of_length_1": rule.normalize,
-        "columns": [
-            *({"kind": "number"} | _numeric(column) for column in columns.numeric),
-            *(
-                {"kind": "text", "column": name, "may_be_missing": columns.fill_text}
-                for name in columns.text
-            ),
-        ],
-        "scores": [
-            {"of": name, "intercept": float(scoring.intercept[k]), "weights": _weights(scoring, k)}
-            for k, name in enumerate(rule.names())
-        ],
-    }
-    return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
-
-
-def _numeric(column: NumericColumn) -> dict[str, Any]:
-    """Return the preprocessing of a numeric column."""
-    return {
-        "column": column.name,
-        "missing": column.fill,
-        "subtract": column.subtract,
-        "divide": 1.0 if column.divide is None else column.divide,
-    }
-
-
-def _weights(scoring: Scoring, k: int) -> dict[str, Any]:
-    """Return the weights of score ``k`` by column, or by value for a text column."""
-    coef, columns = scoring.coef[k].tolist(), scoring.columns
-    weights: dict[str, Any] = {
-        str(column.name): coef[j] for j, column in enumerate(columns.numeric)
-    }
-    for name, values in columns.text.items():
-        weights[name] = {value: coef[j] for value, j in values.items()}
-    return weights
+    return json.dumps(described(model), ensure_ascii=False, indent=1) + "\n"
 
 
 def as_csv(model: Any) -> str:
     """Return the weights of a model as CSV: one row per feature and one column per score."""
-    scoring, kind = read_scoring(model), kind_of(model)
-    rule, columns, coef = scoring.rule, scoring.columns, scoring.coef.T.tolist()
-    rows: list[list[Any]] = [[*HEADER, *rule.names()]]
+    found = described(model)
+    columns, scores = found["columns"], found["scores"]
+    texts = [column for column in columns if column["kind"] == "text"]
+    about = [
+        ("learner", found["learner"]),
+        ("rule", found["meaning"]),
+        ("ties", f"{found['ties']} class"),
+        *([("threshold", found["threshold"])] if "threshold" in found else []),
+        ("rows of length 1", YES[found["rows_of_length_1"]]),
+        *(("text may be missing", YES[column["may_be_missing"]]) for column in texts[:1]),
+        *(("class", label) for label in found["classes"]),
+    ]
     none = [""] * (len(HEADER) - 3)
-    may = "yes" if columns.fill_text else "no"
-    for about, text in (
-        ("learner", kind),
-        ("rule", rule.sentence()),
-        ("ties", "last class" if rule.ties_high else "first class"),
-        *([("threshold", rule.cut)] if rule.cut else []),
-        ("rows of length 1", "yes" if rule.normalize else "no"),
-        *([("text may be missing", may)] if columns.text else []),
-        *(("class", label) for label in rule.classes),
-    ):
-        rows.append(["about", about, text, *none, *[""] * len(rule.names())])
-    rows.append(["intercept", "", "", *none, *scoring.intercept.tolist()])
-    for j, column in enumerate(columns.numeric):
-        about_number = _numeric(column)
-        fill = "" if column.fill is None else column.fill
-        scale = [about_number["subtract"], about_number["divide"]]
-        rows.append(["number", column.name, "", fill, *scale, *coef[j]])
-    for name, values in columns.text.items():
-        for value, j in values.items():
-            rows.append(["text", name, value, *none, *coef[j]])
+    rows: list[list[Any]] = [[*HEADER, *(score["of"] for score in scores)]]
+    rows += [["about", *pair, *none, *[""] * len(scores)] for pair in about]
+    rows.append(["intercept", "", "", *none, *(score["intercept"] for score in scores)])
+    for column in columns:
+        name = column["column"]
+        weights = [score["weights"][str(name)] for score in scores]
+        if column["kind"] == "number":
+            how = [column["missing"], column["subtract"], column["divide"]]
+            rows.append(["number", name, "", *how, *weights])
+            continue
+        for value in weights[0]:
+            rows.append(["text", name, value, *none, *(own[value] for own in weights)])
     return csv_text(rows)
 
 
 class Format(NamedTuple):
-    """A format: its name, and the function that writes a model."""
+    """The name of a format, and the function that writes a model."""
 
     name: str
     content: Callable[[Any], bytes]

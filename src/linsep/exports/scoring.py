@@ -15,25 +15,9 @@ from linsep.linear.several import one_target
 from linsep.sources.tables.columns import Columns, from_recipe
 from linsep.words import a
 
-#: what scores decide, in words for people
-RULES = {
-    "number": "the score is the prediction",
-    "sign": "class 1 if the score is above 0, else class 0",
-    "largest": "the class of the largest score",
-    "pairs": (
-        "each score decides between two classes; the class with most wins, then the largest sum "
-        "of scores"
-    ),
-}
-
 
 class ExportError(LinsepError, ValueError):
     """A format does not support a model, or a package for it is not installed."""
-
-
-def learn_with(**settings: Any) -> Hint:
-    """Return the advice to train the model again with these parameters."""
-    return Hint("retrain the model with {}", settings, again=True)
 
 
 @dataclass(frozen=True)
@@ -42,7 +26,7 @@ class Rule:
 
     Attributes
     ----------
-    name : a key of :data:`RULES`
+    name : "number" (a regression), "sign", "largest" or "pairs", see :meth:`sentence`
     classes : labels in the order of codes, 1 rather than 1.0; empty for a regression
     ties_high : whether equal scores, or a score equal to ``cut``, select the larger class
     probabilities : whether scores are log-odds
@@ -65,42 +49,41 @@ class Rule:
     def names(self) -> list[str]:
         """Return the meaning of each score, in words."""
         texts = [label_text(label) for label in self.classes]
-        if self.name == "number":
-            return ["prediction"]
-        if self.name == "sign":
-            return [texts[1]]
-        if self.name == "largest":
-            return texts
-        return [f"{texts[b]} against {texts[a]}" for a, b in self.pairs]
+        if self.name == "pairs":
+            return [f"{texts[b]} against {texts[a]}" for a, b in self.pairs]
+        return {"number": ["prediction"], "sign": texts[1:]}.get(self.name, texts)
 
     def sentence(self) -> str:
         """Return the rule in words."""
         if self.name == "number":
-            return RULES["number"]
+            return "the score is the prediction"
         if self.name == "sign":
             above = f"{'at least' if self.ties_high else 'above'} {self.cut:g}"
             high, low = label_text(self.classes[1]), label_text(self.classes[0])
             return f"{high} if the score is {above}, else {low}"
-        tie = "last" if self.ties_high else "first"
-        return f"{RULES[self.name]}; the {tie} class of equal ones"
+        decided = "the class of the largest score"
+        if self.name == "pairs":
+            decided = (
+                "each score decides between two classes; the class with most wins, then the "
+                "largest sum of scores"
+            )
+        return f"{decided}; the {'last' if self.ties_high else 'first'} class of equal ones"
 
 
 @dataclass(frozen=True)
-class Scoring:
-    """Linear scores <w, x> + b. Columns subtract a center where products at zero would lose digits.
+class NumericColumn:
+    """A numeric column, which enters as (x - ``subtract``) / ``divide``.
 
-    Attributes
-    ----------
-    rule : Rule
-    coef : array of shape (scores, features)
-    intercept : array of shape (scores,)
-    columns : Columns
+    ``name`` is the name of a column, its number in an array, or the number of a feature. ``fill``
+    replaces a missing value; None if no value may be missing. Without scaling ``divide`` is None.
+    ``truth``: whether the column holds true and false, encoded as 1 and 0.
     """
 
-    rule: Rule
-    coef: np.ndarray
-    intercept: np.ndarray
-    columns: "ModelColumns"
+    name: str | int
+    fill: float | None = None
+    subtract: float = 0.0
+    divide: float | None = None
+    truth: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,69 +103,58 @@ class ModelColumns:
     """
 
     kind: str
-    numeric: list["NumericColumn"]
+    numeric: list[NumericColumn]
     text: dict[str, dict[str, int]] = field(default_factory=dict)
     empty: tuple[str, ...] = ()
     fill_text: bool = True
     single: bool = False
     categorical: tuple[str, ...] = ()
 
-    @property
-    def width(self) -> int:
-        """Number of features."""
-        return len(self.numeric) + sum(len(set(known.values())) for known in self.text.values())
-
 
 @dataclass(frozen=True)
-class NumericColumn:
-    """A numeric column, which enters as (x - ``subtract``) / ``divide``.
-
-    ``name`` is the name of a column, its number in an array, or the number of a feature. ``fill``
-    replaces a missing value; None if no value may be missing. Without scaling ``divide`` is None.
-    ``truth``: whether the column holds true and false, encoded as 1 and 0.
+class Scoring:
+    """Linear scores ``coef`` x + ``intercept`` of features x, of shapes (scores, features) and
+    (scores,).
     """
 
-    name: str | int
-    fill: float | None = None
-    subtract: float = 0.0
-    divide: float | None = None
-    truth: bool = False
+    rule: Rule
+    coef: np.ndarray
+    intercept: np.ndarray
+    columns: ModelColumns
 
 
-def kind_of(model: Any) -> str:
-    """Return the name of a model's class; raise ExportError unless it is a learner of linsep."""
-    name = type(model).__name__
-    if class_named(name) is not type(model):
-        known = ", ".join(CLASSES)
-        package = type(model).__module__.partition(".")[0]
+def supported(model: Any) -> Any:
+    """Return the model to export, naive Bayes as a logistic regression; raise ExportError if no
+    format supports it.
+    """
+    if class_named(type(model).__name__) is not type(model):
         raise ExportError(
-            f"{a(name, True)} of {package} cannot be exported, only {known} of linsep."
+            f"{a(type(model).__name__, True)} of {type(model).__module__.partition('.')[0]} cannot "
+            f"be exported, only {', '.join(CLASSES)} of linsep."
         )
-    return name
-
-
-def fitted(model: Any) -> Any:
-    """Return the model to export, naive Bayes as a logistic regression, after checking it."""
-    kind = kind_of(model)
     check_is_fitted(model, msg="This %(name)s is not fitted: call fit before exporting it.")
     if hasattr(model, "check_same_parameters"):
         model.check_same_parameters("export")
+    this = a(type(model).__name__, True)
     if hasattr(model, "to_logistic"):
         recipe, model = getattr(model, "recipe_", None), model.to_logistic()
         if recipe is not None:
             model.recipe_ = recipe
+    if hasattr(model, "kernel_"):
+        raise ExportError(
+            f"{this} has a kernel and no column weights: use it in Python, or serve it."
+        )
     if has_offset(model):
         raise ExportError(
-            f"{a(kind, True)} that was fitted with an offset cannot be exported, because its "
-            "predictions need the offset of each row: predict with linsep, or train the model "
-            "without an offset."
+            f"{this} that was fitted with an offset cannot be exported: predict with linsep, or "
+            "train the model without an offset."
         )
-    if getattr(model, "tie", "") == "random":
-        raise ExportError(
-            f"{a(kind, True)} with random ties cannot be exported, because the draws depend on "
-            "linsep",
-            learn_with(tie="negative"), option="tie",
-        )  # fmt: skip
+    for option, value, instead in (("tie", "random", "negative"), ("keep", "vote", "average")):
+        if getattr(model, option, "") == value:
+            raise ExportError(
+                f'{this} with {option}="{value}" cannot be exported',
+                Hint("retrain the model with {}", {option: instead}, again=True), option=option,
+            )  # fmt: skip
     for label in np.asarray(getattr(model, "classes_", [])).tolist():
         if not isinstance(label, str | int | float | bool):
             raise ExportError(
@@ -192,8 +164,15 @@ def fitted(model: Any) -> Any:
     return model
 
 
-def rule_of(model: Any) -> Rule:
-    """Return how the scores of a model (of :func:`fitted`) become predictions."""
+def prediction_rule(model: Any) -> Rule:
+    """Return how the scores that are exported of a fitted model become predictions.
+
+    Raises
+    ------
+    ExportError
+        If no format supports the model.
+    """
+    model = supported(model)
     if not hasattr(model, "classes_"):
         return Rule("number", ())
     classes = tuple(plain_labels(model.classes_))
@@ -207,24 +186,12 @@ def rule_of(model: Any) -> Rule:
         kind = "sign" if binary else "largest"
         return Rule(kind, classes, bool(ties), probabilities=True, cut=cut)
     name = "sign" if binary else "pairs" if model.multiclass == "ovo" else "largest"
-    high = (model.tie == "positive") != (binary and is_turned(model))
-    high = high if ties is None else ties
+    high = (model.tie == "positive") != is_turned(model) if ties is None else ties
     # One-vs-rest has other probabilities than softmax, and only linsep has calibrations.
     own = model.scores_are_log_odds and not hasattr(model, "calibration_")
     own = own and (binary or model.multiclass == "native")
     unit = bool(getattr(model, "normalize", False))
     return Rule(name, classes, high, probabilities=own, normalize=unit, cut=cut)
-
-
-def prediction_rule(model: Any) -> Rule:
-    """Return how the scores that are exported of a fitted model become predictions.
-
-    Raises
-    ------
-    ExportError
-        If no format supports the model.
-    """
-    return rule_of(fitted(model))
 
 
 def is_turned(model: Any) -> bool:
@@ -235,76 +202,47 @@ def is_turned(model: Any) -> bool:
 
 
 def read_scoring(model: Any) -> Scoring:
-    """Return the linear scores of a model.
+    """Return the linear scores of a model; for two classes they belong to the larger.
 
     Raises
     ------
     ExportError
         If its scores are not linear, or its columns have no known names or numbers.
     """
-    kind = kind_of(model)
-    model = fitted(model)
-    if hasattr(model, "kernel_"):
-        raise ExportError(
-            f"{a(kind, True)} has a kernel and no column weights: use it in Python, or serve it."
-        )
-    if getattr(model, "keep", "") == "vote":
-        raise ExportError(
-            f"{a(kind, True)} that votes has no single column weights",
-            learn_with(keep="average"), option="keep",
-        )  # fmt: skip
-    (coef, intercept, center), columns = linear_scores(model), read_columns(model)
-    if center is not None:
-        columns, center = _subtracting(columns, center)
-        intercept = intercept - coef @ center
-    return Scoring(rule_of(model), coef, intercept, columns)
-
-
-def _subtracting(columns: "ModelColumns", center: np.ndarray) -> tuple["ModelColumns", np.ndarray]:
-    """Return numeric columns that subtract their center, and the centers of other columns: text
-    values and scaled columns are near zero.
-    """
-    scaled, left = any(c.divide is not None for c in columns.numeric), center.copy()
-    numeric = list(columns.numeric)
-    for j, column in enumerate(numeric):
-        if column.divide is None and not (columns.single and scaled):
-            numeric[j], left[j] = replace(column, subtract=float(center[j])), 0.0
-    return replace(columns, numeric=numeric), left
-
-
-def linear_scores(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return weights and intercepts of the scores, and the center to subtract from features, None
-    for zero; for two classes they belong to the larger.
-    """
+    model = supported(model)
     one_target(model, "an export")
+    rule, columns = prediction_rule(model), read_columns(model)
     coef = np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
-    center, intercept = None, model.intercept_
     if isinstance(model, LinearRegression) and model.solution_.far:
-        return coef, np.array([model.solution_.at_means]), model.solution_.means
-    intercept = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+        # Columns subtract their centers, but texts and scaled columns are near zero.
+        numeric, center = list(columns.numeric), model.solution_.means.copy()
+        for j, column in enumerate(numeric):
+            if column.divide is None:
+                numeric[j], center[j] = replace(column, subtract=float(center[j])), 0.0
+        intercept = np.array([model.solution_.at_means]) - coef @ center
+        return Scoring(rule, coef, intercept, replace(columns, numeric=numeric))
+    intercept = np.atleast_1d(np.asarray(model.intercept_, dtype=np.float64))
     if not np.isfinite(intercept).all():
         raise ExportError(
             "A class whose rows all have weight 0 cannot be exported: leave out its rows and "
             "train the model again."
         )
-    classes = getattr(model, "classes_", np.empty(0)).tolist()
-    if len(classes) < 3 or hasattr(model, "multiclass"):
-        sign = -1.0 if is_turned(model) else 1.0
-        return sign * coef, sign * intercept, center
-    # Rows of weights belong to the other classes in order; the reference has weights of zero.
-    reference = classes.index(model.reference_)
-    return np.insert(coef, reference, 0.0, axis=0), np.insert(intercept, reference, 0.0), center
+    if len(rule.classes) > 2 and not hasattr(model, "multiclass"):
+        # Rows of weights belong to the other classes in order; the reference has weights of zero.
+        reference = model.classes_.tolist().index(model.reference_)
+        coef = np.insert(coef, reference, 0.0, axis=0)
+        intercept = np.insert(intercept, reference, 0.0)
+    sign = -1.0 if is_turned(model) else 1.0
+    return Scoring(rule, sign * coef, sign * intercept, columns)
 
 
 def read_columns(model: Any) -> ModelColumns:
     """Return the conversion of rows to features; raise ExportError if only linsep can do it."""
-    recipe = getattr(model, "recipe_", None)
-    d = model.n_features_in_
-    if recipe is None or recipe["format"] == "arrays":
-        names = getattr(model, "feature_names_in_", None)
-        if names is None:
+    recipe, d = getattr(model, "recipe_", None) or {"format": "arrays"}, model.n_features_in_
+    if recipe["format"] == "arrays":
+        if not hasattr(model, "feature_names_in_"):
             return ModelColumns("array", [NumericColumn(k) for k in range(d)])
-        names = [str(name) for name in names]
+        names = [str(name) for name in model.feature_names_in_]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ExportError(
                 f"Two columns are called '{twice[0]}': give each its own name.",
@@ -325,13 +263,13 @@ def read_columns(model: Any) -> ModelColumns:
 def table_columns(read: Columns) -> ModelColumns:
     """Return the columns of a table's recipe."""
     own = next(iter(read.words), next(iter(read.text), None))
-    dates = [name for name, how in read.converted.items() if how != "number"]
+    date = next((name for name, how in read.converted.items() if how != "number"), None)
     for made, what, column in (
-        (read.formula, f"The formula '{getattr(read.formula, 'text', '')}' makes features", None),
+        (read.formula, "The formula makes features", None),
         (read.products, "Products of columns are features", None),
         (read.words, f"The words of column '{own}' are features", own),
         (read.text and read.hash_bits, f"The values of column '{own}' are hashed", own),
-        (dates, f"Column '{next(iter(dates), None)}' holds dates", next(iter(dates), None)),
+        (date is not None, f"Column '{date}' holds dates", date),
     ):
         if made:
             raise ExportError(
@@ -342,7 +280,7 @@ def table_columns(read: Columns) -> ModelColumns:
     numeric = []
     for name, kind in read.numeric.items():
         subtract, divide = read.scale.get(name, (0.0, None))
-        fill = None if refuse else read.means.get(name, 0.0) if read.missing == "mean" else 0.0
+        fill = None if refuse else read.means.get(name, 0.0)
         numeric.append(NumericColumn(name, fill, subtract, divide, kind == "bool"))
     text = {name: read.features_of(name) for name in read.text}
     return ModelColumns(

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from linsep.catalog import ESTIMATORS
 from linsep.estimators._common.calibration import Calibration
-from linsep.exports.scoring import ExportError, ModelColumns, Rule, Scoring, kind_of, read_scoring
+from linsep.exports.scoring import ExportError, ModelColumns, Rule, Scoring, read_scoring
 from linsep.validation.values import check_prepared
 
 ML = "ai.onnx.ml"
@@ -19,6 +19,13 @@ ML = "ai.onnx.ml"
 OPSETS = {"": 17, ML: 3}
 #: what skl2onnx does with how a model makes its features
 LEFT_OUT = "skl2onnx leaves that out: call linsep.to_onnx(model)"
+#: types of skl2onnx and numpy for kinds of labels
+LABELS = {
+    "U": ("String", object),
+    "b": ("Boolean", bool),
+    "i": ("Int64", int),
+    "f": ("Double", float),
+}
 #: options of classifiers that skl2onnx deals with itself
 OPTIONS = {
     "zipmap": [True, False, "columns"],
@@ -76,42 +83,35 @@ def to_onnx(estimator: Any) -> Any:
     >>> [output.name for output in to_onnx(model).graph.output]
     ['label', 'scores']
     """
-    kind_of(estimator)
     register()
     import skl2onnx
-    from skl2onnx.common import data_types
+    from onnx.compose import add_prefix_graph
+    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
 
     scoring = read_scoring(estimator)
-    columns, number, text = (
-        scoring.columns,
-        data_types.DoubleTensorType,
-        data_types.StringTensorType,
-    )
+    columns = scoring.columns
+    names, kinds = ["X"], [DoubleTensorType([None, len(columns.numeric)])]
     if columns.kind == "table" and hasattr(estimator, "recipe_"):
         names = [*(str(column.name) for column in columns.numeric), *columns.text]
-        if "" in names:
-            raise ExportError("A column without a name cannot be an input of ONNX: give it a name.")
-        kinds = [number([None, 1])] * len(columns.numeric) + [text([None, 1])] * len(columns.text)
-    else:
-        names, kinds = ["X"], [number([None, len(columns.numeric)])]
-    if not columns.width:
+        kinds = [DoubleTensorType([None, 1])] * len(columns.numeric)
+        kinds += [StringTensorType([None, 1])] * len(columns.text)
+    if "" in names:
+        raise ExportError("A column without a name cannot be an input of ONNX: give it a name.")
+    if not scoring.coef.size:
         raise ExportError("A model without features cannot be exported.", code="no-columns")
     inputs = [(f"input_{k}", kind) for k, kind in enumerate(kinds)]
     made = skl2onnx.convert_sklearn(Whole(scoring), "linsep", inputs, target_opset=OPSETS)
-    # skl2onnx changes names that are not identifiers
-    new = {f"input_{k}": name for k, name in enumerate(names)}
+    # skl2onnx refuses or changes names that are not identifiers
+    renamed = {f"input_{k}": name for k, name in enumerate(names)}
     for output in made.graph.output:
         name = output.name
         while name in names:
             name += "_"
-        new[output.name] = name
-    for value in [*made.graph.input, *made.graph.output]:
-        value.name = new[value.name]
-    for node in made.graph.node:
-        for places in (node.input, node.output):
-            places[:] = [new.get(name, f"{name}/" if name in names else name) for name in places]
-    for constant in made.graph.initializer:
-        constant.name = f"{constant.name}/" if constant.name in names else constant.name
+        renamed[output.name] = name
+    add_prefix_graph(
+        made.graph, "linsep/", rename_inputs=False, rename_outputs=False, inplace=True,
+        name_map=renamed,
+    )  # fmt: skip
     return made
 
 
@@ -144,9 +144,10 @@ def register() -> None:
     for kind in ESTIMATORS.values():
         if hasattr(kind, "decision_function"):
             shape, convert = shapes.calculate_linear_classifier_output_shapes, convert_classifier
+            options = OPTIONS
         else:
             shape, convert = shapes.calculate_linear_regressor_output_shapes, convert_regressor
-        options = OPTIONS if convert is convert_classifier else None
+            options = None
         update_registered_converter(
             kind, f"Linsep{kind.__name__}", shape, convert, options=options
         )  # fmt: skip
@@ -161,23 +162,14 @@ class Graph:
     def __init__(self, scope: Any, container: Any):
         self._scope, self._container = scope, container
 
-    def constant(self, array: Any) -> str:
-        """Add a constant and return its name; of dtype object for strings."""
-        from onnx import TensorProto, numpy_helper
-
-        name = self._scope.get_unique_variable_name("constant")
-        array = np.asarray(array)
-        if array.dtype == object:
-            content = [text.encode() for text in array]
-            self._container.add_initializer(name, TensorProto.STRING, array.shape, content)
-        else:
-            tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
-            self._container.add_initializer(name, None, None, tensor)
-        return str(name)
-
     def op(self, kind: str, *inputs: Any, into: str = "", domain: str = "", **how: Any) -> str:
         """Add a node and return the name of its output; arrays become constants."""
-        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
+        from onnx.numpy_helper import from_array
+
+        names = [
+            one if isinstance(one, str) else self.op("Constant", value=from_array(np.asarray(one)))
+            for one in inputs
+        ]
         output = into or str(self._scope.get_unique_variable_name(kind))
         name = self._scope.get_unique_operator_name(kind)
         self._container.add_node(kind, names, [output], op_domain=domain, name=name, **how)
@@ -193,9 +185,9 @@ class Graph:
         """Return the sum of each row as a column."""
         return self.op("MatMul", name, np.ones((width, 1)))
 
-    def shaped(self, name: str, *shape: int, into: str = "") -> str:
+    def shaped(self, name: str, *shape: int) -> str:
         """Return the value in another shape, with one length -1."""
-        return self.op("Reshape", name, np.array(shape, dtype=np.int64), into=into)
+        return self.op("Reshape", name, np.array(shape, dtype=np.int64))
 
 
 def declare_whole(scope: Any, model: Whole, inputs: Any, custom_parsers: Any = None) -> Any:
@@ -208,14 +200,11 @@ def declare_whole(scope: Any, model: Whole, inputs: Any, custom_parsers: Any = N
     if rule.name == "number":
         outputs = {"prediction": double([None])}
     else:
-        kind = label_array(rule.classes)[1]
-        wide = rule.probabilities or rule.name != "sign"
-        outputs = {
-            "label": getattr(data_types, f"{kind}TensorType")([None]),
-            "probabilities" if rule.probabilities else "scores": double(
-                [None, len(rule.classes)] if wide else [None]
-            ),
-        }
+        label = getattr(data_types, f"{label_array(rule.classes)[1]}TensorType")([None])
+        outputs = {"label": label, "scores": double([None])}
+        if rule.probabilities or rule.name != "sign":
+            values = "probabilities" if rule.probabilities else "scores"
+            outputs = {"label": label, values: double([None, len(rule.classes)])}
     for name, kind in outputs.items():
         operator.outputs.append(scope.declare_local_variable(name, kind))
     return operator.outputs
@@ -227,33 +216,29 @@ def convert_whole(scope: Any, operator: Any, container: Any) -> None:
     X = features(graph, scoring.columns, [value.full_name for value in operator.inputs])
     values, codes = decisions(graph, scoring, X)
     outputs = [output.full_name for output in operator.outputs]
-    if codes is None:
-        graph.shaped(values, -1, into=outputs[0])
-        return
-    graph.op("Gather", label_array(scoring.rule.classes)[0], codes, into=outputs[0])
+    if codes is not None:
+        graph.op("Gather", label_array(scoring.rule.classes)[0], codes, into=outputs[0])
     if scoring.rule.probabilities:
-        graph.op("Identity", probabilities(graph, scoring.rule, values), into=outputs[1])
-    elif scoring.rule.name == "sign":
-        graph.shaped(values, -1, into=outputs[1])
-    else:
-        graph.op("Identity", values, into=outputs[1])
+        values = probabilities(graph, scoring.rule, values)
+    elif scoring.rule.name in ("number", "sign"):
+        values = graph.shaped(values, -1)
+    graph.op("Identity", values, into=outputs[-1])
 
 
 def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
     """Add labels, and probabilities or scores, for a fitted classifier."""
     model, graph = operator.raw_operator, Graph(scope, container)
     values, codes, rule = _of_step(graph, operator)
-    classes = list(rule.classes)
-    if not all(isinstance(label, str) for label in classes):
-        if any(label != int(label) for label in classes):  # which skl2onnx takes for whole numbers
-            raise ExportError(
-                "skl2onnx supports only text and integer labels: convert the labels first, or "
-                "export the model alone with linsep.to_onnx.", code="label-type",
-            )  # fmt: skip
-        classes = [int(label) for label in classes]
+    labels, kind = label_array(rule.classes)
+    if kind == "Double":  # which skl2onnx takes for whole numbers
+        raise ExportError(
+            "skl2onnx supports only text and integer labels: convert the labels first, or "
+            "export the model alone with linsep.to_onnx.", code="label-type",
+        )  # fmt: skip
+    labels = labels.astype(int) if kind == "Boolean" else labels
     calibration = getattr(model, "calibration_", None)
     if calibration is None and getattr(model, "scores_are_log_odds", False):  # of one-vs-rest
-        calibration = Calibration("sigmoid", [np.array([-1.0, 0.0])] * len(classes))
+        calibration = Calibration("sigmoid", [np.array([-1.0, 0.0])] * len(labels))
     raw = _asks_for_scores(scope, container, model)
     if rule.probabilities and not raw:
         values = probabilities(graph, rule, values)
@@ -261,7 +246,7 @@ def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
         values = calibrated(graph, calibration, values)
     elif rule.name == "sign":
         values = graph.op("Concat", graph.op("Neg", values), values, axis=1)
-    graph.op("Gather", label_array(classes)[0], codes, into=operator.outputs[0].full_name)
+    graph.op("Gather", labels, codes, into=operator.outputs[0].full_name)
     _give(graph, values, operator.outputs[1])
 
 
@@ -301,18 +286,14 @@ def _give(graph: Graph, values: str, output: Any) -> None:
 
 def label_array(classes: Any) -> tuple[np.ndarray, str]:
     """Return the labels as an array, and the type that skl2onnx has for it."""
-    if all(isinstance(label, str) for label in classes):
-        return np.array(classes, dtype=object), "String"
-    if all(isinstance(label, bool) for label in classes):
-        return np.array(classes), "Boolean"
-    if all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in classes):
-        return np.array(classes, dtype=np.int64), "Int64"
-    if all(isinstance(label, int | float) and label == float(label) for label in classes):
-        return np.array(classes, dtype=np.float64), "Double"
-    raise ExportError(
-        "Labels of different types cannot be written to ONNX: convert all to text, or all to "
-        "numbers.", code="label-type",
-    )  # fmt: skip
+    labels = np.array(classes)
+    if labels.dtype.kind not in LABELS:
+        raise ExportError(
+            "Integers that exceed 64 bits cannot be labels in ONNX: convert the labels to text.",
+            code="label-type",
+        )
+    name, dtype = LABELS[labels.dtype.kind]
+    return labels.astype(dtype), name
 
 
 def features(graph: Graph, columns: ModelColumns, names: list[str]) -> str:
@@ -342,13 +323,16 @@ def features(graph: Graph, columns: ModelColumns, names: list[str]) -> str:
 def _numbers(graph: Graph, columns: ModelColumns, X: str) -> str:
     """Return numeric features: missing ones filled, scaled, in the precision of training."""
     kind = np.float32 if columns.single else np.float64
-    fills, divide = (np.array([[getattr(c, name) for c in columns.numeric]], dtype=object)
-                     for name in ("fill", "divide"))  # fmt: skip
-    subtract = np.array([[column.subtract for column in columns.numeric]], dtype=kind)
+    fills, subtract, divide = (
+        np.array([[getattr(column, name) for column in columns.numeric]], dtype=object)
+        for name in ("fill", "subtract", "divide")
+    )
     X = graph.cast(X, "FLOAT") if columns.single else X
     if columns.kind == "table" and None not in fills:
         X = graph.op("Where", graph.op("IsNaN", X), fills.astype(kind), X)
-    X = graph.op("Sub", X, subtract) if subtract.any() else X
+    if columns.single and None in divide:  # centers have more digits than the numbers
+        X, kind = graph.cast(X, "DOUBLE"), np.float64
+    X = graph.op("Sub", X, subtract.astype(kind)) if subtract.any() else X
     X = graph.op("Div", X, divide.astype(kind)) if None not in divide else X
     return graph.cast(X, "DOUBLE") if columns.single else X
 
@@ -365,34 +349,32 @@ def decisions(graph: Graph, scoring: Scoring, X: str) -> tuple[str, str | None]:
         length = graph.op("Where", graph.op("Equal", length, 0.0), one, length)
         scores = graph.op("Mul", scores, graph.op("Div", one, length))
     scores = graph.op("Add", scores, scoring.intercept)
+    above = "GreaterOrEqual" if rule.ties_high else "Greater"
     if rule.name == "pairs":
-        return _won_pairs(graph, rule, scores)
-    return scores, _codes(graph, rule, scores)
-
-
-def _codes(graph: Graph, rule: Rule, values: str) -> str | None:
+        return _won_pairs(graph, rule, scores, above)
     if rule.name == "number":
-        return None
-    if rule.name == "sign":
-        kind = "GreaterOrEqual" if rule.ties_high else "Greater"
-        return graph.cast(graph.op(kind, graph.shaped(values, -1), rule.cut), "INT64")
+        return scores, None
+    if rule.name == "largest":
+        return scores, _largest(graph, rule, scores)
+    return scores, graph.cast(graph.op(above, graph.shaped(scores, -1), rule.cut), "INT64")
+
+
+def _largest(graph: Graph, rule: Rule, values: str) -> str:
     return graph.op("ArgMax", values, axis=1, keepdims=0, select_last_index=int(rule.ties_high))
 
 
-def _won_pairs(graph: Graph, rule: Rule, scores: str) -> tuple[str, str | None]:
+def _won_pairs(graph: Graph, rule: Rule, scores: str, above: str) -> tuple[str, str]:
     """Return decision values and codes of one-vs-one, see linsep.learners.state.decision."""
-    k, pairs = len(rule.classes), rule.pairs
-    gains, starts = np.zeros((len(pairs), k)), np.zeros(k)
-    for machine, (a, b) in enumerate(pairs):
+    gains = np.zeros((len(rule.pairs), len(rule.classes)))
+    for machine, (a, b) in enumerate(rule.pairs):
         gains[machine, a], gains[machine, b] = -1.0, 1.0
-        starts[a] += 1.0
-    kind = "GreaterOrEqual" if rule.ties_high else "Greater"
-    won = graph.cast(graph.op(kind, scores, 0.0), "DOUBLE")
+    starts = np.count_nonzero(gains < 0.0, axis=0) * 1.0
+    won = graph.cast(graph.op(above, scores, 0.0), "DOUBLE")
     wins = graph.op("Add", graph.op("MatMul", won, gains), starts)
     sums = graph.op("MatMul", scores, gains)
     first = graph.op("ArgMax", wins, axis=1, keepdims=1)
     most = graph.op("Equal", wins, graph.op("GatherElements", wins, first, axis=1))
-    codes = _codes(graph, rule, graph.op("Where", most, sums, -np.inf))
+    codes = _largest(graph, rule, graph.op("Where", most, sums, -np.inf))
     scaled = graph.op("Mul", graph.op("Add", graph.op("Abs", sums), 1.0), 3.0)
     return graph.op("Add", wins, graph.op("Div", sums, scaled)), codes
 

@@ -1,7 +1,10 @@
-"""Models as an SQL query for SQLite and DuckDB."""
+"""Write a model as an SQL query for SQLite and DuckDB."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,6 @@ from linsep.exports.scoring import (
     NumericColumn,
     Rule,
     Scoring,
-    kind_of,
     read_scoring,
 )
 from linsep.words import escaped
@@ -26,102 +28,79 @@ LOW, HIGH = 1e-15, 1e15
 TRUTHS = " WHEN 'true' THEN 1e0 WHEN 'false' THEN 0e0"
 #: a carriage return between two texts; SQLite calls the character char(13), DuckDB chr(13)
 RETURN = """ || ('"\\r"' ->> '$') || """
+#: whether class {0} has at least the matches and the sum of scores of class {1}
+BEATS = (
+    "(linsep_wins_{0} > linsep_wins_{1} OR linsep_wins_{0} = linsep_wins_{1} AND "
+    "linsep_sum_{0} >= linsep_sum_{1})"
+)
 #: terms of a sum on a line
 INDENT = "\n        "
 
 
 def as_sql(model: Any) -> str:
     """Return a query that adds scores and a prediction to the rows of the table ``data``."""
-    scoring, kind = read_scoring(model), kind_of(model)
-    rule = scoring.rule
-    _check(scoring)
+    scoring = read_scoring(model)
+    rule, columns = scoring.rule, scoring.columns
+    if columns.kind == "svmlight" and not rule.normalize:  # only columns with a weight
+        found = np.any(scoring.coef, axis=0)
+        columns = replace(columns, numeric=list(compress(columns.numeric, found)))
+        scoring = replace(scoring, coef=scoring.coef[:, found], columns=columns)
+    scores = {"number": ["linsep_prediction"], "sign": ["linsep_score"]}.get(
+        rule.name, [f"linsep_score_{k + 1}" for k in range(len(scoring.coef))]
+    )
     head = [
-        f"{kind} of linsep {linsep.__version__}: {rule.sentence()}",
+        f"{type(model).__name__} of linsep {linsep.__version__}: {rule.sentence()}",
         "Reads the rows of a table or view called data. Where a value is missing that the model",
         "needs, the prediction is NULL. If data has a column with the name of one that the query",
         "adds, the query fails: the name is ambiguous.",
-        *(
-            f"linsep_score_{k}: {name}"
-            for k, name in enumerate(rule.names() if rule.name in ("largest", "pairs") else [], 1)
-        ),
     ]
+    if rule.name in ("largest", "pairs"):
+        head += map(": ".join, zip(scores, rule.names(), strict=True))
     steps: dict[str, dict[str, str]] = {}
     if rule.normalize:
-        steps["linsep_lengths"] = {"linsep_length": f"sqrt({_squares(scoring)})"}
-    scores = {name: _score(scoring, k) for k, name in enumerate(_score_names(rule))}
-    steps["linsep_scores"] = scores
+        values = [_number(column, columns.kind) for column in columns.numeric]
+        for name, known in columns.text.items():
+            values.append(_value(name, dict.fromkeys(known, "1e0"), columns))
+        squares = summed(f"power({value}, 2)" for value in values)
+        steps["linsep_lengths"] = {"linsep_length": f"sqrt({squares})"}
+    steps["linsep_scores"] = {name: _score(scoring, k) for k, name in enumerate(scores)}
     if rule.name == "pairs":
         steps["linsep_wins"] = _won(rule)
     if rule.classes:
-        steps["linsep_predictions"] = _predictions(rule)
-    query = _query(steps, _free_names(scoring, steps))
+        steps["linsep_predictions"] = _predictions(rule, scores)
+    added = [column for made in steps.values() for column in made]
+    _check(scoring, added)
     comments = "".join(f"-- {escaped(line)}\n" for line in head)
-    return f"{comments}{query};\n"
+    return f"{comments}{_query(steps, added)};\n"
 
 
-def _check(scoring: Scoring) -> None:
-    """Raise ExportError for columns that tables of SQLite and DuckDB cannot have."""
-    names = [str(column.name) for column in _used(scoring)] + list(scoring.columns.text)
-    lower: dict[str, str] = {}
-    for name in names:
-        if lower.setdefault(name.lower(), name) != name:
-            raise ExportError(
-                f"Columns '{lower[name.lower()]}' and '{name}' are the same in SQL, which ignores "
-                "case: rename one and train the model again.", code="duplicate-name", column=name,
-            )  # fmt: skip
-    _check_texts(scoring, names)
-    if "" in names:
-        raise ExportError("A column without a name cannot be read in SQL: give it a name.")
-    # with scores, and what follows from them
-    width = len(names) + 3 * len(scoring.coef) + scoring.rule.normalize
+def _check(scoring: Scoring, added: list[str]) -> None:
+    """Raise ExportError for names, values and labels that SQLite or DuckDB cannot hold beside the
+    columns ``added`` by the query.
+    """
+    texts, labels = scoring.columns.text, scoring.rule.classes
+    names = [*(str(column.name) for column in scoring.columns.numeric), *texts]
+    width = len(names) + len(added)
     if width > MOST_COLUMNS:
         raise ExportError(
             f"A table in SQLite has at most {MOST_COLUMNS:,} columns, and this model would need "
             f"{width:,}: export it to JSON.", code="too-large", value=width,
         )  # fmt: skip
-
-
-def _check_texts(scoring: Scoring, names: list[str]) -> None:
-    """Raise ExportError for texts and labels that SQLite or DuckDB cannot hold."""
-    values = [value for known in scoring.columns.text.values() for value in known]
-    labels = [label for label in scoring.rule.classes if isinstance(label, str)]
-    for text in (*names, *values, *labels):
-        if "\0" in text:
+    count = Counter([*added, *(name.lower() for name in names)])
+    words = [*names, *(value for known in texts.values() for value in known), *map(str, labels)]
+    numbers = [label for label in labels if isinstance(label, int)]
+    for found, code in (
+        ([name for name in names if count[name.lower()] > 1], "duplicate-name"),
+        ([name for name in names if not name or "\r" in name], "unsupported"),
+        ([word for word in words if "\0" in word], "unsupported"),
+        ([label for label in numbers if not -(2**63) <= label < 2**63], "out-of-range"),
+    ):
+        if found:
             raise ExportError(
-                f"SQL cannot hold {text!r:.80}, which has a NUL character: rename it.", value=text
-            )
-    for name in names:
-        if "\r" in name:  # which Python reads as a line feed
-            raise ExportError(
-                f"SQL cannot hold the name {name!r:.80}, which has a carriage return: rename the "
-                "column and train the model again.", column=name,
+                f"SQL cannot hold {found[0]!r:.80}: columns need names of their own, also without "
+                "regard to case and beside those of the query, without carriage returns; texts "
+                "have no NUL character, and integers have 64 bits.", code=code, value=found[0],
             )  # fmt: skip
-    for label in scoring.rule.classes:
-        if isinstance(label, int) and not -(2**63) <= label < 2**63:
-            raise ExportError(
-                f"SQLite cannot hold the label {label}, which exceeds 64-bit integers: convert "
-                "the labels to text.", code="out-of-range", value=label,
-            )  # fmt: skip
-
-
-def _free_names(scoring: Scoring, steps: dict[str, dict[str, str]]) -> list[str]:
-    """Return the names of the columns that the steps add; ExportError if the model reads one."""
-    names = [column for made in steps.values() for column in made]
-    for name in (*(str(column.name) for column in _used(scoring)), *scoring.columns.text):
-        if name.lower() in names:
-            raise ExportError(
-                f"Column '{name}' has the name of a column that the query adds: rename it and "
-                "train the model again.", code="duplicate-name", column=name,
-            )  # fmt: skip
-    return names
-
-
-def _used(scoring: Scoring) -> list[NumericColumn]:
-    """Return the numeric columns to read; for svmlight text, only columns with a weight."""
-    columns, found = scoring.columns, np.any(scoring.coef, axis=0)
-    if columns.kind != "svmlight" or scoring.rule.normalize:
-        return columns.numeric
-    return [column for j, column in enumerate(columns.numeric) if found[j]]
 
 
 def _query(steps: dict[str, dict[str, str]], names: list[str]) -> str:
@@ -133,32 +112,23 @@ def _query(steps: dict[str, dict[str, str]], names: list[str]) -> str:
     """
     own, listed = ", ".join(f"0 AS {name}" for name in names), ", ".join(names)
     rows = f"FROM data, (SELECT {own}) AS linsep_names\nWHERE 1 NOT IN ({listed})"
-    named, parts, source = [f"linsep_rows AS (\nSELECT data.*\n{rows}\n)"], [], "linsep_rows"
+    named, part, source = [f"linsep_rows AS (\nSELECT data.*\n{rows}\n)"], "", "linsep_rows"
     for name, made in steps.items():
         columns = "".join(f",\n    {expression} AS {column}" for column, expression in made.items())
-        parts.append(f"SELECT data.*{columns}\nFROM {source} AS data")
+        part = f"SELECT data.*{columns}\nFROM {source} AS data"
+        named.append(f"{name} AS MATERIALIZED (\n{part}\n)")
         source = name
-    *first, last = parts
-    named += [
-        f"{name} AS MATERIALIZED (\n{part}\n)" for name, part in zip(steps, first, strict=False)
-    ]
-    return f"WITH {', '.join(named)}\n{last}"
-
-
-def _score_names(rule: Rule) -> list[str]:
-    if rule.name in ("sign", "number"):
-        return ["linsep_score" if rule.name == "sign" else "linsep_prediction"]
-    return [f"linsep_score_{k}" for k in range(1, len(rule.names()) + 1)]
+    return f"WITH {', '.join(named[:-1])}\n{part}"
 
 
 def _score(scoring: Scoring, k: int) -> str:
     """Return the expression of score ``k``."""
     columns, coef = scoring.columns, scoring.coef[k].tolist()
-    used = set(_used(scoring))
-    terms = []
-    for j, column in enumerate(columns.numeric):
-        if column in used and (coef[j] or column.fill is None):
-            terms.append(f"{literal(coef[j])} * {_number(column, columns.kind)}")
+    terms = [
+        f"{literal(coef[j])} * {_number(column, columns.kind)}"
+        for j, column in enumerate(columns.numeric)
+        if coef[j] or column.fill is None
+    ]
     for name, values in columns.text.items():
         weights = {value: literal(coef[j]) for value, j in values.items()}
         terms.append(_value(name, weights, columns))
@@ -169,19 +139,9 @@ def _score(scoring: Scoring, k: int) -> str:
     return f"{total}{INDENT}+ {literal(float(scoring.intercept[k]))}"
 
 
-def _squares(scoring: Scoring) -> str:
-    """Return the expression of the sum of the squares of a row's features."""
-    columns = scoring.columns
-    values = [_number(column, columns.kind) for column in columns.numeric]
-    for name, known in columns.text.items():
-        values.append(_value(name, dict.fromkeys(known, "1e0"), columns))
-    return summed(f"power({value}, 2)" for value in values)
-
-
 def _number(column: NumericColumn, kind: str) -> str:
     """Return the expression of a number as a feature; NULL if it may not be missing."""
-    name = f"x{column.name}" if kind == "array" else str(column.name)
-    cell = f"data.{identifier(name)}"
+    cell = f"data.{identifier(f'x{column.name}' if kind == 'array' else str(column.name))}"
     # empty text is missing: SQLite would cast it to 0, DuckDB refuse it
     cell = f"CASE WHEN CAST({cell} AS VARCHAR) <> '' THEN {cell} END"
     if column.truth:  # SQLite imports true and false as text, and would cast both to 0
@@ -226,57 +186,46 @@ def _won(rule: Rule) -> dict[str, str]:
     sums: list[list[str]] = [[] for _ in rule.classes]
     for number, (a, b) in enumerate(rule.pairs, 1):
         score = f"linsep_score_{number}"
-        wins[b].append(f"CASE WHEN {score} {above} 0e0 THEN 1 WHEN {score} IS NOT NULL THEN 0 END")
-        wins[a].append(f"CASE WHEN {score} {above} 0e0 THEN 0 WHEN {score} IS NOT NULL THEN 1 END")
-        sums[b].append(score)
-        sums[a].append(f"-{score}")
+        for code, won, lost, sign in ((b, 1, 0, ""), (a, 0, 1, "-")):
+            wins[code].append(
+                f"CASE WHEN {score} {above} 0e0 THEN {won} WHEN {score} IS NOT NULL THEN {lost} END"
+            )
+            sums[code].append(f"{sign}{score}")
     found = {f"linsep_wins_{k}": summed(own) for k, own in enumerate(wins, 1)}
     # one after the other, as linsep adds them
     return found | {f"linsep_sum_{k}": " + ".join(own) for k, own in enumerate(sums, 1)}
 
 
-def _predictions(rule: Rule) -> dict[str, str]:
+def _predictions(rule: Rule, scores: list[str]) -> dict[str, str]:
     """Return the expressions of the prediction and the probabilities."""
-    if rule.name == "number":
-        return {}
-    found = {"linsep_prediction": f"CASE{''.join(_cases(rule))}\n    END"}
-    if not rule.probabilities:
-        return found
     if rule.name == "sign":
+        signs = ("<", ">=") if rule.ties_high else ("<=", ">")
+        cut = literal(rule.cut) if rule.cut else "0e0"
+        tests = [f"linsep_score {sign} {cut}" for sign in signs]
+    else:
+        beats = BEATS if rule.name == "pairs" else "linsep_score_{0} >= linsep_score_{1}"
+        codes = range(1, len(rule.classes) + 1)
+        tests = [
+            " AND ".join(beats.format(one, other) for other in codes if other != one)
+            for one in codes
+        ]
+    cases = [
+        f"{INDENT}WHEN {test} THEN {_label(label)}"
+        for test, label in zip(tests, rule.classes, strict=True)
+    ]
+    if rule.ties_high or rule.name == "sign":
+        cases.reverse()
+    found = {"linsep_prediction": f"CASE{''.join(cases)}\n    END"}
+    if rule.probabilities and rule.name == "sign":
         power = "exp(-abs(linsep_score))"
         found["linsep_probability"] = (
             f"CASE WHEN linsep_score >= 0e0 THEN 1e0 ELSE {power} END / (1e0 + {power})"
         )
-        return found
-    names = _score_names(rule)
-    for k, own in enumerate(names, 1):
-        powers = summed(f"exp({name} - {own})" for name in names)
-        found[f"linsep_probability_{k}"] = f"1e0 / ({powers})"
+    elif rule.probabilities:
+        for k, own in enumerate(scores, 1):
+            powers = summed(f"exp({name} - {own})" for name in scores)
+            found[f"linsep_probability_{k}"] = f"1e0 / ({powers})"
     return found
-
-
-def _cases(rule: Rule) -> Iterable[str]:
-    """Yield a condition and a label for each class."""
-    k, labels = len(rule.classes), [_label(label) for label in rule.classes]
-    if rule.name == "sign":
-        above, below = (">=", "<") if rule.ties_high else (">", "<=")
-        cut = literal(rule.cut) if rule.cut else "0e0"
-        yield f"{INDENT}WHEN linsep_score {above} {cut} THEN {labels[1]}"
-        yield f"{INDENT}WHEN linsep_score {below} {cut} THEN {labels[0]}"
-        return
-    for one in reversed(range(k)) if rule.ties_high else range(k):
-        others = [other for other in range(k) if other != one]
-        if rule.name == "largest":
-            tests = [f"linsep_score_{one + 1} >= linsep_score_{other + 1}" for other in others]
-        else:
-            tests = [_beats(one + 1, other + 1) for other in others]
-        yield f"{INDENT}WHEN {' AND '.join(tests)} THEN {labels[one]}"
-
-
-def _beats(one: int, other: int) -> str:
-    wins, sums = f"linsep_wins_{one}", f"linsep_sum_{one}"
-    same = f"{wins} = linsep_wins_{other} AND {sums} >= linsep_sum_{other}"
-    return f"({wins} > linsep_wins_{other} OR {same})"
 
 
 def summed(terms: Iterable[str]) -> str:
@@ -295,25 +244,16 @@ def literal(number: float) -> str:
     some. SQLite does not round all digits of very large and small numbers correctly, so these are
     written as whole numbers divided or multiplied by powers of 2, which is exact.
     """
-    if not math.isfinite(number):
-        raise ExportError(
-            "A weight that is not finite cannot be written as SQL: fit the model again.",
-            code="not-finite", value=number,
-        )  # fmt: skip
     sign, size = "-" if math.copysign(1.0, number) < 0 else "", abs(number)
     if size == 0 or LOW <= size <= HIGH:
-        digits = repr(size)
-        found = digits if "e" in digits else f"{digits}e0"
+        found = repr(size) if "e" in repr(size) else f"{size!r}e0"
         return f"({sign}{found})" if sign else found
-    top, bottom = size.as_integer_ratio()
-    shift = 0
-    while top >= 1 << 53:
-        top, shift = top >> 1, shift + 1
-    shift -= bottom.bit_length() - 1
-    factor = " * " if shift > 0 else " / "
-    steps = [50] * (abs(shift) // 50) + [abs(shift) % 50]
+    part, power = math.frexp(size)
+    power -= 53
+    steps = [50] * (abs(power) // 50) + [abs(power) % 50]
+    factor = " * " if power > 0 else " / "
     powers = "".join(f"{factor}{1 << step}e0" for step in steps if step)
-    return f"({sign}{top}e0{powers})"
+    return f"({sign}{int(part * 2**53)}e0{powers})"
 
 
 def identifier(name: str) -> str:
@@ -334,6 +274,4 @@ def _label(label: Any) -> str:
     """Return a label as SQL."""
     if isinstance(label, str):
         return text(label)
-    if isinstance(label, bool):
-        return str(label).upper()
-    return str(label) if isinstance(label, int) else literal(label)
+    return literal(label) if isinstance(label, float) else str(label).upper()
