@@ -7,6 +7,7 @@ folds; everything else is fitted on the training rows of a fold alone.
 """
 
 import re
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
-from linsep._system.interrupts import StopSign, interruption_point, interrupts_deferred
+from linsep._system.interrupts import interruption_point, interrupts_deferred, obey
 from linsep._system.threads import in_background, thread_count
 from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, ParameterError, hint
@@ -183,7 +184,7 @@ class LabeledRows(NamedTuple):
 def kept(source: Source) -> tuple[Source, Batch]:
     """Read a source; return it with its rows in memory, and these rows."""
     with interrupts_deferred():
-        rows = joined(list(in_background(source.batches(), ahead=True)))
+        rows = joined(list(in_background(source.batches())))
     if source.counts and rows.groups is None:  # both rows of one go to the same fold
         rows = rows._replace(groups=np.arange(rows.size, dtype=np.uint64) // 2)
     again = copy(source)
@@ -286,10 +287,10 @@ def predicted(estimator: Any, rows: LabeledRows, split: Split) -> Any:
 
 def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> None:
     """Run each job in one of several threads; Ctrl-C and errors end the running jobs."""
-    stop = StopSign()
+    stop = threading.Event()
     with (
         interrupts_deferred(),
-        ThreadPoolExecutor(thread_count(), initializer=stop.obey) as pool,
+        ThreadPoolExecutor(thread_count(), initializer=obey, initargs=(stop,)) as pool,
     ):
         running: set[Future[None]] = {pool.submit(work, *job) for job in jobs}
         try:
@@ -299,7 +300,7 @@ def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> No
                 for future in done:
                     future.result()
         except BaseException:
-            stop.raised = True
+            stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 

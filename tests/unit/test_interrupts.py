@@ -23,7 +23,7 @@ from linsep._system.interrupts import (
     interrupts_deferred,
     like_ctrl_c,
 )
-from linsep._system.threads import one_blas_thread
+from linsep._system.threads import _blas_libraries, one_blas_thread
 
 pytestmark = pytest.mark.compiled
 
@@ -164,7 +164,7 @@ def test_a_press_while_threads_are_limited_is_not_lost(monkeypatch):
             interrupt()
         return find(self, path)
 
-    monkeypatch.setattr(one_blas_thread, "_libraries", None)  # look for libraries again
+    _blas_libraries.cache_clear()
     monkeypatch.setattr(ThreadpoolController, "_make_controller_from_path", pressed)
     with pytest.raises(KeyboardInterrupt), one_blas_thread:
         raise AssertionError("the press is lost")

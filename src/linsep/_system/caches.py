@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import stat
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -17,8 +16,6 @@ from typing import NamedTuple
 
 from linsep.errors import Hint, LinsepError, warn_caller
 
-#: most bytes of parsed files: this number, or this share of the disk
-MOST_BYTES, DISK_PARTS = 20e9, 5
 ROOT = 0
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -34,18 +31,9 @@ def cache_folder() -> Path:
     try:
         if chosen := os.environ.get("LINSEP_CACHE_DIR"):
             return Path(chosen).expanduser()
-        return _platform_folder() / "linsep"
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "linsep"
     except RuntimeError:  # the user has no entry and HOME is not set
-        user = os.getuid() if hasattr(os, "getuid") else "user"
-        return Path(tempfile.gettempdir()) / f"linsep-{user}"
-
-
-def _platform_folder() -> Path:
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return Path(tempfile.gettempdir()) / f"linsep-{os.getuid()}"
 
 
 def cache_limit(folder: Path) -> float:
@@ -56,7 +44,7 @@ def cache_limit(folder: Path) -> float:
     """
     chosen = os.environ.get("LINSEP_CACHE_GB")
     if not chosen:
-        return min(MOST_BYTES, shutil.disk_usage(folder).total / DISK_PARTS)
+        return min(20e9, shutil.disk_usage(folder).total / 5)
     with suppress(ValueError):
         if (limit := float(chosen)) >= 0:
             return 1e9 * limit
@@ -74,15 +62,12 @@ class CacheFiles(NamedTuple):
 
     def files(self, folder: Path) -> list[Path]:
         """Return such files in a folder; no others may be removed from it."""
-        with suppress(OSError), os.scandir(folder) as entries:
-            named = (entry for entry in entries if self.name.fullmatch(entry.name))
-            return [Path(entry.path) for entry in named if self._is_marked(entry)]
-        return []
+        return [path for path in folder.glob("*") if self._is_one(path)]
 
-    def _is_marked(self, entry: os.DirEntry) -> bool:
+    def _is_one(self, path: Path) -> bool:
         with suppress(OSError):
-            if entry.is_file(follow_symlinks=False):
-                with open(entry.path, "rb") as file:
+            if self.name.fullmatch(path.name):
+                with os.fdopen(open_own(path), "rb") as file:
                     return file.read(len(self.mark)) == self.mark
         return False
 
@@ -93,17 +78,15 @@ def trim_cache(entries: list[list[Path]], limit: float, keep: list[Path]) -> Non
     An entry is a list of files, as old as its newest file. ``keep`` is never removed. Files that
     cannot be removed stay; files that another process removes meanwhile are ignored.
     """
-    found = []
+    ages = []
     for files in entries:
         with suppress(OSError):
             about = [path.stat() for path in files]
-            times, sizes = [a.st_mtime_ns for a in about], [a.st_size for a in about]
-            found.append((max(times, default=0), sum(sizes), files))
-    total = sum(size for _, size, _ in found)
-    for _, size, files in sorted(found):
-        if total <= limit:
-            return
-        if files != keep:
+            newest, size = max(a.st_mtime_ns for a in about), sum(a.st_size for a in about)
+            ages.append((newest, size, files))
+    total = sum(size for _, size, _ in ages)
+    for _, size, files in sorted(ages):
+        if total > limit and files != keep:
             with suppress(OSError):
                 for path in files:
                     path.unlink()
@@ -111,12 +94,7 @@ def trim_cache(entries: list[list[Path]], limit: float, keep: list[Path]) -> Non
 
 
 class UnsafeFolder(Exception):
-    """Another user can write in a folder, so its files cannot be trusted; the message has the
-    reason."""
-
-
-class UnsafeFile(OSError):
-    """A file of another user, or one that other users can write."""
+    """Another user can write in a folder, so its files cannot be trusted; the message says why."""
 
 
 class CacheWarning(UserWarning):
@@ -136,7 +114,10 @@ def private_folder(path: Path) -> Path:
     be created.
     """
     path = Path(os.path.realpath(path))
-    _make(path)
+    for parent in reversed(path.parents):
+        if not parent.exists():
+            parent.mkdir(stat.S_IRWXU, exist_ok=True)
+    path.mkdir(stat.S_IRWXU, exist_ok=True)
     if hasattr(os, "geteuid"):
         for folder in (path, *path.parents):
             _check(folder, inner=folder == path)
@@ -145,20 +126,11 @@ def private_folder(path: Path) -> Path:
     return path
 
 
-def _make(path: Path) -> None:
-    """Create a folder and its missing parents, private to this user whatever the umask."""
-    if not path.exists():
-        _make(path.parent)
-        path.mkdir(stat.S_IRWXU, exist_ok=True)
-    elif not path.is_dir():
-        raise NotADirectoryError(20, "Not a directory", str(path))
-
-
 def _check(folder: Path, inner: bool) -> None:
     """Raise UnsafeFolder if others could change the files in a folder."""
     about, user = folder.stat(), os.geteuid()
     if about.st_uid != user and (inner or about.st_uid != ROOT):
-        raise UnsafeFolder(f"{folder} belongs to {user_name(about.st_uid)}")
+        raise UnsafeFolder(f"{folder} belongs to user {about.st_uid}")
     sticky = not inner and about.st_mode & stat.S_ISVTX
     if about.st_mode & OTHERS_WRITE and not sticky and not _only_own_group(about):
         mode = stat.S_IMODE(about.st_mode)
@@ -170,49 +142,32 @@ def _only_own_group(about: os.stat_result) -> bool:
 
     Many systems give each user such a group, with write access to the user's files.
     """
-    if about.st_mode & stat.S_IWOTH:
-        return False
     import grp
-
-    try:
-        group = grp.getgrgid(about.st_gid)
-    except KeyError:
-        return False
-    owner = user_name(about.st_uid)
-    return group.gr_name == owner and set(group.gr_mem) <= {owner}
-
-
-def user_name(number: int) -> str:
-    """Return the name of a user, or "user 1234" if there is none."""
     import pwd
 
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return f"user {number}"
+    with suppress(KeyError):
+        owner, group = pwd.getpwuid(about.st_uid).pw_name, grp.getgrgid(about.st_gid)
+        own = group.gr_name == owner and set(group.gr_mem) <= {owner}
+        return own and not about.st_mode & stat.S_IWOTH
+    return False
 
 
 def open_own(path: Path) -> int:
     """Open a regular file for reading and return its descriptor.
 
-    Raises UnsafeFile if it belongs to another user, is writable by others, or is a link, a pipe or
-    a device; OSError if it cannot be opened.
+    Raises OSError if it cannot be opened, belongs to another user, is writable by others, or is a
+    link, a pipe or a device.
     """
     # Without O_NONBLOCK, opening a pipe would wait for ever.
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
-    try:
-        about = os.fstat(descriptor)
-        if not stat.S_ISREG(about.st_mode):
-            raise UnsafeFile(f"{path} is not a regular file")
-        if hasattr(os, "geteuid"):
-            if about.st_uid != os.geteuid():
-                raise UnsafeFile(f"{path} belongs to {user_name(about.st_uid)}")
-            if about.st_mode & OTHERS_WRITE:
-                raise UnsafeFile(f"others can write {path}")
-    except BaseException:
+    about = os.fstat(descriptor)
+    trusted = stat.S_ISREG(about.st_mode)
+    if hasattr(os, "geteuid"):
+        trusted &= about.st_uid == os.geteuid() and not about.st_mode & OTHERS_WRITE
+    if not trusted:
         os.close(descriptor)
-        raise
+        raise PermissionError(f"{path} is not a file that only this user can write")
     return descriptor
 
 

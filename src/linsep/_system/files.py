@@ -23,8 +23,6 @@ from linsep._system.interrupts import interrupts_deferred
 from linsep.errors import ModelFileError, hint
 
 SCRATCH_NAME = re.compile(r"(?:.*\.)?linsep-(\d+)-(\d+)-([0-9a-f]{8})-\w{8}(?:\.tmp)?")
-#: age at which files of a process in another container or machine are treated as abandoned
-ABANDONED_SECONDS = 24 * 3600.0
 
 
 def check_free(path: Path, force: bool) -> None:
@@ -33,36 +31,30 @@ def check_free(path: Path, force: bool) -> None:
     An existing file may be replaced only with ``force``, and only if it is a regular file.
     """
     try:
-        folder = Path(os.path.realpath(path)).parent
         if path.exists() and not path.is_file():
-            what = "directory" if path.is_dir() else "device or a pipe"
-            raise ModelFileError(f"{path} is a {what}; name a file.", code="not-a-file", path=path)
+            raise ModelFileError(
+                f"{path} is not a regular file; name a file.", code="not-a-file", path=path
+            )
         if path.exists() and not force:
             raise _exists(path)
-        if not folder.exists():
-            if is_address(path):
-                raise ModelFileError(
-                    f"{path.parts[0]}// URLs can only be read; name a local file.",
-                    code="bad-url", path=path,
-                )  # fmt: skip
+        folder = Path(os.path.realpath(path)).parent
+        if not folder.exists() and is_address(path):
             raise ModelFileError(
-                f"The folder {path.parent} does not exist; create it first.",
-                code="no-file", path=path.parent,
+                f"{path.parts[0]}// URLs can only be read; name a local file.",
+                code="bad-url", path=path,
             )  # fmt: skip
         if not folder.is_dir():
+            code = "not-a-file" if folder.exists() else "no-file"
             raise ModelFileError(
-                f"{path.parent} is not a folder; choose another.",
-                code="not-a-file", path=path.parent,
-            )  # fmt: skip
+                f"There is no folder {path.parent}; create it first.", code=code, path=path.parent
+            )
         if not os.access(folder, os.W_OK | os.X_OK):
             raise ModelFileError(
                 f"The folder {folder} cannot be written to; choose another.",
                 code="cannot-write", path=folder,
             )  # fmt: skip
     except OSError as problem:
-        raise ModelFileError(
-            f"{path} cannot be written: {problem.strerror}.", code="cannot-write", path=path
-        ) from None
+        raise _unwritable(path, problem) from None
 
 
 @contextmanager
@@ -70,33 +62,44 @@ def written_whole(path: Path, mode: str = "wb", *, force: bool) -> Iterator[Any]
     """Open a file to write that replaces ``path`` atomically at the end.
 
     Others see the old or the new file; without ``force`` a file created at ``path`` meanwhile
-    stays. Of a symbolic link the target is replaced. Raises ModelFileError if writing fails, such
-    as when the disk is full.
+    stays. Of a symbolic link the target is replaced. The file has the permissions of the one that
+    it replaces, else the default ones. Raises ModelFileError if writing fails, such as when the
+    disk is full.
     """
     path = Path(os.path.realpath(path))
-    temporary = None
+    temporary = path.parent / f".{path.name[:40]}.{process_mark()}{secrets.token_hex(4)}.tmp"
+    encoding = None if "b" in mode else "utf-8"
+    remove_abandoned(path.parent)
     try:
-        with interrupts_deferred():
-            remove_abandoned(path.parent)
-            descriptor, temporary = _beside(path)
-        with os.fdopen(descriptor, mode, encoding=None if "b" in mode else "utf-8") as file:
+        with temporary.open(mode.replace("w", "x"), encoding=encoding) as file:
+            if path.exists():
+                temporary.chmod(path.stat().st_mode & 0o777)
             yield file
             file.flush()
             os.fsync(file.fileno())
         with interrupts_deferred():
-            _put_in_place(temporary, path, force)
-            temporary = None
+            if force:
+                os.replace(temporary, path)
+            else:
+                _put_in_free_place(temporary, path)
             sync_folder(path.parent)
     except FileExistsError:
         raise _exists(path) from None
     except OSError as problem:
-        raise ModelFileError(
-            f"{path} cannot be written: {problem.strerror}; nothing was changed.",
-            code="cannot-write", path=path,
-        ) from None  # fmt: skip
+        raise _unwritable(path, problem) from None
     finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def _put_in_free_place(temporary: Path, path: Path) -> None:
+    """Give the finished file its name; raise FileExistsError if ``path`` exists."""
+    try:
+        os.link(temporary, path)
+    except OSError:
+        if path.exists():
+            raise FileExistsError from None
+        os.replace(temporary, path)  # this file system has no hard links
 
 
 def _exists(path: Path) -> ModelFileError:
@@ -106,38 +109,11 @@ def _exists(path: Path) -> ModelFileError:
     )  # fmt: skip
 
 
-def _beside(path: Path) -> tuple[int, Path]:
-    """Create a temporary file in the same folder; return its descriptor and path.
-
-    It gets the permissions of the file it will replace, else the default ones, which the system
-    determines: reading this process's umask would change it for a moment.
-    """
-    temporary = path.parent / f".{path.name[:40]}.{process_mark()}{secrets.token_hex(4)}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(temporary, flags, 0o666)
-    if path.exists():
-        os.chmod(temporary, path.stat().st_mode & 0o777)
-    return descriptor, temporary
-
-
-def _put_in_place(temporary: Path, path: Path, force: bool) -> None:
-    """Rename the finished file; raise FileExistsError if ``path`` exists, unless ``force``."""
-    if not force:
-        try:
-            os.link(temporary, path)
-        except FileExistsError:
-            raise
-        except OSError:  # no hard links on this file system: create the name, then replace it
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-            try:
-                os.replace(temporary, path)
-            except OSError:
-                path.unlink()
-                raise
-        else:
-            temporary.unlink()
-        return
-    os.replace(temporary, path)
+def _unwritable(path: Path, problem: OSError) -> ModelFileError:
+    return ModelFileError(
+        f"{path} cannot be written: {problem.strerror}; nothing was changed.",
+        code="cannot-write", path=path,
+    )  # fmt: skip
 
 
 def is_address(path: Path) -> bool:
@@ -149,7 +125,7 @@ def is_address(path: Path) -> bool:
 def process_mark() -> str:
     """Return the prefix of this process's temporary files: linsep, process id, start, place."""
     pid = os.getpid()
-    return f"linsep-{pid}-{_started(pid) or 0}-{_place()}-"
+    return f"linsep-{pid}-{_started(pid)}-{_place()}-"
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory:
@@ -168,8 +144,7 @@ def scratch_file(folder: Path, stem: str) -> tuple[int, str]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that the new name of a file is on disk."""
-    # Windows cannot open folders and some file systems cannot sync them; the file is in place.
+    """Sync a folder, so that the new name of a file is on disk, where the system can do that."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -185,51 +160,35 @@ def remove_abandoned(folder: Path) -> None:
     """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            found = SCRATCH_NAME.fullmatch(entry.name)
-            if found and _abandoned(entry, int(found[1]), int(found[2]), found[3]):
-                _remove(entry)
+            name = SCRATCH_NAME.fullmatch(entry.name)
+            with suppress(OSError):
+                if name and _abandoned(entry, int(name[1]), int(name[2]), name[3]):
+                    if entry.is_dir(follow_symlinks=False):
+                        shutil.rmtree(entry.path)
+                    else:
+                        os.unlink(entry.path)
 
 
 def _abandoned(entry: os.DirEntry, pid: int, started: int, place: str) -> bool:
-    with suppress(OSError):
-        about = entry.stat(follow_symlinks=False)
-        if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
-            return False
-        if place == _place() and os.name != "nt":  # Windows does not say whether a process runs
-            return _started(pid) != started
-        return time.time() - about.st_mtime > ABANDONED_SECONDS
-    return False
+    about = entry.stat(follow_symlinks=False)
+    if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
+        return False
+    if started and place == _place():
+        return _started(pid) != started
+    return time.time() - about.st_mtime > 24 * 3600  # nobody says whether the process runs
 
 
-def _remove(entry: os.DirEntry) -> None:
-    with suppress(OSError):
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path)
-        else:
-            os.unlink(entry.path)
+def _started(pid: int) -> int:
+    """Return the start of a process in clock ticks since boot; 0 if it has ended.
 
-
-def _started(pid: int) -> int | None:
-    """Return the start time of a process in clock ticks since boot; None if it has ended.
-
-    The time is 0 where the system does not provide it (all but Linux).
+    Only Linux provides it; for other systems it is 0.
     """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
-        return 0 if not Path("/proc/self/stat").exists() and _runs(pid) else None
+        return 0
     state, *numbers = text.rpartition(")")[2].split()  # the name before it may hold anything
-    return None if state in "ZX" else int(numbers[18])
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return 0 if state in "ZX" else int(numbers[18])
 
 
 @cache

@@ -9,8 +9,7 @@ the first one started.
 SIGTERM and SIGHUP are treated alike if a Python handler is installed, as the command line does.
 """
 
-import _signal  # without the enums of signal, which take longer than some fits do
-import signal
+import _signal as signal  # without its enums, which take longer than some fits do
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -25,26 +24,10 @@ SIGNALS = [
 class _Signals:
     """State of the signal handlers while ``interrupts_deferred`` runs in the main thread."""
 
-    def __init__(self) -> None:
-        self.depth = 0
-        self.open = False
-        self.pending: int | None = None
-        self.before: dict[int, Callable[..., Any]] = {}
-
-    def begin(self) -> None:
-        self.open, self.pending, self.before = False, None, {}
-        for number in SIGNALS:
-            # Default and ignored signals stay so; Python cannot restore a handler given as None.
-            if callable(handler := _signal.getsignal(number)):
-                self.before[number] = handler
-                _signal.signal(number, self.receive)
-
-    def end(self, torn: bool) -> None:
-        """Restore the handlers and send a pending signal again."""
-        for number, handler in self.before.items():
-            _signal.signal(number, handler)
-        if self.pending is not None and not torn:
-            signal.raise_signal(self.pending)
+    depth = 0
+    open = False
+    pending: int | None = None
+    before: dict[int, Callable[..., Any]]
 
     def receive(self, number: int, frame: Any) -> None:
         self.pending = number
@@ -60,6 +43,11 @@ class _Signals:
         self.open = False
         self.before[self.pending](self.pending, frame)
         self.open, self.pending = True, None
+
+    def open_again(self) -> None:
+        self.open = True
+        if self.pending is not None:
+            self.deliver(sys._getframe())
 
 
 _signals = _Signals()
@@ -102,19 +90,27 @@ class interrupts_deferred:
         if self._active:
             self._was_open, _signals.open = _signals.open, False
             if _signals.depth == 0:
-                _signals.begin()
+                _signals.pending, _signals.before = None, {}
+                for number in SIGNALS:
+                    # Default and ignored signals stay so; Python cannot restore a handler of None.
+                    if callable(handler := signal.getsignal(number)):
+                        _signals.before[number] = handler
+                        signal.signal(number, _signals.receive)
             _signals.depth += 1
         return self
 
-    def __exit__(self, kind: Any, *_: Any) -> None:
+    def __exit__(self, kind: Any, error: Any, *_: Any) -> None:
         if not self._active:
             return
-        torn = kind is not None and issubclass(kind, KeyboardInterrupt)
+        interrupted = isinstance(error, KeyboardInterrupt)
         _signals.depth -= 1
         if _signals.depth == 0:
-            _signals.end(torn)
-        else:
-            _reopen(self._was_open, kind)
+            for number, handler in _signals.before.items():
+                signal.signal(number, handler)
+            if _signals.pending is not None and not interrupted:
+                signal.raise_signal(_signals.pending)
+        elif self._was_open and not interrupted:
+            _signals.open_again()
 
     def forget(self) -> int | None:
         """Return the signal received, if any, and do not send it again at the end."""
@@ -132,32 +128,27 @@ class interrupts_allowed:
         self._active = _in_main_thread() and _signals.depth > 0
         if self._active:
             self._was_open = _signals.open
-            _reopen(True, None)
+            _signals.open_again()
 
-    def __exit__(self, kind: Any, *_: Any) -> None:
+    def __exit__(self, kind: Any, error: Any, *_: Any) -> None:
         if self._active:
-            _signals.open = self._was_open and not _is_interrupt(kind)
+            _signals.open = self._was_open and not isinstance(error, KeyboardInterrupt)
 
 
-class StopSign:
-    """Lets the main thread end work in other threads, which Ctrl-C never reaches: where that is an
-    ``initializer`` of theirs, their interruption points raise KeyboardInterrupt once ``raised``.
+_this_thread = threading.local()
+
+
+def obey(stop: threading.Event) -> None:
+    """Let interruption points of this thread, which Ctrl-C never reaches, raise KeyboardInterrupt
+    once ``stop`` is set.
     """
-
-    raised = False
-
-    def obey(self) -> None:
-        """Let this thread end when the sign is raised."""
-        _signs.obeyed = self
-
-
-_signs = threading.local()
+    _this_thread.stop = stop
 
 
 def interruption_point() -> None:
-    """Let a pending Ctrl-C take effect here, or a :class:`StopSign` that this thread obeys."""
-    sign = getattr(_signs, "obeyed", None)
-    if sign is not None and sign.raised:
+    """Let a pending Ctrl-C take effect here, or the event that this thread obeys."""
+    stop = getattr(_this_thread, "stop", None)
+    if stop is not None and stop.is_set():
         raise KeyboardInterrupt
     with interrupts_allowed():
         pass
@@ -166,13 +157,3 @@ def interruption_point() -> None:
 def pending_signal() -> int | None:
     """Return the signal received since the outermost block began, or None."""
     return _signals.pending
-
-
-def _reopen(wanted: bool, kind: Any) -> None:
-    _signals.open = wanted and not _is_interrupt(kind)
-    if _signals.open and _signals.pending is not None:
-        _signals.deliver(sys._getframe())
-
-
-def _is_interrupt(kind: Any) -> bool:
-    return kind is not None and issubclass(kind, KeyboardInterrupt)

@@ -25,9 +25,7 @@ BLANK = b"0" * 64
 
 
 class FileKind(NamedTuple):
-    """A kind of file in messages: its name, what writes it, the remedy for damage, and the class of
-    errors.
-    """
+    """A kind of file, as in its messages."""
 
     name: str
     made_by: str
@@ -36,14 +34,9 @@ class FileKind(NamedTuple):
 
 
 def sealed(
-    tensors: dict[str, np.ndarray],
-    about: dict[str, Any],
-    plain: Callable[[Any], Any] | None = None,
+    tensors: dict[str, np.ndarray], about: dict[str, Any], plain: Callable | None = None
 ) -> bytes:
-    """Return the bytes of a file: arrays, description and checksum.
-
-    ``plain`` turns what JSON lacks into what it has.
-    """
+    """Return the bytes of a file; ``plain`` turns what JSON lacks into what it has."""
     metadata = {"linsep": json.dumps(about, default=plain), "sha256": BLANK.decode()}
     content = save(tensors, metadata)
     at, end = _seal(content).span(1)
@@ -51,34 +44,28 @@ def sealed(
 
 
 def _header_end(content: bytes) -> int:
-    """Return the end of a safetensors header, from the first eight bytes."""
     return 8 + int.from_bytes(content[:8], "little")
 
 
 def _seal(content: bytes) -> re.Match[bytes]:
-    """Return the place of the checksum; ValueError unless there is one."""
     # The description is JSON within JSON, with escaped quotes.
     (seal,) = SEAL.finditer(content, 0, _header_end(content))
     return seal
 
 
 def unsealed(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return arrays and description of a file, whose checksum is right.
+    """Return arrays and description of a file.
 
-    Raises
-    ------
-    LinsepError
-        Of the class of ``kind``, if the file is missing, of another kind, truncated or altered.
+    Raises ``kind.error`` if it is missing, of another kind, truncated or altered.
     """
     try:
         if path.exists() and not path.is_file():
-            what = "directory" if path.is_dir() else "device or a pipe"
             raise kind.error(
-                f"{path} is a {what}, not a {kind.name}.", code="not-a-file", path=path
+                f"{path} is not a regular file; name a {kind.name}.", code="not-a-file", path=path
             )
         with path.open("rb") as file:
             content, size = file.read(8), os.fstat(file.fileno()).st_size
-            if len(content) < 8 or _header_end(content) > size:
+            if _header_end(content) > size:
                 raise ValueError("no header")
             content += file.read()
         header = json.loads(content[8 : _header_end(content)])

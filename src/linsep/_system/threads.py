@@ -7,8 +7,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ContextDecorator, closing, contextmanager
+from contextlib import ContextDecorator, closing
 from contextvars import Context
+from functools import cache
 from itertools import chain, islice
 from typing import Any
 
@@ -17,18 +18,13 @@ from threadpoolctl import ThreadpoolController
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 
-MOST_THREADS = 8
-#: blocks per thread, so that no thread waits long for the slowest
-TURNS = 4
 #: longest time before a Ctrl-C is noticed while an item is computed
 SECONDS = 0.1
 
 
 def thread_count() -> int:
-    """Return the number of threads: one per processor that affinity and container limits allow,
-    at most eight.
-    """
-    return min(MOST_THREADS, cpu_count())
+    """Return one per processor that affinity and container limits allow, at most eight."""
+    return min(8, cpu_count())
 
 
 class _OneBlasThread(ContextDecorator):
@@ -37,8 +33,6 @@ class _OneBlasThread(ContextDecorator):
     def __init__(self) -> None:
         self._lock, self._users = threading.Lock(), 0
         self._mine = threading.local()
-        #: libraries of numpy and scipy, None before the first look for them
-        self._libraries: list[Any] | None = None
         #: libraries that had more threads, and how many
         self._before: list[tuple[Any, int]] = []
         if hasattr(os, "register_at_fork"):
@@ -63,7 +57,7 @@ class _OneBlasThread(ContextDecorator):
     def _begin(self) -> None:
         with self._lock:
             if not self._users:
-                for library in self._found():
+                for library in _blas_libraries():
                     if (threads := library.get_num_threads()) not in (None, 1):
                         self._before.append((library, threads))
                         _set(library, 1)
@@ -81,15 +75,6 @@ class _OneBlasThread(ContextDecorator):
         while self._before:
             _set(*self._before.pop())
 
-    def _found(self) -> list[Any]:
-        """Return the BLAS libraries; to look for them takes milliseconds, so only once."""
-        if self._libraries is None:
-            import scipy.linalg  # noqa: F401 - includes its own BLAS
-
-            found = ThreadpoolController().lib_controllers
-            self._libraries = [library for library in found if library.user_api == "blas"]
-        return self._libraries
-
     def _forked(self) -> None:
         """Forget other threads, which a forked process does not have."""
         self._lock, self._users = threading.Lock(), getattr(self._mine, "depth", 0)
@@ -97,31 +82,26 @@ class _OneBlasThread(ContextDecorator):
             self._restore()
 
 
+@cache
+def _blas_libraries() -> list[Any]:
+    """Return the libraries of numpy and scipy; to look for them takes milliseconds."""
+    import scipy.linalg  # noqa: F401 - includes its own BLAS
+
+    return ThreadpoolController().select(user_api="blas").lib_controllers
+
+
 def _set(library: Any, threads: int) -> None:
     """Set the number of threads, which threadpoolctl 3.8 and later grant to one thread of the
     process only: the last fit to end need not be in the thread of the first.
     """
-    free = getattr(library, "clear_controlling_thread", None)
-    if free is not None:
-        free(force=True)
+    free = getattr(library, "clear_controlling_thread", lambda force: None)
+    free(force=True)
     library.set_num_threads(threads)
-    if free is not None:
-        free(force=True)
+    free(force=True)
 
 
-#: held while the precision of flint is set, which applies to all threads
-one_precision = threading.RLock()
 #: with one thread, BLAS is bit-identical on any number of processors
 one_blas_thread = _OneBlasThread()
-
-
-@contextmanager
-def thread_pool() -> Iterator[ThreadPoolExecutor]:
-    """Yield a thread pool for blocks of rows, with BLAS limited to one thread: blocks that fit in
-    the cache are too small to share among its threads.
-    """
-    with one_blas_thread, ThreadPoolExecutor(thread_count()) as pool:
-        yield pool
 
 
 def split_rows(work: Callable[[int, int], None], n_rows: int, cost: float) -> None:
@@ -133,7 +113,7 @@ def split_rows(work: Callable[[int, int], None], n_rows: int, cost: float) -> No
     if n_rows < 2 or cost < 1e6 or (threads := thread_count()) == 1:  # counting takes 0.1 ms
         work(0, n_rows)
         return
-    blocks = min(n_rows, TURNS * threads)
+    blocks = min(n_rows, 4 * threads)  # several each, so that none waits long for the slowest
     edges = [n_rows * block // blocks for block in range(blocks + 1)]
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(work, edges[:-1], edges[1:]))
@@ -152,7 +132,7 @@ def map_in_order(work: Callable[[Any], Any], items: Iterator[Any]) -> Iterator[A
         yield value
         return
     running: deque[Future[Any]] = deque()
-    with thread_pool() as pool:
+    with one_blas_thread, ThreadPoolExecutor(thread_count()) as pool:
         for item in chain(first, items):
             running.append(pool.submit(work, item))
             if len(running) > 2 * thread_count():
@@ -161,8 +141,8 @@ def map_in_order(work: Callable[[Any], Any], items: Iterator[Any]) -> Iterator[A
             yield running.popleft().result()
 
 
-def in_background(items: Iterator[Any], ahead: bool = False) -> Generator[Any, None, None]:
-    """Yield the same items, computed in another thread; ``ahead`` computes the next one early.
+def in_background(items: Iterator[Any]) -> Generator[Any, None, None]:
+    """Yield the same items, each computed in another thread while the one before is used.
 
     Within ``interrupts_deferred``, Ctrl-C takes effect between waits and never during one, because
     a KeyboardInterrupt during a wait could leave a lock held.
@@ -177,24 +157,15 @@ def in_background(items: Iterator[Any], ahead: bool = False) -> Generator[Any, N
                 item = coming.result()
                 if item is None:
                     return
-                if ahead:
-                    coming = pool.submit(next, items, None)
+                coming = pool.submit(next, items, None)
                 yield item
                 del item  # frees its memory before the next one is yielded
-                if not ahead:
-                    coming = pool.submit(next, items, None)
         finally:  # runs after the item that the thread may still be computing
             if isinstance(items, Generator):
-                _close(items, pool)
-
-
-def _close(items: Generator[Any, None, None], pool: ThreadPoolExecutor) -> None:
-    try:
-        closed = pool.submit(items.close)
-    except RuntimeError:  # Python ends, and with it the thread
-        items.close()
-    else:
-        closed.result()
+                try:
+                    pool.submit(items.close).result()
+                except RuntimeError:  # Python ends, and with it the thread
+                    items.close()
 
 
 def chained(first: Any, rest: Generator[Any, None, None]) -> Generator[Any, None, None]:

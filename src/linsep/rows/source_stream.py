@@ -233,7 +233,7 @@ class SourceStream(RowStream):
         self._totals = np.zeros(0)
         self._groups.clear()
         offsets: list[np.ndarray] = []
-        reading = in_background(self.source.batches(), ahead=True)
+        reading = in_background(self.source.batches())
         try:
             for given in reading:
                 batch = given._replace(X=summed(given.X)) if self._lengths else given
@@ -369,7 +369,7 @@ class SourceStream(RowStream):
         return self._cached(self._sequential("all")) if self.row_cache is not None else None
 
     def _cached(self, row_batches: RowBatches) -> RowBatches:
-        return self._watched(in_background(row_batches, ahead=True))
+        return self._watched(in_background(row_batches))
 
     def _watched(self, row_batches: RowBatches) -> RowBatches:
         """Yield the batches; :meth:`close` ends the iteration."""

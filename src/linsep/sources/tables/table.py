@@ -339,7 +339,7 @@ class TableSource(Source):
         """Yield file number, row number in the file and rows of every table; the next one is read
         meanwhile.
         """
-        yield from in_background(self._read_tables(), ahead=True)
+        yield from in_background(self._read_tables())
 
     def _read_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
         for number in range(len(self._files)):
