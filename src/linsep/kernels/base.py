@@ -1,23 +1,19 @@
-"""Kernels: inner products in an implicit feature space. The base class, the prepared form of rows,
-and sums, products and multiples of kernels.
-"""
+"""Kernels: inner products in an implicit feature space; their sums, products and multiples."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
 from linsep.errors import DataError, ParameterError
+from linsep.kernels.exact import Ratio, constant
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import faults_named
-
-if TYPE_CHECKING:
-    from linsep.kernels.exact import Ratio
 
 #: exact values are between 2^-MOST_POWER and 2^MOST_POWER
 MOST_POWER = 1000
@@ -98,8 +94,9 @@ class Kernel:
         (radial, normalized, functions), and if a power or a product over features would have more
         than 2^14 bits; DataError if a value is outside 2^-1000 to 2^1000.
         """
-        kernel = self.fitted(X)
-        found = kernel._exact(X)
+        if self.takes == "vectors":
+            refuse_text(X, self)
+        found = self.fitted(X)._exact(X)
         if found is None:
             return None
         sizes = [abs(m) for m in found.above.ravel().tolist() if m] or [found.below]
@@ -197,8 +194,6 @@ class Constant(Kernel):
         return np.empty((rows_of(X), 0))
 
     def _exact(self, X: Any) -> Ratio | None:
-        from linsep.kernels.exact import constant
-
         return constant(rows_of(X), self.value)
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
@@ -305,9 +300,6 @@ class Scaled(Pair):
     def right(self) -> Kernel:  # type: ignore[override]
         """The factor, as a kernel."""
         return Constant(self.factor)
-
-
-# Rows in the form a kernel works on: arrays, CSR matrices and other sliceable rows.
 
 
 class Parts:

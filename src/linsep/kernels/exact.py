@@ -62,9 +62,8 @@ def fits(n: int, bits: int) -> bool:
 
 def constant(n: int, value: float) -> Ratio:
     """Return n x n times the same value."""
-    exact, K = Fraction(value), np.empty((n, n), dtype=object)
-    K[:] = exact.numerator
-    return Ratio(K, exact.denominator)
+    exact = Fraction(value)
+    return Ratio(np.full((n, n), exact.numerator, object), exact.denominator)
 
 
 def whole_rows(X: Any) -> tuple[Any, np.ndarray, int]:

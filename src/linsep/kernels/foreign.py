@@ -39,11 +39,8 @@ class Callable(Kernel):
             )  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"Callable({self._name})"
-
-    @property
-    def _name(self) -> str:
-        return getattr(self.function, "__name__", type(self.function).__name__)
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return f"Callable({name})"
 
     def prepare(self, X: Any) -> Any:
         """Return rows that can be sliced, with their numbers."""
@@ -73,15 +70,14 @@ class Callable(Kernel):
             value = self.function(x, y)
         except Exception as problem:
             raise DataError(
-                f"The kernel {self._name} failed on the rows of index {i} and {j} with "
-                f"{type(problem).__name__}: {problem}; correct the function or remove the row.",
-                code="bad-kernel",
-            ) from problem
+                f"{self!r} failed on the rows of index {i} and {j} with {type(problem).__name__}: "
+                f"{problem}; correct the function or remove the row.", code="bad-kernel",
+            ) from problem  # fmt: skip
         plain = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         if not isinstance(plain, Real) or not np.isfinite(float(plain)):
             raise DataError(
-                f"The kernel {self._name} returned {value!r} for the rows of index {i} and {j}: it "
-                "must return a finite number.", code="bad-kernel", value=value,
+                f"{self!r} returned {value!r} for the rows of index {i} and {j}: it must return "
+                "a finite number.", code="bad-kernel", value=value,
             )  # fmt: skip
         return float(plain)
 
@@ -144,7 +140,7 @@ class GramRows:
         if self.shape[1] != other.shape[1] or other.numbers.max(initial=-1) >= self.shape[1]:
             raise DataError(
                 f"Gram matrices of shapes {self.shape} and {other.shape} do not match: for "
-                "training it must be square, for prediction it needs one column per training row.",
+                "training it must be square, for prediction it needs a column per training row.",
                 code="shape",
             )
 

@@ -13,18 +13,9 @@ from linsep.kernels.foreign import GramRows
 
 
 class GramCache:
-    """Rows of the Gram matrix of examples: kernel values of one example with all.
+    """Kernel values of prepared examples with all, ``values``, of which some rows are ``known``.
 
-    Parameters
-    ----------
-    kernel : a fitted kernel
-    examples : rows prepared by it
-        A given Gram matrix (:class:`linsep.kernels.Precomputed`) is used directly.
-
-    Attributes
-    ----------
-    values : float64 of shape (examples, examples), in memory as far as it is used
-    known : bool of shape (examples,), whether a row of ``values`` is computed
+    A given Gram matrix (:class:`linsep.kernels.Precomputed`) is used directly.
     """
 
     def __init__(self, kernel: Kernel, examples: Any):

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError, ParameterError, warn_caller
 from linsep.kernels.base import Kernel, Parts, listed, number
+from linsep.kernels.exact import Ratio, weighted_counts
 from linsep.kernels.vectors import add_sparse_products, squares
 from linsep.words import row_text
-
-if TYPE_CHECKING:
-    from linsep.kernels.exact import Ratio
 
 #: multiplications in a dense matrix product that take the time of one sparse addition
 DENSE_SPEED = 80
@@ -102,22 +100,16 @@ class OnStrings(Kernel):
         raise NotImplementedError
 
     def _exact(self, X: Any) -> Ratio | None:
-        from linsep.kernels.exact import weighted_counts
-
         return weighted_counts(self.counts(self.prepare(X)))
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
         parts = zip(A.parts, B.parts, A.shared, B.shared, strict=False)
-        K = np.zeros((len(A), len(B)))
-        for weight, part in zip(self._weights, parts, strict=False):
-            K += weight * count_products(*part)
-        return K
+        weighted = zip(self._weights, parts, strict=False)
+        return sum(weight * count_products(*part) for weight, part in weighted)
 
     def _diagonal(self, A: Any) -> np.ndarray:
-        found = np.zeros(len(A))
-        for weight, part in zip(self._weights, A.parts, strict=False):
-            found += weight * squares(part)
-        return found
+        weighted = zip(self._weights, A.parts, strict=False)
+        return sum(weight * squares(part) for weight, part in weighted)
 
     def counts(self, A: Any) -> tuple[np.ndarray, Any, np.ndarray]:
         """Return the substrings in prepared strings, their counts, and their weights."""

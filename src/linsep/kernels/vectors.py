@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,20 +14,17 @@ from linsep._system.threads import split_rows
 from linsep.compiled.kernels import multiply_sparse, powers
 from linsep.compiled.rows import csr_rows
 from linsep.errors import DataError, ParameterError
+from linsep.kernels import exact
 from linsep.kernels.base import (
     CACHED,
     Combined,
     Kernel,
     Parts,
     number,
-    refuse_text,
     rows_of,
     same_width,
     vectors,
 )
-
-if TYPE_CHECKING:
-    from linsep.kernels.exact import Ratio
 
 
 def products(A: Any, B: Any) -> np.ndarray:
@@ -57,20 +54,11 @@ def squares(X: Any) -> np.ndarray:
 
 
 class OnVectors(Kernel):
-    """Base class of kernels with exact values."""
+    """Base class of kernels whose rows need no more than a check."""
 
     def prepare(self, X: Any) -> Any:
         """Return checked rows."""
         return vectors(X, self)
-
-    def _exact(self, X: Any) -> Ratio | None:
-        from linsep.kernels import exact
-
-        refuse_text(X, self)
-        return self._by(exact, X)
-
-    def _by(self, exact: Any, X: Any) -> Ratio | None:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -80,7 +68,7 @@ class Linear(OnVectors):
     Rows of float32 are multiplied in float32: twice as fast, to about seven digits.
     """
 
-    def _by(self, exact: Any, X: Any) -> Ratio | None:
+    def _exact(self, X: Any) -> exact.Ratio | None:
         return exact.products(X)
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
@@ -164,7 +152,7 @@ class Polynomial(WithGamma, OnVectors):
         if self.coef0 != 0:
             number(self, "coef0")
 
-    def _by(self, exact: Any, X: Any) -> Ratio | None:
+    def _exact(self, X: Any) -> exact.Ratio | None:
         inner, n = exact.products(X), rows_of(X)
         scaled = inner.times(exact.constant(n, self.factor))
         return scaled.plus(exact.constant(n, self.coef0)).power(int(self.degree))
@@ -182,11 +170,7 @@ class Polynomial(WithGamma, OnVectors):
         read, write = np.ravel(inner), out.reshape(-1)
         how = (self.factor, float(self.coef0), int(self.degree), CACHED)
 
-        def work(start: int, stop: int) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):  # of this thread
-                powers(read[start:stop], *how, write[start:stop])
-
-        split_rows(work, read.size, float(read.size))
+        split_rows(lambda i, j: powers(read[i:j], *how, write[i:j]), read.size, float(read.size))
         return out
 
 
@@ -240,7 +224,7 @@ class AllSubsets(OnVectors):
         """Return checked rows."""
         return vectors(X, self, np.float64)
 
-    def _by(self, exact: Any, X: Any) -> Ratio | None:
+    def _exact(self, X: Any) -> exact.Ratio | None:
         return exact.subsets(X)
 
     def _gram(self, A: Any, B: Any) -> np.ndarray:
