@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 from linsep.errors import Hint, LinsepError, warn_caller
 
-ROOT = 0
-OTHERS = stat.S_IRWXG | stat.S_IRWXO
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 #: reasons that this process has warned about
 _warned: set[str] = set()
@@ -42,9 +40,7 @@ def cache_limit(folder: Path) -> float:
     That is ``$LINSEP_CACHE_GB`` gigabytes, else 20 GB or a fifth of the disk, whichever is less.
     Raises LinsepError if the variable is not a number of at least 0 (``inf`` sets no limit).
     """
-    chosen = os.environ.get("LINSEP_CACHE_GB")
-    if not chosen:
-        return min(20e9, shutil.disk_usage(folder).total / 5)
+    chosen = os.environ.get("LINSEP_CACHE_GB") or min(20, shutil.disk_usage(folder).total / 5e9)
     with suppress(ValueError):
         if (limit := float(chosen)) >= 0:
             return 1e9 * limit
@@ -62,14 +58,13 @@ class CacheFiles(NamedTuple):
 
     def files(self, folder: Path) -> list[Path]:
         """Return such files in a folder; no others may be removed from it."""
-        return [path for path in folder.glob("*") if self._is_one(path)]
-
-    def _is_one(self, path: Path) -> bool:
-        with suppress(OSError):
+        files = []
+        for path in folder.glob("*"):
             if self.name.fullmatch(path.name):
-                with os.fdopen(open_own(path), "rb") as file:
-                    return file.read(len(self.mark)) == self.mark
-        return False
+                with suppress(OSError), os.fdopen(open_own(path), "rb") as file:
+                    if file.read(len(self.mark)) == self.mark:
+                        files.append(path)
+        return files
 
 
 def trim_cache(entries: list[list[Path]], limit: float, keep: list[Path]) -> None:
@@ -121,15 +116,15 @@ def private_folder(path: Path) -> Path:
     if hasattr(os, "geteuid"):
         for folder in (path, *path.parents):
             _check(folder, inner=folder == path)
-        if (mode := path.stat().st_mode) & OTHERS:
-            path.chmod(stat.S_IMODE(mode) & ~OTHERS)
+        if (mode := path.stat().st_mode) & 0o077:
+            path.chmod(mode & 0o700)
     return path
 
 
 def _check(folder: Path, inner: bool) -> None:
     """Raise UnsafeFolder if others could change the files in a folder."""
     about, user = folder.stat(), os.geteuid()
-    if about.st_uid != user and (inner or about.st_uid != ROOT):
+    if about.st_uid != user and (inner or about.st_uid != 0):
         raise UnsafeFolder(f"{folder} belongs to user {about.st_uid}")
     sticky = not inner and about.st_mode & stat.S_ISVTX
     if about.st_mode & OTHERS_WRITE and not sticky and not _only_own_group(about):
@@ -138,10 +133,7 @@ def _check(folder: Path, inner: bool) -> None:
 
 
 def _only_own_group(about: os.stat_result) -> bool:
-    """Return whether only the group may write and the owner is its only member.
-
-    Many systems give each user such a group, with write access to the user's files.
-    """
+    """Return whether only a group of the owner alone may write, which many systems give users."""
     import grp
     import pwd
 

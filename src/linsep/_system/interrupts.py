@@ -55,19 +55,17 @@ _signals = _Signals()
 
 @contextmanager
 def like_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise KeyboardInterrupt, with their number, instead of ending the
-    process.
-    """
-    before = {}
+    """Let signals that end the process raise KeyboardInterrupt instead, with their number."""
+    fatal = []
     if _in_main_thread():
-        for number in SIGNALS:
-            if signal.getsignal(number) == signal.SIG_DFL:
-                before[number] = signal.signal(number, _interrupt)
+        fatal = [number for number in SIGNALS if signal.getsignal(number) == signal.SIG_DFL]
+    for number in fatal:
+        signal.signal(number, _interrupt)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in fatal:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _interrupt(number: int, frame: Any) -> None:
@@ -112,10 +110,9 @@ class interrupts_deferred:
         elif self._was_open and not interrupted:
             _signals.open_again()
 
-    def forget(self) -> int | None:
-        """Return the signal received, if any, and do not send it again at the end."""
-        number, _signals.pending = _signals.pending, None
-        return number
+    def forget(self) -> None:
+        """Do not send the signal received, if any, again at the end."""
+        _signals.pending = None
 
 
 class interrupts_allowed:

@@ -59,10 +59,9 @@ def unsealed(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[st
     Raises ``kind.error`` if it is missing, of another kind, truncated or altered.
     """
     try:
-        if path.exists() and not path.is_file():
-            raise kind.error(
-                f"{path} is not a regular file; name a {kind.name}.", code="not-a-file", path=path
-            )
+        if not path.is_file():
+            code = "not-a-file" if path.exists() else "no-file"
+            raise kind.error(f"There is no {kind.name} {path}.", code=code, path=path)
         with path.open("rb") as file:
             content, size = file.read(8), os.fstat(file.fileno()).st_size
             if _header_end(content) > size:
@@ -80,8 +79,6 @@ def unsealed(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[st
             if max(tensor["shape"], default=0) > size:  # an empty array could declare any width
                 raise ValueError(f"{name} is larger than the file")
         return load(content), dict(about)
-    except FileNotFoundError:
-        raise kind.error(f"There is no {kind.name} {path}.", code="no-file", path=path) from None
     except OSError as problem:
         raise kind.error(
             f"{path} cannot be read: {problem.strerror or problem}.", code="cannot-read", path=path

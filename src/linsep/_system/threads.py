@@ -42,8 +42,14 @@ class _OneBlasThread(ContextDecorator):
         begun = False
         try:
             # threadpoolctl looks for libraries in a callback of C, where Ctrl-C is lost.
-            with interrupts_deferred():
-                self._begin()
+            with interrupts_deferred(), self._lock:
+                if not self._users:
+                    for library in _blas_libraries():
+                        if (threads := library.get_num_threads()) not in (None, 1):
+                            self._before.append((library, threads))
+                            _set(library, 1)
+                self._users += 1
+                self._mine.depth = getattr(self._mine, "depth", 0) + 1
                 begun = True
         except KeyboardInterrupt:
             if begun:
@@ -53,16 +59,6 @@ class _OneBlasThread(ContextDecorator):
     def __exit__(self, *_: Any) -> None:
         with interrupts_deferred():
             self._end()
-
-    def _begin(self) -> None:
-        with self._lock:
-            if not self._users:
-                for library in _blas_libraries():
-                    if (threads := library.get_num_threads()) not in (None, 1):
-                        self._before.append((library, threads))
-                        _set(library, 1)
-            self._users += 1
-            self._mine.depth = getattr(self._mine, "depth", 0) + 1
 
     def _end(self) -> None:
         with self._lock:
