@@ -140,15 +140,15 @@ def supported(model: Any) -> Any:
         recipe, model = getattr(model, "recipe_", None), model.to_logistic()
         if recipe is not None:
             model.recipe_ = recipe
-    if hasattr(model, "kernel_"):
-        raise ExportError(
-            f"{this} has a kernel and no column weights: use it in Python, or serve it."
-        )
-    if has_offset(model):
-        raise ExportError(
-            f"{this} that was fitted with an offset cannot be exported: predict with linsep, or "
-            "train the model without an offset."
-        )
+    for unsupported, reason in (
+        (
+            hasattr(model, "kernel_"),
+            "has a kernel and no column weights: use it in Python, or serve it",
+        ),
+        (has_offset(model), "needs the offset of each row: predict with linsep"),
+    ):
+        if unsupported:
+            raise ExportError(f"{this} {reason}.")
     for option, value, instead in (("tie", "random", "negative"), ("keep", "vote", "average")):
         if getattr(model, option, "") == value:
             raise ExportError(

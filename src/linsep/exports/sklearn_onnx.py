@@ -19,13 +19,8 @@ ML = "ai.onnx.ml"
 OPSETS = {"": 17, ML: 3}
 #: what skl2onnx does with how a model makes its features
 LEFT_OUT = "skl2onnx leaves that out: call linsep.to_onnx(model)"
-#: types of skl2onnx and numpy for kinds of labels
-LABELS = {
-    "U": ("String", object),
-    "b": ("Boolean", bool),
-    "i": ("Int64", int),
-    "f": ("Double", float),
-}
+#: types of skl2onnx for numpy's kinds of labels
+LABELS = {"U": "String", "b": "Boolean", "i": "Int64", "f": "Double"}
 #: options of classifiers that skl2onnx deals with itself
 OPTIONS = {
     "zipmap": [True, False, "columns"],
@@ -142,15 +137,11 @@ def register() -> None:
             "Export to ONNX needs packages that are not installed: pip install 'linsep[onnx]'."
         ) from None
     for kind in ESTIMATORS.values():
+        shape, options = shapes.calculate_linear_regressor_output_shapes, None
         if hasattr(kind, "decision_function"):
-            shape, convert = shapes.calculate_linear_classifier_output_shapes, convert_classifier
-            options = OPTIONS
-        else:
-            shape, convert = shapes.calculate_linear_regressor_output_shapes, convert_regressor
-            options = None
-        update_registered_converter(
-            kind, f"Linsep{kind.__name__}", shape, convert, options=options
-        )  # fmt: skip
+            shape, options = shapes.calculate_linear_classifier_output_shapes, OPTIONS
+        alias = f"Linsep{kind.__name__}"
+        update_registered_converter(kind, alias, shape, convert_step, options=options)
     update_registered_converter(
         Whole, "LinsepWhole", lambda operator: None, convert_whole, parser=declare_whole
     )
@@ -213,8 +204,8 @@ def declare_whole(scope: Any, model: Whole, inputs: Any, custom_parsers: Any = N
 def convert_whole(scope: Any, operator: Any, container: Any) -> None:
     """Add the predictions of a model for the columns of rows."""
     graph, scoring = Graph(scope, container), operator.raw_operator.scoring
-    X = features(graph, scoring.columns, [value.full_name for value in operator.inputs])
-    values, codes = decisions(graph, scoring, X)
+    names = [value.full_name for value in operator.inputs]
+    values, codes = decisions(graph, scoring, names)
     outputs = [output.full_name for output in operator.outputs]
     if codes is not None:
         graph.op("Gather", label_array(scoring.rule.classes)[0], codes, into=outputs[0])
@@ -225,44 +216,38 @@ def convert_whole(scope: Any, operator: Any, container: Any) -> None:
     graph.op("Identity", values, into=outputs[-1])
 
 
-def convert_classifier(scope: Any, operator: Any, container: Any) -> None:
-    """Add labels, and probabilities or scores, for a fitted classifier."""
+def convert_step(scope: Any, operator: Any, container: Any) -> None:
+    """Add predictions, for a classifier labels and probabilities or scores, of an estimator that
+    is given its features.
+    """
     model, graph = operator.raw_operator, Graph(scope, container)
-    values, codes, rule = _of_step(graph, operator)
-    labels, kind = label_array(rule.classes)
-    if kind == "Double":  # which skl2onnx takes for whole numbers
-        raise ExportError(
-            "skl2onnx supports only text and integer labels: convert the labels first, or "
-            "export the model alone with linsep.to_onnx.", code="label-type",
-        )  # fmt: skip
-    labels = labels.astype(int) if kind == "Boolean" else labels
-    calibration = getattr(model, "calibration_", None)
-    if calibration is None and getattr(model, "scores_are_log_odds", False):  # of one-vs-rest
-        calibration = Calibration("sigmoid", [np.array([-1.0, 0.0])] * len(labels))
-    raw = _asks_for_scores(scope, container, model)
-    if rule.probabilities and not raw:
-        values = probabilities(graph, rule, values)
-    elif calibration is not None and not raw:
-        values = calibrated(graph, calibration, values)
-    elif rule.name == "sign":
-        values = graph.op("Concat", graph.op("Neg", values), values, axis=1)
-    graph.op("Gather", labels, codes, into=operator.outputs[0].full_name)
-    _give(graph, values, operator.outputs[1])
-
-
-def convert_regressor(scope: Any, operator: Any, container: Any) -> None:
-    """Add the predictions of a fitted regression."""
-    graph = Graph(scope, container)
-    _give(graph, _of_step(graph, operator)[0], operator.outputs[0])
-
-
-def _of_step(graph: Graph, operator: Any) -> tuple[str, str | None, Rule]:
-    """Return decision values, codes and the rule of an estimator that is given its features."""
-    check_prepared(operator.raw_operator, LEFT_OUT)
-    scoring = read_scoring(operator.raw_operator)
+    check_prepared(model, LEFT_OUT)
+    scoring = read_scoring(model)
+    rule = scoring.rule
     X = graph.cast(operator.inputs[0].full_name, "DOUBLE")
-    values, codes = decisions(graph, scoring, features(graph, scoring.columns, [X]))
-    return values, codes, scoring.rule
+    values, codes = decisions(graph, scoring, [X])
+    if codes is not None:
+        labels, kind = label_array(rule.classes)
+        if kind == "Double":  # which skl2onnx takes for whole numbers
+            raise ExportError(
+                "skl2onnx supports only text and integer labels: convert the labels first, or "
+                "export the model alone with linsep.to_onnx.", code="label-type",
+            )  # fmt: skip
+        labels = labels.astype(int) if kind == "Boolean" else labels
+        graph.op("Gather", labels, codes, into=operator.outputs[0].full_name)
+        calibration = getattr(model, "calibration_", None)
+        if calibration is None and getattr(model, "scores_are_log_odds", False):  # of one-vs-rest
+            calibration = Calibration("sigmoid", [np.array([-1.0, 0.0])] * len(labels))
+        raw = _asks_for_scores(scope, container, model)
+        if rule.probabilities and not raw:
+            values = probabilities(graph, rule, values)
+        elif calibration is not None and not raw:
+            values = calibrated(graph, calibration, values)
+        elif rule.name == "sign":
+            values = graph.op("Concat", graph.op("Neg", values), values, axis=1)
+    output = operator.outputs[-1]  # float64 if the inputs are, else float32
+    values = graph.cast(values, "DOUBLE" if "Double" in type(output.type).__name__ else "FLOAT")
+    graph.op("Identity", values, into=output.full_name)
 
 
 def _asks_for_scores(scope: Any, container: Any, estimator: Any) -> bool:
@@ -278,46 +263,15 @@ def _asks_for_scores(scope: Any, container: Any, estimator: Any) -> bool:
     return any(container.get_options(one, none)["raw_scores"] for one in asked)
 
 
-def _give(graph: Graph, values: str, output: Any) -> None:
-    """Write values to an output in its type: float64 if the inputs are, else float32."""
-    kind = "DOUBLE" if "Double" in type(output.type).__name__ else "FLOAT"
-    graph.op("Identity", graph.cast(values, kind), into=output.full_name)
-
-
 def label_array(classes: Any) -> tuple[np.ndarray, str]:
     """Return the labels as an array, and the type that skl2onnx has for it."""
-    labels = np.array(classes)
-    if labels.dtype.kind not in LABELS:
+    kind = np.array(classes).dtype.kind
+    if kind not in LABELS:
         raise ExportError(
             "Integers that exceed 64 bits cannot be labels in ONNX: convert the labels to text.",
             code="label-type",
         )
-    name, dtype = LABELS[labels.dtype.kind]
-    return labels.astype(dtype), name
-
-
-def features(graph: Graph, columns: ModelColumns, names: list[str]) -> str:
-    """Return the features computed from the inputs ``names``: one per column, or all in one."""
-    table, parts = len(names) == len(columns.numeric) + len(columns.text) > 0, []
-    if columns.numeric:
-        own = names[: len(columns.numeric)] if table else names
-        X = graph.op("Concat", *own, axis=1) if len(own) > 1 else own[0]
-        parts.append(_numbers(graph, columns, X))
-    for name, values in zip(names[len(columns.numeric) :], columns.text.values(), strict=False):
-        if not values:
-            continue
-        first: dict[int, str] = {}  # rare values share a feature
-        for value, feature in values.items():
-            first.setdefault(feature, value)
-        texts = graph.op(
-            "LabelEncoder", name, domain=ML, keys_strings=list(values),
-            values_strings=[first[feature] for feature in values.values()],
-            default_string=max(values, key=len) + "?",
-        )  # fmt: skip
-        known = [first[feature] for feature in sorted(first)]
-        found = graph.op("OneHotEncoder", texts, domain=ML, cats_strings=known, zeros=1)
-        parts.append(graph.shaped(graph.cast(found, "DOUBLE"), -1, len(known)))
-    return graph.op("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+    return np.array(classes, dtype=object if kind == "U" else None), LABELS[kind]
 
 
 def _numbers(graph: Graph, columns: ModelColumns, X: str) -> str:
@@ -337,34 +291,50 @@ def _numbers(graph: Graph, columns: ModelColumns, X: str) -> str:
     return graph.cast(X, "DOUBLE") if columns.single else X
 
 
-def decisions(graph: Graph, scoring: Scoring, X: str) -> tuple[str, str | None]:
+def decisions(graph: Graph, scoring: Scoring, names: list[str]) -> tuple[str, str | None]:
     """Return decision values as of ``decision_function``, as a column for two classes, and the
-    codes of the classes, None for a regression.
+    codes of the classes, None for a regression; of inputs ``names``, one per column or all in one.
     """
-    rule = scoring.rule
-    scores = graph.op("MatMul", X, scoring.coef.T)
+    rule, columns, coef = scoring.rule, scoring.columns, scoring.coef.T
+    (d, k), count = coef.shape, len(columns.numeric)
+    parts, squares = [], []
+    if count:
+        X = graph.op("Concat", *names[:count], axis=1) if len(names[:count]) > 1 else names[0]
+        X = _numbers(graph, columns, X)
+        parts.append(graph.op("MatMul", X, coef[:count]))
+        if rule.normalize:
+            squares.append(graph.row_sums(graph.op("Mul", X, X), count))
+    if any(columns.text.values()):
+        weights = graph.op("Identity", np.vstack([coef, np.zeros(k)]))  # zeros of unknown text
+    for name, known in zip(names[count:], columns.text.values(), strict=True):
+        if known:
+            feature = graph.op(
+                "LabelEncoder", name, domain=ML, keys_strings=list(known),
+                values_int64s=list(known.values()), default_int64=d,
+            )  # fmt: skip
+            parts.append(graph.shaped(graph.op("Gather", weights, feature), -1, k))
+            if rule.normalize:
+                squares.append(graph.cast(graph.op("Less", feature, np.int64(d)), "DOUBLE"))
+    scores = graph.op("Sum", *parts)
     if rule.normalize:  # products, not features, as in training, so that zero stays zero
-        length = graph.op("Sqrt", graph.row_sums(graph.op("Mul", X, X), scoring.coef.shape[1]))
-        one = np.ones((1, 1))
+        length, one = graph.op("Sqrt", graph.op("Sum", *squares)), np.ones((1, 1))
         length = graph.op("Where", graph.op("Equal", length, 0.0), one, length)
         scores = graph.op("Mul", scores, graph.op("Div", one, length))
     scores = graph.op("Add", scores, scoring.intercept)
     above = "GreaterOrEqual" if rule.ties_high else "Greater"
-    if rule.name == "pairs":
-        return _won_pairs(graph, rule, scores, above)
     if rule.name == "number":
         return scores, None
-    if rule.name == "largest":
-        return scores, _largest(graph, rule, scores)
-    return scores, graph.cast(graph.op(above, graph.shaped(scores, -1), rule.cut), "INT64")
-
-
-def _largest(graph: Graph, rule: Rule, values: str) -> str:
-    return graph.op("ArgMax", values, axis=1, keepdims=0, select_last_index=int(rule.ties_high))
+    if rule.name == "sign":
+        return scores, graph.cast(graph.op(above, graph.shaped(scores, -1), rule.cut), "INT64")
+    values = ranks = scores
+    if rule.name == "pairs":
+        values, ranks = _won_pairs(graph, rule, scores, above)
+    last = int(rule.ties_high)
+    return values, graph.op("ArgMax", ranks, axis=1, keepdims=0, select_last_index=last)
 
 
 def _won_pairs(graph: Graph, rule: Rule, scores: str, above: str) -> tuple[str, str]:
-    """Return decision values and codes of one-vs-one, see linsep.learners.state.decision."""
+    """Return decision values and ranks of one-vs-one, see linsep.learners.state.decision."""
     gains = np.zeros((len(rule.pairs), len(rule.classes)))
     for machine, (a, b) in enumerate(rule.pairs):
         gains[machine, a], gains[machine, b] = -1.0, 1.0
@@ -374,9 +344,9 @@ def _won_pairs(graph: Graph, rule: Rule, scores: str, above: str) -> tuple[str, 
     sums = graph.op("MatMul", scores, gains)
     first = graph.op("ArgMax", wins, axis=1, keepdims=1)
     most = graph.op("Equal", wins, graph.op("GatherElements", wins, first, axis=1))
-    codes = _largest(graph, rule, graph.op("Where", most, sums, -np.inf))
+    ranks = graph.op("Where", most, sums, -np.inf)
     scaled = graph.op("Mul", graph.op("Add", graph.op("Abs", sums), 1.0), 3.0)
-    return graph.op("Add", wins, graph.op("Div", sums, scaled)), codes
+    return graph.op("Add", wins, graph.op("Div", sums, scaled)), ranks
 
 
 def probabilities(graph: Graph, rule: Rule, values: str) -> str:

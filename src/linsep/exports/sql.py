@@ -81,26 +81,22 @@ def _check(scoring: Scoring, added: list[str]) -> None:
     texts, labels = scoring.columns.text, scoring.rule.classes
     names = [*(str(column.name) for column in scoring.columns.numeric), *texts]
     width = len(names) + len(added)
-    if width > MOST_COLUMNS:
-        raise ExportError(
-            f"A table in SQLite has at most {MOST_COLUMNS:,} columns, and this model would need "
-            f"{width:,}: export it to JSON.", code="too-large", value=width,
-        )  # fmt: skip
     count = Counter([*added, *(name.lower() for name in names)])
     words = [*names, *(value for known in texts.values() for value in known), *map(str, labels)]
     numbers = [label for label in labels if isinstance(label, int)]
-    for found, code in (
-        ([name for name in names if count[name.lower()] > 1], "duplicate-name"),
-        ([name for name in names if not name or "\r" in name], "unsupported"),
-        ([word for word in words if "\0" in word], "unsupported"),
-        ([label for label in numbers if not -(2**63) <= label < 2**63], "out-of-range"),
-    ):
+    for code, found, reason in (
+        ("too-large", [width] * (width > MOST_COLUMNS), f"columns exceed SQLite's {MOST_COLUMNS}"),
+        ("duplicate-name", [name for name in names if count[name.lower()] > 1],
+         "is the name of two columns, but for case, or of one that the query adds"),
+        ("unsupported", [name for name in names if not name or "\r" in name],
+         "is a name without characters or with a carriage return"),
+        ("unsupported", [word for word in words if "\0" in word], "has a NUL character"),
+        ("out-of-range", [x for x in numbers if not -(2**63) <= x < 2**63], "exceeds 64 bits"),
+    ):  # fmt: skip
         if found:
             raise ExportError(
-                f"SQL cannot hold {found[0]!r:.80}: columns need names of their own, also without "
-                "regard to case and beside those of the query, without carriage returns; texts "
-                "have no NUL character, and integers have 64 bits.", code=code, value=found[0],
-            )  # fmt: skip
+                f"SQL cannot hold the model: {found[0]!r:.80} {reason}.", code=code, value=found[0]
+            )
 
 
 def _query(steps: dict[str, dict[str, str]], names: list[str]) -> str:
@@ -209,10 +205,11 @@ def _predictions(rule: Rule, scores: list[str]) -> dict[str, str]:
             " AND ".join(beats.format(one, other) for other in codes if other != one)
             for one in codes
         ]
-    cases = [
-        f"{INDENT}WHEN {test} THEN {_label(label)}"
-        for test, label in zip(tests, rule.classes, strict=True)
-    ]
+    cases = []
+    for test, label in zip(tests, rule.classes, strict=True):
+        shown = literal(label) if isinstance(label, float) else str(label).upper()
+        shown = text(label) if isinstance(label, str) else shown
+        cases.append(f"{INDENT}WHEN {test} THEN {shown}")
     if rule.ties_high or rule.name == "sign":
         cases.reverse()
     found = {"linsep_prediction": f"CASE{''.join(cases)}\n    END"}
@@ -258,8 +255,7 @@ def literal(number: float) -> str:
 
 def identifier(name: str) -> str:
     """Return a name in double quotes."""
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
+    return '"' + name.replace('"', '""') + '"'
 
 
 def text(value: str) -> str:
@@ -268,10 +264,3 @@ def text(value: str) -> str:
     """
     parts = ["'" + part.replace("'", "''") + "'" for part in value.split("\r")]
     return f"({RETURN.join(parts)})" if len(parts) > 1 else parts[0]
-
-
-def _label(label: Any) -> str:
-    """Return a label as SQL."""
-    if isinstance(label, str):
-        return text(label)
-    return literal(label) if isinstance(label, float) else str(label).upper()
