@@ -117,9 +117,10 @@ def format_of(path: Path) -> Format:
     found = FORMATS.get(path.suffix.lower())
     if found is None:
         raise ExportError(
-            f"{path} has no known extension: use {', '.join(list(FORMATS)[:-1])} or "
-            f"{list(FORMATS)[-1]}.", code="wrong-format", path=path,
-        )  # fmt: skip
+            f"{path} needs one of the extensions {', '.join(FORMATS)}.",
+            code="wrong-format",
+            path=path,
+        )
     return found
 
 

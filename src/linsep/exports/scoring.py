@@ -12,7 +12,7 @@ from linsep.estimators._common.labels import label_text, pairs, plain_labels, po
 from linsep.estimators._common.offsets import has_offset
 from linsep.linear.estimator import LinearRegression
 from linsep.linear.several import one_target
-from linsep.sources.tables.columns import Columns, from_recipe
+from linsep.sources.tables.columns import from_recipe
 from linsep.words import a
 
 
@@ -113,9 +113,7 @@ class ModelColumns:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Linear scores ``coef`` x + ``intercept`` of features x, of shapes (scores, features) and
-    (scores,).
-    """
+    """Linear scores ``coef`` x + ``intercept`` of features x, with a row of ``coef`` for each."""
 
     rule: Rule
     coef: np.ndarray
@@ -124,9 +122,7 @@ class Scoring:
 
 
 def supported(model: Any) -> Any:
-    """Return the model to export, naive Bayes as a logistic regression; raise ExportError if no
-    format supports it.
-    """
+    """Return the model to export, naive Bayes as a logistic regression, or raise ExportError."""
     if class_named(type(model).__name__) is not type(model):
         raise ExportError(
             f"{a(type(model).__name__, True)} of {type(model).__module__.partition('.')[0]} cannot "
@@ -140,15 +136,12 @@ def supported(model: Any) -> Any:
         recipe, model = getattr(model, "recipe_", None), model.to_logistic()
         if recipe is not None:
             model.recipe_ = recipe
-    for unsupported, reason in (
-        (
-            hasattr(model, "kernel_"),
-            "has a kernel and no column weights: use it in Python, or serve it",
-        ),
-        (has_offset(model), "needs the offset of each row: predict with linsep"),
-    ):
-        if unsupported:
-            raise ExportError(f"{this} {reason}.")
+    if hasattr(model, "kernel_"):
+        raise ExportError(
+            f"{this} has a kernel and no column weights: use it in Python, or serve it."
+        )
+    if has_offset(model):
+        raise ExportError(f"{this} needs the offset of each row: predict with linsep.")
     for option, value, instead in (("tie", "random", "negative"), ("keep", "vote", "average")):
         if getattr(model, option, "") == value:
             raise ExportError(
@@ -158,8 +151,8 @@ def supported(model: Any) -> Any:
     for label in np.asarray(getattr(model, "classes_", [])).tolist():
         if not isinstance(label, str | int | float | bool):
             raise ExportError(
-                f"The label {label!r} is {a(type(label).__name__)}; exports have labels of text, "
-                "numbers and booleans, so convert the labels first.", code="label-type", value=label
+                f"The label {label!r} is neither text nor a number or boolean: convert the labels.",
+                code="label-type", value=label,
             )  # fmt: skip
     return model
 
@@ -195,9 +188,7 @@ def prediction_rule(model: Any) -> Rule:
 
 
 def is_turned(model: Any) -> bool:
-    """Return whether positive scores of ``coef_`` select the smaller of two classes, because the
-    larger is the reference.
-    """
+    """Return whether positive scores by ``coef_`` select the smaller of two classes."""
     return len(getattr(model, "classes_", ())) == 2 and not positive_code(model)
 
 
@@ -257,11 +248,7 @@ def read_columns(model: Any) -> ModelColumns:
             f"The features of this model come from {recipe['format']} text, and only linsep finds "
             "their columns: train it on a table or on svmlight text."
         )
-    return table_columns(from_recipe(recipe, None))
-
-
-def table_columns(read: Columns) -> ModelColumns:
-    """Return the columns of a table's recipe."""
+    read = from_recipe(recipe, None)
     own = next(iter(read.words), next(iter(read.text), None))
     date = next((name for name, how in read.converted.items() if how != "number"), None)
     for made, what, column in (

@@ -17,8 +17,6 @@ from linsep.validation.values import check_prepared
 ML = "ai.onnx.ml"
 #: versions of the operators: read by onnxruntime 1.12 (2022) and later
 OPSETS = {"": 17, ML: 3}
-#: what skl2onnx does with how a model makes its features
-LEFT_OUT = "skl2onnx leaves that out: call linsep.to_onnx(model)"
 #: types of skl2onnx for numpy's kinds of labels
 LABELS = {"U": "String", "b": "Boolean", "i": "Int64", "f": "Double"}
 #: options of classifiers that skl2onnx deals with itself
@@ -217,11 +215,9 @@ def convert_whole(scope: Any, operator: Any, container: Any) -> None:
 
 
 def convert_step(scope: Any, operator: Any, container: Any) -> None:
-    """Add predictions, for a classifier labels and probabilities or scores, of an estimator that
-    is given its features.
-    """
+    """Add the outputs of an estimator that is given its features."""
     model, graph = operator.raw_operator, Graph(scope, container)
-    check_prepared(model, LEFT_OUT)
+    check_prepared(model, "skl2onnx leaves that out: call linsep.to_onnx(model)")
     scoring = read_scoring(model)
     rule = scoring.rule
     X = graph.cast(operator.inputs[0].full_name, "DOUBLE")
@@ -267,10 +263,7 @@ def label_array(classes: Any) -> tuple[np.ndarray, str]:
     """Return the labels as an array, and the type that skl2onnx has for it."""
     kind = np.array(classes).dtype.kind
     if kind not in LABELS:
-        raise ExportError(
-            "Integers that exceed 64 bits cannot be labels in ONNX: convert the labels to text.",
-            code="label-type",
-        )
+        raise ExportError("ONNX has integers of 64 bits: make labels text.", code="label-type")
     return np.array(classes, dtype=object if kind == "U" else None), LABELS[kind]
 
 

@@ -75,9 +75,7 @@ def as_sql(model: Any) -> str:
 
 
 def _check(scoring: Scoring, added: list[str]) -> None:
-    """Raise ExportError for names, values and labels that SQLite or DuckDB cannot hold beside the
-    columns ``added`` by the query.
-    """
+    """Raise ExportError for what SQLite or DuckDB cannot hold beside the columns ``added``."""
     texts, labels = scoring.columns.text, scoring.rule.classes
     names = [*(str(column.name) for column in scoring.columns.numeric), *texts]
     width = len(names) + len(added)
