@@ -23,7 +23,7 @@ from linsep.parameters import check_parameters, fitted_parameter
 FORMAT = 2
 #: parameters that are gone, and the value that now is the only one: files of before may have them
 LEFT = {"covariance_type": "diagonal", "loss": "hinge"}
-MODEL_FILE = FileKind("model file", "`linsep fit`", "fit again", ModelFileError)
+MODEL_FILE = FileKind("model file", "`linsep fit` writes one", ModelFileError)
 
 
 def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path:

@@ -25,10 +25,9 @@ BLANK = b"0" * 64
 
 
 class FileKind(NamedTuple):
-    """A kind of file, as in its messages."""
+    """A kind of file, as in its messages, and the class of errors about it."""
 
     name: str
-    made_by: str
     remedy: str
     error: type[LinsepError]
 
@@ -64,31 +63,25 @@ def unsealed(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[st
             raise kind.error(f"There is no {kind.name} {path}.", code=code, path=path)
         with path.open("rb") as file:
             content, size = file.read(8), os.fstat(file.fileno()).st_size
-            if _header_end(content) > size:
-                raise ValueError("no header")
-            content += file.read()
-        header = json.loads(content[8 : _header_end(content)])
-        about, seal = json.loads(header.pop("__metadata__")["linsep"]), _seal(content)
-        digest = hashlib.sha256(content[: seal.start(1)] + BLANK)
-        digest.update(memoryview(content)[seal.end(1) :])
-        if digest.hexdigest().encode() != seal[1]:
-            raise kind.error(
-                f"{path} was altered or damaged (its checksum is wrong); {kind.remedy}.", path=path
-            )
-        for name, tensor in header.items():
-            if max(tensor["shape"], default=0) > size:  # an empty array could declare any width
-                raise ValueError(f"{name} is larger than the file")
-        return load(content), dict(about)
+            if _header_end(content) <= size:
+                content += file.read()
     except OSError as problem:
         raise kind.error(
             f"{path} cannot be read: {problem.strerror or problem}.", code="cannot-read", path=path
         ) from None
-    except LinsepError:
-        raise
+    try:
+        header = json.loads(content[8 : _header_end(content)])
+        about, seal = json.loads(header.pop("__metadata__")["linsep"]), _seal(content)
+        digest = hashlib.sha256(content[: seal.start(1)] + BLANK)
+        digest.update(memoryview(content)[seal.end(1) :])
+        # An empty array could declare any width.
+        width = max((max(array["shape"], default=0) for array in header.values()), default=0)
+        if digest.hexdigest().encode() != seal[1] or width > size:
+            raise ValueError("altered")
+        return load(content), dict(about)
     except (
         SafetensorError, ValueError, TypeError, LookupError, AttributeError, RecursionError,
     ):  # fmt: skip
         raise kind.error(
-            f"{path} is not a {kind.name}, or it is truncated; {kind.made_by} writes one.",
-            path=path,
+            f"{path} is not a {kind.name}, or it is damaged; {kind.remedy}.", path=path
         ) from None

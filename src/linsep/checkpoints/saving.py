@@ -19,7 +19,7 @@ from linsep.errors import (
 
 FORMAT = 1
 CHECKPOINT = FileKind(
-    "checkpoint", "`linsep fit --checkpoint`", "remove it to start again", CheckpointError
+    "checkpoint", "name another file, or remove it to start again", CheckpointError
 )
 EVERY = re.compile(r"(\d+(?:\.\d+)?) ?(s|m|h)")
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
