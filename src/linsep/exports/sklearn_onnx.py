@@ -95,15 +95,16 @@ def to_onnx(estimator: Any) -> Any:
     inputs = [(f"input_{k}", kind) for k, kind in enumerate(kinds)]
     made = skl2onnx.convert_sklearn(Whole(scoring), "linsep", inputs, target_opset=OPSETS)
     # skl2onnx refuses or changes names that are not identifiers
-    renamed = {f"input_{k}": name for k, name in enumerate(names)}
+    renamed = {name: f"linsep/{name}" for node in made.graph.node for name in node.output}
+    renamed |= {f"input_{k}": name for k, name in enumerate(names)}
     for output in made.graph.output:
         name = output.name
         while name in names:
             name += "_"
         renamed[output.name] = name
     add_prefix_graph(
-        made.graph, "linsep/", rename_inputs=False, rename_outputs=False, inplace=True,
-        name_map=renamed,
+        made.graph, "linsep/", rename_edges=False, rename_inputs=False, rename_outputs=False,
+        inplace=True, name_map=renamed,
     )  # fmt: skip
     return made
 
