@@ -17,7 +17,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -97,16 +97,10 @@ def _trim(fresh: Path) -> None:
     trim_cache([files for files in entries if files], MOST_BYTES, CODE.files(fresh))
     for version in versions:
         if version != fresh and not CODE.files(version):
-            _remove_empty(version)
-
-
-def _remove_empty(folder: Path) -> None:
-    for lock in LOCKS.files(folder):
-        lock.unlink(missing_ok=True)
-    try:
-        folder.rmdir()
-    except OSError:  # it holds other files, or is gone already
-        return
+            for lock in LOCKS.files(version):
+                lock.unlink(missing_ok=True)
+            with suppress(OSError):  # it holds other files, or is gone already
+                version.rmdir()
 
 
 def is_ours(kind: Any) -> bool:
@@ -116,13 +110,9 @@ def is_ours(kind: Any) -> bool:
     """
     if isinstance(kind, tuple):
         return all(map(is_ours, kind))
-    made_of = getattr(kind, "instance_class", None)
-    if (
-        made_of is not None
-        and made_of.__module__.partition(".")[0] != __package__.partition(".")[0]
-    ):
-        return False
-    return is_ours(tuple(getattr(kind, "types", ())))
+    module = getattr(getattr(kind, "instance_class", None), "__module__", __package__)
+    ours = module.partition(".")[0] == __package__.partition(".")[0]
+    return ours and is_ours(tuple(getattr(kind, "types", ())))
 
 
 class CodeCache(_Cache):
@@ -189,13 +179,9 @@ class CodeCache(_Cache):
         return None if folder is None else folder / name
 
     def enable(self) -> None:
-        """Nothing to do: it is always enabled."""
+        """Nothing to do: it is always enabled, and writing replaces files."""
 
-    def disable(self) -> None:
-        """Nothing to do: it is always enabled."""
-
-    def flush(self) -> None:
-        """Nothing to do: writing replaces files."""
+    disable = flush = enable
 
 
 def read_code(path: Path, about: tuple) -> Any:
@@ -228,8 +214,6 @@ def _lock(path: Path, stack: ExitStack) -> None:
     """Lock a file until the stack ends; continue without the lock if it is unavailable."""
     from filelock import FileLock, Timeout  # needed for compiling only
 
-    try:
+    # The other process may be suspended, or the disk full. Compiling twice costs only time.
+    with suppress(Timeout, OSError, NotImplementedError):
         stack.enter_context(FileLock(path, LOCK_SECONDS, mode=0o600))
-    except (Timeout, OSError, NotImplementedError):
-        # The other process may be suspended, or the disk full. Compiling twice costs only time.
-        return

@@ -147,7 +147,7 @@ def generic(argument: int) -> Callable[[Callable], Any]:
     """Make a function that dispatches on the NamedTuple class of one positional argument.
 
     The body is chosen and inlined at compile time; with the compiler disabled, it is looked up at
-    each call. Bodies are added with ``@name.when(Class)``.
+    each call. Bodies are added with ``@name.when(Class, ...)``.
     """
 
     def make(declared: Callable) -> Any:
@@ -156,11 +156,11 @@ def generic(argument: int) -> Callable[[Callable], Any]:
         def call(*args: Any) -> Any:
             return bodies[type(args[argument])](*args)
 
-        def when(kind: type, reorder: bool = False) -> Callable[[Callable], Callable]:
+        def when(*kinds: type, reorder: bool = False) -> Callable[[Callable], Callable]:
             flags = INLINED | {"fastmath": REORDERED if reorder else STRICT}
 
             def add(body: Callable) -> Callable:
-                bodies[kind] = njit(**flags)(body)
+                bodies.update((kind, njit(**flags)(body)) for kind in kinds)
                 return body
 
             return add
@@ -209,22 +209,11 @@ def _prefetch(typing_context, array, index):
 
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        address = cgutils.pointer_add(
-            builder,
-            data,
-            builder.mul(
-                arguments[1], ir.Constant(arguments[1].type, signature.args[0].dtype.bitwidth // 8)
-            ),
-        )
         pointer, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
-        call = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag]),
-            "llvm.prefetch.p0",
-        )
-        builder.call(
-            call, [builder.bitcast(address, pointer), *(ir.Constant(flag, v) for v in (0, 3, 1))]
-        )
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), pointer)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, flag, flag, flag])
+        call = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(call, [address, *(ir.Constant(flag, v) for v in (0, 3, 1))])
         return context.get_dummy_value()
 
     return types.none(array, index), generate

@@ -284,9 +284,8 @@ def interleave(starts, sizes, group_size):
     rows = np.empty(sizes.sum(), np.int64)
     block = n = 0
     while block < starts.size:
-        stop = block + (
-            group_size if (starts.size - block) % group_size == 0 else starts.size % group_size
-        )
+        rest = (starts.size - block) % group_size
+        stop = block + (rest if rest else group_size)
         for turn in range(sizes[block:stop].max()):
             for k in range(block, stop):
                 if turn < sizes[k]:

@@ -104,8 +104,7 @@ def span(rows, i):
     """Return the first position of row i and the one after its last."""
 
 
-@span.when(Dense)
-@span.when(Whole)
+@span.when(Dense, Whole)
 def _dense_span(rows, i):
     return U(0), U(rows.values.shape[1])
 
@@ -119,8 +118,7 @@ def entry(rows, i, at):
     """Return feature and value at one position of row i."""
 
 
-@entry.when(Dense)
-@entry.when(Whole)
+@entry.when(Dense, Whole)
 def _dense_entry(rows, i, at):
     return at, np.float64(rows.values[i, at])
 
@@ -136,7 +134,6 @@ entry.when(Csr)(lambda rows, i, at: (U(rows.columns[at]), np.float64(rows.values
 
 @inlined
 def _eight(rows, i, at):
-    """Eight entries."""
     a, b = entry(rows, i, at), entry(rows, i, at + U(1))
     c, d = entry(rows, i, at + U(2)), entry(rows, i, at + U(3))
     e, f = entry(rows, i, at + U(4)), entry(rows, i, at + U(5))
@@ -163,21 +160,9 @@ def scale(rows, i):
     """Return what the values of row i are multiplied by."""
 
 
-@plain.when(Dense)
-@plain.when(Csr)
-def _plain_as_is(rows):
-    return rows
-
-
+plain.when(Dense, Csr)(lambda rows: rows)
 plain.when(Unit)(lambda rows: rows.rows)
-
-
-@scale.when(Dense)
-@scale.when(Csr)
-def _no_scale(rows, i):
-    return 1.0
-
-
+scale.when(Dense, Csr)(lambda rows, i: 1.0)
 scale.when(Unit)(lambda rows, i: rows.scales[i])
 
 
@@ -186,6 +171,7 @@ def dots(rows, i, W, scores):
     """Write <w, x> of row i for every column of W to ``scores``."""
 
 
+@dots.when(Whole, Picked, Csr)
 def _dots(rows, i, W, scores):
     # Adjacent columns use SIMD; eight values at a time, so that scores are loaded once.
     at, end = span(rows, i)
@@ -207,6 +193,7 @@ def dots_at(rows, i, W, chosen, scores):
     """Write <w, x> of row i for the columns of W listed in ``chosen`` to ``scores``."""
 
 
+@dots_at.when(Whole, Picked, Csr)
 def _dots_at(rows, i, W, chosen, scores):
     at, end = span(rows, i)
     scores[: chosen.size] = 0.0
@@ -220,11 +207,6 @@ def _dots_at(rows, i, W, chosen, scores):
         for q in range(U(chosen.size)):
             scores[q] += x * W[j, U(chosen[q])]
         at += U(1)
-
-
-for _form in (Whole, Picked, Csr):
-    dots.when(_form)(_dots)
-    dots_at.when(_form)(_dots_at)
 
 
 @inlined
@@ -321,9 +303,9 @@ def _sparse_add(rows, i, weights, amount):
         nudge(weights, U(rows.columns[at]), amount * rows.values[at])
 
 
-@add_features.when(Unit)
-def _scaled_add(rows, i, weights, amount):
-    add_features(rows.rows, i, weights, amount * rows.scales[i])
+add_features.when(Unit)(
+    lambda rows, i, weights, amount: add_features(rows.rows, i, weights, amount * rows.scales[i])
+)
 
 
 @inlined
@@ -339,9 +321,9 @@ def ahead(rows, i):
     """Prefetch row i."""
 
 
-@ahead.when(Dense)
-def _dense_ahead(rows, i):
-    """Do nothing: the processor prefetches dense rows itself, and doing it costs a fifth."""
+# The processor prefetches dense rows itself, and doing it costs a fifth.
+ahead.when(Dense)(lambda rows, i: None)
+ahead.when(Unit)(lambda rows, i: ahead(rows.rows, i))
 
 
 @ahead.when(Csr)
@@ -351,11 +333,6 @@ def _sparse_ahead(rows, i):
         prefetch(rows.values, at)
     for at in range(begin, end, U(64 // rows.columns.itemsize)):
         prefetch(rows.columns, at)
-
-
-@ahead.when(Unit)
-def _scaled_ahead(rows, i):
-    ahead(rows.rows, i)
 
 
 @generic(0)
@@ -446,24 +423,15 @@ def _block_add(rows, i, weights, amount):
         shift(weights, rows.scores, j, amount * rows.gram[U(i), j])
 
 
-@ahead.when(Block)
-def _block_ahead(rows, i):
-    """Do nothing: a block is small enough to be in the cache."""
-
-
+ahead.when(Block)(lambda rows, i: None)  # it is small enough to be in the cache
 inside.when(Block)(lambda rows, i, width: rows.waiting[0] < 0)
 
 
 @compiled
 def catch_up(gram, first, places, columns, amounts, scores):
-    """Update the scores of some rows by all changes since each was last updated.
+    """Update the scores of rows by the changes that they lack, those from number ``first[i]`` on.
 
-    Parameters
-    ----------
-    gram : shape (rows, supports), kernel values
-    first : int64, for each row the first change that its scores lack
-    places, columns, amounts : for each change, in order: the support, the column and the amount
-    scores : float64 of shape (rows, columns), updated in place
+    A change adds its amount times ``gram[i, place]``, a kernel value with a support, to its column.
     """
     for i in range(U(scores.shape[0])):
         for e in range(U(first[i]), U(places.size)):
@@ -504,14 +472,11 @@ def csr_rows(values: np.ndarray, columns: np.ndarray, starts: np.ndarray) -> Csr
 
 def narrow(places: np.ndarray) -> np.ndarray:
     """Return at most :data:`FEW_INDICES` indices as int32 if all fit, others as they are."""
+    few = places.dtype == np.int64 and 0 < places.size <= FEW_INDICES
     # Negative numbers are large as unsigned ones, and stay for the loops to find.
-    if (
-        places.dtype != np.int64
-        or not 0 < places.size <= FEW_INDICES
-        or (places.view(np.uint64).max() > np.iinfo(np.int32).max)
-    ):
-        return places
-    return places.astype(np.int32)
+    if few and places.view(np.uint64).max() <= np.iinfo(np.int32).max:
+        return places.astype(np.int32)
+    return places
 
 
 def without_duplicates(rows: Csr) -> Csr:

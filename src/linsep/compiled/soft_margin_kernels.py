@@ -16,19 +16,9 @@ def descend_by_pairs(K, curvatures, slopes, b, low, high, ridge, flat, tolerance
     """Move pairs of variables, whose sum stays, until no pair violates optimality by more than
     ``tolerance``.
 
-    Parameters
-    ----------
-    K : float64 array of shape (rows, rows)
-    curvatures : diagonal of Q
-    slopes, b : arrays of shape (rows,), changed in place
-    low, high, ridge : arrays of shape (rows,)
-    flat : the least curvature: equal rows have none, and rounding may make it negative
-    tolerance : float
-    steps : largest number of steps
-
-    Returns
-    -------
-    (steps taken, violation at the end)
+    ``slopes`` and ``b`` are changed in place; ``curvatures`` is the diagonal of Q, and ``flat`` the
+    least curvature: equal rows have none, and rounding may make it negative. Returns the steps
+    taken, at most ``steps``, and the violation at the end.
     """
     taken = 0
     first, least = -1, np.inf

@@ -17,11 +17,8 @@ ZERO, ONE, THREE, FOUR = U(0), U(1), U(3), U(4)
 class KeptTerms(NamedTuple):
     """Some terms of each hashed column, to explain it.
 
-    Attributes
-    ----------
-    hashes : uint32 array of shape (4 * columns,), in order of appearance; 0 for free slots
-    pool, ends : bytes of the terms and where each ends; columns : the column of each
-    size : number of terms, and number of bytes
+    ``hashes``, uint32 of shape (4 * columns,), are in order of appearance, 0 for free slots;
+    ``pool`` has the bytes of the terms, which end at ``ends``; ``size`` counts terms and bytes.
     """
 
     hashes: Any
@@ -34,10 +31,7 @@ class KeptTerms(NamedTuple):
 class NewTerms(NamedTuple):
     """Terms that may be new to :class:`KeptTerms`, in order of appearance, some of them repeatedly.
 
-    Attributes
-    ----------
-    recent : uint32 array, hashes of terms in this object, each at the index of its lowest bits
-    hashes, columns, pool, ends : of the terms; size : number of terms, and number of bytes
+    ``recent`` has hashes of terms in this object, uint32, each at the index of its lowest bits.
     """
 
     recent: Any
@@ -107,12 +101,7 @@ GRAMS_AT_ONCE = 128
 
 
 class TextColumns(NamedTuple):
-    """The terms of one text: twice the column of each, plus 1 for a count of -1.
-
-    Attributes
-    ----------
-    keys : uint32 array; size : array of their number
-    """
+    """The terms of one text: ``keys`` are twice the column of each, plus 1 for a count of -1."""
 
     keys: Any
     size: Any
@@ -157,15 +146,11 @@ class ByVocabulary(NamedTuple):
 
 
 class Vocabulary(NamedTuple):
-    """Terms and the number of texts in which they occur.
+    """Terms and the number of texts in which they occur, and the last of these.
 
-    Attributes
-    ----------
-    places : int32 array, a table of term numbers by hash, -1 where it is free
-    hashes : uint32 array of shape (most terms,)
-    pool, ends : the bytes of all terms, and where each ends (ends[0] = 0)
-    texts : number of texts with the term; last : the last of them
-    size : number of terms, number of the current text, whether space has run out
+    ``places`` is a table of term numbers by hash, int32, -1 where it is free; ``pool`` has the
+    bytes of all terms, which end at ``ends``; ``size`` is the number of terms, the number of the
+    current text, and whether space has run out.
     """
 
     places: Any
@@ -371,11 +356,9 @@ def with_keys(sink, found):
     """Return a counter of n-grams with another buffer for the keys of a text."""
 
 
-@with_keys.when(ByHash)
-def _hashed_with(sink, found):
-    return ByHash(found, sink.n_columns, sink.signed, sink.seen, sink.news)
-
-
+with_keys.when(ByHash)(
+    lambda sink, found: ByHash(found, sink.n_columns, sink.signed, sink.seen, sink.news)
+)
 with_keys.when(ByVocabulary)(lambda sink, found: ByVocabulary(found, sink.words))
 
 

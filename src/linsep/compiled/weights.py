@@ -100,9 +100,8 @@ def machine(weights):
     """Return the index of the binary classifier of these weights; the native rule counts one."""
 
 
-machine.when(Vector)(lambda weights: 0)
+machine.when(Vector, Pair)(lambda weights: 0)
 machine.when(Column)(lambda weights: weights.k)
-machine.when(Pair)(lambda weights: 0)
 
 
 @generic(0)
@@ -110,16 +109,10 @@ def copied(weights, array):
     """Copy all weights of the binary classifier to their position in ``array``."""
 
 
-@copied.when(Vector)
-def _copied_vector(weights, array):
-    for j in range(array.shape[0]):
-        array[j] = weights.w[j]
-
-
-@copied.when(Column)
+@copied.when(Vector, Column)
 def _copied_column(weights, array):
     for j in range(array.shape[0]):
-        array[j, weights.k] = weights.w[j, weights.k]
+        put(weights, array, j, value(weights, weights.w, j))
 
 
 @copied.when(Pair)
@@ -137,8 +130,7 @@ def vectors(weights):
     """
 
 
-vectors.when(Vector)(lambda weights: 1.0)
-vectors.when(Column)(lambda weights: 1.0)
+vectors.when(Vector, Column)(lambda weights: 1.0)
 vectors.when(Pair)(lambda weights: 2.0)
 
 
@@ -196,14 +188,7 @@ def replaced(keep, weights):
     """Record the weights of a binary classifier before they change."""
 
 
-@replaced.when(Last)
-def _last_replaced(keep, weights):
-    """Record nothing."""
-
-
-@replaced.when(Average)
-def _average_replaced(keep, weights):
-    """Record nothing."""
+replaced.when(Last, Average)(lambda keep, weights: None)
 
 
 @replaced.when(Vote)
@@ -228,24 +213,8 @@ def noted(keep, weights, j, amount):
     """Record that ``amount`` was added to the weight of feature j."""
 
 
-@noted.when(Last)
-def _last_noted(keep, weights, j, amount):
-    """Record nothing."""
-
-
-@noted.when(Average)
-def _average_noted(keep, weights, j, amount):
-    shift(weights, keep.sums, j, weights.now * amount)
-
-
-@noted.when(Vote)
-def _vote_noted(keep, weights, j, amount):
-    written(weights, keep, j, amount)
-
-
-@noted.when(Best)
-def _best_noted(keep, weights, j, amount):
-    """Record nothing."""
+noted.when(Last, Best)(lambda keep, weights, j, amount: None)
+noted.when(Average)(lambda keep, weights, j, a: shift(weights, keep.sums, j, weights.now * a))
 
 
 @inlined
@@ -261,20 +230,18 @@ def written(weights, keep, j, amount):
     """Record a change of feature j."""
 
 
-@written.when(Vector)
-def _vector_written(weights, keep, j, amount):
-    _write(keep, j, 0, amount)
-
-
-@written.when(Column)
+@written.when(Vector, Column)
 def _column_written(weights, keep, j, amount):
-    _write(keep, j, weights.k, amount)
+    _write(keep, j, machine(weights), amount)
 
 
 @written.when(Pair)
 def _pair_written(weights, keep, j, amount):
     _write(keep, j, weights.plus, amount)
     _write(keep, j, weights.minus, -amount)
+
+
+noted.when(Vote)(lambda keep, weights, j, amount: written(weights, keep, j, amount))
 
 
 @generic(0)
@@ -287,28 +254,15 @@ def nudge(weights, j, amount):
     """Add ``amount`` to the weight of feature j."""
 
 
-def _begin(weights):
-    replaced(weights.keep, weights)
+begin.when(Vector, Column, Pair)(lambda weights: replaced(weights.keep, weights))
+begin.when(Deferred)(lambda weights: None)
+nudge.when(Deferred)(lambda weights, j, a: shift(weights.weights, weights.sums, j, a))
 
 
+@nudge.when(Vector, Column, Pair)
 def _nudge(weights, j, amount):
     shift(weights, weights.w, j, amount)
     noted(weights.keep, weights, j, amount)
-
-
-for _kind in (Vector, Column, Pair):
-    begin.when(_kind)(_begin)
-    nudge.when(_kind)(_nudge)
-
-
-@begin.when(Deferred)
-def _deferred_begin(weights):
-    """Do nothing: the weights do not change yet."""
-
-
-@nudge.when(Deferred)
-def _deferred_nudge(weights, j, amount):
-    shift(weights.weights, weights.sums, j, amount)
 
 
 @generic(0)
@@ -319,14 +273,7 @@ def scattered(weights):
 
 
 scattered.when(Vector)(lambda weights: False)
-
-
-@scattered.when(Column)
-@scattered.when(Pair)
-def _far_apart(weights):
-    return True
-
-
+scattered.when(Column, Pair)(lambda weights: True)
 scattered.when(Deferred)(lambda weights: scattered(weights.weights))
 
 
@@ -335,12 +282,9 @@ def add_constant(weights, amount):
     """Add ``amount`` times the constant feature to the last weight."""
 
 
+@add_constant.when(Vector, Column, Pair)
 def _add_constant(weights, amount):
     nudge(weights, np.uint64(weights.w.shape[0] - 1), amount * weights.bias)
-
-
-for _kind in (Vector, Column, Pair):
-    add_constant.when(_kind)(_add_constant)
 
 
 @add_constant.when(Deferred)

@@ -69,12 +69,9 @@ def score_variances(weights, rows, i, known):
     """Return the variance of the score of row i in the one or the two vectors of ``weights``."""
 
 
+@score_variances.when(Vector, Column)
 def _of_one(weights, rows, i, known):
     return _score_variance(weights, rows, i, known), 0.0
-
-
-score_variances.when(Vector)(_of_one)
-score_variances.when(Column)(_of_one)
 
 
 @score_variances.when(Pair)
@@ -88,25 +85,17 @@ def move(weights, known, j, z, amount, r):
     """Change the weight of feature j and its variance, as :func:`_observe` says."""
 
 
-@inlined
-def _move(weights, known, j, z, amount, r):
+@move.when(Vector, Column)
+def _move_one(weights, known, j, z, amount, r):
     nudge(weights, j, amount * _variance(weights, known, j) * z)
     shift(weights, known, j, min(z * z / r, MOST))
-
-
-def _move_one(weights, known, j, z, amount, r):
-    _move(weights, known, j, z, amount, r)
-
-
-move.when(Vector)(_move_one)
-move.when(Column)(_move_one)
 
 
 @move.when(Pair)
 def _move_both(weights, known, j, z, amount, r):
     plus, minus = _sides(weights)
-    _move(plus, known, j, z, amount, r)
-    _move(minus, known, j, z, -amount, r)
+    move(plus, known, j, z, amount, r)
+    move(minus, known, j, z, -amount, r)
 
 
 @inlined

@@ -68,22 +68,9 @@ def sign(weights, rule, y, k):
     """Return the factor of a row in vector k."""
 
 
-def _one(weights, rule):
-    return U(1)
-
-
-def _itself(weights, k):
-    return weights
-
-
-def _label(weights, rule, y, k):
-    return y
-
-
-for _kind in (Vector, Column):
-    parts.when(_kind)(_one)
-    part.when(_kind)(_itself)
-    sign.when(_kind)(_label)
+parts.when(Vector, Column)(lambda weights, rule: U(1))
+part.when(Vector, Column)(lambda weights, k: weights)
+sign.when(Vector, Column)(lambda weights, rule, y, k: y)
 parts.when(Pair)(lambda weights, rule: U(rule.signs.size))
 part.when(Pair)(lambda weights, k: Column(weights.w, k, weights.bias, weights.keep, weights.now))
 sign.when(Pair)(lambda weights, rule, y, k: rule.signs[k])
@@ -147,12 +134,9 @@ def margin(weights, rule, rows, i, y, score, shrinks):
     """Return the logit of the probability of the class of row i."""
 
 
+@margin.when(Vector, Column)
 def _margin_of_one(weights, rule, rows, i, y, score, shrinks):
     return y * (_score(rule, weights, rows, i, 0) if shrinks else score)
-
-
-margin.when(Vector)(_margin_of_one)
-margin.when(Column)(_margin_of_one)
 
 
 @margin.when(Pair)

@@ -66,14 +66,8 @@ def _table(schedule, m):
 @compiled
 def apply_batch_update(scheme, keep, W, bias, sums, amounts, now):
     """Add ``amounts[m]`` times ``sums`` to the weights of each binary classifier m with a nonzero
-    amount.
-
-    Parameters
-    ----------
-    scheme, keep : as for :func:`linsep.compiled.loop.pass_loop`
-    W, sums : arrays with the shape of the weights
-    amounts : float64, one per binary classifier
-    now : number of possible updates before
+    amount, after ``now`` possible updates; the others are as for
+    :func:`linsep.compiled.loop.pass_loop`.
     """
     applied_update(scheme, keep, W, bias, sums, amounts, now)
 
@@ -91,6 +85,7 @@ def _binary_applied(scheme, keep, W, bias, sums, amounts, now):
         nudge(weights, j, amounts[0] * sums[j])
 
 
+@applied_update.when(OneVsRest, OneVsOne)
 def _columns_applied(scheme, keep, W, bias, sums, amounts, now):
     for k in range(amounts.size):
         if amounts[k] != 0.0:
@@ -98,10 +93,6 @@ def _columns_applied(scheme, keep, W, bias, sums, amounts, now):
             begin(weights)
             for j in range(U(W.shape[0])):
                 nudge(weights, j, amounts[k] * sums[j, k])
-
-
-applied_update.when(OneVsRest)(_columns_applied)
-applied_update.when(OneVsOne)(_columns_applied)
 
 
 @applied_update.when(Native)

@@ -10,7 +10,7 @@ import numpy as np
 from linsep.compiled.jit import generic
 from linsep.compiled.loop import step
 from linsep.compiled.rows import Csr, Dense, U, Unit
-from linsep.compiled.weights import Column, Pair, Vector, begin, noted
+from linsep.compiled.weights import Column, Pair, Vector, begin, noted, put, value
 
 # Weights are clipped to [1 / this, this], so that nothing overflows.
 MOST = 1e150
@@ -57,18 +57,12 @@ def multiply(weights, j, rule, power, offset):
     """Multiply weight j plus ``offset`` by ``rule``, and subtract the offset again."""
 
 
-@multiply.when(Vector)
-def _multiply_vector(weights, j, rule, power, offset):
-    before = weights.w[j]
-    weights.w[j] = multiplied(rule, before + offset, power) - offset
-    noted(weights.keep, weights, j, weights.w[j] - before)
-
-
-@multiply.when(Column)
+@multiply.when(Vector, Column)
 def _multiply_column(weights, j, rule, power, offset):
-    before = weights.w[j, weights.k]
-    weights.w[j, weights.k] = multiplied(rule, before + offset, power) - offset
-    noted(weights.keep, weights, j, weights.w[j, weights.k] - before)
+    before = value(weights, weights.w, j)
+    after = multiplied(rule, before + offset, power) - offset
+    put(weights, weights.w, j, after)
+    noted(weights.keep, weights, j, after - before)
 
 
 @multiply.when(Pair)

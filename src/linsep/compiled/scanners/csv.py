@@ -5,10 +5,10 @@ Quotes are not supported: text with quotes goes to another parser.
 
 import numpy as np
 from llvmlite import ir
-from numba import config, types
-from numba.extending import intrinsic, overload
+from numba import types
+from numba.extending import intrinsic
 
-from linsep.compiled.jit import EXACT, exact
+from linsep.compiled.jit import COMPILING, exact
 from linsep.compiled.scanners.numbers import (
     ONE,
     WORD_BITS,
@@ -29,7 +29,6 @@ def ends_of_cells(text, at, delimiter):
     return np.packbits(bits, bitorder="little").view(U)[0]
 
 
-@intrinsic
 def _ends_of_cells(typing_context, text, at, delimiter):
     """Make 64 comparisons at once: LLVM has vectors of any size, numba has none."""
 
@@ -52,11 +51,8 @@ def _ends_of_cells(typing_context, text, at, delimiter):
     return types.uint64(text, types.uint64, types.uint64), generate
 
 
-if not config.DISABLE_JIT:
-
-    @overload(ends_of_cells, jit_options=EXACT)
-    def _choose_ends_of_cells(text, at, delimiter):
-        return lambda text, at, delimiter: _ends_of_cells(text, at, delimiter)  # noqa: PLW0108
+if COMPILING:
+    ends_of_cells = intrinsic(_ends_of_cells)
 
 
 @exact
@@ -65,12 +61,9 @@ def scan(text, size, delimiter, places, columns, others):
 
     Parameters
     ----------
-    text : uint8 array
-        The lines and ``PADDING`` newlines more.
-    size, delimiter : uint64
-        Length of the lines; the byte between cells.
-    places : int32 array of shape (cells of a line,)
-        The row of ``columns`` that a cell goes to, -1 for cells that are not read.
+    text, size : the lines and ``PADDING`` newlines more, and the length of the lines
+    delimiter : uint64, the byte between cells
+    places : int32 array, the row of ``columns`` for each cell of a line; -1: not read
     columns : float64 array of shape (numbers of a line, lines)
         Filled; NaN where a cell is empty or not a number.
     others : int64 array of shape (most, 4)
@@ -79,11 +72,8 @@ def scan(text, size, delimiter, places, columns, others):
 
     Returns
     -------
-    at : int
-        Where the scan stopped: ``size``, or in a line with more or fewer cells, or where ``others``
-        is full.
-    rows, others, empty : int
-        Numbers of lines read, of entries filled, and of empty cells.
+    at : ``size``, or a position in a line with more or fewer cells, or where ``others`` is full
+    rows, others, empty : numbers of lines read, of entries filled, and of empty cells
     """
     block, bits = ZERO, ends_of_cells(text, ZERO, delimiter)
     at, row, cell, n_others, empty = ZERO, ZERO, ZERO, ZERO, ZERO

@@ -13,11 +13,11 @@ from functools import partial
 
 import numpy as np
 from llvmlite import ir
-from numba import config, types
-from numba.extending import intrinsic, overload
+from numba import types
+from numba.extending import intrinsic
 
 from linsep.compiled import jit
-from linsep.compiled.jit import EXACT, part
+from linsep.compiled.jit import COMPILING, part
 
 #: bytes that the text needs beyond its end: a block of 64 and a word may start there
 PADDING = 64 + 8
@@ -85,7 +85,6 @@ def leading_zeros(word):
     return U(64 - int(word).bit_length())
 
 
-@intrinsic
 def _separators(typing_context, text, at):
     """Make 64 comparisons at once: LLVM has vectors of any size, numba has none."""
 
@@ -104,40 +103,21 @@ def _separators(typing_context, text, at):
     return types.uint64(text, types.uint64), generate
 
 
-@intrinsic
-def _trailing_zeros(typing_context, word):
-    """One instruction, defined for 0."""
+def _zeros(counted):
+    """Make an intrinsic of one instruction of LLVM, which is defined for 0."""
 
-    def generate(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+    def zeros(typing_context, word):
+        def generate(context, builder, signature, arguments):
+            return getattr(builder, counted)(arguments[0], ir.Constant(ir.IntType(1), 0))
 
-    return types.uint64(types.uint64), generate
+        return types.uint64(types.uint64), generate
 
-
-@intrinsic
-def _leading_zeros(typing_context, word):
-    """One instruction, defined for 0."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.uint64(types.uint64), generate
+    return intrinsic(zeros)
 
 
-if not config.DISABLE_JIT:
-    # numba accepts Python functions here, not intrinsics: hence the lambdas.
-
-    @overload(separators, jit_options=EXACT)
-    def _choose_separators(text, at):
-        return lambda text, at: _separators(text, at)  # noqa: PLW0108
-
-    @overload(trailing_zeros, jit_options=EXACT)
-    def _choose_trailing_zeros(word):
-        return lambda word: _trailing_zeros(word)  # noqa: PLW0108
-
-    @overload(leading_zeros, jit_options=EXACT)
-    def _choose_leading_zeros(word):
-        return lambda word: _leading_zeros(word)  # noqa: PLW0108
+if COMPILING:
+    separators = intrinsic(_separators)
+    trailing_zeros, leading_zeros = _zeros("cttz"), _zeros("ctlz")
 
 
 @part

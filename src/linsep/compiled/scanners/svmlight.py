@@ -156,11 +156,10 @@ def scan(text, size, base, limit, labels, indptr, values, columns, deferred):
 
     Parameters
     ----------
-    text : uint8 array
-        The lines and ``PADDING`` newlines more.
-    size, base, limit : uint64
-        Length of the lines; the index that becomes column 0; the largest index allowed, at least
-        99,999,999 as shorter ones are not compared with it.
+    text, size : the lines and ``PADDING`` newlines more, and the length of the lines
+    base, limit : uint64
+        The index that becomes column 0; the largest index allowed, at least 99,999,999 as shorter
+        ones are not compared with it.
     labels, indptr, values, columns : arrays
         Filled; with room for one row per line (one entry more in ``indptr``), one pair per colon.
     deferred : int64 array of shape (lines + colons, 2)
@@ -169,15 +168,10 @@ def scan(text, size, base, limit, labels, indptr, values, columns, deferred):
 
     Returns
     -------
-    outcome : int
-        ``DONE``, or why the scan stopped: ``REFUSED``, or ``INDEX_ZERO`` for an index 0 where
-        ``base`` is 1.
-    at : int
-        Where it stopped: ``size``, or a position in the refused line.
-    rows, pairs, deferred : int
-        Numbers of entries filled.
-    width : int
-        The highest column seen, plus 1.
+    outcome : ``DONE``, ``REFUSED``, or ``INDEX_ZERO`` for an index 0 where ``base`` is 1
+    at : ``size``, or a position in the refused line
+    rows, pairs, deferred : numbers of entries filled
+    width : the highest column seen, plus 1
     """
     outcome, at = DONE, ZERO
     block, bits = ZERO, separators(text, ZERO)

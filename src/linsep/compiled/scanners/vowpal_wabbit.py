@@ -255,16 +255,9 @@ def namespace(text, at, end, mask, left_out, out, deferred, factors, feature, la
 def combine(columns, values, spaces, starts, mask, pairs):
     """Add the products of pairs of namespaces, and sum the values of each column.
 
-    Parameters
-    ----------
-    columns, values, spaces, starts : as :func:`scan` fills them
-    mask : int64, the number of columns minus one
-    pairs : int64 array of shape (pairs, 2), first bytes of namespaces
-
-    Returns
-    -------
-    columns (int32, sorted in each row), values, starts : the arrays of a CSR matrix
-    bad : int, the first row with a number that overflows float64, or -1
+    The arrays are as :func:`scan` fills them, ``mask`` is the number of columns minus one, and
+    ``pairs``, of shape (pairs, 2), are first bytes of namespaces. Returns columns (int32, sorted in
+    each row), values and starts of a CSR matrix, and the first row that overflows float64, or -1.
     """
     rows = starts.size - 1
     most, longest = _sizes(spaces, starts, pairs)
