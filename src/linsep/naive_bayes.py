@@ -125,7 +125,7 @@ class GaussianNaiveBayes(
     means_ : array of shape (classes, features); 0 for such a class
     variances_ : array of shape (features,), s_j^2; "by_class" (classes, features), s_kj^2
     equation_ : the log-odds as an equation in the features; print it
-    n_rows_, n_features_in_, feature_names_in_, and after a fit to a source recipe_
+    n_rows_, n_features_in_, feature_names_in_, recipe_
     stop_reason_ : "interrupted" after Ctrl-C during the reading of a source (``fit`` raised
         KeyboardInterrupt, and the estimates are from the rows before); else not set
 

@@ -237,10 +237,10 @@ class ErrorsChecker(Checker):
         room = {row: self.claim.weight(row) for row in named}
         seen: set[int] = set()
         for part in self._copies:
-            first, *rest = self.named(part)
-            need(rest and seen.isdisjoint(part.rows), "copies are missing or repeated")
+            rows, several = self.named(part), len(part.rows) > 1
+            need(several and seen.isdisjoint(part.rows), "copies are missing or repeated")
             seen.update(part.rows)
-            need(all(copy[:2] == first[:2] for copy in rest), "copies of a row are not equal to it")
+            need(all(row[:2] == rows[0][:2] for row in rows), "copies of a row are not equal to it")
             for row in part.rows:
                 room.pop(row, None)
             room[part.rows[0]] = sum(map(self.claim.weight, part.rows))

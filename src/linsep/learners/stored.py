@@ -270,7 +270,6 @@ def contents_of(course: Course) -> tuple[Arrays, Any]:
     return arrays, {
         "number": course.number,
         "learned": course.learned,
-        "features": state.n_features,
         "rounds": state.rounds,
         "n_updates": course.n_updates,
         "since_best": course.since_best,
@@ -286,7 +285,7 @@ def restore_contents(arrays: Arrays, about: dict[str, Any], course: Course) -> N
     number, run.reports[:] = count(about["number"]), _reports(about["reports"])
     if len(run.reports) != number:
         raise ValueError(f"{len(run.reports)} reports of {number} passes")
-    state.n_features, state.n_updates = count(about["features"]), count(about["n_updates"])
+    state.n_features, state.n_updates = arrays["last.coef"].shape[1], count(about["n_updates"])
     run.set_arrays(arrays, count(about["rounds"]))
     course.number, course.learned = number, about["learned"] is True
     course.n_updates, course.since_best = state.n_updates, count(about["since_best"])
