@@ -193,7 +193,7 @@ def test_a_model_of_rows_reads_what_they_were_made_from(folder, tmp_path):
         (["bad.svm", "o.svm"], "bad.svm line 5001: ", 1),
         (["list.jsonl", "o.parquet"], "column 'a' holds lists or objects .*--exclude a", 1),
         (["none/t.svm", "o.svm"], "There is no file", 1),
-        (["t.svm", "none/o.svm"], "The folder none does not exist", 1),
+        (["t.svm", "none/o.svm"], "There is no folder none", 1),
     ],
 )  # fmt: skip
 def test_refusals(folder, arguments, said, code):
