@@ -6,11 +6,12 @@ import re
 import shlex
 import shutil
 import socket
+import subprocess
+import sys
 
 import pytest
 
 from documents import ROOT, comparable, run_command
-from served import Forked
 
 pytestmark = [
     pytest.mark.compiled,
@@ -41,9 +42,9 @@ def test_the_page_on_serving(tmp_path, monkeypatch):
             for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
                 command, _, shown = part.partition("\n")
                 if "linsep serve" in command:
-                    stop(server)
+                    stop(server, names)
                     server = started(command, tmp_path)
-                    found = server.started(len(shown.splitlines()))
+                    found = "".join(server.stdout.readline() for _ in shown.splitlines())
                 else:
                     made = run_command(command, tmp_path)
                     assert made.returncode == 0, made.stderr
@@ -53,9 +54,7 @@ def test_the_page_on_serving(tmp_path, monkeypatch):
                 )
                 commands += 1
     finally:
-        stop(server)
-        for connection in [value for value in names.values() if hasattr(value, "close")]:
-            connection.close()
+        stop(server, names)
     assert commands == 8
     assert (tmp_path / "students.log.linsep").exists()
 
@@ -63,9 +62,16 @@ def test_the_page_on_serving(tmp_path, monkeypatch):
 def started(command, folder):
     token, _, words = command.partition("linsep ")
     environment = dict(part.split("=") for part in token.split())
-    return Forked(*shlex.split(words), cwd=folder, **environment)
+    return subprocess.Popen(
+        [sys.executable, "-m", "linsep", *shlex.split(words)], cwd=folder, text=True,
+        env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
 
 
-def stop(server):
+def stop(server, names):
+    """Close the connections of the page, for which a server waits, and stop it."""
+    for connection in [value for value in names.values() if hasattr(value, "close")]:
+        connection.close()
     if server is not None:
-        assert server.ended() == (0, "", "")
+        server.terminate()
+        assert (*server.communicate(timeout=60), server.returncode) == ("", "", 0)

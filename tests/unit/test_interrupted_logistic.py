@@ -28,9 +28,7 @@ from linsep.sources.arrays import ArraySource
 from parameters_in_order import ends_of, last, weights_of
 from refusals import refused
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:The fit was interrupted"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::linsep.logistic.solution.UnfinishedWarning")
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(240, 3))
