@@ -1,4 +1,4 @@
-"""linsep learns linear separators at memory speed and proves its statements about them.
+"""Linear classifiers and regressions that prove what they say and read files larger than memory.
 
 - ``linsep.describe(data)`` shows what files or a data frame contain, and which command comes next;
   ``linsep.fit(data, target=..., learner=...)`` trains a model as the command ``linsep fit`` does,
