@@ -20,7 +20,7 @@ from linsep.errors import ArgumentError, DataError
 from linsep.estimators._common.frames import with_features
 from linsep.layout import table_lines
 from linsep.separability.data import Data, data_of, weights_of
-from linsep.separability.deciding import decide, question_about, subject_of
+from linsep.separability.deciding import decide, subject_of
 from linsep.separability.fewest import Search
 from linsep.separability.time_limit import Task, limited
 from linsep.separability.weighted_rows import WeightedRows, asked
@@ -153,7 +153,7 @@ def suspicious_labels(
         sides = list(_sides(data, fit_intercept))
         for subject in sides:
             task = Task(time_limit / len(sides))
-            rows = WeightedRows(data, question_about(data, subject), wanted)
+            rows = WeightedRows(data, subject, wanted)
             for one in _of_sides(rows, task):
                 label = labels[codes[one.row]]
                 if one.row not in found or one.score > found[one.row].score:
@@ -229,4 +229,4 @@ def _verdict(
     if seconds <= 0 or len(np.unique(side)) < 2:
         return None
     data = data_of(rows.batch.X[kept], side)
-    return decide(data, rows.question.intercept, margin, task=Task(seconds))
+    return decide(data, rows.subject.fit_intercept, margin, task=Task(seconds))

@@ -166,7 +166,7 @@ def test_cycles_of_several_machines(tmp_path):
     # The rows of the third class are far from all others, and their machine is done.
     assert [cycle.positive for cycle in model.cycle_] == [(0,), (1,)]
     assert model.cycle_.verify(X, y)
-    assert str(model.cycle_).count("cycle: ") == len(model.cycle_) == 2
+    assert model.cycle_._repr_html_().count("cycle: ") == len(model.cycle_) == 2
     first, second = model.cycle_
     assert not Cycles((first, replaced(second, positive=(2,), negative=(0, 1)))).verify(X, y)
     back = load(save(model, tmp_path / "m"))

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from fourier_motzkin import kind_of
 from linsep import LogisticRegression, open_source, separation
-from linsep.certificate.constraints import Question
+from linsep.certificate.constraints import Subject
 from linsep.separability import data as rows_of_data, working_set
 from linsep.separability.working_set import WorkingSet
 from parameters_in_order import last
@@ -30,7 +30,7 @@ def test_equal_rows_are_added_whatever_came_before(monkeypatch):
     monkeypatch.setattr(working_set, "MOST_ADDED", 64)
     X = np.repeat([1.0, 2.0, -1.0, 2.0], [128, 32, 32, 300])[:, None]
     rows = rows_of_data.data_of(np.vstack([X, [[9.0]]]), np.append(np.zeros(len(X)), 1))
-    working = WorkingSet(rows, Question([np.array([[-1]]), np.array([[1]])], 2, True))
+    working = WorkingSet(rows, Subject((0, 1), (1,), (0,), True, len(X) + 1, 1, None, ""))
     assert working_set.grow(working, np.array([1.0, 0.0]), None)
     assert working.table().toarray().tolist() == [[-2.0, -1.0]] * 64
 

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from fourier_motzkin import kind_of, of_classes, two_sided
 from linsep import separation
-from linsep.certificate.constraints import Subject, question_of
+from linsep.certificate.constraints import Subject
 from linsep.separability import data as rows_of_data, search
 from linsep.separability.data import data_of
 from thoroughness import examples
@@ -28,7 +28,7 @@ def asked(rows, classes, intercept, sparse):
     made = two_sided if classes == 2 else of_classes
     owner = np.repeat(np.arange(len(X)), classes - 1)
     data = data_of(sp.csr_matrix(X) if sparse else X, y)
-    return data, question_of(subject), made(exact, y, intercept), owner.tolist()
+    return data, subject, made(exact, y, intercept), owner.tolist()
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -66,7 +66,7 @@ def test_rows_off_the_boundary_tell_what_all_rows_tell(seed, monkeypatch):
     assert 100 < len(few.boundary) < 240
     assert few.signs
     assert few.verify(X, y, exact=True)
-    rest, off = rows_of_data.off_boundary(data_of(X, y), question_of(few.subject), few.boundary)
+    rest, off = rows_of_data.off_boundary(data_of(X, y), few.subject, few.boundary)
     assert set(off.tolist()) == set(range(240)) - set(few.boundary)
     assert (np.concatenate([lane.y for lane in rest.lanes()]) == y[off]).all()
     monkeypatch.setattr(rows_of_data, "SPARSE_ROWS", 17)

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 import checkers_agree
 from fourier_motzkin import kind_of
 from linsep import from_json, open_source, separation
-from linsep.certificate.constraints import Question
+from linsep.certificate.constraints import Subject
 from linsep.certificate.integers import combination, dot
 from linsep.separability import data as rows_of_data
 from linsep.separability.data import data_of
@@ -254,11 +254,11 @@ def test_three_classes_frames_and_files_give_the_same_rows(tmp_path, monkeypatch
 def test_rows_equal_in_their_first_columns_are_not_equal():
     X, y = noisy(50, 6, 1.0)
     X[:, :3] = 0.0
-    question = Question([np.array([[-1]], np.int8), np.array([[1]], np.int8)], 7, True)
-    assert contradictory_pair(data_of(X, y), question) is None
+    subject = Subject((-1, 1), (1,), (-1,), True, 50, 6, None, "")
+    assert contradictory_pair(data_of(X, y), subject) is None
     k = int(np.flatnonzero(y != y[4])[-1])
     X[k] = X[4]
-    assert contradictory_pair(data_of(X, y), question) == tuple(sorted((4, k)))
+    assert contradictory_pair(data_of(X, y), subject) == tuple(sorted((4, k)))
 
 
 def written(path, X, y):

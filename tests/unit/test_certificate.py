@@ -18,7 +18,6 @@ from linsep.certificate.constraints import (
     Subject,
     Weights,
     constraints_of,
-    question_of,
 )
 from linsep.certificate.integers import Space, in_lowest_terms, whole_numbers
 from linsep.certificate.verdicts import Separable
@@ -68,7 +67,7 @@ def test_the_bound_on_rounding_holds(seed):
     n, d = 4, int(rng.integers(1, 30))
     X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-320, 308, (n, d) if seed % 2 else 1)
     X = X.astype(np.float32) if seed % 3 == 0 and np.abs(X).max() < 3e38 else X
-    question = question_of(Subject((0, 1), (1,), (0,), True, n, d, None, ""))
+    question = Subject((0, 1), (1,), (0,), True, n, d, None, "")
     exact = {j: int(m) for j, m in enumerate(rng.integers(-9, 10, d + 1).tolist()) if m}
     exact = {j: m << int(rng.integers(0, 1200)) for j, m in exact.items()} or {0: 1}
     X = sp.csr_matrix(X) if seed % 5 == 0 else X
@@ -99,7 +98,7 @@ def test_rows_outside_a_space_are_told_exactly(numbers):
     truly = np.array(
         [bool(space.remainder(in_lowest_terms(dict(enumerate(row))))) for row in X.tolist()]
     )
-    question = question_of(Subject((0, 1), (1,), (0,), False, 60, 5, None, ""))
+    question = Subject((0, 1), (1,), (0,), False, 60, 5, None, "")
     for given_X in (X, sp.csr_matrix(X)):
         (block,) = Reading(given_X, np.arange(60) % 2).blocks()
         given_rows = constraints_of(question, block, np.arange(60) % 2)

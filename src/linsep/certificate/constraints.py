@@ -9,9 +9,10 @@ are ``a = c (x) [x; 1]``, the Kronecker product with a vector of -1, 0 and 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from math import lcm
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.certificate.canonical import TINY, Block
-from linsep.certificate.integers import Row, Space, floats_of, whole_row
+from linsep.certificate.integers import Row, Space, combination, floats_of, whole_row
 from linsep.certificate.json_fields import Count, Long, coprime, in_order, well_formed
 
 #: half a unit in the last place of 1.0
@@ -87,6 +88,45 @@ class Subject:
         """Number of weights of one class: the features, and the intercept."""
         return self.n_features + self.fit_intercept
 
+    @property
+    def size(self) -> int:
+        """Number of weights."""
+        return self.blocks * self.width
+
+    @cached_property
+    def signs(self) -> list[np.ndarray]:
+        """The vectors c of each class, of shape (constraints of a row, blocks of weights), without
+        rows for a class on no side.
+        """
+        if self.multinomial:
+            one = np.eye(len(self.classes), dtype=np.int8)[:, :-1]
+            return [np.delete(row - one, own, axis=0) for own, row in enumerate(one)]
+        sign = dict.fromkeys(self.positive, ((1,),)) | dict.fromkeys(self.negative, ((-1,),))
+        return [np.array(sign.get(k, np.empty((0, 1))), np.int8) for k in self.classes]
+
+    @property
+    def active(self) -> np.ndarray:
+        """For every class, whether its rows have constraints."""
+        return np.array([len(C) > 0 for C in self.signs])
+
+    def signs_of(self, codes: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Return the vectors c of some constraints, given class codes of rows and numbers within a
+        row.
+        """
+        starts = np.cumsum([0, *map(len, self.signs)])
+        return np.concatenate(self.signs)[starts[codes] + which]
+
+    def matrix(self, X: Any, signs: np.ndarray) -> sp.csr_matrix:
+        """Return ``c (x) [x; 1]`` of rows and vectors c as floats, without stored zeros."""
+        Z = sp.csr_matrix(X, dtype=np.float64)
+        if self.fit_intercept:
+            Z = sp.hstack([Z, sp.csr_matrix(np.ones((Z.shape[0], 1)))], format="csr")
+        each = np.repeat(signs, np.diff(Z.indptr), axis=0)
+        parts = [sp.csr_matrix((Z.data * c, Z.indices, Z.indptr), Z.shape) for c in each.T]
+        A = sp.hstack(parts, format="csr")
+        A.eliminate_zeros()
+        return A
+
     def coefficient_names(self) -> list[str]:
         """Return a name for every weight, in order; the intercept comes last within each class."""
         names = list(self.names or (f"x{j}" for j in range(self.n_features)))
@@ -134,68 +174,10 @@ class Combination:
         return [multiplier / total for multiplier in self.multipliers]
 
 
-class Question(NamedTuple):
-    """The linear inequalities that a separator of the classes must satisfy.
-
-    ``signs`` has the vectors c of each class, int8 of shape (constraints of a row, blocks of
-    weights), without rows for a class that is not part of the question. ``width`` counts the
-    weights of one block, and ``rounded`` tells whether the floats of the rows are rounded.
-    """
-
-    signs: list[np.ndarray]
-    width: int
-    intercept: bool
-    rounded: bool = False
-
-    @property
-    def blocks(self) -> int:
-        """Number of weight vectors."""
-        return int(self.signs[0].shape[1])
-
-    @property
-    def size(self) -> int:
-        """Number of weights."""
-        return self.blocks * self.width
-
-    @property
-    def active(self) -> np.ndarray:
-        """For every code, whether its class has constraints."""
-        return np.array([len(C) > 0 for C in self.signs])
-
-    def signs_of(self, codes: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Return the vectors c of some constraints, given class codes of rows and numbers within a
-        row.
-        """
-        starts = np.cumsum([0, *map(len, self.signs)])
-        return np.concatenate(self.signs)[starts[codes] + which]
-
-    def matrix(self, X: Any, signs: np.ndarray) -> sp.csr_matrix:
-        """Return ``c (x) [x; 1]`` of rows and vectors c as floats, without stored zeros."""
-        Z = sp.csr_matrix(X, dtype=np.float64)
-        if self.intercept:
-            Z = sp.hstack([Z, sp.csr_matrix(np.ones((Z.shape[0], 1)))], format="csr")
-        each = np.repeat(signs, np.diff(Z.indptr), axis=0)
-        parts = [sp.csr_matrix((Z.data * c, Z.indices, Z.indptr), Z.shape) for c in each.T]
-        A = sp.hstack(parts, format="csr")
-        A.eliminate_zeros()
-        return A
-
-
-def question_of(subject: Subject) -> Question:
-    """Return the question of two sides, or the multinomial one if both sides are empty."""
-    if subject.multinomial:
-        one = np.eye(len(subject.classes), dtype=np.int8)[:, :-1]
-        signs = [np.delete(row - one, own, axis=0) for own, row in enumerate(one)]
-    else:
-        sign = dict.fromkeys(subject.positive, ((1,),)) | dict.fromkeys(subject.negative, ((-1,),))
-        signs = [np.array(sign.get(k, np.empty((0, 1))), np.int8) for k in subject.classes]
-    return Question(signs, subject.width, subject.fit_intercept)
-
-
 class Constraints(NamedTuple):
     """The constraints of a block: position and class code of the row, number within the row."""
 
-    question: Question
+    subject: Subject
     block: Block
     place: np.ndarray
     code: np.ndarray
@@ -203,30 +185,48 @@ class Constraints(NamedTuple):
 
     def exact(self, k: int) -> tuple[Row, Fraction]:
         """Return a constraint in whole numbers, and the positive fraction to multiply them by."""
-        question, row = self.question, self.block.row(int(self.place[k]))
-        signs = question.signs[self.code[k]][self.which[k]]
-        return whole_row(*row, signs, question.width, question.intercept)
-
-    def number(self, k: int) -> int:
-        """Return the number of the row in the data."""
-        return self.block.first + int(self.place[k])
+        about, row = self.subject, self.block.row(int(self.place[k]))
+        signs = about.signs[self.code[k]][self.which[k]]
+        return whole_row(*row, signs, about.width, about.fit_intercept)
 
     def outside(self, space: Membership, chosen: np.ndarray, each: Any = iter) -> np.ndarray:
         """Return which chosen constraints lie outside a space, as :class:`Membership` does."""
         if space.is_everything or not chosen.size:
             return np.zeros(len(chosen), dtype=bool)
-        signs = self.question.signs_of(self.code[chosen], self.which[chosen])
-        A = self.question.matrix(self.block.floats[self.place[chosen]], signs)
+        signs = self.subject.signs_of(self.code[chosen], self.which[chosen])
+        A = self.subject.matrix(self.block.floats[self.place[chosen]], signs)
         rounded = self.block.X.dtype == object
         return space.outside(A, lambda k: self.exact(int(chosen[k]))[0], rounded, each)
 
 
-def constraints_of(question: Question, block: Block, codes: np.ndarray) -> Constraints:
+def constraints_of(subject: Subject, block: Block, codes: np.ndarray) -> Constraints:
     """Return the constraints of a block whose rows have these class codes."""
-    counts = np.array([len(signs) for signs in question.signs])[codes]
+    counts = np.array([len(signs) for signs in subject.signs])[codes]
     place = np.repeat(np.arange(len(codes)), counts)
     which = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return Constraints(question, block, place, codes[place], which)
+    return Constraints(subject, block, place, codes[place], which)
+
+
+def squared_bound(
+    subject: Subject, rows: Sequence[tuple[Row, Fraction]], multipliers: Sequence[int]
+) -> Fraction:
+    """Return the square of an upper bound on the margin of all weights, for two sides.
+
+    Each row, times its fraction, is a constraint. The multipliers are shares of the sum of their
+    group: all rows without an intercept, else the rows of one side. With an intercept the
+    combination is the difference of two points of the sides' convex hulls, and half its length
+    bounds every margin; without one it is one point, and its length does.
+    """
+    d = subject.n_features
+    groups = [row.get(d, 0) > 0 for row, _ in rows]
+    sums = dict.fromkeys(groups, 0)
+    for group, m in zip(groups, multipliers, strict=True):
+        sums[group] += m
+    shares = [m * s / sums[g] for (_, s), g, m in zip(rows, groups, multipliers, strict=True)]
+    below = lcm(*(share.denominator for share in shares))
+    point = combination((int(x * below), row) for x, (row, _) in zip(shares, rows, strict=True))
+    square = sum(m * m for j, m in point.items() if j < d)
+    return Fraction(square, (below * len(sums)) ** 2)
 
 
 class Weights:
@@ -235,23 +235,22 @@ class Weights:
     squared length of the integers, without intercepts.
     """
 
-    def __init__(self, question: Question, exact: Row) -> None:
-        self.exact, self.question = exact, question
-        dense = np.zeros(question.size)
+    def __init__(self, subject: Subject, exact: Row) -> None:
+        self.exact, self.subject = exact, subject
+        dense = np.zeros(subject.size)
         dense[list(exact)] = floats_of(exact.values())
         dense[np.abs(dense) < TINY] = 0.0
-        self.floats = dense.reshape(question.blocks, question.width)
-        features = question.width - question.intercept
-        self.square = sum(m * m for j, m in exact.items() if j % question.width < features)
+        self.floats = dense.reshape(subject.blocks, subject.width)
+        self.square = sum(m * m for j, m in exact.items() if j % subject.width < subject.n_features)
         squares = np.einsum("ij,ij->i", self.floats, self.floats)
-        self._lengths = np.sqrt(squares + question.width * TINY)
+        self._lengths = np.sqrt(squares + subject.width * TINY)
 
     def length(self) -> tuple[float, float]:
         """Lower and upper bound of the length of the float weights, without the intercept."""
-        d = self.question.width - self.question.intercept
+        d = self.subject.n_features
         root = float(np.sqrt(np.einsum("ij,ij->", self.floats[:, :d], self.floats[:, :d])))
-        slack = 4 * (self.question.size + 8) * UNIT
-        tiny = math.sqrt(self.question.size * TINY)
+        slack = 4 * (self.subject.size + 8) * UNIT
+        tiny = math.sqrt(self.subject.size * TINY)
         return max(0.0, root * (1 - slack) - tiny), root * (1 + slack) + tiny
 
     def products(self, given: Constraints) -> tuple[np.ndarray, np.ndarray]:
@@ -265,14 +264,13 @@ class Weights:
         TINY each, even if the processor flushes them to zero. If anything overflows, the bound is
         infinite.
         """
-        question, block = self.question, given.block
-        d = question.width - question.intercept
-        n = question.width + question.blocks + 16
+        subject, block, d = self.subject, given.block, self.subject.n_features
+        n = subject.width + subject.blocks + 16
         with np.errstate(all="ignore"):
             scores = block.floats @ np.ascontiguousarray(self.floats[:, :d].T)
-            scores = scores + self.floats[:, d] if question.intercept else scores
-            norms = np.hypot(block.lengths, float(question.intercept))
-            C = question.signs_of(given.code, given.which).astype(np.float64)
+            scores = scores + self.floats[:, d] if subject.fit_intercept else scores
+            norms = np.hypot(block.lengths, float(subject.fit_intercept))
+            C = subject.signs_of(given.code, given.which).astype(np.float64)
             value = np.einsum("ij,ij->i", scores[given.place], C)
             reach = norms[given.place] * (np.abs(C) @ self._lengths)
             share = n * UNIT / (1 - n * UNIT) * (1 + 8 * n * UNIT)

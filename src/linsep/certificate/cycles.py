@@ -93,7 +93,7 @@ class _Cycles(WithRows, Claim):
         return "\n".join(f"cycle: {cycle.sentence}" for cycle in self.parts())
 
     def _repr_html_(self) -> str:
-        return self._beside(f"<p>{self}</p>")
+        return f"<p>{self}</p>"
 
     def _json(self, plain: dict[str, Any]) -> str:
         return json.dumps({"format": FORMAT, **plain}, indent=1) + "\n"
@@ -187,6 +187,9 @@ class Cycle(_Cycles):
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
         """Plot the weights of the cycle with :meth:`linsep.plot.CycleDisplay.from_cycle`."""
         return display("CycleDisplay").from_cycle(self, X, y, **kwargs)
+
+    def _repr_html_(self) -> str:
+        return self._beside(super()._repr_html_())
 
     def check_numbers(self) -> None:
         """Raise Fails if the numbers are inconsistent."""

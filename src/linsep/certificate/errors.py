@@ -13,15 +13,15 @@ dimensions the proof may be to try all hyperplanes again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from linsep.certificate.checking import Checker, Clock, need
-from linsep.certificate.constraints import Combination, Constraints, Weights
+from linsep.certificate.checking import Case, Proof, need
+from linsep.certificate.constraints import Combination, Weights
 from linsep.certificate.exhaustive import enumerated_minimum
 from linsep.certificate.integers import dot, rank_found
 from linsep.certificate.json_fields import (
@@ -64,7 +64,7 @@ class Exhaustive(NamedTuple):
     """Rows in few dimensions: a check tries all hyperplanes."""
 
 
-Tree = Packing | Branch | Exhaustive
+Tree = Packing | Branch
 
 
 def _read_fraction(plain: Any) -> Fraction:
@@ -82,17 +82,20 @@ def _read_tree(plain: Any, depth: int = 0) -> Tree:
     if "row" in plain:
         ways = (_read_tree(plain[way], depth + 1) for way in ("wrong", "right"))
         return Branch(COUNT.read(plain["row"]), *ways)
-    if "exhaustive" in plain and not depth:
-        return Exhaustive()
     return Packing(SHARES.read(plain["shares"]))
 
 
-def _write_tree(tree: Tree) -> dict[str, Any]:
-    if isinstance(tree, Packing):
-        return {"shares": SHARES.write(tree.shares)}
+def _write_tree(tree: Tree | Exhaustive) -> dict[str, Any]:
     if isinstance(tree, Exhaustive):
         return {"exhaustive": True}
+    if isinstance(tree, Packing):
+        return {"shares": SHARES.write(tree.shares)}
     return {"row": tree.row, "wrong": _write_tree(tree.wrong), "right": _write_tree(tree.right)}
+
+
+TREE = Field(
+    lambda plain: Exhaustive() if "exhaustive" in plain else _read_tree(plain), _write_tree
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,7 +134,7 @@ class FewestErrors:
     rows: Counts
     copies: tuple[Counts, ...]
     contradictions: tuple[Combination, ...]
-    tree: Annotated[Tree, Field(_read_tree, _write_tree)]
+    tree: Annotated[Tree | Exhaustive, TREE]
     history: tuple[tuple[float, float, float], ...] = field(default=(), compare=False)
 
     @property
@@ -164,96 +167,76 @@ class FewestErrors:
         """Return the weight of a row, in units."""
         return 1 if self.weights is None else self.weights[row]
 
-
-def _plain(number: Fraction) -> int | float:
-    return int(number) if number.denominator == 1 else float(number)
-
-
-class ErrorsChecker(Checker):
-    """Count the errors of the hyperplane; check the contradictions, and the tree's bound."""
-
-    def __init__(self, verdict: Any, exact: bool, clock: Clock) -> None:
-        self.claim: FewestErrors = verdict.errors
-        claim, n = self.claim, verdict.subject.n_rows
-        self._copies = [Combination(c, (0,) * len(c), (1,) * len(c)) for c in claim.copies]
-        super().__init__(verdict, exact, clock, *claim.contradictions, *self._copies)
-        need(not verdict.subject.multinomial, "fewest errors need two sides")
-        if claim.weights is not None:
-            fine = len(claim.weights) == n and min(claim.weights) >= 0
+    def check(self, case: Case) -> Proof:
+        """Count the errors of the hyperplane; check the contradictions, and the tree's bound."""
+        about, clock, n = case.subject, case.clock, case.subject.n_rows
+        copies = [Combination(c, (0,) * len(c), (1,) * len(c)) for c in self.copies]
+        case.keep(*self.contradictions, *copies)
+        need(not about.multinomial, "fewest errors need two sides")
+        if self.weights is not None:
+            fine = len(self.weights) == n and min(self.weights) >= 0
             need(fine, "there is not one weight of at least 0 for every row")
-        self.check_columns(claim.hyperplane)
-        need(claim.strict or claim.hyperplane, "all weights of the hyperplane are zero")
-        need(0 <= claim.least <= claim.most, "the interval is empty")
-        self.tried = isinstance(claim.tree, Exhaustive)
-        few = not self.tried or self.question.size <= MOST_DIMENSIONS
+        case.check_columns(self.hyperplane)
+        need(self.strict or self.hyperplane, "all weights of the hyperplane are zero")
+        need(0 <= self.least <= self.most, "the interval is empty")
+        tried = isinstance(self.tree, Exhaustive)
+        few = not tried or about.size <= MOST_DIMENSIONS
         need(few, "not all hyperplanes can be tried in so many dimensions")
-        self._weights = Weights(self.question, claim.hyperplane)
-        self._wrong: list[int] = []
-        self._step = 0
-        #: the rows and their weights, if all hyperplanes are to be tried
-        self._every: list[tuple[list[int], int]] = []
-
-    def see_all(self, given: Constraints) -> None:
-        """Collect the rows that the hyperplane misclassifies."""
-        rows = (given.block.first + given.place).tolist()
-        end = given.block.first + len(given.block.numbers)
-        need(end <= self.verdict.subject.n_rows, "there are more rows")
-        if not self.exact:
+        weights, step = Weights(about, self.hyperplane), 0
+        found: list[int] = []  # the rows that the hyperplane misclassifies
+        every: list[tuple[list[int], int]] = []  # rows and weights, if all hyperplanes are tried
+        while given := (yield):
+            rows = (given.block.first + given.place).tolist()
+            need(given.block.first + len(given.block.numbers) <= n, "there are more rows")
+            if not case.exact:
+                continue
+            value, bound = weights.products(given)
+            wrong = value < -bound
+            for k, row in clock.over(enumerate(rows if tried else ())):
+                a = given.exact(k)[0]
+                every.append(([a.get(j, 0) for j in range(about.size)], self.weight(row)))
+            for k in clock.over(np.flatnonzero(np.abs(value) <= bound).tolist()):
+                product = dot(given.exact(k)[0], self.hyperplane)
+                wrong[k] = product < 0 or (self.strict and product == 0)
+            found += [row for row, errs in zip(rows, wrong, strict=True) if errs]
+            step = math.gcd(step, *map(self.weight, rows))
+        if not case.exact:
             return
-        value, bound = self._weights.products(given)
-        wrong = value < -bound
-        for k, row in self.clock.over(enumerate(rows if self.tried else ())):
-            a = given.exact(k)[0]
-            vector = [a.get(j, 0) for j in range(self.question.size)]
-            self._every.append((vector, self.claim.weight(row)))
-        for k in self.clock.over(np.flatnonzero(np.abs(value) <= bound).tolist()):
-            product = dot(given.exact(k)[0], self.claim.hyperplane)
-            wrong[k] = product < 0 or (self.claim.strict and product == 0)
-        self._wrong += (given.block.first + given.place[wrong]).tolist()
-        self._step = math.gcd(self._step, *map(self.claim.weight, rows))
-
-    def finish(self) -> None:
-        """Check both ends."""
-        claim, size = self.claim, self.question.size
-        if not self.exact:
-            return
-        found = tuple(row for row in self._wrong if claim.weight(row))
-        same = found == claim.rows and sum(map(claim.weight, found)) == claim.most
+        counted = tuple(row for row in found if self.weight(row))
+        same = counted == self.rows and sum(map(self.weight, counted)) == self.most
         need(same, "the hyperplane misclassifies other rows")
-        room = self._room()
-        for part in self.clock.over(claim.contradictions):
-            rows = self.vanishes(part)
-            full = claim.strict or rank_found(rows, range(size)) == size
+        room = self._room(case, copies)
+        for part in clock.over(self.contradictions):
+            members = case.vanishes(part)
+            full = self.strict or rank_found(members, range(about.size)) == about.size
             need(full, "a contradiction does not span the space of all weights")
             need(room.keys() >= set(part.rows), "a contradiction has a copy of a row")
-        bounds = self._leaves(claim.tree, room, 0, frozenset())
-        step = self._step or 1  # sums of weights are multiples of it
-        least = min(self.clock.over(bounds))
-        need(-(-least // step) * step >= claim.least, "the proof does not reach the lower end")
+        if isinstance(self.tree, Exhaustive):
+            vectors, costs = zip(*every, strict=True)
+            bounds = iter([enumerated_minimum(vectors, costs, self.strict, clock.over)])
+        else:
+            bounds = self._leaves(self.tree, room, Fraction(0), frozenset())
+        least, step = min(clock.over(bounds)), step or 1  # sums of weights are multiples of it
+        need(-(-least // step) * step >= self.least, "the proof does not reach the lower end")
 
-    def _room(self) -> dict[int, int]:
+    def _room(self, case: Case, copies: Sequence[Combination]) -> dict[int, int]:
         """Return the weight of each row in the proof, with its copies."""
-        named = {row for part in self.claim.contradictions for row in part.rows}
-        room = {row: self.claim.weight(row) for row in named}
+        room = {row: self.weight(row) for part in self.contradictions for row in part.rows}
         seen: set[int] = set()
-        for part in self._copies:
-            rows, several = self.named(part), len(part.rows) > 1
-            need(several and seen.isdisjoint(part.rows), "copies are missing or repeated")
+        for part in copies:
+            rows = case.named(part)
+            need(len(rows) > 1 and seen.isdisjoint(part.rows), "copies are missing or repeated")
             seen.update(part.rows)
-            need(all(row[:2] == rows[0][:2] for row in rows), "copies of a row are not equal to it")
+            need(all(row == rows[0] for row in rows), "copies of a row are not equal to it")
             for row in part.rows:
                 room.pop(row, None)
-            room[part.rows[0]] = sum(map(self.claim.weight, part.rows))
+            room[part.rows[0]] = sum(map(self.weight, part.rows))
         return room
 
     def _leaves(
-        self, tree: Tree, room: dict[int, int], paid: int, wrong: frozenset[int]
+        self, tree: Tree, room: dict[int, int], paid: Fraction, wrong: frozenset[int]
     ) -> Iterator[Fraction]:
         """Yield the least weight of the errors in each leaf; rows that are right are removed."""
-        if isinstance(tree, Exhaustive):
-            vectors, weights = zip(*self._every, strict=True)
-            yield enumerated_minimum(vectors, weights, self.claim.strict, self.clock.over)
-            return
         if isinstance(tree, Branch):
             known = tree.row in room and tree.row not in wrong
             need(known, "a tree branches on a row that is not in the proof")
@@ -263,12 +246,16 @@ class ErrorsChecker(Checker):
             yield from self._leaves(tree.right, rest, paid, wrong)
             return
         last = max(tree.shares, default=-1)
-        need(last < len(self.claim.contradictions), "a tree uses an unknown contradiction")
+        need(last < len(self.contradictions), "a tree uses an unknown contradiction")
         borne: dict[int, Fraction] = {}
         for s, share in tree.shares.items():
-            for row in self.claim.contradictions[s].rows:
+            for row in self.contradictions[s].rows:
                 borne[row] = borne.get(row, Fraction(0)) + share
         need(wrong.isdisjoint(borne), "a contradiction has a row that is wrong already")
         fine = all(borne.get(row, 0) <= weight for row, weight in room.items())
         need(fine, "the shares of a row's contradictions exceed its weight")
         yield paid + tree.total()
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)

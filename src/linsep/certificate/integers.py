@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from math import gcd, isqrt, lcm
+from math import gcd, lcm
 from operator import or_
 from typing import Any
 
@@ -138,58 +138,18 @@ class Space:
         return found
 
 
-def rank_found(
-    rows: Sequence[Row], columns: Sequence[int], each: Any = iter, prime: int = PRIME
-) -> int:
+def rank_found(rows: Sequence[Row], columns: Sequence[int], each: Any = iter) -> int:
     """Return a lower bound on the rank of some rows in some columns: the rank modulo a prime.
 
     It is smaller only if the prime divides certain minors. ``each`` wraps the loop over columns.
     """
-    left = np.array([[row.get(j, 0) % prime for j in columns] for row in rows], dtype=np.int64)
+    left = np.array([[row.get(j, 0) % PRIME for j in columns] for row in rows], dtype=np.int64)
     left, found = left.reshape(len(rows), len(columns)), 0
     for column in each(range(len(columns))):
         places = np.flatnonzero(left[:, column])
         if places.size:
-            pivot = left[places[0]] * pow(int(left[places[0], column]), -1, prime) % prime
+            pivot = left[places[0]] * pow(int(left[places[0], column]), -1, PRIME) % PRIME
             left = np.delete(left, places[0], axis=0)
-            left = (left - left[:, [column]] * pivot % prime) % prime
+            left = (left - left[:, [column]] * pivot % PRIME) % PRIME
             found += 1
     return found
-
-
-def rank_at_most(rows: Sequence[Row], width: int, rank: int, each: Any = iter) -> bool:
-    """Return whether some rows have at most this rank, by elimination modulo many primes.
-
-    If the rank modulo each prime is at most ``rank``, all primes divide every minor of order
-    ``rank + 1``. By Hadamard's inequality a minor is at most the product of the lengths of its
-    rows: if the product of the primes is larger, the minor is zero.
-    """
-    squares = (sum(m * m for m in row.values()) for row in each(rows))
-    bits = sum(sorted((square.bit_length() for square in squares), reverse=True)[: rank + 1]) // 2
-    prime = PRIME
-    for _ in range(bits // 29 + 1):  # each of them has more than 29 bits
-        if rank_found(rows, range(width), each, prime) > rank:
-            return False
-        prime -= 2
-        while not all(prime % k for k in range(3, isqrt(prime) + 1, 2)):
-            prime -= 2
-    return True
-
-
-def squared_bound(
-    rows: Sequence[tuple[Row, Fraction]], groups: Sequence[int], multipliers: Sequence[int]
-) -> Fraction:
-    """Return the square of an upper bound on the margin of all weights.
-
-    Each row, times its fraction, is a sign-flipped row without its constant. The multipliers are
-    shares of the sum of their group: all rows without an intercept, else the rows of one side. With
-    an intercept the combination is the difference of two points of the sides' convex hulls, and
-    half its length bounds every margin; without one it is one point, and its length does.
-    """
-    sums: dict[int, int] = {}
-    for group, m in zip(groups, multipliers, strict=True):
-        sums[group] = sums.get(group, 0) + m
-    shares = [m * s / sums[g] for (_, s), g, m in zip(rows, groups, multipliers, strict=True)]
-    below = lcm(*(share.denominator for share in shares))
-    point = combination((int(x * below), row) for x, (row, _) in zip(shares, rows, strict=True))
-    return Fraction(sum(m * m for m in point.values()), (below * len(sums)) ** 2)

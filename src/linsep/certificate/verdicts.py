@@ -17,18 +17,24 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from linsep.certificate.checking import (
+    Case,
     Check,
-    Checker,
     Claim,
     Clock,
-    OverlappingChecker,
-    QuasiSeparableChecker,
-    SeparableChecker,
+    Proof,
     check,
+    need,
+    refuse,
 )
-from linsep.certificate.constraints import FORMULATIONS, Combination, Subject
-from linsep.certificate.errors import ErrorsChecker, FewestErrors
-from linsep.certificate.integers import Space
+from linsep.certificate.constraints import (
+    FORMULATIONS,
+    Combination,
+    Subject,
+    Weights,
+    squared_bound,
+)
+from linsep.certificate.errors import FewestErrors
+from linsep.certificate.integers import Space, dot, in_lowest_terms
 from linsep.certificate.json_fields import (
     ELSEWHERE,
     Counts,
@@ -133,16 +139,14 @@ class Verdict(WithRows, Claims):
     #: columns that decide a separable or quasi-separable verdict alone; not in the proof
     deciding_columns: DecidingColumns | None = field(default=None, kw_only=True, compare=False)
     kind: ClassVar[str] = ""
-    #: what checks a verdict of this kind; None if it claims nothing
-    checker: ClassVar[type[Checker] | None] = None
     #: the verdict as a sentence, and what it implies for a logistic regression
     finding: ClassVar[str] = ""
     likelihood: ClassVar[str] = ""
 
-    def checkers(self) -> list[type[Checker]]:
-        """Return the checker of the verdict, and of the fewest errors if known."""
-        found = [] if self.checker is None else [self.checker]
-        return found if self.errors is None else [*found, ErrorsChecker]
+    def checks(self) -> list[Callable[[Case], Proof]]:
+        """Return the checks of the verdict, if it claims something, and of the fewest errors."""
+        claims = (getattr(one, "check", None) for one in (self, self.errors))
+        return [one for one in claims if one is not None]
 
     def verdicts(self) -> list[Verdict]:
         """Return the verdict alone."""
@@ -279,7 +283,6 @@ class Separable(Verdict):
     support: Combination
     kind: ClassVar[str] = "separable"
     finding: ClassVar[str] = "{who} every row on the correct side"
-    checker: ClassVar[type[Checker] | None] = SeparableChecker
     likelihood: ClassVar[str] = (
         "the logistic likelihood has no maximum: every coefficient may diverge"
     )
@@ -289,6 +292,38 @@ class Separable(Verdict):
         shape = len(self.coef), {len(row) for row in self.coef}, len(self.intercept)
         if shape != (about.blocks, {about.n_features}, about.blocks):
             raise Malformed("the number of weights does not match the data")
+
+    def check(self, case: Case) -> Proof:
+        """Check that every row is on the correct side by the margin, and that none is wider."""
+        about, (low, high) = self.subject, self.margin
+        case.keep(self.support)
+        blocks = zip(self.coef, self.intercept, strict=True)
+        w = [x for row, b in blocks for x in (*row, *[b] * about.fit_intercept)]
+        whole = in_lowest_terms(dict(enumerate(map(Fraction, w))))
+        need(whole, "all weights are zero")
+        need(about.fit_intercept or not any(self.intercept), "there is an intercept")
+        plain = about.blocks == 1 and about.columns is None
+        sound = 0 <= low <= high and low < math.inf
+        sound = sound and (high < math.inf) == bool(self.support.rows)
+        sound = sound and (plain or self.margin == (0.0, math.inf))
+        need(sound, "the margin is malformed, has no support rows, or is of no two sides")
+        weights = Weights(about, whole)
+        below, above = weights.length()
+        least, most = low * below * (1 - 1e-15), low * above * (1 + 1e-15) + 2.0**-1000
+        while given := (yield):
+            value, bound = weights.products(given)
+            wrong = (value + bound < least) | (value + bound <= 0)
+            unsure = np.flatnonzero(~(value - bound > most) & ~wrong & case.exact)
+            for k in case.clock.over(unsure.tolist()):
+                row, scale = given.exact(k)
+                product = dot(row, whole) * scale
+                wrong[k] = product <= 0 or product**2 < Fraction(low) ** 2 * weights.square
+            refuse(given, wrong, "is not on the correct side by the margin")
+        if high < math.inf:
+            sides = {row.get(about.n_features, 0) > 0 for row, _ in case.named(self.support)}
+            need(len(sides) == 1 + about.fit_intercept, "the support rows are all on one side")
+            square = squared_bound(about, case.named(self.support), self.support.multipliers)
+            need(square <= Fraction(high) ** 2, "the support rows allow a wider margin")
 
     def note(self, number: Number = int) -> str:
         """Return the margin."""
@@ -332,6 +367,20 @@ class Blocked(Verdict):
     #: kinds of limits of coefficients, in the order in which they are shown
     shown_limits: ClassVar[tuple[str, ...]] = ("dependent",)
 
+    def check(self, case: Case, *parts: Combination) -> Proof:
+        """Check that the witness and the spanning combination vanish, and that the latter spans the
+        space, in which all rows lie.
+        """
+        case.keep(self.witness, self.spanning, *parts)
+        everything = case.space(getattr(self, "everything", self.space))
+        while given := (yield):
+            if case.exact:
+                every = np.arange(len(given.place))
+                outside = given.outside(everything, every, case.clock.over)
+                refuse(given, outside, "is not in the space")
+        case.vanishes(self.witness)
+        case.spans(case.vanishes(self.spanning), self.space)
+
     def limits(self) -> dict[str, str]:
         """Return the kind of maximum likelihood estimate of each logistic coefficient, by name.
 
@@ -373,7 +422,6 @@ class Overlapping(Blocked):
 
     kind: ClassVar[str] = "overlapping"
     finding: ClassVar[str] = "every hyperplane has a row on the wrong side"
-    checker: ClassVar[type[Checker] | None] = OverlappingChecker
 
     @property
     def likelihood(self) -> str:  # type: ignore[override]
@@ -416,11 +464,53 @@ class QuasiSeparable(Blocked):
     finding: ClassVar[str] = (
         "{who} no row on the wrong side, but {boundary:,} of {rows:,} rows must lie on the boundary"
     )
-    checker: ClassVar[type[Checker] | None] = QuasiSeparableChecker
     likelihood: ClassVar[str] = "the logistic likelihood has no maximum: some coefficients diverge"
     shown_limits: ClassVar[tuple[str, ...]] = (
         "+inf", "-inf", "infinite", "sign not checked", "finite", "dependent",
     )  # fmt: skip
+
+    def check(self, case: Case, *parts: Combination) -> Proof:
+        """Check also that the direction is zero on the boundary, and positive on all other rows;
+        and the signs: modulo the space, rows sum to a coefficient with the sign of the direction,
+        so it has that sign, or is zero, for all weights with no row on the wrong side.
+        """
+        clock, space = case.clock, self.space
+        rows, which = zip(*self.basis, strict=True) if self.basis else ((), ())
+        basis = Combination(rows, which, (1,) * len(rows))
+        blocked = super().check(case, basis, *self.signs.values())
+        next(blocked)
+        inside = case.space(space)
+        case.check_columns(self.direction)
+        turned = any(dot(row, self.direction) for row in clock.over(space.rows.values()))
+        need(not turned, "the direction is not zero on the boundary")
+        weights, boundary, free = Weights(self.subject, self.direction), set[int](), False
+        while given := (yield):
+            value, bound = weights.products(given)
+            wrong = value < -bound
+            if case.exact:
+                unsure = np.flatnonzero(~(value > bound) & ~wrong)
+                outside = given.outside(inside, unsure, clock.over)
+                for k in clock.over(unsure[outside].tolist()):
+                    wrong[k] = dot(given.exact(k)[0], self.direction) <= 0
+                free |= len(unsure) < len(value) or bool(outside.any())
+                boundary.update((given.block.first + given.place[unsure[~outside]]).tolist())
+            blocked.send(given)
+            refuse(given, wrong, "is on the wrong side")
+        next(blocked, None)
+        case.spans([row for row, _ in case.named(basis)], self.everything)
+        kept = self.everything.coefficients(self.subject.width, self.subject.fit_intercept)
+        for j, part in clock.over(self.signs.items()):
+            need(j in kept, "a dependent column has a sign")
+            wanted, left = space.remainder(kept[j]), space.remainder(case.sum_of(part))
+            times = {Fraction(left.get(i, 0), m) for i, m in wanted.items()}
+            side = dot(kept[j], self.direction)
+            same = left.keys() == wanted.keys() and len(times) == 1 and min(times) * side > 0
+            need(same, "rows do not sum to the coefficient whose sign is claimed")
+        rest = kept.keys() - self.signs.keys()
+        need(rest >= set(self.unchecked), "an unchecked coefficient is dependent, or has a sign")
+        if case.exact:
+            same = free and sorted(boundary) == list(self.boundary)
+            need(same, "the boundary rows differ")
 
     def _limit(self, j: int, function: dict[int, int]) -> str:
         if not self.space.remainder(function):

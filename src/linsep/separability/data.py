@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from linsep.batches import Batch, joined
 from linsep.certificate.canonical import Block
-from linsep.certificate.constraints import Constraints, Question, Weights, constraints_of
+from linsep.certificate.constraints import Constraints, Subject, Weights, constraints_of
 from linsep.certificate.integers import Row, floats_of
 from linsep.certificate.numbers import labeled_rows, padded, same_as_doubles
 from linsep.errors import DataError, NoRows
@@ -35,9 +35,9 @@ def doubles(X: Any) -> Any:
     return X if sp.issparse(X) else X.astype(np.float64, copy=False)
 
 
-def sides_of(question: Question) -> np.ndarray:
+def sides_of(subject: Subject) -> np.ndarray:
     """Return the side of each class of a question of two sides: 1, -1, or 0 for no side."""
-    return np.array([int(C[0, 0]) if len(C) else 0 for C in question.signs])
+    return np.array([int(C[0, 0]) if len(C) else 0 for C in subject.signs])
 
 
 def exact_row(X: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,7 +58,7 @@ class Data:
 
     Each call of ``batches`` returns an iterator over all rows, of the full width. Their y are
     codes, indices into the sorted labels ``classes``; X holds Python numbers where float64 is not
-    exact, so that floats of rows are ``rounded``.
+    exact.
     """
 
     def __init__(
@@ -68,12 +68,11 @@ class Data:
         shape: tuple[int, int],
         names: Any,
         sparse: bool,
-        rounded: bool = False,
     ) -> None:
         self.classes, self._batches = classes, batches
         self.n_rows, self.n_features = shape
         self.names = None if names is None else [str(name) for name in names]
-        self.sparse, self.rounded = sparse, rounded
+        self.sparse = sparse
 
     def lanes(self) -> Iterator[Batch]:
         """Yield all rows in order, in blocks that stay in the processor's cache."""
@@ -115,21 +114,21 @@ class Data:
 
     def of(self, rows: Batch, names: Any) -> "Data":
         """Return other rows, in memory, with the same labels."""
-        return Data(lambda: [rows], self.classes, rows.X.shape, names, self.sparse, self.rounded)
+        return Data(lambda: [rows], self.classes, rows.X.shape, names, self.sparse)
 
 
 def off_boundary(
-    data: Data, question: Question, boundary: tuple[int, ...]
+    data: Data, subject: Subject, boundary: tuple[int, ...]
 ) -> tuple[Data, np.ndarray]:
     """Return the rows of two sides that are not on the boundary, and their numbers; all rows if
     they are too many, or if a row has several constraints.
     """
     every, on = np.arange(data.n_rows), np.array(boundary, dtype=int)
-    if question.blocks > 1:
+    if subject.blocks > 1:
         return data, every
     found, numbers, size = [], [], 0
     for lane in within_time(data.lanes()):
-        off = question.active[lane.y]
+        off = subject.active[lane.y]
         ends = np.searchsorted(on, [lane.first, lane.first + lane.size])
         off[on[slice(*ends)] - lane.first] = False
         found.append(lane.rows(off))
@@ -152,11 +151,11 @@ def data_of(X: Any, y: Any = None) -> Data:
     with faults_named(X, exact=True):
         rows, classes, codes, names = labeled_rows(X, y)
     refuse_continuous(classes)
-    sparse, rounded = sp.issparse(rows), rows.dtype == object
+    sparse = sp.issparse(rows)
     if not sparse and rows.dtype.itemsize < 8 and rows.size <= MOST_COPIED:
         rows = doubles(rows)  # exactly, and once instead of in every pass
     whole = Batch(rows, codes)
-    return _of_two_classes(Data(lambda: [whole], classes, rows.shape, names, sparse, rounded))
+    return _of_two_classes(Data(lambda: [whole], classes, rows.shape, names, sparse))
 
 
 def _of_two_classes(data: Data) -> Data:
@@ -190,13 +189,12 @@ def _from_source(source: Any) -> Data:
     kept: list[Batch] | None = []
     labels: set[Any] = set()
     n_rows = width = size = 0
-    sparse = rounded = False
+    sparse = False
     for X, y, first, *_ in exact_batches():
         refuse_continuous(y, lambda row: source.where(first + row))  # noqa: B023
         labels.update(y.tolist())
         n_rows, width, sparse = first + X.shape[0], max(width, X.shape[1]), sp.issparse(X)
-        rounded |= X.dtype == object
-        size += X.data.nbytes * (5 if rounded else 1) + (X.indices.nbytes if sparse else 0)
+        size += X.data.nbytes * (1 + 4 * (X.dtype == object)) + (X.indices.nbytes if sparse else 0)
         if kept is not None:
             kept.append(Batch(X.copy(), y.copy(), first))
             kept = kept if size <= source.memory_bytes else None
@@ -209,10 +207,10 @@ def _from_source(source: Any) -> Data:
             yield Batch(padded(X, width), np.searchsorted(classes, y), first)
 
     names = source.feature_names
-    data = _of_two_classes(Data(coded, classes, (n_rows, width), names, sparse, rounded))
+    data = _of_two_classes(Data(coded, classes, (n_rows, width), names, sparse))
     if kept is not None:
         lanes = list(data.lanes())
-        data = Data(lambda: lanes, classes, (n_rows, width), names, sparse, rounded)
+        data = Data(lambda: lanes, classes, (n_rows, width), names, sparse)
     return data
 
 
@@ -230,7 +228,7 @@ class Scanned(NamedTuple):
     def norm(self) -> np.ndarray:
         """The length of [x; 1] of the row of each constraint."""
         lengths = self.given.block.lengths[self.given.place]
-        return np.hypot(lengths, float(self.given.question.intercept))
+        return np.hypot(lengths, float(self.given.subject.fit_intercept))
 
     def exactly(self, places: np.ndarray) -> Iterator[tuple[int, tuple[Row, Fraction]]]:
         """Yield some constraints as (place, (integers, factor))."""
@@ -241,16 +239,16 @@ def scan(data: Data, weights: Weights) -> Iterator[Scanned]:
     """Yield each lane with the values of its constraints."""
     for lane in within_time(data.lanes()):
         # Converted once a lane: numbers that are not doubles are Python's objects.
-        given = constraints_of(weights.question, Block(lane.X, lane.y, lane.first), lane.y)
+        given = constraints_of(weights.subject, Block(lane.X, lane.y, lane.first), lane.y)
         if given.place.size:
             yield Scanned(lane, given, *weights.products(given))
 
 
 def constraints(
-    question: Question, batch: Batch, rows: np.ndarray, which: np.ndarray
+    subject: Subject, batch: Batch, rows: np.ndarray, which: np.ndarray
 ) -> sp.csr_matrix:
     """Return some constraints of a batch in floats, as a matrix without stored zeros."""
-    return question.matrix(doubles(batch.X[rows]), question.signs_of(batch.y[rows], which))
+    return subject.matrix(doubles(batch.X[rows]), subject.signs_of(batch.y[rows], which))
 
 
 def root_above(square: Fraction) -> float:

@@ -18,7 +18,7 @@ from scipy.linalg import eigvalsh
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.canonical import sha256_of
 from linsep.certificate.checking import TIME_LIMIT
-from linsep.certificate.constraints import FORMULATIONS, Combination, Question, Subject, question_of
+from linsep.certificate.constraints import FORMULATIONS, Combination, Subject, squared_bound
 from linsep.certificate.integers import in_lowest_terms, whole_row
 from linsep.certificate.numbers import exact_rows
 from linsep.certificate.verdicts import (
@@ -33,7 +33,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.separability.data import Data, data_of, off_boundary, root_above, weights_of
 from linsep.separability.fewest import fewest_errors
 from linsep.separability.integers import independent
-from linsep.separability.margin import Separated, lowest_margin, square_of, widened
+from linsep.separability.margin import Separated, lowest_margin, widened
 from linsep.separability.recession import Cone, Sign, exact_weights
 from linsep.separability.search import Inseparable, Proof, search, witness
 from linsep.separability.surveys import chance_of, contradictory_pair, with_columns_alone
@@ -111,9 +111,9 @@ def with_fewest_errors(
         start = exact_weights(verdict) if isinstance(verdict, Separable) else None
         share = (task.until - time.monotonic()) / left
         left -= 1
-        question = question_about(data, verdict.subject)
         with one_blas_thread:
-            return replace(verdict, errors=fewest_errors(data, question, wanted, start, share))
+            fewest = fewest_errors(data, verdict.subject, wanted, start, share)
+        return replace(verdict, errors=fewest)
 
     if isinstance(found, Verdict):
         return added(found)
@@ -187,14 +187,13 @@ def separated_by(data: Data, weights: np.ndarray, fit_intercept: bool) -> Separa
     subject = subject_of(data, fit_intercept)
     if len(data.classes) == 2:
         subject = subject.of_sides(subject.classes[1:], subject.classes[:1])
-    question = question_about(data, subject)
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        if not separates(data, question, weights):
+        if not separates(data, subject, weights):
             return None
         found = Separated(weights, [], np.zeros(0))
-        chance = chance_of(data, question)
+        chance = chance_of(data, subject)
         subject = replace(subject, sha256=sha256_of(data), chance=chance)
-        return with_columns_alone(data, separable_verdict(data, question, found, subject))
+        return with_columns_alone(data, separable_verdict(data, subject, found))
 
 
 def subject_of(
@@ -207,29 +206,23 @@ def subject_of(
     )  # fmt: skip
 
 
-def question_about(data: Data, subject: Subject) -> Question:
-    """Return the question of a subject, with a flag for rounded floats."""
-    return question_of(subject)._replace(rounded=data.rounded)
-
-
 def _verdict(data: Data, tolerance: float | None, subject: Subject) -> Verdict:
     """Decide the question of a subject, with the columns that decide it alone; Undecided if it
     takes too long.
     """
-    question = question_about(data, subject)
     try:
-        subject = replace(subject, chance=chance_of(data, question))
+        subject = replace(subject, chance=chance_of(data, subject))
         # overflow only spoils a guess
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            found = search(data, question, tolerance)
+            found = search(data, subject, tolerance)
             if isinstance(found, Inseparable):
-                return with_columns_alone(data, blocked_verdict(data, question, found, subject))
-            verdict = separable_verdict(data, question, found, subject)
+                return with_columns_alone(data, blocked_verdict(data, subject, found))
+            verdict = separable_verdict(data, subject, found)
             low, high = verdict.margin
             if tolerance is not None and low < high * (1 - tolerance):
                 with suppress(TooLarge):
-                    found = widened(data, question, found, tolerance)
-                    wider = separable_verdict(data, question, found, subject)
+                    found = widened(data, subject, found, tolerance)
+                    wider = separable_verdict(data, subject, found)
                     verdict = wider if wider.support.rows else verdict
             return with_columns_alone(data, verdict)
     except TooLarge as reason:
@@ -239,30 +232,28 @@ def _verdict(data: Data, tolerance: float | None, subject: Subject) -> Verdict:
 # Evidence.
 
 
-def separable_verdict(
-    data: Data, question: Question, found: Separated, subject: Subject
-) -> Separable:
+def separable_verdict(data: Data, subject: Subject, found: Separated) -> Separable:
     """Return the verdict of separating weights, with their margin if defined and time allows."""
-    W = found.w.reshape(question.blocks, question.width)
+    W = found.w.reshape(subject.blocks, subject.width)
     d = data.n_features
     try:
-        margin, support = _margin(data, question, found, subject)
+        margin, support = _margin(data, subject, found)
     except TooLarge:
         margin, support = NO_MARGIN
     return Separable(
         subject,
         tuple(tuple(row) for row in W[:, :d].tolist()),
-        tuple(W[:, d].tolist()) if question.intercept else (0.0,) * question.blocks,
+        tuple(W[:, d].tolist()) if subject.fit_intercept else (0.0,) * subject.blocks,
         margin,
         support,
     )
 
 
 def _margin(
-    data: Data, question: Question, found: Separated, subject: Subject
+    data: Data, subject: Subject, found: Separated
 ) -> tuple[tuple[float, float], Combination]:
     """Return the margin interval, and the rows that prove its upper end."""
-    if question.blocks > 1 or subject.columns is not None or not found.members:
+    if subject.blocks > 1 or subject.columns is not None or not found.members:
         return NO_MARGIN
     doing("the margin")
     used = np.flatnonzero(found.multipliers).tolist()
@@ -274,21 +265,19 @@ def _margin(
         tuple(member.key[1] for member in members),
         tuple(shares.values()),
     )
-    high = root_above(square_of(members, support.multipliers, question))
-    return (min(high, lowest_margin(data, question, found.w)), high), support
+    high = root_above(squared_bound(subject, [one.whole for one in members], support.multipliers))
+    return (min(high, lowest_margin(data, subject, found.w)), high), support
 
 
-def blocked_verdict(
-    data: Data, question: Question, found: Inseparable, subject: Subject
-) -> Verdict:
+def blocked_verdict(data: Data, subject: Subject, found: Inseparable) -> Verdict:
     """Return the verdict that nothing separates: an infeasibility certificate (witness), and the
     space of the boundary.
     """
     doing("a short proof")
     proof = found.proof
-    table = table_of(found.members, question)
-    bound = np.flatnonzero(~members_outside(proof.span, question, found.members, table))
-    contradictory = contradictory_pair(data, question) if question.blocks == 1 else None
+    table = table_of(found.members, subject)
+    bound = np.flatnonzero(~members_outside(proof.span, subject, found.members, table))
+    contradictory = contradictory_pair(data, subject) if subject.blocks == 1 else None
     if contradictory:
         few = Combination(contradictory, (0, 0), (1, 1))
     else:
@@ -296,12 +285,12 @@ def blocked_verdict(
     evidence = (few, _combination(proof), proof.span)
     if not proof.direction:
         return Overlapping(subject, *evidence)
-    rest, numbers = off_boundary(data, question, found.boundary)
-    cone = Cone(WorkingSet(rest, question), proof.span, proof.direction)
+    rest, numbers = off_boundary(data, subject, found.boundary)
+    cone = Cone(WorkingSet(rest, subject), proof.span, proof.direction)
     everything, more = cone.everything()
     basis = [member.key for member in proof.members]
     basis += [(int(numbers[row]), which) for row, which in (member.key for member in more)]
-    kept = everything.coefficients(question.width, question.intercept)
+    kept = everything.coefficients(subject.width, subject.fit_intercept)
     doing("the signs of coefficients")
     signs: dict[int, Combination] = {}
     unchecked = []  # the work limit ended before their signs were known

@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
-from linsep.certificate.constraints import Combination, Question
+from linsep.certificate.constraints import Combination, Subject
 from linsep.certificate.errors import (
     MOST_DEPTH,
     MOST_DIMENSIONS,
@@ -72,13 +72,13 @@ Contradiction = dict[int, Fraction]
 
 
 def fewest_errors(
-    data: Data, question: Question, asked: Asked, start: Row | None, seconds: float
+    data: Data, subject: Subject, asked: Asked, start: Row | None, seconds: float
 ) -> FewestErrors:
     """Return the interval that was reached, with its proofs.
 
     All rows are read into memory; ``start`` holds weights in whole numbers to begin with.
     """
-    rows = WeightedRows(data, question, asked)
+    rows = WeightedRows(data, subject, asked)
     search = Search(rows, start)
     with limited(Task(max(seconds, SHORTEST))):
         search.run()
@@ -90,8 +90,6 @@ def fewest_errors(
         if isinstance(tree, Branch):
             groups.add(tree.row)
             return Branch(copies[tree.row][0], of_rows(tree.wrong), of_rows(tree.right))
-        if isinstance(tree, Exhaustive):
-            return tree
         shares = sorted(tree.shares.items())
         return Packing({parts.setdefault(s, len(parts)): share for s, share in shares})
 
@@ -101,7 +99,8 @@ def fewest_errors(
         whole = in_lowest_terms(dict(sorted(exact.items())))
         return Combination(tuple(whole), (0,) * len(whole), tuple(whole.values()))
 
-    tree, unit = of_rows(search.tree), asked.unit
+    tree = search.tree if isinstance(search.tree, Exhaustive) else of_rows(search.tree)
+    unit = asked.unit
     chosen = tuple(combination(found[s]) for s in parts)
     return FewestErrors(
         asked.strict, unit, None if asked.weights is None else tuple(asked.weights),
@@ -123,9 +122,9 @@ class Search:
         self._rng = np.random.default_rng(0)
         self._began = time.monotonic()
         self.low = 0
-        self.tree: Tree = Packing({})
+        self.tree: Tree | Exhaustive = Packing({})
         self.history: list[tuple[float, int, int]] = []
-        last = rows.question.size - 1
+        last = rows.subject.size - 1
         self.best = rows.judged(start or ({} if rows.strict else {last: 1}))
         self._values = np.zeros(len(rows))
         self._seen()
@@ -144,7 +143,7 @@ class Search:
             if not self.closed:
                 w = lsqr(self.rows.table, np.ones(len(every)), iter_lim=100)[0]
                 self._take(w if np.isfinite(w).all() else np.zeros(len(w)))
-            few = self.rows.question.size <= MOST_DIMENSIONS and len(every) <= MOST_SWEPT
+            few = self.rows.subject.size <= MOST_DIMENSIONS and len(every) <= MOST_SWEPT
             if few and not self.closed:
                 all_tried = self._sweep()
             self._by_packings()
@@ -168,7 +167,7 @@ class Search:
         self._seen()
         return True
 
-    def _raise(self, low: int, tree: Tree) -> None:
+    def _raise(self, low: int, tree: Tree | Exhaustive) -> None:
         if low > self.low:
             self.low, self.tree = low, tree
             self._seen()
@@ -176,7 +175,7 @@ class Search:
     def _orthogonal(self, groups: Sequence[int]) -> bool:
         """Take weights on whose hyperplane some groups lie; return whether there are any."""
         span = reduced([self.rows.whole(g) for g in groups])
-        free = [j for j in range(self.rows.question.size) if j not in span.rows]
+        free = [j for j in range(self.rows.subject.size) if j not in span.rows]
         if free:
             self._offer(orthogonal(span, {free[0]: 1}))
         return bool(free)
@@ -294,7 +293,7 @@ class Search:
             weights, found = alternative(whole, Work())
         else:
             weights, found, span = exact_split(whole, Work())
-            if not weights and len(span.rows) < self.rows.question.size:
+            if not weights and len(span.rows) < self.rows.subject.size:
                 self._orthogonal(alive)
                 return
         if weights:
@@ -334,11 +333,11 @@ def contradiction(rows: WeightedRows, among: np.ndarray, cost: np.ndarray) -> Co
         found = corner(rows.table[among], cost[among], lambda k: rows.whole(int(among[k])))
         multipliers = {int(among[k]): x for k, x in (found or {}).items()}
     span = reduced([])
-    while not rows.strict and len(span.rows) < rows.question.size:
+    while not rows.strict and len(span.rows) < rows.subject.size:
         left = [g for g in among.tolist() if g not in multipliers]
         rests = zip(left, remainders([rows.whole(g) for g in left], span), strict=True)
         outside = [(g, row, factor) for g, (row, factor) in rests if row]
-        table = sparse_floats([row for _, row, _ in outside], rows.question.size)
+        table = sparse_floats([row for _, row, _ in outside], rows.subject.size)
         prices = cost[[g for g, *_ in outside]]
         found = corner(table, prices, lambda k: outside[k][1])  # noqa: B023
         if found is None:

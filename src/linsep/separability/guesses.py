@@ -12,7 +12,7 @@ from scipy.linalg import eigh, lapack
 from scipy.optimize import minimize
 
 from linsep.certificate.canonical import Block
-from linsep.certificate.constraints import Question
+from linsep.certificate.constraints import Subject
 from linsep.separability.data import Data, doubles, sides_of
 from linsep.separability.time_limit import check_time, within_time
 
@@ -133,7 +133,7 @@ def nearest(
     return x
 
 
-def descended(data: Data, question: Question) -> np.ndarray | None:
+def descended(data: Data, subject: Subject) -> np.ndarray | None:
     """Return weights that separate two sides of all rows in floats; None as soon as the number of
     errors no longer falls fast.
 
@@ -143,8 +143,8 @@ def descended(data: Data, question: Question) -> np.ndarray | None:
     from linsep.compiled.rows import as_rows
     from linsep.compiled.soft_margin import descend
 
-    bias, random = float(question.intercept), np.random.default_rng(0)
-    w = np.zeros(question.width + (not question.intercept))
+    bias, random = float(subject.fit_intercept), np.random.default_rng(0)
+    w = np.zeros(subject.width + (not subject.fit_intercept))
     lanes: dict[int, tuple[np.ndarray, ...]] = {}  # rows to visit, dual variables, signs, ones
     never, fewest, since = np.array([np.inf, -np.inf]), float("inf"), 0  # no row is set aside
     while since < COUNTS and np.isfinite(w).all():
@@ -153,9 +153,9 @@ def descended(data: Data, question: Question) -> np.ndarray | None:
             for batch in within_time(data.lanes()):
                 X = doubles(batch.X)
                 if batch.first not in lanes:
-                    order = np.flatnonzero(question.active[batch.y])
+                    order = np.flatnonzero(subject.active[batch.y])
                     lengths = np.hypot(Block(X, batch.y, 0).lengths, bias)
-                    signs, one = sides_of(question)[batch.y] / lengths, np.ones(batch.size)
+                    signs, one = sides_of(subject)[batch.y] / lengths, np.ones(batch.size)
                     lanes[batch.first] = order, np.zeros(batch.size), signs, one
                 order, dual, signs, one = lanes[batch.first]
                 if visit == VISITS:
@@ -167,7 +167,7 @@ def descended(data: Data, question: Question) -> np.ndarray | None:
                         as_rows(X), order, dual, signs, np.inf * one, one, w, bias, False, never
                     )
         if not errors:
-            return w[: question.size]
+            return w[: subject.size]
         falling = errors * FALL <= fewest
         fewest, since = (errors, 0) if falling else (fewest, since + 1)
     return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any, NamedTuple
@@ -11,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import fmpz_mat
 
-from linsep.certificate.constraints import Question, Weights
-from linsep.certificate.integers import dot, in_lowest_terms, squared_bound
+from linsep.certificate.constraints import Subject, Weights, squared_bound
+from linsep.certificate.integers import dot, in_lowest_terms
 from linsep.separability.data import Data, root_above, scan
 from linsep.separability.exact import shortest
 from linsep.separability.integers import matrix_of
@@ -36,11 +35,11 @@ class Separated(NamedTuple):
     multipliers: np.ndarray
 
 
-def widened(data: Data, question: Question, found: Separated, tolerance: float) -> Separated:
+def widened(data: Data, subject: Subject, found: Separated, tolerance: float) -> Separated:
     """Return an integer separator, and support rows that prove its margin to the tolerance;
     TooLarge if that would take too long.
     """
-    working, work = WorkingSet(data, question), Work(MOST_WORK)
+    working, work = WorkingSet(data, subject), Work(MOST_WORK)
     working.include(found.members)
     multipliers: Any = found.multipliers
     count = -1
@@ -55,10 +54,10 @@ def _of_members(
     working: WorkingSet, multipliers: Any, tolerance: float, work: Work
 ) -> tuple[np.ndarray, np.ndarray, Fraction]:
     """Return weights of widest margin, multipliers, and the value that all rows should reach."""
-    question, rows = working.question, [member.whole for member in working.members]
+    subject, rows = working.subject, [member.whole for member in working.members]
     columns = sorted({j for row, _ in rows for j in row})
     bits = max(m.bit_length() for row, _ in rows for m in row.values())
-    groups = working.groups() if question.intercept else np.ones(len(rows), dtype=int)
+    groups = working.groups() if subject.fit_intercept else np.ones(len(rows), dtype=int)
     start = np.zeros(len(rows))
     start[: len(multipliers)] = multipliers
     work.pay(len(rows) * len(columns) * (4e-6 + bits * 1e-9), "rows")
@@ -67,9 +66,9 @@ def _of_members(
     scale = Fraction(gcd(*(s.numerator for s in scales)), lcm(*(s.denominator for s in scales)))
     whole = [{j: int(factor / scale) * m for j, m in row.items()} for row, factor in rows]
     table = matrix_of(whole, columns)
-    features = [k for k, j in enumerate(columns) if j < question.width - question.intercept]
+    features = [k for k, j in enumerate(columns) if j < subject.n_features]
     near = np.array(table.tolist(), dtype=object)[:, features]
-    if question.intercept:  # relative to the first row: shorter numbers, the same differences
+    if subject.fit_intercept:  # relative to the first row: shorter numbers, the same differences
         near = near - np.outer(groups * groups[0], near[0])
     few = Fraction(tolerance) / 8
     best, point = shortest(fmpz_mat(near.tolist()), groups.tolist(), start, few, work)
@@ -78,12 +77,13 @@ def _of_members(
     shares, high = _shares(working, best, tolerance)
     for digits in DIGITS:
         spare = 0 if digits is None else max(m.bit_length() for m in point) - digits
-        w, lowest = _weights(table, groups, [m >> max(spare, 0) for m in point], question.intercept)
+        short = [m >> max(spare, 0) for m in point]
+        w, lowest = _weights(table, groups, short, subject.fit_intercept)
         square = Fraction(sum(w[k] ** 2 for k in features))
         wanted = high * square * Fraction(1 - tolerance / 2) ** 2
         if digits is None or (lowest > 0 and lowest**2 * scale**2 >= wanted):
             break
-    weights = np.zeros(question.size, dtype=object)
+    weights = np.zeros(subject.size, dtype=object)
     weights[columns] = w
     near = 2 ** max(m.bit_length() for m in w)  # floats end
     root = Fraction(root_above(wanted / near**2)) * near
@@ -112,11 +112,12 @@ def _shares(
     working: WorkingSet, exact: dict[int, Fraction], tolerance: float
 ) -> tuple[np.ndarray, Fraction]:
     """Return the shortest sufficient multipliers, and the squared upper bound of the margin."""
-    used, found = [working.members[i] for i in exact], np.zeros(len(working.members), dtype=object)
+    rows = [working.members[i].whole for i in exact]
+    found = np.zeros(len(working.members), dtype=object)
 
     def square(shares: list[Fraction]) -> Fraction:
         whole = in_lowest_terms(dict(enumerate(shares)))
-        return square_of(used, list(whole.values()), working.question)
+        return squared_bound(working.subject, rows, list(whole.values()))
 
     shares = list(exact.values())
     least = square(shares)
@@ -129,19 +130,10 @@ def _shares(
     return found, least
 
 
-def square_of(members: list[Member], multipliers: Sequence[int], question: Question) -> Fraction:
-    """Return the square of the upper bound on the margin that these multipliers prove."""
-    d = question.width - question.intercept
-    rows = [member.whole for member in members]
-    features = [({j: m for j, m in row.items() if j < d}, scale) for row, scale in rows]
-    groups = [member.group if question.intercept else 0 for member in members]
-    return squared_bound(features, groups, multipliers)
-
-
-def lowest_margin(data: Data, question: Question, weights: np.ndarray) -> float:
+def lowest_margin(data: Data, subject: Subject, weights: np.ndarray) -> float:
     """Return a lower bound on the margin of the weights, by floats if they give nine digits."""
     whole = as_row(weights)
-    w = Weights(question, whole)
+    w = Weights(subject, whole)
     if not w.square:
         return 0.0
     low, high = np.inf, np.inf  # the smallest value lies between

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.constraints import Membership, Weights, question_of
+from linsep.certificate.constraints import Membership, Weights
 from linsep.certificate.integers import Row, Space, dot, floats_of, in_lowest_terms
 from linsep.certificate.verdicts import QuasiSeparable, Separable
 from linsep.separability.data import Data, constraints, off_boundary, scan, sparse_floats
@@ -65,11 +65,11 @@ def exact_weights(verdict: Separable) -> Row:
 
 def cone_of(verdict: Separable | QuasiSeparable, data: Data) -> Cone:
     """Return the recession cone of the data of a verdict."""
-    question = question_of(verdict.subject)._replace(rounded=data.rounded)
+    subject = verdict.subject
     if isinstance(verdict, Separable):
-        return Cone(WorkingSet(data, question), Space({}), exact_weights(verdict))
-    rest, _ = off_boundary(data, question, verdict.boundary)
-    return Cone(WorkingSet(rest, question), verdict.space, verdict.direction)
+        return Cone(WorkingSet(data, subject), Space({}), exact_weights(verdict))
+    rest, _ = off_boundary(data, subject, verdict.boundary)
+    return Cone(WorkingSet(rest, subject), verdict.space, verdict.direction)
 
 
 class Cone:
@@ -79,9 +79,9 @@ class Cone:
 
     def __init__(self, working: WorkingSet, boundary: Space, inside: Row) -> None:
         self.working, self.boundary, self._one = working, boundary, boundary.one
-        working.sample(first_members(working.question))
+        working.sample(first_members(working.subject))
         self._found = [inside]
-        self._free = [j for j in range(working.question.size) if j not in boundary.rows]
+        self._free = [j for j in range(working.subject.size) if j not in boundary.rows]
         self._seen = 0
         #: members off the boundary, and their remainders modulo its space
         self._members: list[Member] = []
@@ -94,7 +94,7 @@ class Cone:
 
     def everything(self) -> tuple[Space, list[Member]]:
         """Return the space of all rows, and rows that span it with the boundary."""
-        question, data = self.working.question, self.working.data
+        subject, data = self.working.subject, self.working.data
         space, found = self.boundary, list[Member]()
         self._take_new_members()
         more = [self._members[i] for i in far_apart(self._table)]
@@ -104,14 +104,14 @@ class Cone:
                 new = independent(rests) or [0]
                 found += [more[k] for k in new]
                 space = reduced([*space.rows.values(), *(rests[k] for k in new)])
-            if len(space.rows) == question.size:
+            if len(space.rows) == subject.size:
                 return space, found
-            more, inside = [], Membership(space, question.size)
-            for seen in scan(data, Weights(question, {})):
+            more, inside = [], Membership(space, subject.size)
+            for seen in scan(data, Weights(subject, {})):
                 place, which = seen.given.place, seen.given.which
                 out = seen.given.outside(inside, np.arange(len(place)), within_time)
                 for k in np.flatnonzero(out)[:MOST_OUTSIDE].tolist():
-                    more.append(Member(question, seen.batch, int(place[k]), int(which[k])))
+                    more.append(Member(subject, seen.batch, int(place[k]), int(which[k])))
             if not more:
                 return space, found
 
@@ -148,18 +148,18 @@ class Cone:
         """Return, by column, a row whose remainder modulo the boundary has no other column: such a
         row proves the sign of a coefficient by itself, whatever work is left.
         """
-        question, found = self.working.question, dict[int, Member]()
-        zero = np.array([len(self.boundary.rows.get(j, ())) == 1 for j in range(question.size)])
-        for seen in scan(self.working.data, Weights(question, {})):
+        subject, found = self.working.subject, dict[int, Member]()
+        zero = np.array([len(self.boundary.rows.get(j, ())) == 1 for j in range(subject.size)])
+        for seen in scan(self.working.data, Weights(subject, {})):
             place, which = seen.given.place, seen.given.which
-            A = constraints(question, seen.batch, place, which)
+            A = constraints(subject, seen.batch, place, which)
             A.data[zero[A.indices]] = 0.0
             A.eliminate_zeros()
             rows = np.flatnonzero(np.diff(A.indptr) == 1)
             columns, first = np.unique(A.indices[A.indptr[rows]], return_index=True)
             for j, k in zip(columns.tolist(), rows[first].tolist(), strict=True):
                 if j not in found and j not in self.boundary.rows:
-                    found[j] = Member(question, seen.batch, int(place[k]), int(which[k]))
+                    found[j] = Member(subject, seen.batch, int(place[k]), int(which[k]))
         return found
 
     def _take_new_members(self) -> None:
@@ -169,12 +169,12 @@ class Cone:
         off = [k for k, (row, _) in enumerate(rests) if row]
         self._members += [new[k] for k in off]
         self._rests += [rests[k] for k in off]
-        floats = sparse_floats([rests[k][0] for k in off], self.working.question.size)
+        floats = sparse_floats([rests[k][0] for k in off], self.working.subject.size)
         self._table = sp.vstack([self._table, floats[:, self._free]], format="csr")
 
     def _against(self, target: Row, side: int) -> Sign | Row:
         """Return weights positive on the target and all known rows, or the proof of the sign."""
-        goal = sparse_floats([target], self.working.question.size)[:, self._free]
+        goal = sparse_floats([target], self.working.subject.size)[:, self._free]
         table = sp.vstack([self._table, goal], format="csr")
         self.work.pay(table.nnz * (table.shape[1] + 50) * 1e-8, SIGNS)
         free, floats = alternatives(table)
@@ -200,7 +200,7 @@ class Cone:
 
     def _inside(self, free: np.ndarray, goal: np.ndarray, target: Row) -> Row | None:
         """Return integers near some free weights, positive on all known rows and the target."""
-        w, middle = np.zeros((2, self.working.question.size))
+        w, middle = np.zeros((2, self.working.subject.size))
         middle[list(self._found[0])] = floats_of(self._found[0].values())
         middle[list(self.boundary.rows)] = 0.0
         w[self._free] = free

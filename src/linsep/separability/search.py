@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.constraints import Question
+from linsep.certificate.constraints import Subject
 from linsep.certificate.integers import Row, Space
 from linsep.separability.data import Data
 from linsep.separability.exact import alternative, corner, exact_split
@@ -69,19 +69,19 @@ class Inseparable(NamedTuple):
     boundary: tuple[int, ...]
 
 
-def search(data: Data, question: Question, tolerance: float | None) -> Separated | Inseparable:
+def search(data: Data, subject: Subject, tolerance: float | None) -> Separated | Inseparable:
     """Decide a question; with a ``tolerance``, a separator is improved until its margin is that
     close to the widest. TooLarge if floats cannot decide and exact arithmetic would take too long.
     """
-    working = WorkingSet(data, question)
-    working.sample(first_members(question))
-    quick = question.blocks == 1 and question.size <= MOST_WEIGHTS
+    working = WorkingSet(data, subject)
+    working.sample(first_members(subject))
+    quick = subject.blocks == 1 and subject.size <= MOST_WEIGHTS
     widest, last, start = quick or tolerance is not None, np.zeros(0), None
     for turn in range(MOST_ROUNDS):
         weights, target = None, None
-        if turn == QUICK_ROUNDS and not widest and question.blocks == 1:
+        if turn == QUICK_ROUNDS and not widest and subject.blocks == 1:
             doing("coordinate descent")
-            weights = descended(data, question)
+            weights = descended(data, subject)
             doing("the working set")
         quick = quick and turn < FIRST_ROUNDS and data.n_rows > len(working.members)
         if weights is None and (quick or not widest):
@@ -124,22 +124,22 @@ def widest_weights(
 
     To the tolerance, or without one only until they separate; from the ``last`` multipliers.
     """
-    question, table = working.question, working.table()
+    subject, table = working.subject, working.table()
     columns = np.unique(table.indices)
-    sides = 2 if question.intercept else 1
-    if question.intercept:
-        columns = columns[columns != question.width - 1]
+    sides = 2 if subject.fit_intercept else 1
+    if subject.fit_intercept:
+        columns = columns[columns != subject.width - 1]
     A = table[:, columns].toarray()
     power = int(np.frexp(np.abs(A).max(initial=0.0))[1])
     power = power if abs(power) > 300 else 0  # squares would overflow or underflow
     A = np.ldexp(A, -power)
-    groups = working.groups() if question.intercept else np.zeros(len(A), dtype=int)
+    groups = working.groups() if subject.fit_intercept else np.zeros(len(A), dtype=int)
     start = np.append(last, np.zeros(len(A) - len(last)))
     found = nearest(A, groups, 0.05 if tolerance is None else tolerance / 4, start)
     point = found @ A
-    scores, w = A @ point, np.zeros(question.size)
+    scores, w = A @ point, np.zeros(subject.size)
     w[columns] = point
-    if question.intercept:
+    if subject.fit_intercept:
         bias = (scores[groups < 0].min() - scores[groups > 0].min()) / 2
         scores = scores + groups * bias
         w[-1] = np.ldexp(bias, power)
@@ -156,7 +156,7 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated
     Separating weights that floats could not find are found here too, as a direction that no row
     bounds.
     """
-    question = working.question
+    subject = working.subject
     for _ in range(MOST_ROUNDS):
         guess, w = None, np.zeros(0)
         for w, free, last_push in pushes(working.table()):
@@ -165,14 +165,14 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated
             guess = free if last_push else None
         else:
             proof = proved(working, guess, w)
-            everything = len(proof.span.rows) == question.size
+            everything = len(proof.span.rows) == subject.size
             boundary = () if everything else boundary_of(working, proof.direction, proof.span)
             if boundary is None:
                 working.fill(MOST_FILLED)
             elif proof.members:
                 return Inseparable(proof, working.members, boundary)
             else:
-                w = np.array([proof.direction.get(j, 0) for j in range(question.size)], object)
+                w = np.array([proof.direction.get(j, 0) for j in range(subject.size)], object)
                 return Separated(w, working.members[: len(last)], last)
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
@@ -204,7 +204,7 @@ def proved(working: WorkingSet, free: np.ndarray | None, w: np.ndarray) -> Proof
 def _near(working: WorkingSet, free: np.ndarray, w: np.ndarray) -> Proof | None:
     table, bound = working.table(), np.flatnonzero(~free)
     members, A = [working.members[i] for i in bound], table[bound]
-    span, basis = spanned(members, A, working.question)
+    span, basis = spanned(members, A, working.subject)
     multipliers = dict.fromkeys(range(len(members)), Fraction(1))  # of rows of zeros, if all are
     if span.rows:  # few rows with the basis among them
         floor = np.zeros(len(members))
@@ -224,24 +224,24 @@ def _near(working: WorkingSet, free: np.ndarray, w: np.ndarray) -> Proof | None:
     return None if direction is None else proof_of(direction, members, multipliers, span)
 
 
-def spanned(members: list[Member], A: sp.csr_matrix, question: Question) -> tuple[Space, list[int]]:
+def spanned(members: list[Member], A: sp.csr_matrix, subject: Subject) -> tuple[Space, list[int]]:
     """Return the span of some rows, and the indices of a basis among them."""
-    basis = far_apart(A[: 3 * question.size + 8]).tolist()
+    basis = far_apart(A[: 3 * subject.size + 8]).tolist()
     while True:
         rows = [members[i].whole[0] for i in basis]
         basis = [basis[k] for k in independent(rows)]  # independent in floats only
         span = reduced(rows)
-        outside = members_outside(span, question, members, A)
+        outside = members_outside(span, subject, members, A)
         if not outside.any():
             return span, basis
-        basis += np.flatnonzero(outside)[: question.size].tolist()
+        basis += np.flatnonzero(outside)[: subject.size].tolist()
 
 
 def crossing(working: WorkingSet, last: np.ndarray) -> Proof | None:
     """Return the proof that nothing separates by one row more than there are weights, which span
     them all: those of the ``last`` multipliers, or by a linear program; None if floats find none.
     """
-    size = working.question.size
+    size = working.subject.size
     for floats in (last, None):
         if floats is None:
             floats = few_rows(working.table(), np.zeros(len(working.members)))  # noqa: PLW2901

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from flint import nmod_mat
 
-from linsep.certificate.constraints import Question, question_of
+from linsep.certificate.constraints import Subject
 from linsep.certificate.integers import combination
 from linsep.certificate.verdicts import DecidingColumns, QuasiSeparable, Separable, Verdict
 from linsep.chance.counting import Chance
@@ -64,9 +64,9 @@ def first_of_each(marks: list[np.ndarray], rows: list[np.ndarray]) -> tuple[np.n
     return different, np.concatenate(rows)[first]
 
 
-def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None:
+def contradictory_pair(data: Data, subject: Subject) -> tuple[int, int] | None:
     """Return the first pair of equal rows on opposite sides, or None; only for two sides."""
-    sides = sides_of(question)
+    sides = sides_of(subject)
     for columns in (slice(None),) if data.sparse else (slice(FIRST_COLUMNS), slice(None)):
         parts = [(row_marks(lane.X[:, columns]), sides[lane.y]) for lane in data.lanes()]
         marks, of_row = (np.concatenate(both) for both in zip(*parts, strict=True))
@@ -77,7 +77,7 @@ def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None
             return None
     pairs = np.sort(np.column_stack([first[i], second[j]]), axis=1)
     for pair in pairs[np.argsort(pairs[:, 1])][:MOST_PAIRS]:
-        both = [Member(question, batch, at, 0).whole[0] for _, batch, at in data.rows(pair)]
+        both = [Member(subject, batch, at, 0).whole[0] for _, batch, at in data.rows(pair)]
         if not combination((1, a) for a in both):
             return int(pair[0]), int(pair[1])
     return None
@@ -86,16 +86,16 @@ def contradictory_pair(data: Data, question: Question) -> tuple[int, int] | None
 # Chance.
 
 
-def chance_of(data: Data, question: Question) -> Chance:
+def chance_of(data: Data, subject: Subject) -> Chance:
     """Return whether random labels of the rows of a question would be separable.
 
     Reading stops as soon as the number of distinct rows shows that the probability is nearly 0.
     """
-    width, intercept = question.width, question.intercept
+    width, intercept = subject.width, subject.fit_intercept
     most = 4 * width + ENOUGH
     marks, rows = np.empty(0, np.uint64), np.empty(0, np.int64)
     for part in (part for lane in data.lanes() for part in lane.cut(max(most, AT_ONCE))):
-        chosen = np.flatnonzero(question.active[part.y])
+        chosen = np.flatnonzero(subject.active[part.y])
         X = part.X if len(chosen) == part.size else part.X[chosen]
         marks, rows = first_of_each([marks, row_marks(X)], [rows, part.first + chosen])
         if len(rows) >= most:
@@ -146,10 +146,9 @@ def with_columns_alone(data: Data, verdict: AVerdict) -> AVerdict:
     subject = verdict.subject
     if subject.columns is not None or not isinstance(verdict, Separable | QuasiSeparable):
         return verdict
-    question = question_of(subject)
-    groups = np.arange(len(question.signs))
-    if question.blocks == 1:
-        groups = np.choose(sides_of(question) + 1, [1, -1, 0])
+    groups = np.arange(len(subject.signs))
+    if subject.blocks == 1:
+        groups = np.choose(sides_of(subject) + 1, [1, -1, 0])
     low = np.full((groups.max() + 1, data.n_features), np.inf)
     high = -low
     try:
@@ -160,7 +159,7 @@ def with_columns_alone(data: Data, verdict: AVerdict) -> AVerdict:
                 ends = own.min(axis=0), own.max(axis=0)
                 least, most = (end.toarray().ravel() if sp.issparse(end) else end for end in ends)
                 low[g], high[g] = np.minimum(low[g], least), np.maximum(high[g], most)
-            apart, kinds = _kinds(low, high, question.intercept)
+            apart, kinds = _kinds(low, high, subject.fit_intercept)
             if not apart.any():
                 break
     except TooLarge:

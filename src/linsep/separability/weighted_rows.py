@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from linsep.batches import Batch, joined
 from linsep.certificate.canonical import Block
-from linsep.certificate.constraints import Question, Weights, constraints_of
+from linsep.certificate.constraints import Subject, Weights, constraints_of
 from linsep.certificate.integers import Row, dot, whole_numbers
 from linsep.errors import DataError
 from linsep.separability.data import Data, sides_of
@@ -74,15 +74,15 @@ class WeightedRows:
     ``step``; ``copies`` their row numbers, in order.
     """
 
-    def __init__(self, data: Data, question: Question, asked: Asked) -> None:
-        self.question, self.strict = question, asked.strict
+    def __init__(self, data: Data, subject: Subject, asked: Asked) -> None:
+        self.subject, self.strict = subject, asked.strict
         every = joined([*within_time(data.lanes())])
         counts = np.array(asked.weights or [1] * every.size, dtype=object)
-        self.numbers = np.flatnonzero(question.active[every.y] & (counts != 0))
+        self.numbers = np.flatnonzero(subject.active[every.y] & (counts != 0))
         self.batch = Batch(every.X[self.numbers], every.y[self.numbers])
-        self.sides = sides_of(question)[self.batch.y]
+        self.sides = sides_of(subject)[self.batch.y]
         self.of_row = dict(zip(self.numbers.tolist(), counts[self.numbers].tolist(), strict=True))
-        every_member = [Member(question, self.batch, place, 0) for place in range(self.batch.size)]
+        every_member = [Member(subject, self.batch, place, 0) for place in range(self.batch.size)]
         groups: dict[Any, list[int]] = {}
         for place, member in enumerate(every_member):
             row = zip(*(part.tolist() for part in member.row), strict=True)
@@ -91,9 +91,9 @@ class WeightedRows:
         self.copies = [self.numbers[places].tolist() for places in groups.values()]
         self.weights = [sum(self.of_row[row] for row in rows) for rows in self.copies]
         self.step = gcd(*self.of_row.values()) or 1
-        self._shift = np.zeros(question.width)
-        A = table_of(self.members, question)
-        if question.intercept and not data.sparse and groups:  # far from zero, rows are alike
+        self._shift = np.zeros(subject.width)
+        A = table_of(self.members, subject)
+        if subject.fit_intercept and not data.sparse and groups:  # far from zero, rows are alike
             whole = A.toarray()
             with np.errstate(all="ignore"):
                 mean = (whole[:, :-1] * whole[:, -1:]).mean(axis=0)
@@ -128,8 +128,8 @@ class WeightedRows:
         if not weights:  # all rows lie on no hyperplane at all
             rows = tuple(sorted(self.of_row)) * self.strict
             return Hyperplane(weights, sum(self.of_row.values()) * self.strict, rows)
-        given = constraints_of(self.question, Block(self.batch.X, self.batch.y, 0), self.batch.y)
-        value, bound = Weights(self.question, weights).products(given)
+        given = constraints_of(self.subject, Block(self.batch.X, self.batch.y, 0), self.batch.y)
+        value, bound = Weights(self.subject, weights).products(given)
         wrong = value < -bound
         for k in np.flatnonzero(np.abs(value) <= bound).tolist():
             wrong[k] = dot(given.exact(k)[0], weights) < self.strict

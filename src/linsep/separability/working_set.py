@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.certificate.constraints import Membership, Question, Weights
+from linsep.certificate.constraints import Membership, Subject, Weights
 from linsep.certificate.integers import Row, Space, dot, whole_numbers, whole_row
 from linsep.separability.data import Data, Scanned, exact_row, scan
 from linsep.separability.time_limit import within_time
@@ -33,10 +33,10 @@ class Member:
     sides, 1 or -1; ``row`` has columns and values, and ``signs`` its vector c.
     """
 
-    def __init__(self, question: Question, batch: Batch, row: int, which: int) -> None:
+    def __init__(self, subject: Subject, batch: Batch, row: int, which: int) -> None:
         self.key = (int(batch.first + row), which)
-        self.signs = question.signs[batch.y[row]][which]
-        self._space = question.width, question.intercept
+        self.signs = subject.signs[batch.y[row]][which]
+        self._space = subject.width, subject.fit_intercept
         self.group = int(self.signs[0])
         columns, numbers = exact_row(batch.X, row)
         self.row = (columns.copy(), numbers.copy())
@@ -50,8 +50,8 @@ class Member:
 class Lowest:
     """The constraints with the lowest numbers so far; of equal ones those that came first."""
 
-    def __init__(self, question: Question, most: int) -> None:
-        self._question, self._most = question, most
+    def __init__(self, subject: Subject, most: int) -> None:
+        self._question, self._most = subject, most
         self._found: list[tuple[float, Member]] = []
 
     def offer(self, batch: Batch, number: np.ndarray, row: np.ndarray, which: np.ndarray) -> None:
@@ -91,8 +91,8 @@ def shuffled(numbers: np.ndarray) -> np.ndarray:
 class WorkingSet:
     """Constraints of a question, in the order in which they were added."""
 
-    def __init__(self, data: Data, question: Question) -> None:
-        self.data, self.question = data, question
+    def __init__(self, data: Data, subject: Subject) -> None:
+        self.data, self.subject = data, subject
         self.members: list[Member] = []
         self._known: set[tuple[int, int]] = set()
         self._table: sp.csr_matrix | None = None
@@ -110,33 +110,33 @@ class WorkingSet:
         A row is drawn if its number, shuffled, is among the lowest of its class, so that the sample
         does not depend on the blocks in which rows come.
         """
-        active = np.flatnonzero(self.question.active).tolist()
+        active = np.flatnonzero(self.subject.active).tolist()
         share = max(1, wanted // len(active))
-        kept = {code: Lowest(self.question, share) for code in active}
+        kept = {code: Lowest(self.subject, share) for code in active}
         for lane in within_time(self.data.lanes()):
             drawn = shuffled(np.arange(lane.first, lane.first + lane.size))
             for code in active:
                 rows = np.flatnonzero(lane.y == code)
-                which = shuffled(drawn[rows]) % np.uint64(len(self.question.signs[code]))
+                which = shuffled(drawn[rows]) % np.uint64(len(self.subject.signs[code]))
                 kept[code].offer(lane, drawn[rows] * 2.0**-64, rows, which)
         for code in active:
             self.include(kept[code].members())
 
     def fill(self, most: int) -> None:
         """Add all constraints if there are at most ``most``."""
-        question = self.question
-        if self.data.n_rows * max(map(len, question.signs)) <= most:
+        subject = self.subject
+        if self.data.n_rows * max(map(len, subject.signs)) <= most:
             self.include(
-                Member(question, lane, row, which)
+                Member(subject, lane, row, which)
                 for lane in within_time(self.data.lanes())
                 for row, code in enumerate(lane.y.tolist())
-                for which in range(len(question.signs[code]))
+                for which in range(len(subject.signs[code]))
             )
 
     def table(self) -> sp.csr_matrix:
         """Return the floats of all members, one row each."""
         if self._table is None or self._table.shape[0] < len(self.members):
-            self._table = table_of(self.members, self.question)
+            self._table = table_of(self.members, self.subject)
         return self._table
 
     def groups(self) -> np.ndarray:
@@ -144,26 +144,27 @@ class WorkingSet:
         return np.array([member.group for member in self.members])
 
 
-def table_of(members: list[Member], question: Question) -> sp.csr_matrix:
+def table_of(members: list[Member], subject: Subject) -> sp.csr_matrix:
     """Return the floats of some members as a matrix without stored zeros, one row each."""
     columns, numbers = zip(*(member.row for member in members), strict=True)
     starts = np.cumsum([0, *map(len, columns)])
     table = np.concatenate(numbers).astype(np.float64), np.concatenate(columns), starts
-    X = sp.csr_matrix(table, (len(members), question.width - question.intercept))
-    return question.matrix(X, np.array([member.signs for member in members]))
+    X = sp.csr_matrix(table, (len(members), subject.n_features))
+    return subject.matrix(X, np.array([member.signs for member in members]))
 
 
 def members_outside(
-    space: Space, question: Question, members: list[Member], table: sp.csr_matrix
+    space: Space, subject: Subject, members: list[Member], table: sp.csr_matrix
 ) -> np.ndarray:
     """Return which members lie outside a space; ``table`` has their floats."""
-    inside = Membership(space, question.size)
-    return inside.outside(table, lambda k: members[k].whole[0], question.rounded, within_time)
+    inside = Membership(space, subject.size)
+    rounded = any(member.row[1].dtype == object for member in members)
+    return inside.outside(table, lambda k: members[k].whole[0], rounded, within_time)
 
 
-def first_members(question: Question) -> int:
+def first_members(subject: Subject) -> int:
     """Return the initial size of a working set, which is also the most added in a round."""
-    return int(np.clip(4 * question.size, LEAST_ADDED, MOST_ADDED))
+    return int(np.clip(4 * subject.size, LEAST_ADDED, MOST_ADDED))
 
 
 def as_row(weights: np.ndarray) -> Row:
@@ -176,12 +177,12 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | Fraction | No
 
     Returns whether any is not positive, new or not.
     """
-    question = working.question
+    subject = working.subject
     whole, goal = as_row(weights), Fraction(target or 0) / whole_numbers(weights)[1]
     # the floats of Weights are divided by this power
     above = float(goal / 2 ** max((m.bit_length() for m in whole.values()), default=0))
-    found, worst = False, Lowest(question, first_members(question))
-    for seen in scan(working.data, Weights(question, whole)):
+    found, worst = False, Lowest(subject, first_members(subject))
+    for seen in scan(working.data, Weights(subject, whole)):
         value, bound = seen.value, seen.bound
         unsure = (np.abs(value - above) <= bound) | (np.abs(value) <= bound)
         found |= bool((value < -bound).any())
@@ -199,22 +200,22 @@ def grow(working: WorkingSet, weights: np.ndarray, target: float | Fraction | No
 
 def grow_by_clear(working: WorkingSet, weights: np.ndarray) -> bool:
     """Add constraints that the weights clearly violate; return whether any is new."""
-    w = Weights(working.question, as_row(weights))
+    w = Weights(working.subject, as_row(weights))
     noise = NOISE * float(np.linalg.norm(w.floats))
-    worst = Lowest(working.question, first_members(working.question))
+    worst = Lowest(working.subject, first_members(working.subject))
     for seen in scan(working.data, w):
         worst.offer_some(seen, seen.value < -np.maximum(seen.bound, noise * seen.norm))
     return working.include(worst.members())
 
 
-def separates(data: Data, question: Question, weights: np.ndarray) -> bool:
+def separates(data: Data, subject: Subject, weights: np.ndarray) -> bool:
     """Return whether floats are proved, in one pass, to be positive on every constraint; False if
     integers would take too long. The rest of the lanes is not read after a "no".
     """
     if not np.isfinite(weights).all():
         return False
     whole, left = as_row(weights), MOST_OPEN
-    for seen in scan(data, Weights(question, whole)):
+    for seen in scan(data, Weights(subject, whole)):
         close = np.flatnonzero(seen.value <= seen.bound)
         left -= len(close)
         if left < 0 or (seen.value < -seen.bound).any():
@@ -229,10 +230,10 @@ def boundary_of(working: WorkingSet, direction: Row, space: Space) -> tuple[int,
 
     Else return None, after adding constraints that the direction violates.
     """
-    question = working.question
-    membership, worst = Membership(space, question.size), Lowest(question, first_members(question))
+    subject = working.subject
+    membership, worst = Membership(space, subject.size), Lowest(subject, first_members(subject))
     inside = [np.zeros(0, dtype=np.int64)]
-    for seen in scan(working.data, Weights(question, direction)):
+    for seen in scan(working.data, Weights(subject, direction)):
         wrong = seen.value < -seen.bound
         worst.offer_some(seen, wrong)
         close = np.flatnonzero(np.abs(seen.value) <= seen.bound)
