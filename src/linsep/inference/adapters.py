@@ -24,7 +24,7 @@ STATISTICS = {
 }  # fmt: skip
 
 
-class ForMaketables:
+class ForOtherPackages:
     """Mixin of regressions: the plug-in format of maketables."""
 
     @property

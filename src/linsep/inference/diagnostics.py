@@ -27,8 +27,7 @@ from linsep.estimators._common.frames import Named
 from linsep.estimators._common.predicting import codes_in
 from linsep.inference.collinearity import Basis, Collinearity, collinearity_of, dense, triangle
 from linsep.inference.robust import refuse
-from linsep.inference.table import JointTest, Printed, number_text, p_text
-from linsep.inference.tails import f_tail, t_tail
+from linsep.inference.table import Printed, Table, number_text, p_text, t_tail, upper_tail
 from linsep.layout import table_lines, wrapped
 from linsep.parameters import fitted_parameter
 from linsep.words import counted
@@ -227,7 +226,7 @@ def _counted_from(index: np.ndarray) -> str:
     return "Rows have the labels of the index." if index.dtype == object else COUNTED
 
 
-class HosmerLemeshow(JointTest):
+class HosmerLemeshow(Table):
     """Result of the Hosmer-Lemeshow test, with its table of groups; ``print`` it.
 
     Attributes
@@ -616,7 +615,7 @@ def _reset(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     with np.errstate(divide="ignore"):
         f = np.divide(explained**2 / added, max(1.0 - explained**2, 0.0) / df)
     against = "not linear: powers of the predictions explain more"
-    return _tested(float(f), float(f_tail(f, added, df)), against)
+    return _tested(float(f), upper_tail(f, added, df), against)
 
 
 def _breusch_pagan(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:

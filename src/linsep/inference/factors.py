@@ -45,7 +45,7 @@ def factor_of(model: Any, name: str) -> Factor:
     wanted = quoted[1] if quoted and str(name) not in found else str(name)
     if wanted in found:
         return found[wanted]
-    if _recipe(model).get("hash_bits") is not None:
+    if (getattr(model, "recipe_", None) or {}).get("hash_bits") is not None:
         raise DataError("Hashed features have no factors.", code="unsupported")
     raise DataError(
         f"'{name}' is not a factor of the model: a text column, categories, or C(column) or a "
@@ -56,14 +56,7 @@ def factor_of(model: Any, name: str) -> Factor:
 
 def factors_of(model: Any) -> dict[str, Factor]:
     """Return the factors of a fitted regression, by name."""
-    (parts, levels), names = _read(model), feature_names(model)
-    return {
-        name: Factor(name, own, [
-            names[j] for j, some in enumerate(parts)
-            if len(some) > 1 and any(column == name for _, column in some)
-        ])
-        for name, own in levels.items()
-    }  # fmt: skip
+    return _read(model)[1]
 
 
 def terms_of(model: Any) -> list[Term]:
@@ -79,63 +72,44 @@ def parts_of(model: Any) -> list[tuple[str, ...]]:
     return [tuple(name for name, _ in some) for some in _read(model)[0]]
 
 
-def notes_of_one_level(model: Any) -> list[str]:
-    """Return a note on text columns without a feature, because all rows have the same text."""
-    recipe = _recipe(model)
-    if recipe.get("format") != "table" or recipe.get("hash_bits") is not None:
-        return []
-    alone = [name for name, places in recipe.get("text", {}).items() if not places]
-    return [f"No feature, because all rows have the same text: {', '.join(alone)}."] * bool(alone)
-
-
-def _recipe(model: Any) -> dict[str, Any]:
-    return getattr(model, "recipe_", None) or {}
-
-
-Parts = list[tuple[tuple[str, str | None], ...]]
-Levels = dict[str, dict[str, dict[int, float]]]
-
-
-def _read(model: Any) -> tuple[Parts, Levels]:
-    """Return what each feature is a product of, by name and the column whose levels it has, and the
-    levels of each column.
+def _read(model: Any) -> tuple[list[list[tuple[str, str]]], dict[str, Factor]]:
+    """Return what each feature is a product of, by name and the column whose levels it has (or ""),
+    and the factors.
     """
-    recipe, levels = _recipe(model), Levels()
-    parts: Parts = [((name, None),) for name in feature_names(model)]
+    names, recipe = feature_names(model), getattr(model, "recipe_", None) or {}
+    products, factors = [[(name, "")] for name in names], dict[str, Factor]()
     if formula := recipe.get("formula"):
-        blocks = formula["blocks"]
-        own = [_named(block, formula["inputs"]) for block in blocks]
+        blocks = [(_named(block, formula["inputs"]), block) for block in formula["blocks"]]
         for j, (_, scale, made) in enumerate(formula["features"]):
-            parts[j] = tuple(own[block] for block, _ in made)
-            (first, at), *more = made
-            column = own[first][1]
-            if more or column is None:
+            products[j] = [blocks[k][0] for k, _ in made]
+            (_, column), (k, at) = products[j][0], made[0]
+            if len(made) > 1 or not column:
                 continue
-            for level, (places, values) in zip(
-                blocks[first]["levels"], blocks[first]["coding"], strict=True
-            ):
-                coded = levels.setdefault(column, {}).setdefault(str(level), {})
-                if value := dict(zip(places, values, strict=True)).get(at):
+            levels = factors.setdefault(column, Factor(column, {}, [])).levels
+            for level, coding in zip(blocks[k][1]["levels"], blocks[k][1]["coding"], strict=True):
+                coded = levels.setdefault(str(level), {})
+                if value := dict(zip(*coding, strict=True)).get(at):
                     coded[j] = scale * value
     elif recipe.get("format") == "table" and recipe.get("hash_bits") is None:
-        shown = names_in_recipe(recipe)
-        for column, places in recipe.get("text", {}).items():
-            name, reference = shown[column], recipe.get("reference", {}).get(column)
-            levels[name] = {} if reference is None else {str(reference): {}}
+        shown = {column: (name, name) for column, name in names_in_recipe(recipe).items()}
+        for column, places in recipe["text"].items():
+            name, reference = shown[column][0], recipe.get("reference", {}).get(column)
+            levels = {} if reference is None else {str(reference): {}}
             for level, place in places.items():
-                levels[name][str(level)] = {int(place): 1.0}
-                parts[int(place)] = ((name, name),)
+                levels[str(level)], products[place] = {place: 1.0}, [shown[column]]
+            factors[name] = Factor(name, levels, [])
         for product in recipe.get("products", ()):
             for *_, place in product["features"]:
-                parts[int(place)] = tuple((shown[name], shown[name]) for name in product["columns"])
-    return parts, levels
+                products[place] = [shown[name] for name in product["columns"]]
+    for name, some in zip(names, products, strict=True):
+        for column in {column for _, column in some if len(some) > 1} & factors.keys():
+            factors[column].within.append(name)
+    return products, factors
 
 
-def _named(block: dict[str, Any], inputs: dict[str, str]) -> tuple[str, str | None]:
+def _named(block: dict[str, Any], inputs: dict[str, str]) -> tuple[str, str]:
     """Return the name of a block of a formula, and the column whose levels it has."""
-    if "expression" in block:
-        return str(block["expression"]), None
-    column = block["column"]
     if "levels" not in block:
-        return column, None
+        return block.get("expression") or block["column"], ""
+    column = block["column"]
     return f"C({column})" if inputs[column] == "number" else column, column

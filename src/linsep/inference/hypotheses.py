@@ -7,103 +7,167 @@ distribution, exactly so for least squares with normal residuals.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import inf, isinf
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sla
-from scipy.special import chdtrc
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.showing import linear_sum
 from linsep.inference.factors import Factor, factor_of
 from linsep.inference.restrictions import Restriction, restrictions_of
-from linsep.inference.table import Facts, JointTest, Table, check_level
-from linsep.inference.tails import f_tail, t_reach, t_tail
+from linsep.inference.table import Facts, Table, check_level, t_reach, t_tail, upper_tail
 from linsep.words import counted
 
 
-def root_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return a matrix whose transpose times itself is a covariance, with zeros where it has NaN,
-    and the relative rounding error of sums of its columns.
-    """
-    errors = np.sqrt(np.maximum(np.nan_to_num(np.diag(covariance)), 0.0))
-    scales = np.where(errors > 0.0, errors, 1.0)
-    correlation = np.nan_to_num(covariance / scales / scales[:, None])
-    values, vectors = np.linalg.eigh(correlation)
-    factor = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scales
-    return factor, float(np.sqrt(len(errors) * np.finfo(float).eps))
+class WithHypotheses:
+    """Mixin of regressions: Wald tests of hypotheses, and contrasts."""
 
+    def wald_test(self: Any, hypotheses: Any, q: Any = None, *, test: str | None = None) -> Table:
+        """Test linear hypotheses about the parameters jointly (Wald test).
 
-@dataclass(frozen=True, repr=False)
-class WaldTest(JointTest):
-    """A joint Wald test of linear hypotheses: ``print`` it, or use its attributes.
+        Parameters
+        ----------
+        hypotheses : str, list of str, or array of shape (restrictions, parameters)
+            Restrictions separated by commas, such as ``"x1 = x2, 2 * x3 - x4 = 1"``: sums of
+            numbers and names of ``param_names_`` (the longest that match; any may be in backticks),
+            joined by ``=``; a sum without ``=`` is compared with zero. Or the matrix R of the
+            hypothesis R b = q, with columns in the order of ``param_names_``.
+        q : float or array of shape (restrictions,), default zeros
+            Right sides, for a matrix.
+        test : "F" or "chi2", default: "F" for least squares and clusters, else "chi2"
+            The distribution of the statistic. "F" has ``df_residual_`` degrees of freedom, with
+            clusters (CR1) their number - 1.
 
-    Attributes
-    ----------
-    columns : dict of str to list, one row per restriction
-        ``hypothesis``; ``estimate``, its left side minus its right side; ``standard_error``;
-        ``statistic`` (t or z) and ``p_value`` of the restriction alone.
-    statistic, p_value : float, for all restrictions together
-    distribution : "F" or "chi2"
-    df : int, number of restrictions
-    df_residual : float, degrees of freedom of F's denominator, infinite for chi-squared
-    """
+        Returns
+        -------
+        linsep.inference.table.Table
+            The joint test. ``columns`` have a row per restriction: ``hypothesis``; ``estimate``,
+            its left side minus its right side; ``standard_error``; ``t`` or ``z``, and ``p_value``
+            of the restriction alone.
 
-    distribution: str = "chi2"
-    df_residual: float = inf
-
-
-def wald(model: Any, hypotheses: Any, q: Any, test: str | None) -> WaldTest:
-    """Return the test of hypotheses of a fitted regression; see ``HasInference.wald_test``."""
-    if test not in (None, "F", "chi2"):
-        raise ParameterError(f"test is {test!r}: choose 'F' or 'chi2'.", option="test", value=test)
-    given = _given(model, hypotheses, q)
-    R, right = np.split(np.array([one.row for one in given]), [-1], axis=1)
-    b, (root, noise), degrees = _known(model, R), model._covariance_root(), model._degrees
-    if (test or ("F" if model._statistic == "t" else "chi2")) == "chi2":
-        degrees = np.inf
-    elif isinf(degrees):
-        degrees = model.df_residual_
-    df = len(given)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # which have own errors
-        parts, apart = root @ R.T, R @ b + right[:, 0]
-        errors = np.linalg.norm(parts, axis=0)
-        unit, columns = apart / errors, _singly(apart, errors, degrees)
-    for (text, _), row, error in zip(given, R, errors.tolist(), strict=True):
-        if not row.any():
-            why = f"'{text}' has no parameter with a nonzero coefficient: leave it out."
-            raise ParameterError(why, code="bad-hypothesis", value=text)
-        if not 0.0 < error < np.inf:
-            code = "overflow" if isinf(error) else "no-estimate"
-            why = f"'{text}' cannot be tested: its standard error is {error:g}."
-            raise DataError(why, code=code, value=text)
-    # Without squares of standard errors, a QR factor of the parts has the digits of the root.
-    _, triangle, order = sla.qr(parts / errors, mode="economic", pivoting=True)
-    pivots = np.abs(np.diag(triangle))
-    if (many := int((pivots > noise).sum())) < df:
-        scales = np.nan_to_num(model.standard_errors_.ravel(), posinf=0.0)
-        scaled = R * np.where(scales > 0.0, scales, 1.0)
-        scaled /= np.linalg.norm(scaled, axis=1, keepdims=True)
-        alike = np.linalg.matrix_rank(scaled) < df
-        raise (ParameterError if alike else DataError)(
-            f"The {df} restrictions {'are dependent' if alike else 'have a singular covariance'}: "
-            f"test at most {many} at a time.", code="bad-hypothesis",
+        Raises
+        ------
+        ParameterError
+            If a name is unknown, or a restriction follows from earlier ones.
+        DataError
+            If a parameter has no finite estimate, standard errors are unknown, or the covariance of
+            the restrictions is singular.
+        """
+        check_is_fitted(self)
+        if test not in (None, "F", "chi2"):
+            why = f"test is {test!r}: choose 'F' or 'chi2'."
+            raise ParameterError(why, option="test", value=test)
+        given = _given(self, hypotheses, q)
+        rows, df = np.array([one.row for one in given]), len(given)
+        R, degrees = rows[:, :-1], self._degrees
+        b, (root, noise) = _estimates(self, R), self._covariance_root()
+        if (test or ("F" if self._statistic == "t" else "chi2")) == "chi2":
+            degrees = inf
+        elif isinf(degrees):
+            degrees = self.df_residual_
+        with np.errstate(over="ignore", invalid="ignore"):  # which have an error
+            apart, parts = R @ b + rows[:, -1], root @ R.T
+            errors = np.linalg.norm(parts, axis=0)
+        for one, error in zip(given, errors.tolist(), strict=True):
+            if not one.row[:-1].any():
+                why = f"'{one.text}' has no parameter with a nonzero coefficient: leave it out."
+                raise ParameterError(why, code="bad-hypothesis", value=one.text)
+            if not 0.0 < error < inf:
+                code = "overflow" if isinf(error) else "no-estimate"
+                why = f"'{one.text}' cannot be tested: its standard error is {error:g}."
+                raise DataError(why, code=code, value=one.text)
+        # without squares of standard errors, singular values have the digits of the root
+        _, sizes, V = np.linalg.svd(parts / errors, full_matrices=False)
+        if (many := int((sizes > noise).sum())) < df:
+            alike = np.linalg.matrix_rank(R / np.linalg.norm(R, axis=1, keepdims=True)) < df
+            why = "are dependent" if alike else "have a singular covariance"
+            raise (ParameterError if alike else DataError)(
+                f"The {df} restrictions {why}: test at most {many} at a time.",
+                code="bad-hypothesis",
+            )
+        statistic, name = float(np.square(V @ (apart / errors) / sizes).sum()), "chi-squared"
+        header: Facts = [("degrees of freedom", df)]
+        if not isinf(degrees):
+            statistic, name = statistic / df, "F"
+            header.append(("degrees of freedom, residuals", degrees))
+        p = upper_tail(statistic, df, degrees)
+        columns = {"hypothesis": [one.text for one in given], **_singly(apart, errors, degrees)}
+        return Table(
+            "Wald test", [(name, statistic), *header, (f"p of {name}", p)], columns, [],
+            statistic, p, df, "F" if name == "F" else "chi2", float(degrees),
         )  # fmt: skip
-    statistic = float(np.square(sla.solve_triangular(triangle, unit[order], trans="T")).sum())
-    letter, name, p = "chi-squared", "chi2", float(chdtrc(df, statistic))
-    header: Facts = [("degrees of freedom", df)]
-    if not isinf(degrees):
-        letter, name, statistic = "F", "F", statistic / df
-        p = float(f_tail(statistic, df, degrees))
-        header.append(("degrees of freedom, residuals", degrees))
-    return WaldTest(
-        "Wald test", [(letter, statistic), *header, (f"p of {letter}", p)],
-        {"hypothesis": [one.text for one in given], **columns}, [],
-        statistic, p, df, name, float(degrees),
-    )  # fmt: skip
+
+    def contrasts(
+        self: Any, factor: str, compare: Any = "pairs", *, adjust: str | None = "holm",
+        level: float | None = None,
+    ) -> Table:  # fmt: skip
+        """Compare levels of a factor: a text column, categories, or ``C(column)`` or a boolean
+        column of a formula.
+
+        Parameters
+        ----------
+        factor : str, name of the column
+        compare : "pairs", "reference" or list, default="pairs"
+            Each level minus each earlier level, or minus the reference level, whose parameter is
+            zero; or contrasts such as ``["b - a", "(b + c) / 2 - a"]``, or pairs ``[("b", "a")]``.
+        adjust : "holm" or None, default="holm"
+            Adjustment of the p-values for all contrasts of all classes.
+        level : float between 0 and 1, default: the ``level`` of the model, or 0.95
+            Confidence level of each individual interval.
+
+        Returns
+        -------
+        linsep.inference.table.Table
+            ``columns`` have a row per contrast: ``contrast``, ``estimate``, ``standard_error``,
+            ``t`` or ``z``, ``p_value``, ``adjusted_p_value`` if adjusted, and ``low`` and ``high``.
+
+        Raises
+        ------
+        ParameterError
+            If a level is unknown, or the coefficients of a contrast do not sum to zero.
+        DataError
+            If there is no such factor, or standard errors are unknown.
+        """
+        check_is_fitted(self)
+        if adjust not in ("holm", None):
+            why = f"adjust is {adjust!r}: choose 'holm' or None."
+            raise ParameterError(why, option="adjust", value=adjust)
+        level, of = check_level(self._level if level is None else level), factor_of(self, factor)
+        if why := self._without_errors():
+            raise DataError(why, code="no-estimate")
+        if len(of.levels) < 2:
+            raise DataError("The factor has one level.", code="too-few-rows", column=of.name)
+        wanted, words, params = _wanted(of, compare), self._words.ravel(), self._params
+        effects = np.zeros((len(of.levels), params.shape[-1]))
+        for row, coding in zip(effects, of.levels.values(), strict=True):
+            for feature, value in coding.items():
+                row[feature - self.n_features_in_] = value  # after the intercept
+        several, texts = self._equations, [one.text for one in wanted]
+        rows = np.kron(np.eye(len(several) or 1), [one.row[:-1] for one in wanted] @ effects)
+        lost = (rows != 0.0)[:, words != ""].any(axis=1)
+        estimates = rows @ np.where(words == "", params.ravel(), 0.0)
+        errors = np.linalg.norm(self._covariance_root()[0] @ rows.T, axis=0)
+        errors[lost | ~(errors > 0.0)] = estimates[lost] = np.nan
+        columns = _singly(estimates, errors, self._degrees)
+        notes = [f"Intervals are individual {100 * level:.6g}% intervals."]
+        if of.within:
+            products = ", ".join(of.within[:4]) + ", ..." * (len(of.within) > 4)
+            why = f"The factor is part of {products}: differences hold where these are 0."
+            notes.insert(0, why)
+        if lost.any():
+            why = "A dash: a coefficient of the level diverges, or its column is left out."
+            notes.insert(0, why)
+        if adjust is not None:
+            columns["adjusted_p_value"] = _holm(np.array(columns["p_value"])).tolist()
+            many = counted(len(lost), "contrast")
+            notes.insert(0, f"p-values are adjusted by Holm's method for {many}.")
+        reach = t_reach(level, self._degrees) * errors
+        columns |= {"low": (estimates - reach).tolist(), "high": (estimates + reach).tolist()}
+        texts = [f"{one}: {text}" for one in several for text in texts] or texts
+        return Table(f"Contrasts of {of.name}", [], {"contrast": texts} | columns, notes)
 
 
 def _singly(estimates: np.ndarray, errors: np.ndarray, degrees: float) -> dict[str, list[Any]]:
@@ -120,8 +184,8 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
         if q is not None:
             raise ParameterError("q needs a matrix of hypotheses.", code="conflict", option="q")
         known: dict[str, np.ndarray | None] = {}
-        for row, name in zip(np.diag(signs).astype(float), names, strict=True):
-            known[name] = None if name in known else np.append(row, 0.0)
+        for name, row in zip(names, np.diag([*signs, 0.0])[:-1], strict=True):
+            known[name] = None if name in known else row
         return [found for text in texts for found in restrictions_of(text, known)]
     try:
         rows = np.atleast_2d(np.asarray(hypotheses, dtype=np.float64))
@@ -134,7 +198,7 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
     if rows.ndim != 2 or rows.shape[1] != len(names) or not len(rows):
         why = f"R needs {len(names)} numbers per restriction, in the order of param_names_."
         raise ParameterError(why, code="shape", option="hypotheses")
-    if not np.isfinite([*rows.ravel(), *right]).all():
+    if not (np.isfinite(rows).all() and np.isfinite(right).all()):
         raise ParameterError("R and q must be finite numbers.", code="not-finite")
     return [
         Restriction(f"{linear_sum(row * signs, names)} = {value:.6g}", np.append(row, -value))
@@ -142,10 +206,10 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
     ]
 
 
-def _known(model: Any, R: np.ndarray) -> np.ndarray:
+def _estimates(model: Any, R: np.ndarray) -> np.ndarray:
     """Return the estimates, zero for parameters that no restriction has."""
     about, words = R.any(axis=0), model._words.ravel()
-    for j in np.flatnonzero(about & (words != "")):
+    for j in np.flatnonzero(about & (words != ""))[:1]:
         name = model._words_and_signs()[0][j]
         known = words[j] in ("dependent", "no weight", "not checked")
         raise DataError(
@@ -158,62 +222,7 @@ def _known(model: Any, R: np.ndarray) -> np.ndarray:
     return np.where(about, model._params.ravel(), 0.0)
 
 
-class Contrasts(Table):
-    """Differences between levels of a factor: ``print`` them, or call ``tidy()``.
-
-    Attributes
-    ----------
-    columns : dict of str to list, one row per contrast
-        ``contrast``, ``estimate``, ``standard_error``, ``t`` or ``z``, ``p_value``,
-        ``adjusted_p_value`` if adjusted, and ``low`` and ``high``, its individual interval.
-    """
-
-
-def contrasts(
-    model: Any, name: str, compare: Any, adjust: str | None, level: float | None
-) -> Contrasts:
-    """Return contrasts of a factor of a fitted regression; see ``HasInference.contrasts``."""
-    if adjust not in ("holm", None):
-        raise ParameterError(
-            f"adjust is {adjust!r}: choose 'holm' or None.", option="adjust", value=adjust
-        )
-    level, factor = check_level(model._level if level is None else level), factor_of(model, name)
-    if why := model._without_errors():
-        raise DataError(why, code="no-estimate")
-    if len(factor.levels) < 2:
-        raise DataError("The factor has one level.", code="too-few-rows", column=factor.name)
-    wanted, several = _wanted(factor, compare), model._equations
-    words, width = model._words.ravel(), model._params.shape[-1]
-    effects = np.zeros((len(factor.levels), width))
-    for row, coding in zip(effects, factor.levels.values(), strict=True):
-        row[[width - model.n_features_in_ + j for j in coding]] = list(coding.values())
-    rows = np.kron(np.eye(max(1, len(several))), [one.row[:-1] for one in wanted] @ effects)
-    texts = [one.text for one in wanted]
-    texts = [f"{one}: {text}" for one in several for text in texts] or texts
-    known = ~(rows != 0.0)[:, words != ""].any(axis=1)
-    estimates = rows @ np.where(words == "", model._params.ravel(), 0.0)
-    errors = np.linalg.norm(model._covariance_root()[0] @ rows.T, axis=0)
-    errors[~known | ~(errors > 0.0)] = estimates[~known] = np.nan
-    columns, reach = _singly(estimates, errors, model._degrees), t_reach(level, model._degrees)
-    notes = [f"Intervals are individual {100 * level:.6g}% intervals."]
-    if factor.within:
-        products = ", ".join(factor.within[:4]) + ", ..." * (len(factor.within) > 4)
-        notes.insert(0, f"The factor is part of {products}: differences hold where these are 0.")
-    if not known.all():
-        notes.insert(0, "A dash: a coefficient of the level diverges, or its column is left out.")
-    if adjust is not None:
-        columns["adjusted_p_value"] = holm(np.array(columns["p_value"])).tolist()
-        many = counted(len(known), "contrast")
-        notes.insert(0, f"p-values are adjusted by Holm's method for {many}.")
-    ends = {
-        "low": (estimates - reach * errors).tolist(),
-        "high": (estimates + reach * errors).tolist(),
-    }
-    found = {"contrast": texts} | columns | ends
-    return Contrasts(f"Contrasts of {factor.name}", [], found, notes)
-
-
-def holm(p: np.ndarray) -> np.ndarray:
+def _holm(p: np.ndarray) -> np.ndarray:
     """Return p-values adjusted by Holm's method (Scandinavian Journal of Statistics 6, 1979), NaN
     as one that is not rejected.
     """
@@ -225,13 +234,12 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 def _wanted(factor: Factor, compare: Any) -> list[Restriction]:
-    names = list(factor.levels)
+    names, found = list(factor.levels), list[Restriction]()
     units = dict(zip(names, np.eye(len(names), len(names) + 1), strict=True))
     if compare == "pairs":
         compare = [(b, a) for a, b in combinations(names, 2)]
     elif compare == "reference":
         compare = [(name, factor.reference) for name in names if name != factor.reference]
-    found: list[Restriction] = []
     compare = [compare] if isinstance(compare, str) else compare
     for one in compare:
         if isinstance(one, tuple | list) and len(one) == 2:

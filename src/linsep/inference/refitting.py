@@ -17,11 +17,10 @@ import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from math import isnan, nan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import chdtrc
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
@@ -30,8 +29,7 @@ from linsep.estimators._common.labels import label_text
 from linsep.estimators._common.offsets import has_offset, offset_to_predict
 from linsep.inference.factors import parts_of, terms_of
 from linsep.inference.robust import no_counts, pairs_joined, refuse
-from linsep.inference.table import JointTest, Table
-from linsep.inference.tails import f_tail
+from linsep.inference.table import Table, upper_tail
 from linsep.parameters import as_fitted, fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
 from linsep.validation.sparse import as_csr
@@ -43,20 +41,140 @@ _OTHERS = 1e-6
 SUPREMUM = "A log-likelihood of separated classes is the supremum; p is then only a rough guide."
 DASH = "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
 
-
-class Comparison(Table):
-    """Nested models, the smallest first: ``print`` it, or call ``to_dict()`` or ``tidy()``.
-
-    Attributes
-    ----------
-    columns : dict of str to list, one row per model
-        ``model``, ``parameters``, ``log_likelihood``, ``aic`` and ``bic``; for least squares
-        ``rss`` and ``df_residual``; for the test against the model before ``df``, ``F`` or
-        ``chi2``, and ``p_value``, None in the first row.
-    """
+#: the number of parameters that are tested, the statistic and p
+Test = tuple[int, float, float]
 
 
-def compare(*models: Any, names: Sequence[str] | None = None) -> Comparison:
+class WithRefits:
+    """Mixin of regressions: tests of terms, and of additional columns."""
+
+    def likelihood_ratio_tests(
+        self: Any, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None,
+        successes: Any = None, trials: Any = None,
+    ) -> Table:  # fmt: skip
+        """Test each feature or factor by leaving it out, as R's ``drop1``.
+
+        Linear regressions, and counts with an estimated dispersion, have F tests; other logistic
+        regressions have likelihood-ratio tests, approximately chi-squared. All features of a
+        factor, or of another term of a formula, are left out together. A term that is part of a
+        product in the model is not tested. With Firth's penalty the penalized likelihoods are
+        compared, with the coefficients of the term held at zero, as in logistf; for separated
+        classes the supremum of the log-likelihood, and p is only a rough guide.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset, successes, trials : the arguments of the fit
+            Or a source, a file or a data frame with the training columns. The rows are read into
+            memory.
+
+        Returns
+        -------
+        linsep.inference.table.Table
+            ``columns`` have a row per term: ``term``; ``df``, the number of its parameters; ``aic``
+            and ``log_likelihood`` of the model without it (with Firth's penalty, the penalized
+            log-likelihood and no AIC), or for least squares its ``rss`` and ``sum_of_squares``, the
+            increase of the residual sum of squares; ``chi2`` or ``F``, and ``p_value``.
+
+        Raises
+        ------
+        DataError
+            If these are not the rows of the fit, if the maximum of the likelihood is unknown, or
+            with l2 or a robust covariance.
+        """
+        _refuse_without_likelihood(self, "The model", firth=True)
+        if not (terms := terms_of(self)):
+            raise DataError("The model has no features, and so no terms.", code="unsupported")
+        tried = [one for one in terms if not any(one.parts < other.parts for other in terms)]
+        rows, beside = _rows_of(self, X, y, sample_weight, offset, successes, trials)
+        columns: dict[str, list[Any]] = {}
+        if fitted_parameter(self, "penalty"):
+            _refuse_counts(self)
+            n_rows, log_likelihood, value, held = self._held_at_zero(
+                rows, beside["y"], beside["sample_weight"], [one.features for one in tried]
+            )
+            _check_rows(self, n_rows, log_likelihood)
+            tests = [_tested(self, 2.0 * (value - other), df) for other, df in held]
+            columns["log_likelihood"] = [value for value, _ in held]
+            notes = ["Penalized likelihoods (Firth), with the coefficients of a term held at 0."]
+            notes += _notes([], tests)
+        else:
+            full = _refitted(self, rows, beside)
+            _check_rows(self, full.n_rows_, _fitness(full))
+            kept = [np.setdiff1d(np.arange(rows.shape[1]), one.features) for one in tried]
+            fits = [_refitted(self, rows[:, some], beside) for some in kept]
+            tests = [_tested(full, *_gained(fit, full)) for fit in fits]
+            if self._equation == "target":
+                columns["sum_of_squares"] = [max(0.0, fit.rss_ - full.rss_) for fit in fits]
+            columns["rss" if columns else "log_likelihood"] = [_fitness(fit) for fit in fits]
+            columns["aic"] = [float(fit.aic_) for fit in fits]
+            notes = _notes([full, *fits], tests)
+        if within := [one.name for one in terms if one not in tried]:
+            notes.insert(0, f"Not tested, as part of a product: {', '.join(within)}.")
+        df, statistic, p = zip(*tests, strict=True)
+        columns = {"term": [one.name for one in tried], "df": [*df]} | columns
+        columns |= {_letter(self): [*statistic], "p_value": [*p]}
+        kind = "F" if "F" in columns else "Likelihood-ratio"
+        return Table(f"{kind} tests of terms", [("rows", self.n_rows_)], columns, notes)
+
+    def score_test(
+        self: Any, X: Any, y: Any = None, more: Any = None, sample_weight: Any = None
+    ) -> Table:
+        """Test whether additional columns would improve the model (Rao's score test).
+
+        The larger model is not fitted, and its likelihood need not have a maximum. The statistic is
+        approximately chi-squared; of least squares the number of rows times the share of the
+        residual sum of squares that the larger model explains.
+
+        Parameters
+        ----------
+        X, y, sample_weight : the rows of the fit, as for :meth:`likelihood_ratio_tests`
+        more : array or sparse matrix of shape (rows,) or (rows, columns)
+            The columns to add, tested jointly.
+
+        Returns
+        -------
+        linsep.inference.table.Table
+            The joint test; ``df`` is the number of parameters that the columns would add.
+
+        Raises
+        ------
+        DataError
+            If these are not the rows of the fit, if the model has no finite estimates, or with l2,
+            Firth's penalty or a robust covariance.
+        """
+        _refuse_without_likelihood(self, "The model")
+        if _is_supremum(self):
+            raise DataError(
+                "Separated classes have no estimates: compare models.", code="separated"
+            )
+        _refuse_counts(self)
+        (rows, beside), added = _rows_of(self, X, y, sample_weight), _added(more)
+        if added.ndim != 2 or added.shape[0] != rows.shape[0]:
+            raise DataError("more has not the rows of X.", code="shape", option="more")
+        either = sp.issparse(added) or sp.issparse(rows)
+        wide = sp.csr_matrix(sp.hstack([rows, added])) if either else np.hstack([rows, added])
+        if self._equation == "class":
+            n_rows, log_likelihood, statistic, width = self._scored(
+                wide, beside["y"], beside["sample_weight"]
+            )
+            _check_rows(self, n_rows, log_likelihood)
+        else:
+            # n times the share of the residual sum of squares that the larger model explains
+            # (Breusch and Pagan, Review of Economic Studies 47, 1980)
+            larger, smaller = (_refitted(self, columns, beside) for columns in (wide, rows))
+            _check_rows(self, smaller.n_rows_, smaller.rss_)
+            if not self.rss_:
+                raise DataError("The fit is perfect: no variance is left.", code="no-estimate")
+            share = larger.solution_.residual_norm / self.solution_.residual_norm
+            statistic, width = self.n_rows_ * (1.0 - share) * (1.0 + share), larger.n_parameters_
+        statistic, df = float(np.maximum(0.0, statistic)), width - self.n_parameters_
+        p = upper_tail(statistic, df)
+        columns = {"test": ["added columns"], "df": [df], "chi2": [statistic], "p_value": [p]}
+        notes = [] if df else ["The columns are linear combinations of the model's columns."]
+        return Table("Score test", [], columns, notes, statistic, p, df)
+
+
+def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
     """Compare nested regressions that were fitted to the same rows.
 
     Parameters
@@ -68,10 +186,13 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Comparison:
 
     Returns
     -------
-    Comparison
-        Log-likelihood, AIC and BIC of each model, and its test against the one before: for least
-        squares an F test with the residual variance of the largest model, as in R's ``anova``; else
-        a likelihood-ratio test, approximately chi-squared, of separated classes by the supremum.
+    linsep.inference.table.Table
+        ``columns`` have a row per model: ``model``, ``parameters``, ``log_likelihood``, ``aic`` and
+        ``bic``; for least squares ``rss`` and ``df_residual``; and the test against the model
+        before, None in the first row: ``df``, ``F`` or ``chi2``, and ``p_value``. Least squares
+        have an F test with the residual variance of the largest model, as in R's ``anova``; other
+        models a likelihood-ratio test, approximately chi-squared, of separated classes by the
+        supremum.
 
     Raises
     ------
@@ -89,67 +210,61 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Comparison:
             option=None if len(models) < 2 else "names",
         )  # fmt: skip
     for model, name in zip(models, called, strict=True):
-        if not hasattr(type(model), "wald_test"):
+        if not isinstance(model, WithRefits):
             raise ParameterError(f"{name} is no regression: pass regressions.", code="unsupported")
         check_is_fitted(model)
-        refuse_without_likelihood(model, name)
+        _refuse_without_likelihood(model, name)
     for pair, said in zip(pairwise(models), pairwise(called), strict=True):
-        _check_nested(*pair, *said)
-    tests = [_tested(a, b, models[-1]) for a, b in pairwise(models)]
-    linear = models[0]._equation == "target"
+        _check_nested(*pair, " and ".join(said))
+    first, largest = models[0], models[-1]
+    tests = [_tested(largest, *_gained(*pair)) for pair in pairwise(models)]
+    linear = first._equation == "target"
     attributes = [*["rss", "df_residual"] * linear, "log_likelihood", "aic", "bic"]
-    columns: dict[str, list[Any]] = {
-        "model": called, "parameters": [one.n_parameters_ for one in models],
-        **{name: [getattr(one, f"{name}_") for one in models] for name in attributes},
-        **{name: [None, *column] for name, column in _columns(models[0], tests).items()},
-    }  # fmt: skip
+    columns: dict[str, list[Any]] = {"model": called}
+    columns["parameters"] = [one.n_parameters_ for one in models]
+    columns |= {name: [getattr(one, f"{name}_") for one in models] for name in attributes}
+    letters = "df", _letter(first), "p_value"
+    columns |= {name: [None, *(test[k] for test in tests)] for k, name in enumerate(letters)}
     notes = ["Each model is tested against the model above it.", *_notes(models, tests)]
     title = f"Nested {'linear' if linear else 'logistic'} regressions"
-    return Comparison(title, [("rows", models[0].n_rows_)], columns, notes)
+    return Table(title, [("rows", first.n_rows_)], columns, notes)
 
 
-class _Test(NamedTuple):
-    """The test of some parameters; the statistic and p are NaN without a test."""
-
-    df: int
-    statistic: float = nan
-    p_value: float = nan
-
-
-def _chi_squared(statistic: float, df: int) -> _Test:
-    statistic = statistic if isnan(statistic) else max(0.0, float(statistic))
-    return _Test(df, statistic, float(chdtrc(df, statistic)) if df else nan)
-
-
-def _tested(smaller: Any, larger: Any, largest: Any) -> _Test:
-    """Return the test of a smaller model within a larger; the largest has the variance."""
-    degrees = largest.df_residual_
-    if larger._equation == "class":
-        gained = 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_)
-        df = larger.n_parameters_ - smaller.n_parameters_
-        if not fitted_parameter(largest, "dispersion") or not df:
-            return _chi_squared(gained, df)
-        f = gained / df / largest.dispersion_
-    else:
-        df, unit = smaller.df_residual_ - larger.df_residual_, largest.residual_error_
-        if not (df and degrees > 0 and unit > 0):
-            return _Test(df)
-        # norms keep the digits that squares would lose
-        a, b = (one.solution_.residual_norm / unit for one in (smaller, larger))
-        f = (a - b) * (a + b) / df
-    return _Test(df, max(0.0, f), float(f_tail(max(0.0, f), df, degrees)))
-
-
-def _columns(model: Any, tests: list[_Test]) -> dict[str, list[Any]]:
-    """Return the tests as columns, with the name of the statistic of such models."""
+def _letter(model: Any) -> str:
     f = model._equation == "target" or fitted_parameter(model, "dispersion")
-    names = "df", "F" if f else "chi2", "p_value"
-    return {name: [test[k] for test in tests] for k, name in enumerate(names)}
+    return "F" if f else "chi2"
 
 
-def _notes(models: Sequence[Any], tests: list[_Test]) -> list[str]:
+def _gained(smaller: Any, larger: Any) -> tuple[float, int]:
+    """Return the decrease of the residual sum of squares, or twice the increase of the
+    log-likelihood, from a model to a larger one, and the number of parameters.
+    """
+    if larger._equation == "target":
+        a, b = (one.solution_.residual_norm for one in (smaller, larger))
+        return (a - b) * (a + b), smaller.df_residual_ - larger.df_residual_
+    known = not isnan(smaller.likelihood_ratio_[0])
+    gained = 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_) if known else nan
+    return gained, larger.n_parameters_ - smaller.n_parameters_
+
+
+def _tested(largest: Any, gained: float, df: int) -> Test:
+    """Return the test of ``df`` parameters that gain as much; the largest model has the variance
+    that F needs.
+    """
+    gained = float(np.maximum(0.0, gained))
+    if _letter(largest) == "chi2":
+        return df, gained, upper_tail(gained, df)
+    linear = largest._equation == "target"
+    unit = largest.residual_variance_ if linear else largest.dispersion_
+    if not (df and largest.df_residual_ > 0 and unit > 0):
+        return df, nan, nan
+    f = gained / unit / df
+    return df, f, upper_tail(f, df, largest.df_residual_)
+
+
+def _notes(models: Sequence[Any], tests: list[Test]) -> list[str]:
     notes = [SUPREMUM] * any(map(_is_supremum, models))
-    return notes + [DASH] * any(isnan(test.p_value) for test in tests)
+    return notes + [DASH] * any(isnan(p) for _, _, p in tests)
 
 
 def _is_supremum(model: Any) -> bool:
@@ -157,7 +272,7 @@ def _is_supremum(model: Any) -> bool:
     return getattr(model, "stop_reason_", None) in ("separable", "quasi-separable")
 
 
-def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> None:
+def _refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> None:
     """Raise DataError for a model whose likelihood cannot be compared with others; ``firth`` allows
     Firth's penalty.
     """
@@ -179,7 +294,7 @@ def refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> Non
     )  # fmt: skip
 
 
-def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
+def _check_nested(smaller: Any, larger: Any, said: str) -> None:
     """Raise DataError unless the other model is of the same kind, was fitted to the same rows, and
     has all features of the smaller one, computed in the same way, and more.
     """
@@ -190,7 +305,6 @@ def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
     named = all(hasattr(one, "feature_names_in_") or not one.n_features_in_
                 for one in (smaller, larger))  # fmt: skip
     rows = [(one.n_rows_, one.rows_signature_) for one in (smaller, larger)]
-    said = f"{first} and {second}"
     refuse(
         DataError,
         (other, f"{said} have another {other}.", "other-model", other if other in same else None),
@@ -201,8 +315,8 @@ def _check_nested(smaller: Any, larger: Any, first: str, second: str) -> None:
         (rows[0] != rows[1] or None in rows[0], f"{said} were fitted to other rows, or in another "
          "order, with other weights or offsets.", "other-rows", None),
     )  # fmt: skip
-    for name, made in few.items():
-        if made != many[name]:
+    for name in few:
+        if few[name] != many[name]:
             why = f"{said} compute '{name}' in different ways."
             raise DataError(why, code="other-model", column=name)
 
@@ -238,49 +352,6 @@ def _definitions(model: Any) -> dict[str, list[Any]]:
     }
 
 
-class LikelihoodRatioTests(Table):
-    """Tests of the terms of a regression: ``print`` them, or call ``to_dict()`` or ``tidy()``.
-
-    Attributes
-    ----------
-    columns : dict of str to list, one row per term
-        ``term``; ``df``, the number of its parameters; ``aic`` and ``log_likelihood`` of the model
-        without it (with Firth's penalty, the penalized log-likelihood and no AIC), or for least
-        squares its ``rss`` and ``sum_of_squares``, the increase of the residual sum of squares;
-        ``chi2`` or ``F``, and ``p_value``.
-    """
-
-
-class ScoreTest(JointTest):
-    """Rao's score test of additional columns: ``print`` it, or use its attributes.
-
-    Attributes
-    ----------
-    statistic, p_value : float
-    df : int, number of parameters that the columns would add
-    """
-
-
-class FirthTests(NamedTuple):
-    """The likelihood of rows without Firth's penalty and with it (``value``), and ``held``: of each
-    term the largest with its coefficients at zero, NaN if not reached, and their number.
-    """
-
-    n_rows: int
-    log_likelihood: float
-    value: float
-    held: list[tuple[float, int]]
-
-
-class Scored(NamedTuple):
-    """The score statistic of rows, and the number of independent parameters of the larger model."""
-
-    n_rows: int
-    log_likelihood: float
-    statistic: float
-    n_parameters: int
-
-
 def _rows_of(
     model: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None,
     successes: Any = None, trials: Any = None,
@@ -292,15 +363,14 @@ def _rows_of(
     features = features if sp.issparse(features) else np.asarray(features)
     if features.shape[1:] != (model.n_features_in_,):
         raise DataError(f"X needs {model.n_features_in_} columns, as in the fit.", code="shape")
-    beside = {"offset": offset_to_predict(model, known, features.shape[0])}
+    offset = offset_to_predict(model, known, features.shape[0])
     if not _counts(model):
-        return features, beside | {"y": labels, "sample_weight": weights}
+        return features, {"y": labels, "sample_weight": weights, "offset": offset}
     if successes is not None:
-        return features, beside | {"successes": successes, "trials": trials}
+        return features, {"successes": successes, "trials": trials, "offset": offset}
     if weights is None:
         raise no_counts()
-    read = Batch(features, labels, 0, weights, offset=beside["offset"])
-    pairs = pairs_joined(read, model.classes_[1])
+    pairs = pairs_joined(Batch(features, labels, 0, weights, offset=offset), model.classes_[1])
     return pairs.X, {"successes": pairs.y, "trials": pairs.weights, "offset": pairs.offset}
 
 
@@ -327,85 +397,16 @@ def _refitted(model: Any, X: Any, beside: dict[str, Any]) -> Any:
         return again.fit(X, **beside)
 
 
-def _check_rows(model: Any, n_rows: int, found: float, fitted: float) -> None:
+def _fitness(model: Any) -> float:
+    """Return the residual sum of squares, or the log-likelihood."""
+    return float(model.rss_ if model._equation == "target" else model.log_likelihood_)
+
+
+def _check_rows(model: Any, n_rows: int, found: float) -> None:
     """Raise DataError unless these are the rows of the fit, by their number and likelihood."""
+    fitted = _fitness(model)
     if n_rows != model.n_rows_ or abs(found - fitted) > _OTHERS * max(abs(fitted), 1e-300):
         raise DataError("These are not the rows of the fit with their weights.", code="other-rows")
-
-
-def likelihood_ratio_tests(model: Any, X: Any, y: Any, **beside: Any) -> LikelihoodRatioTests:
-    """Return the test of each term; see ``HasInference.likelihood_ratio_tests``."""
-    refuse_without_likelihood(model, "The model", firth=True)
-    if not (terms := terms_of(model)):
-        raise DataError("The model has no features, and so no terms.", code="unsupported")
-    (rows, known), linear = _rows_of(model, X, y, **beside), model._equation == "target"
-    tried = [one for one in terms if not any(one.parts < other.parts for other in terms)]
-    columns: dict[str, list[Any]] = {}
-    if getattr(model, "method_", "") == "Firth":
-        _refuse_counts(model)
-        held = model._held_at_zero(
-            rows, known["y"], known["sample_weight"], [one.features for one in tried]
-        )
-        _check_rows(model, held.n_rows, held.log_likelihood, model.log_likelihood_)
-        tests = [_chi_squared(2.0 * (held.value - value), df) for value, df in held.held]
-        columns["log_likelihood"] = [value for value, _ in held.held]
-        notes = ["Penalized likelihoods (Firth), with the coefficients of a term held at 0.",
-                 *_notes([], tests)]  # fmt: skip
-    else:
-        name = "rss" if linear else "log_likelihood"
-        full = _refitted(model, rows, known)
-        _check_rows(model, full.n_rows_, *(getattr(one, f"{name}_") for one in (full, model)))
-        kept = [np.setdiff1d(np.arange(model.n_features_in_), one.features) for one in tried]
-        fits = [_refitted(model, rows[:, some], known) for some in kept]
-        tests = [
-            _tested(fit, full, full)
-            if linear or not isnan(fit.likelihood_ratio_[0])
-            else _Test(full.n_parameters_ - fit.n_parameters_)
-            for fit in fits
-        ]
-        if linear:
-            columns["sum_of_squares"] = [max(0.0, fit.rss_ - full.rss_) for fit in fits]
-        for attribute in (name, "aic"):
-            columns[attribute] = [float(getattr(fit, f"{attribute}_")) for fit in fits]
-        notes = _notes([full, *fits], tests)
-    if within := [one.name for one in terms if one not in tried]:
-        notes.insert(0, f"Not tested, as part of a product: {', '.join(within)}.")
-    df, letter, p = _columns(model, tests).items()
-    columns = {"term": [one.name for one in tried]} | dict([df]) | columns | dict([letter, p])
-    kind = "F" if letter[0] == "F" else "Likelihood-ratio"
-    return LikelihoodRatioTests(f"{kind} tests of terms", [("rows", model.n_rows_)], columns, notes)
-
-
-def score_test(model: Any, X: Any, y: Any, more: Any, sample_weight: Any) -> ScoreTest:
-    """Return Rao's score test of additional columns; see ``HasInference.score_test``."""
-    refuse_without_likelihood(model, "The model")
-    if _is_supremum(model):
-        raise DataError("Separated classes have no estimates: compare models.", code="separated")
-    _refuse_counts(model)
-    (rows, known), added = _rows_of(model, X, y, sample_weight), _added(more)
-    if added.ndim != 2 or added.shape[0] != rows.shape[0]:
-        raise DataError("more has not the rows of X.", code="shape", option="more")
-    either = sp.issparse(added) or sp.issparse(rows)
-    wide = sp.csr_matrix(sp.hstack([rows, added])) if either else np.hstack([rows, added])
-    if model._equation == "class":
-        found = model._scored(wide, known["y"], known["sample_weight"])
-        _check_rows(model, found.n_rows, found.log_likelihood, model.log_likelihood_)
-        statistic, width = found.statistic, found.n_parameters
-    else:
-        # n times the share of the residual sum of squares that the larger model explains (Breusch
-        # and Pagan, Review of Economic Studies 47, 1980)
-        larger, smaller = (_refitted(model, columns, known) for columns in (wide, rows))
-        _check_rows(model, smaller.n_rows_, smaller.rss_, model.rss_)
-        if not model.rss_:
-            raise DataError("The fit is perfect: no variance is left.", code="no-estimate")
-        share = larger.solution_.residual_norm / model.solution_.residual_norm
-        statistic, width = model.n_rows_ * (1.0 - share) * (1.0 + share), larger.n_parameters_
-    df, value, p = _chi_squared(statistic, width - model.n_parameters_)
-    columns: dict[str, list[Any]] = {
-        "test": ["added columns"], "df": [df], "chi2": [value], "p_value": [p],
-    }  # fmt: skip
-    notes = [] if df else ["The columns are linear combinations of the model's columns."]
-    return ScoreTest("Score test", [], columns, notes, value, p, df)
 
 
 def _added(more: Any) -> Any:

@@ -1,8 +1,7 @@
 """Inference about the parameters of fitted regressions."""
 
-from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,14 +9,19 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.estimators._common.explaining import standardized
 from linsep.estimators._common.labels import feature_names, with_intercept, words_and_signs
 from linsep.estimators._common.showing import HasEquation
-from linsep.inference.adapters import ForMaketables
-from linsep.inference.table import OPPOSITE, Coefficient, Summary, as_frame, check_level
-from linsep.inference.tails import t_reach, t_tail
+from linsep.inference.adapters import ForOtherPackages
+from linsep.inference.hypotheses import WithHypotheses
+from linsep.inference.refitting import WithRefits
+from linsep.inference.table import (
+    OPPOSITE,
+    Coefficient,
+    Summary,
+    as_frame,
+    check_level,
+    t_reach,
+    t_tail,
+)
 from linsep.parameters import fitted_parameter
-
-if TYPE_CHECKING:
-    from linsep.inference.hypotheses import Contrasts, WaldTest
-    from linsep.inference.refitting import LikelihoodRatioTests, ScoreTest
 
 
 class Bands(NamedTuple):
@@ -30,37 +34,18 @@ class Bands(NamedTuple):
     high: np.ndarray
 
 
-class Estimated(Protocol):
-    """What tests, tables and diagnostics of fitted regressions ask of them.
-
-    ``_degrees`` are those of the statistics, infinite for a normal distribution; ``_words`` are
-    status codes that are shown instead of estimates; ``_without_errors()`` says why standard errors
-    are unknown, or "". From ``_limits`` on they are of logistic regressions.
-    """
-
-    _params: np.ndarray
-    _words: np.ndarray
-    _degrees: float
-    _covariance_matrix: np.ndarray | None
-    _without_errors: Callable[[], str]
-    _limits: np.ndarray
-    _covariance: np.ndarray | None
-    _inferable: bool
-    _wide: bool
-    _others: Callable[[], list[str]]
-    _scores: Callable[..., np.ndarray]
-    _held_at_zero: Callable[..., Any]
-    _scored: Callable[..., Any]
-
-
-class HasInference(HasEquation, ForMaketables):
+class HasInference(HasEquation, WithHypotheses, WithRefits, ForOtherPackages):
     """Mixin of regressions: estimates, standard errors, tests and intervals of the parameters.
 
     A regression with one equation (one target, or two classes) has arrays of shape (parameters,);
     with several classes or targets, arrays of shape (equations, parameters). The intercept comes
-    first, if there is one, then the features in order. A subclass has what :class:`Estimated`
-    lists, ``standard_errors_`` and ``df_residual_``; ``_headed()``: the title of the summary, the
-    statistics of the fit, and notes; and ``_glanced()``: the statistics that only it has.
+    first, if there is one, then the features in order.
+
+    A subclass has ``_params``; ``_words``, status codes that are shown instead of estimates;
+    ``_degrees`` of freedom of the statistics, infinite for a normal distribution;
+    ``standard_errors_``, ``df_residual_`` and ``_covariance_matrix``; ``_without_errors()``, why
+    standard errors are unknown, or ""; ``_headed()``, the title of the summary, the statistics of
+    the fit, and notes; and ``_glanced()``, the statistics that only it has.
     """
 
     n_features_in_: int
@@ -172,127 +157,15 @@ class HasInference(HasEquation, ForMaketables):
         return self._in_equations(names), signs
 
     def _covariance_root(self: Any) -> tuple[np.ndarray, float]:
-        """Return a matrix whose transpose times itself is ``covariance_``, and the relative
-        rounding error of linear functions of its columns.
+        """Return a matrix whose transpose times itself is ``covariance_``, with zeros where that
+        has NaN, and the relative rounding error of linear functions of its columns.
         """
-        from linsep.inference.hypotheses import root_of
-
-        return root_of(self._covariance_matrix)
-
-    def wald_test(self, hypotheses: Any, q: Any = None, *, test: str | None = None) -> "WaldTest":
-        """Test linear hypotheses about the parameters jointly (Wald test).
-
-        Parameters
-        ----------
-        hypotheses : str, list of str, or array of shape (restrictions, parameters)
-            Restrictions separated by commas, such as ``"x1 = x2, 2 * x3 - x4 = 1"``: sums of
-            numbers and names of ``param_names_`` (the longest that match; any may be in backticks),
-            joined by ``=``; a sum without ``=`` is compared with zero. Or the matrix R of the
-            hypothesis R b = q, with columns in the order of ``param_names_``.
-        q : float or array of shape (restrictions,), default zeros
-            Right sides, for a matrix.
-        test : "F" or "chi2", default: "F" for least squares and clusters, else "chi2"
-            The distribution of the statistic. "F" has ``df_residual_`` degrees of freedom, with
-            clusters (CR1) their number - 1.
-
-        Raises
-        ------
-        ParameterError
-            If a name is unknown, or a restriction follows from earlier ones.
-        DataError
-            If a parameter has no finite estimate, standard errors are unknown, or the covariance of
-            the restrictions is singular.
-        """
-        check_is_fitted(self)
-        from linsep.inference.hypotheses import wald
-
-        return wald(self, hypotheses, q, test)
-
-    def contrasts(
-        self, factor: str, compare: Any = "pairs", *, adjust: str | None = "holm",
-        level: float | None = None,
-    ) -> "Contrasts":  # fmt: skip
-        """Compare levels of a factor: a text column, categories, or ``C(column)`` or a boolean
-        column of a formula.
-
-        Parameters
-        ----------
-        factor : str, name of the column
-        compare : "pairs", "reference" or list, default="pairs"
-            Each level minus each earlier level, or minus the reference level, whose parameter is
-            zero; or contrasts such as ``["b - a", "(b + c) / 2 - a"]``, or pairs ``[("b", "a")]``.
-        adjust : "holm" or None, default="holm"
-            Adjustment of the p-values for all contrasts of all classes.
-        level : float between 0 and 1, default: the ``level`` of the model, or 0.95
-            Confidence level of each individual interval.
-
-        Raises
-        ------
-        ParameterError
-            If a level is unknown, or the coefficients of a contrast do not sum to zero.
-        DataError
-            If there is no such factor, or standard errors are unknown.
-        """
-        check_is_fitted(self)
-        from linsep.inference.hypotheses import contrasts
-
-        return contrasts(self, factor, compare, adjust, level)
-
-    def likelihood_ratio_tests(
-        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None,
-        successes: Any = None, trials: Any = None,
-    ) -> "LikelihoodRatioTests":  # fmt: skip
-        """Test each feature or factor by leaving it out, as R's ``drop1``.
-
-        Linear regressions, and counts with an estimated dispersion, have F tests; other logistic
-        regressions have likelihood-ratio tests, approximately chi-squared. All features of a
-        factor, or of another term of a formula, are left out together. A term that is part of a
-        product in the model is not tested. With Firth's penalty the penalized likelihoods are
-        compared, with the coefficients of the term held at zero, as in logistf; for separated
-        classes the supremum of the log-likelihood, and p is only a rough guide.
-
-        Parameters
-        ----------
-        X, y, sample_weight, offset, successes, trials : the arguments of the fit
-            Or a source, a file or a data frame with the training columns. The rows are read into
-            memory.
-
-        Raises
-        ------
-        DataError
-            If these are not the rows of the fit, if the maximum of the likelihood is unknown, or
-            with l2 or a robust covariance.
-        """
-        from linsep.inference.refitting import likelihood_ratio_tests
-
-        counts = {} if successes is None else {"successes": successes, "trials": trials}
-        more = {"sample_weight": sample_weight, "offset": offset} | counts
-        return likelihood_ratio_tests(self, X, y, **more)
-
-    def score_test(
-        self, X: Any, y: Any = None, more: Any = None, sample_weight: Any = None
-    ) -> "ScoreTest":
-        """Test whether additional columns would improve the model (Rao's score test).
-
-        The larger model is not fitted, and its likelihood need not have a maximum. The statistic is
-        approximately chi-squared; of least squares the number of rows times the share of the
-        residual sum of squares that the larger model explains.
-
-        Parameters
-        ----------
-        X, y, sample_weight : the rows of the fit, as for :meth:`likelihood_ratio_tests`
-        more : array or sparse matrix of shape (rows,) or (rows, columns)
-            The columns to add, tested jointly.
-
-        Raises
-        ------
-        DataError
-            If these are not the rows of the fit, if the model has no finite estimates, or with l2,
-            Firth's penalty or a robust covariance.
-        """
-        from linsep.inference.refitting import score_test
-
-        return score_test(self, X, y, more, sample_weight)
+        covariance = np.nan_to_num(self._covariance_matrix)
+        errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        scales = np.where(errors > 0.0, errors, 1.0)
+        values, vectors = np.linalg.eigh(covariance / scales / scales[:, None])
+        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * scales
+        return root, float(np.sqrt(len(errors) * np.finfo(float).eps))
 
     @property
     def _printed(self) -> tuple[str, np.ndarray]:
@@ -310,22 +183,24 @@ class HasInference(HasEquation, ForMaketables):
         check_is_fitted(self)
         level = check_level(self._level if level is None else level)
         (names, signs), (title, header, notes) = self._words_and_signs(), self._headed()
-        letter, statistics = self._printed
+        (letter, statistics), words = self._printed, self._words.ravel()
         parts = self._shown, self.standard_errors_, statistics, self.p_values_
         ends = self.confidence_intervals(level).reshape(-1, 2)
-        numbers, words = np.column_stack([*map(np.ravel, parts), ends]), self._words.ravel()
+        numbers = np.column_stack([*map(np.ravel, parts), ends])
         numbers[words != "", :2] = np.nan
         turned = signs < 0  # a word that is hashed with a negative sign
         sides = [-1, 1, 1 if letter == "chi2" else -1, 1, -1, -1]
         numbers[turned] = numbers[turned][:, [0, 1, 2, 3, 5, 4]] * sides + 0.0
         words = np.where(turned, [OPPOSITE.get(word, word) for word in words], words)
-        columns = map(np.ndarray.tolist, (*numbers.T, words))
-        rows = list(map(Coefficient, names, *columns))
-        scaled = standardized(self)
-        if scaled:
-            more = f" and {len(scaled) - 3} more" * (len(scaled) > 3)
-            names = ", ".join(scaled[:3]) + more
-            notes = [f"Standardized, so the estimates are per standard deviation: {names}.", *notes]
+        rows = list(map(Coefficient, names, *numbers.T.tolist(), words.tolist()))
+        recipe = getattr(self, "recipe_", None) or {}
+        text = recipe.get("text", {}) if recipe.get("hash_bits") is None else {}
+        if alone := [name for name, places in text.items() if not places]:
+            why = f"No feature, because all rows have the same text: {', '.join(alone)}."
+            notes = [why, *notes]
+        if scaled := standardized(self):
+            said = ", ".join(scaled[:3]) + f" and {len(scaled) - 3} more" * (len(scaled) > 3)
+            notes = [f"Standardized, so the estimates are per standard deviation: {said}.", *notes]
         return Summary(
             title, header, rows, letter, level, notes, equations=self._equations,
             equation=self._equation, standardized=scaled,
@@ -346,29 +221,9 @@ class HasInference(HasEquation, ForMaketables):
             ``chi2``, ``df`` and ``p_value`` of the likelihood-ratio test; and ``df_residual``,
             ``log_likelihood``, ``aic``, ``bic``, ``n_rows``.
         """
-        rows = self._equations if self._equation == "target" else []
+        targets = self._equations if self._equation == "target" else []
         shared = ("df_residual", "log_likelihood", "aic", "bic", "n_rows")
         values = self._glanced() | {name: getattr(self, f"{name}_") for name in shared}
-        columns: dict[str, list[Any]] = {"target": rows} if rows else {}
-        for name, value in values.items():
-            columns[name] = np.broadcast_to(value, max(1, len(rows))).tolist()
-        return as_frame(columns)
-
-    def for_marginaleffects(self, data: Any) -> Any:
-        """Return the regression as a model of the package marginaleffects, whose functions compute
-        adjusted predictions, contrasts and slopes at values, by groups, with delta-method errors.
-
-        Parameters
-        ----------
-        data : data frame of pandas or polars
-            The rows of the fit, with the columns used for training.
-
-        Raises
-        ------
-        DataError
-            If a coefficient diverges.
-        """
-        check_is_fitted(self)
-        from linsep.inference.adapters import for_marginaleffects
-
-        return for_marginaleffects(self, data)
+        size = max(1, len(targets))
+        columns = {name: np.broadcast_to(value, size).tolist() for name, value in values.items()}
+        return as_frame(({"target": targets} if targets else {}) | columns)

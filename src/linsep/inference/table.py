@@ -1,17 +1,20 @@
 """Tables of regressions and of tests: as text, in notebooks, in Markdown and LaTeX, as JSON and as
-data frames; the summary of a fit has a row for each coefficient.
+data frames; the summary of a fit has a row for each coefficient. And the distributions of the
+statistics in them.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
-from math import isfinite, isnan, nan
+from math import inf, isfinite, isinf, isnan, nan
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import chdtrc, fdtrc, stdtr, stdtrit
 
 from linsep.drawing import beside, display
 from linsep.errors import ParameterError
@@ -35,10 +38,10 @@ HEADINGS = {
 }  # fmt: skip
 LEAST = ("log_likelihood", "df_residual")
 #: what LaTeX reads as commands, and a number of a table, or an estimate that diverges
-_SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
+_SPECIAL = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}",
-}  # fmt: skip
+})  # fmt: skip
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*(e[-+]?\d+)?|inf)")
 
 Facts = list[tuple[str, str | int | float]]
@@ -54,7 +57,7 @@ class Printed:
     columns: Any
     #: whether an empty line is above a table without facts
     _apart = False
-    #: how many notes are also below a published table
+    #: notes that are also below a published table
     _published_notes = 0
 
     def _cells(self, digits: int = 6) -> list[list[str]]:
@@ -124,11 +127,11 @@ class Printed:
     def to_latex(self, digits: int = 3) -> str:
         """Return the same as a LaTeX tabular, which needs the booktabs package."""
         cells = [[_in_latex(cell) for cell in row] for row in self._published(digits)]
-        head, *lines = (rf"{' & '.join(row)} \\" for row in cells)
+        head, *rows = (rf"{' & '.join(row)} \\" for row in cells)
         begin = rf"\begin{{tabular}}{{l{'r' * (len(cells[0]) - 1)}}}"
         end = [r"\bottomrule", r"\end{tabular}"]
         notes = map(_in_latex, self.notes[: self._published_notes])
-        return "\n".join([begin, r"\toprule", head, r"\midrule", *lines, *end, *notes])
+        return "\n".join([begin, r"\toprule", head, r"\midrule", *rows, *end, *notes])
 
 
 @dataclass(frozen=True, repr=False)
@@ -142,21 +145,21 @@ class Table(Printed):
     columns : dict of str to list
         The cells by column: text, int, float (NaN if undefined) or None, names of the rows first.
     notes : list of str, sentences below the table
+    statistic, p_value : float, of the test of all rows together; NaN without one
+    df : int, degrees of freedom that it tests
+    distribution : "F" or "chi2"
+    df_residual : float, degrees of freedom of F's denominator, infinite for chi-squared
     """
 
     title: str
     header: Facts
     columns: dict[str, list[Any]]
     notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, repr=False)
-class JointTest(Table):
-    """A table of a test; ``df`` are the degrees of freedom that it tests."""
-
     statistic: float = nan
     p_value: float = nan
     df: int = 0
+    distribution: str = "chi2"
+    df_residual: float = inf
 
 
 class Coefficient(NamedTuple):
@@ -190,22 +193,6 @@ class Coefficient(NamedTuple):
             status=EXPONENTIATED.get(self.status, self.status),
         )  # fmt: skip
 
-    def cells(self, digits: int) -> list[str]:
-        """Return the row as text: nothing for numbers that are undefined beside a status."""
-        kinds = ("estimate", "standard error", "t", "p value", "low", "high")
-        first, *rest = (
-            "" if self.status and isnan(value) else cell_text(kind, value, digits)
-            for kind, value in zip(kinds, self[1:7], strict=True)
-        )
-        return [escaped(self.name), first or self.status, *rest]
-
-    def published(self, digits: int) -> list[str]:
-        """Return the name, the estimate, the interval and p as text for publications."""
-        known = not (isnan(self.low) and isnan(self.high))
-        ends = f"{_rounded(self.low, digits)} to {_rounded(self.high, digits)}" if known else ""
-        estimate = _rounded(self.estimate, digits) or self.status
-        return [escaped(self.name), estimate, ends, p_text(self.p_value).removesuffix("-")]
-
 
 @dataclass(frozen=True, repr=False)
 class Summary(Printed):
@@ -225,7 +212,6 @@ class Summary(Printed):
     standardized : list of str, features that the fit standardized, which the first note says
     """
 
-    _apart = True
     title: str
     header: Facts
     coefficients: list[Coefficient]
@@ -237,40 +223,59 @@ class Summary(Printed):
     equation: str = "class"
     standardized: Sequence[str] = ()
 
-    @property
-    def _published_notes(self) -> int:  # type: ignore[override]
-        return int(bool(self.standardized))
-
     def largest(self, most: int) -> list[Coefficient]:
         """Return the coefficients with the largest statistics, or estimates without these, in the
         order of the table, diverging ones first, without dependent ones.
         """
         rows = [row for row in self.coefficients if row.status != "dependent"]
-        sizes = [[bool(row.status), abs(row.statistic), abs(row.estimate)] for row in rows]
-        ordered = np.nan_to_num(np.array(sizes, dtype=np.float64).reshape(-1, 3), nan=-1.0)
-        return [rows[k] for k in np.sort(np.lexsort(-ordered.T[::-1])[:most])]
+        sizes = [
+            (bool(row.status), *np.nan_to_num(np.abs(row[1:4:2][::-1]), nan=-1.0)) for row in rows
+        ]
+        order = sorted(range(len(rows)), key=sizes.__getitem__, reverse=True)
+        return [rows[k] for k in sorted(order[:most])]
+
+    @property
+    def _published_notes(self) -> int:  # type: ignore[override]
+        return int(bool(self.standardized))
 
     @property
     def columns(self) -> dict[str, list[Any]]:
         """``class`` or ``target`` of several, ``term``, and what :class:`Coefficient` has, with
         infinite estimates; the status of a finite one is "finite".
         """
-        rows, names = self.coefficients, Coefficient._fields[1:]
-        columns: dict[str, list[Any]] = {"term": [row.name for row in rows]}
+        rows, columns = self.coefficients, dict[str, list[Any]]()
+        names = [row.name for row in rows]
         if self.equations:
             owners = np.repeat(self.equations, len(rows) // len(self.equations)).tolist()
-            pairs = zip(owners, columns["term"], strict=True)
-            terms = [term.removeprefix(f"{owner}: ") for owner, term in pairs]
-            columns = {self.equation: owners, "term": terms}
-        columns |= {name: [getattr(row, name) for row in rows] for name in names}
+            names = [n.removeprefix(f"{one}: ") for one, n in zip(owners, names, strict=True)]
+            columns[self.equation] = owners
+        columns |= {"term": names}
         columns["estimate"] = [DIVERGING.get(row.status, row.estimate) for row in rows]
+        for name in Coefficient._fields[2:-1]:
+            columns[name] = [getattr(row, name) for row in rows]
         return columns | {"status": [row.status or "finite" for row in rows]}
 
     def _cells(self, digits: int = 6) -> list[list[str]]:
         letter, percent = self.statistic, f"{100 * self.level:.6g}%"
         p = "P>chi2" if letter == "chi2" else f"P>|{letter}|"
         head = ["", self.heading, "std. error", letter, p, f"{percent} low", f"{percent} high"]
-        return [head, *(row.cells(digits) for row in self.coefficients)]
+        kinds, cells = ("estimate", "error", "t", "p_value", "low", "high"), [head]
+        for name, *numbers, status in self.coefficients:
+            first, *rest = (
+                "" if status and isnan(x) else cell_text(kind, x, digits)
+                for kind, x in zip(kinds, numbers, strict=True)
+            )
+            cells.append([escaped(name), first or status, *rest])
+        return cells
+
+    def _published(self, digits: int) -> list[list[str]]:
+        cells = [["", self.heading, f"{100 * self.level:.6g}% CI", "p"]]
+        for row in self.coefficients:
+            estimate, *ends = (_rounded(x, digits) for x in (row.estimate, row.low, row.high))
+            interval = " to ".join(ends) if any(ends) else ""
+            p = p_text(row.p_value).removesuffix("-")
+            cells.append([escaped(row.name), estimate or row.status, interval, p])
+        return cells
 
     def _lines(self) -> list[str]:
         for digits in DIGITS:  # fewer where it would be too wide
@@ -278,10 +283,6 @@ class Summary(Printed):
             if table_width([elided(name, NAME), *cells] for name, *cells in table) <= room():
                 break
         return table_lines(table, least=(3, 2))
-
-    def _published(self, digits: int) -> list[list[str]]:
-        head = ["", self.heading, f"{100 * self.level:.6g}% CI", "p"]
-        return [head, *(row.published(digits) for row in self.coefficients)]
 
     def _repr_html_(self) -> str:
         few = len(self.coefficients) <= MOST_DRAWN
@@ -319,6 +320,27 @@ def check_level(level: Any) -> float:
     return float(level)
 
 
+def t_tail(t: Any, df: float) -> Any:
+    """Return P(|T| > |t|) of Student's t with ``df`` degrees of freedom, infinite for a normal
+    distribution.
+    """
+    return 2.0 * stdtr(df, -abs(t))
+
+
+def t_reach(level: float, df: float) -> float:
+    """Return the t with P(|T| <= t) = level, the half-width of an interval in standard errors."""
+    return float(-stdtrit(df, (1.0 - level) / 2.0))
+
+
+def upper_tail(statistic: float, df: float, residual: float = inf) -> float:
+    """Return the p-value of a chi-squared statistic, or of Fisher's F with ``residual`` degrees of
+    freedom in its denominator; NaN where it is not defined.
+    """
+    if isinf(residual):
+        return float(chdtrc(df, statistic)) if df else nan
+    return float(fdtrc(df, residual, statistic))
+
+
 def p_text(p: float) -> str:
     """Format a p-value: three decimals, ``<0.001`` for smaller ones, a dash for NaN."""
     return "-" if not isfinite(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
@@ -346,17 +368,14 @@ def _two_a_line(pairs: list[tuple[str, str]]) -> list[str]:
     half = (len(pairs) + 1) // 2
     both = zip_longest(pairs[:half], pairs[half:], fillvalue=("", ""))
     rows = [(*left, f"  {name}", value) for left, (name, value) in both]
-    if not rows or table_width(rows) > room():
-        return pair_lines(pairs, columns=room()) if rows else []
-    return table_lines(rows, [False, True] * 2)
+    if rows and table_width(rows) > room():
+        return pair_lines(pairs, columns=room())
+    return table_lines(rows, [False, True] * 2) if rows else []
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return list(map(_plain, value))
-    return None if isinstance(value, float) and not isfinite(value) else value
+def _plain(content: dict[str, Any]) -> dict[str, Any]:
+    text = json.dumps(content, default=lambda x: x.item() if isinstance(x, np.generic) else str(x))
+    return dict(json.loads(text, parse_constant=lambda name: None))
 
 
 def _rounded(value: float, digits: int) -> str:
@@ -372,4 +391,4 @@ def _in_latex(text: str) -> str:
     parts = text.split(" to ")
     if all(_NUMBER.fullmatch(part) for part in parts):
         return " to ".join("$" + part.replace("inf", r"\infty") + "$" for part in parts)
-    return "".join(_SPECIAL.get(c, c) for c in text)
+    return text.translate(_SPECIAL)

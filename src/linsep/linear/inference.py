@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.estimators._common.labels import target_name, words_and_signs
 from linsep.estimators._common.offsets import note_of_offset
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.inference.factors import notes_of_one_level
 from linsep.inference.results import HasInference
 from linsep.inference.robust import NOTHING, robust_words
 from linsep.inference.table import Facts
@@ -123,7 +122,7 @@ class LinearResults(HasInference):
         if self._several is not None:
             return self._several.headed()
         names, target, fit = words_and_signs(self)[0], target_name(self), self._fitted
-        y, notes = target or "y", dependence(fit, names) + notes_of_one_level(self)
+        y, notes = target or "y", dependence(fit, names)
         if getattr(self, "stop_reason_", None) == StopReason.INTERRUPTED:
             notes.append(f"The reading was interrupted after {fit.n_rows:,} rows.")
         if fit.two_values is not None and fit.robust is None:

@@ -15,8 +15,7 @@ import scipy.sparse as sp
 from linsep.errors import ParameterError, hint
 from linsep.inference.results import Bands
 from linsep.inference.robust import Robust
-from linsep.inference.table import check_level
-from linsep.inference.tails import f_tail, t_reach
+from linsep.inference.table import check_level, t_reach, upper_tail
 
 #: relative rounding error of a few operations in floats
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
@@ -248,7 +247,7 @@ class LeastSquares:
     def f_p_value(self) -> float:
         """p-value of the F statistic."""
         a, b = self.df_model, max(self.degrees, 1)
-        return float(f_tail(self.f, a, b)) if a and not self.l2 else nan
+        return upper_tail(self.f, a, b) if a and not self.l2 else nan
 
     @property
     def correlation(self) -> float:

@@ -28,8 +28,7 @@ from linsep.estimators._common.offsets import refuse_with_offset
 from linsep.estimators._common.predicting import Prediction, codes_of, decided
 from linsep.inference.factors import factors_of
 from linsep.inference.results import Bands
-from linsep.inference.table import Coefficient, Facts, Summary, check_level
-from linsep.inference.tails import t_reach, t_tail
+from linsep.inference.table import Coefficient, Facts, Summary, check_level, t_reach, t_tail
 from linsep.logistic.solution import SEPARATED, UNKNOWN
 from linsep.logistic.task import NO_WEIGHT, order_of_classes
 from linsep.parameters import fitted_parameter

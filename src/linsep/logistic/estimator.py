@@ -8,7 +8,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from scipy.special import chdtrc, chdtri, expit
+from scipy.special import chdtrc, chdtri, expit, fdtrc
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
@@ -37,10 +37,8 @@ from linsep.estimators._common.offsets import (
 from linsep.estimators._common.predicting import codes_of, decided, log_probabilities, share_right
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.inference import robust, signatures
-from linsep.inference.factors import notes_of_one_level
 from linsep.inference.results import Bands, HasInference
 from linsep.inference.table import ODDS_RATIO, OPPOSITE, Facts, Summary, check_level
-from linsep.inference.tails import f_tail
 from linsep.logistic.effects import LogisticPrediction
 from linsep.logistic.newton import fitted, gradient_ascent, pearson_of, with_robust
 from linsep.logistic.solution import (
@@ -89,7 +87,6 @@ from linsep.words import row_text
 
 if TYPE_CHECKING:
     from linsep.inference.diagnostics import Diagnostics
-    from linsep.inference.refitting import FirthTests, Scored
     from linsep.rows.source_stream import SourceStream
 
 Solver = Literal["newton", "gradient_ascent"]
@@ -962,7 +959,7 @@ class LogisticRegression(
             statistic = self._gained
         if fitted_parameter(self, "dispersion") and df:
             f = statistic / df / self.dispersion_
-            return f, df, float(f_tail(f, df, self.df_residual_))
+            return f, df, float(fdtrc(df, self.df_residual_, f))
         return statistic, df, float(chdtrc(df, statistic)) if df else np.nan
 
     def _glanced(self) -> dict[str, Any]:
@@ -1038,14 +1035,12 @@ class LogisticRegression(
             return self.df_residual_
         return np.inf if self._clusters is None else self._clusters - 1
 
-    def _held_at_zero(
-        self, X: Any, y: Any, sample_weight: Any, terms: list[list[int]]
-    ) -> "FirthTests":
+    def _held_at_zero(self, X: Any, y: Any, sample_weight: Any, terms: list[list[int]]) -> Any:
         from linsep.logistic.firth import held_at_zero
 
         return held_at_zero(task_of_arrays(as_fitted(self), X, y, sample_weight)[0], terms)
 
-    def _scored(self, X: Any, y: Any, sample_weight: Any) -> "Scored":
+    def _scored(self, X: Any, y: Any, sample_weight: Any) -> Any:
         from linsep.logistic.firth import scored
 
         task, _ = task_of_arrays(as_fitted(self), X, y, sample_weight)
@@ -1295,7 +1290,7 @@ class LogisticRegression(
         no_errors = self._covariance is None and not np.isnan(self.log_likelihood_)
         unproved, unknown = self._unproved, bool((limits == UNKNOWN).any())
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
-        notes += notes_of_one_level(self) + self._notes_of_dimension()
+        notes += self._notes_of_dimension()
         notes += note_of_offset(self, "added to the log-odds of every row")
         if name is not None:
             notes.append(robust.robust_words(name, self._clusters, "from scores of single rows"))

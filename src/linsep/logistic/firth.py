@@ -21,7 +21,6 @@ from linsep._system.interrupts import interruption_point
 from linsep.batches import Batch
 from linsep.compiled import logistic
 from linsep.errors import DataError, ParameterError, hint
-from linsep.inference.refitting import FirthTests, Scored
 from linsep.logistic.newton import (
     FEW,
     LEAST_PIVOT,
@@ -193,9 +192,12 @@ def in_memory(task: Task) -> Task:
     return kept
 
 
-def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
-    """Return the maximum of Firth's likelihood, and its maxima with all coefficients of some
-    features held at zero; ``terms`` are lists of features.
+def held_at_zero(
+    task: Task, terms: list[list[int]]
+) -> tuple[int, float, float, list[tuple[float, int]]]:
+    """Return the number of rows, the log-likelihood at the maximum of Firth's likelihood, this
+    maximum, and for each of the lists of features (``terms``) the maximum with their coefficients
+    held at zero, NaN if not reached, and the number of these.
     """
     flat = opened(task, penalized=True)
     none = begun(task, flat)
@@ -213,12 +215,13 @@ def held_at_zero(task: Task, terms: list[list[int]]) -> FirthTests:
         end = maximum(flat, best, task, free, bend=top.bend)
         reached = top.state is State.CONVERGED and end.state is State.CONVERGED
         found.append((end.point.value if reached else np.nan, len(held)))
-    return FirthTests(task.n_rows, top.point.log_likelihood, top.point.value, found)
+    return task.n_rows, top.point.log_likelihood, top.point.value, found
 
 
-def scored(model: Any, task: Task) -> Scored:
+def scored(model: Any, task: Task) -> tuple[int, float, float, int]:
     """Return Rao's score statistic of the weights of a model, with zeros for the features that a
-    task has beyond its own.
+    task has beyond its own: the number of rows, the log-likelihood, the statistic, and the number
+    of independent parameters.
     """
     flat = opened(task, penalized=False)
     d, weights = model.coef_.shape[1], np.zeros((task.q, task.width))
@@ -234,4 +237,4 @@ def scored(model: Any, task: Task) -> Scored:
             code="no-estimate",
         )
     statistic = float(there.gradient @ inverse @ there.gradient)
-    return Scored(task.n_rows, there.log_likelihood, statistic, flat.size)
+    return task.n_rows, there.log_likelihood, statistic, flat.size
