@@ -170,19 +170,12 @@ def minimize(
     x = np.array(x0, dtype=np.float64)
     if not np.isfinite(x).all():
         raise DataError("x0 is not finite: start from numbers.", code="not-finite", option="x0")
-    with np.errstate(all="ignore"):  # a divergence is noticed, not warned of
-        value, gradient = _at(J, grad, x)
-        if not np.isfinite(gradient).all():
-            raise DataError(
-                f"J(x0) is {value} with gradient {gradient}: start elsewhere.",
-                code="not-finite", option="x0",
-            )  # fmt: skip
-        if check_grad and grad is not None:
-            check_gradient(J, grad, x)
-        rates = partial(rate_of, learning_rate, schedule)
-        constant = schedule == "constant" and not callable(learning_rate)
-        how = maximize, trace, float(tol), int(max_iter)
-        return _descended(partial(_at, J, grad), x, value, gradient, rates, constant, *how)
+    if check_grad and grad is not None:
+        check_gradient(J, grad, x)
+    return descended(
+        partial(_at, J, grad), x, learning_rate=learning_rate, schedule=schedule, tol=float(tol),
+        maximize=maximize, trace=trace, max_iter=int(max_iter),
+    )  # fmt: skip
 
 
 def _at(J: Function, grad: Function | None, x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -205,13 +198,19 @@ def _at(J: Function, grad: Function | None, x: np.ndarray) -> tuple[float, np.nd
     return value, gradient
 
 
-def _descended(
-    at: Callable[[np.ndarray], tuple[float, np.ndarray]], x: np.ndarray, value: float,
-    gradient: np.ndarray, rate_of_step: Callable[[int], Any], constant: bool, maximize: bool,
-    trace: bool, tol: float, max_iter: int,
+@np.errstate(all="ignore")  # a divergence is noticed, not warned of
+def descended(
+    at: Callable[[np.ndarray], tuple[float, np.ndarray]], x: np.ndarray, *, learning_rate: Any,
+    schedule: str, tol: float, maximize: bool, trace: bool, max_iter: int,
 ) -> Descent:  # fmt: skip
-    """Take steps until a stopping criterion holds."""
-    sign = 1.0 if maximize else -1.0
+    """Take steps as :func:`minimize`; ``at`` returns J and its gradient."""
+    (value, gradient), sign = at(x), 1.0 if maximize else -1.0
+    if not np.isfinite(gradient).all():
+        raise DataError(
+            f"J(x0) is {value} with gradient {gradient}: start elsewhere.",
+            code="not-finite", option="x0",
+        )  # fmt: skip
+    constant = schedule == "constant" and not callable(learning_rate)
     path, values, rates = [x], [value], list[float]()
     #: for each of the last steps, whether it overshot: reversed direction or made J worse
     overshot: deque[bool] = deque(maxlen=WORSE)
@@ -223,7 +222,7 @@ def _descended(
         return Descent(x, value, gradient, k, reason, sentence, *kept)
 
     while True:
-        rate = float(rate_of_step(k + 1))
+        rate = float(rate_of(learning_rate, schedule, k + 1))
         before, length = length, rate * float(np.linalg.norm(gradient))
         if length <= tol:
             return ended("converged", f"the next step would be no longer than tol={tol:g}")

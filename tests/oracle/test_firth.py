@@ -12,10 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep import LogisticRegression, textbook
 from linsep.batches import Batch
 from linsep.errors import ParameterError, SeparationWarning
-from linsep.logistic.firth import Flat
+from linsep.logistic.firth import Flat, Profiles
 from linsep.logistic.newton import FEW, inverse_of
 from linsep.logistic.objective import Objective, Terms
-from linsep.logistic.profiles import Profiles
 from linsep.logistic.task import RowLanes
 from linsep.sources.arrays import ArraySource
 from parameters_in_order import ends_of, last, weights_of

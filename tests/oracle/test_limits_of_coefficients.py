@@ -20,7 +20,7 @@ from fourier_motzkin import limits_of, of_classes, two_sided
 from linsep import LogisticRegression, from_json, load, save, separation
 from linsep.errors import DataError, SeparationError, SeparationWarning
 from linsep.logistic.limits import RIDGES
-from linsep.logistic.solution import UnfinishedWarning
+from linsep.logistic.task import UnfinishedWarning
 from linsep.separability.time_limit import TooLarge
 from linsep.sources import ArraySource
 from parameters_in_order import ends_of, last, weights_of

@@ -15,7 +15,7 @@ import linsep
 from linsep import LogisticRegression, Perceptron
 from linsep.cli import output
 from linsep.learners import passes as loop
-from linsep.logistic.solution import UnfinishedWarning
+from linsep.logistic.task import UnfinishedWarning
 from linsep.sources import open_source
 from linsep.sources.tables.table import TableSource
 from refusals import refused

@@ -15,7 +15,7 @@ from linsep.distributed import ClusterError, fit
 from linsep.errors import LinsepError
 from linsep.logistic import task as rows
 from linsep.logistic.checkpointing import Journal
-from linsep.logistic.solution import UnfinishedWarning
+from linsep.logistic.task import UnfinishedWarning
 from linsep.separability.time_limit import TooLarge
 from linsep.sources.base import Source
 from refusals import refused

@@ -20,15 +20,15 @@ import linsep
 from command_line import here
 from linsep import Checkpoint, LogisticRegression
 from linsep.errors import CheckpointError
-from linsep.logistic import limits, newton, profiles
+from linsep.logistic import firth, limits, newton
 from linsep.logistic.checkpointing import Journal
 from linsep.logistic.objective import Objective
-from linsep.logistic.solution import Steps, UnfinishedWarning
+from linsep.logistic.task import Steps, UnfinishedWarning
 from linsep.sources.arrays import ArraySource
 from parameters_in_order import ends_of, last, weights_of
 from refusals import refused
 
-pytestmark = pytest.mark.filterwarnings("ignore::linsep.logistic.solution.UnfinishedWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::linsep.logistic.task.UnfinishedWarning")
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(240, 3))
@@ -206,7 +206,7 @@ def test_the_question_is_given_up(monkeypatch):
 def test_intervals_so_far_are_kept(monkeypatch, penalty):
     how = {"penalty": penalty, "intervals": "profile"}
     monkeypatch.setattr("linsep.logistic.firth.block_rows", lambda _: 0)  # one after another
-    whole, intervals, worked_out = LogisticRegression(**how).fit(X, Y), profiles.Profiles, []
+    whole, intervals, worked_out = LogisticRegression(**how).fit(X, Y), firth.Profiles, []
 
     class Pressed(intervals):
         def intervals(self, of, limits):
@@ -215,7 +215,7 @@ def test_intervals_so_far_are_kept(monkeypatch, penalty):
                 press()
             return super().intervals(of, limits)
 
-    monkeypatch.setattr(profiles, "Profiles", Pressed)
+    monkeypatch.setattr(firth, "Profiles", Pressed)
     model = LogisticRegression(**how)
     with pytest.warns(UnfinishedWarning), pytest.raises(KeyboardInterrupt):
         model.fit(X, Y)

@@ -102,7 +102,7 @@ def test_an_exact_verdict_ends_in_time_and_hears_ctrl_c():
     assert watch.seconds() < 1 + 2
 
 
-@pytest.mark.filterwarnings("ignore::linsep.logistic.solution.UnfinishedWarning")
+@pytest.mark.filterwarnings("ignore::linsep.logistic.task.UnfinishedWarning")
 def test_a_fit_ends_in_time(monkeypatch):
     """Its verdict takes some seconds, and the signs of its coefficients took more than a minute."""
     monkeypatch.setattr(no_maximum, "TIME_LIMIT", 1.0)

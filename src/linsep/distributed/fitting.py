@@ -19,7 +19,7 @@ from linsep.inference.robust import CLUSTERED, check_clusters, refuse_robust
 from linsep.learners.mixing import MixingName, refuse_unmixable
 from linsep.linear.estimator import LinearRegression
 from linsep.logistic.estimator import LogisticRegression
-from linsep.logistic.solution import refuse_together
+from linsep.logistic.task import refuse_together
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.parameters import check_parameters
 from linsep.sources.base import Source

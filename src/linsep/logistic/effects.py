@@ -29,8 +29,7 @@ from linsep.estimators._common.predicting import Prediction, codes_of, decided
 from linsep.inference.factors import factors_of
 from linsep.inference.results import Bands
 from linsep.inference.table import Coefficient, Facts, Summary, check_level, t_reach, t_tail
-from linsep.logistic.solution import SEPARATED, UNKNOWN
-from linsep.logistic.task import NO_WEIGHT, order_of_classes
+from linsep.logistic.task import NO_WEIGHT, SEPARATED, UNKNOWN, order_of_classes
 from linsep.parameters import fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
 
@@ -191,7 +190,6 @@ class Variable(NamedTuple):
     zero, unit : float
         For a numeric column, the value of the feature where the column is 0, and its change per
         unit: other than 0 and 1 where columns are scaled.
-    is_bool : bool
     levels : dict of the name of a level to its features {number: value}, the others being zero; of
         a tangled column, to its value in the table; None for numbers
     base : the level, or zero, that others are compared with
@@ -215,15 +213,14 @@ class Variable(NamedTuple):
         """
         if self.levels is not None:
             text, ends = label_text(value), self.ends
-            spelled = (str(value), text, BOOLEANS.get(text.lower(), text))
-            level = next((name for name in spelled if name in ends), None)
-            if level is None:
-                raise DataError(
-                    f"'{self.name}' has no level '{value}': choose one of "
-                    f"{', '.join(list(ends)[:MOST_NAMED])}.",
-                    code="unknown-value", option="at", column=self.name, value=value,
-                )  # fmt: skip
-            return ends[level]
+            for name in (str(value), text, BOOLEANS.get(text.lower(), text)):
+                if name in ends:
+                    return ends[name]
+            raise DataError(
+                f"'{self.name}' has no level '{value}': choose one of "
+                f"{', '.join(list(ends)[:MOST_NAMED])}.",
+                code="unknown-value", option="at", column=self.name, value=value,
+            )  # fmt: skip
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -245,9 +242,8 @@ class Variable(NamedTuple):
 
     def changed(self, source: Any, cell: Any) -> Any:
         """Return a source of tables in which the column has one value."""
-        if isinstance(cell, str):
-            return source.changed(self.name, cell)
-        return source.changed(self.name, lambda values: np.full(values.size, float(cell)))
+        new = cell if isinstance(cell, str) else lambda x: np.full(x.size, float(cell))
+        return source.changed(self.name, new)
 
 
 def variables_of(model: Any) -> list[Variable]:
@@ -357,14 +353,32 @@ def marginal_effects(
                 "of in `at`.", code="unsupported", option="at", column=v.name,
             )  # fmt: skip
         source = table = v.changed(table, cell)
-    effects = _effects(curves, variables, differ, table, read)
-    slopes = _Slopes(curves, [one for one in effects if one.ends is None and not one.v.tangled])
+    effects = list(_effects(curves, variables, differ, table))
+    for effect in effects:
+        if effect.v.tangled:
+            effect.add_table(table, read)
+    q, width = curves.B.shape
+    moves, inside = np.zeros((q + 1, q)), False  # the slopes of all other numbers are moves @ B
+    bends = np.zeros((q + 1, q, q, 0 if curves.covariance is None else width))
     for rows, weights in read(source):
-        slopes.add(weights, rows)
+        P = curves.probabilities(rows)
+        inside |= bool(_inside(P, weights).any())
+        own_moves, own_bends = _bends(P)
+        moves += np.einsum("i,ikl->kl", weights, own_moves)
+        if curves.covariance is not None:
+            bends += _summed(weights, own_bends, curves.with_ones(rows))
         for effect in effects:
-            if effect.ends is not None:
+            if effect.ends is not None and not effect.v.tangled:
                 effect.add_difference(weights, *(replaced(rows, end) for end in effect.ends))
-    slopes.finish()
+    for effect in effects:
+        if effect.ends is None and not effect.v.tangled:
+            unit, place = effect.v.unit, effect.features[0] + curves.constant
+            along = unit * curves.B[:, place]
+            effect.lost, effect.inside = bool(curves.signs[place] != 0), inside
+            effect.values = moves @ along + (np.nan if effect.lost else 0.0)
+            if curves.covariance is not None:
+                effect.gradient = np.einsum("kmlw,l->kmw", bends, along)
+                effect.gradient[:, :, place] += unit * moves
     header: Facts = [("rows", n_rows)]
     header += [("sum of their weights", total)] if total != n_rows else []
     what = "Marginal effects at the means" if means else "Average marginal effects"
@@ -375,45 +389,17 @@ def marginal_effects(
 
 
 def _effects(
-    curves: Curves, variables: list[Variable], differ: set[str], table: Any,
-    read: Callable[[Any], Iterator[Part]],
-) -> list["_Effect"]:  # fmt: skip
-    """Return the effects, with the values of those that need a table with other cells."""
-    effects = []
+    curves: Curves, variables: list[Variable], differ: set[str], table: Any
+) -> Iterator["_Effect"]:
     for v in variables:
-        unknown = v.tangled and table is None
-        differs = not unknown and (v.levels is not None or v.name in differ)
-        ends = dict(v.ends) if differs else {"": None}
-        base = ends.pop(v.base) if differs else None
+        if (v.tangled and table is None) or (v.levels is None and v.name not in differ):
+            yield _Effect(curves, v, v.name, None)
+            continue
+        ends = dict(v.ends)
+        base = ends.pop(v.base)
         for level, one in ends.items():
-            name = f"{v.name}={level}" if differs and v.levels is not None else v.name
-            effect = _Effect(curves, v, name, (one, base) if differs and not v.tangled else None)
-            effects.append(effect)
-            if unknown:
-                effect.values[:], effect.lost = np.nan, True
-            elif v.tangled and differs:
-                pairs = zip(*(read(v.changed(table, x)) for x in (one, base)), strict=True)
-                for (rows, weights), (others, _) in pairs:
-                    effect.add_difference(weights, rows, others)
-            elif v.tangled:
-                ways = _directions(curves, v, table)
-                for (rows, weights), D in zip(read(table), ways, strict=True):
-                    effect.add_slope(weights, rows, D)
-    return effects
-
-
-def _directions(curves: Curves, v: Variable, source: Any) -> Iterator[np.ndarray]:
-    """Yield how the features of each row move with a tangled column of numbers."""
-    if "formula" in curves.model.recipe_:
-        yield from (D for D, _ in _parts(curves, source.slopes(v.name)))
-        return
-    # features of products are linear or quadratic in a column, so that differences are exact
-    up, down = (
-        _parts(curves, source.changed(v.name, lambda x, step=step: x + step))
-        for step in (1.0, -1.0)
-    )
-    for (high, _), (low, _) in zip(up, down, strict=True):
-        yield (high - low) / 2.0
+            name = v.name if v.levels is None else f"{v.name}={level}"
+            yield _Effect(curves, v, name, (one, base))
 
 
 def replaced(X: np.ndarray, values: dict[int, float]) -> np.ndarray:
@@ -448,11 +434,12 @@ def _survey(
     are 0 in some rows and 1 in all others.
     """
     rows, total, sums, only, some = 0, 0.0, np.zeros(1), np.ones(1, bool), np.zeros((2, 1), bool)
-    plain = [(v.plain, v.zero, v.unit) for v in variables if v.plain is not None]
     for X, weights in parts:
         zero, one, near = np.zeros(X.shape[1]), np.ones(X.shape[1]), np.zeros(X.shape[1])
-        for j, start, unit in plain:
-            zero[j], one[j], near[j] = start, start + unit, NEARLY * abs(unit) * (unit != 1.0)
+        for v in variables:
+            if (j := v.plain) is not None:
+                zero[j], one[j] = v.zero, v.zero + v.unit
+                near[j] = NEARLY * abs(v.unit) * (v.unit != 1.0)
         rows, total, sums = rows + len(X), total + weights.sum(), sums + weights @ X
         is_zero, is_one = np.abs(X - zero) <= near, np.abs(X - one) <= near
         only = only & (is_zero | is_one).all(axis=0)
@@ -466,8 +453,7 @@ def _set_to(
     """Return the values that features are set to in every row, and tangled columns, which are set
     in the table, with their values.
     """
-    values: dict[int, float] = {}
-    cells: list[tuple[Variable, Any]] = []
+    values, cells = dict[int, float](), list[tuple[Variable, Any]]()
     if isinstance(at, str) and at in ("overall", "mean"):
         return values, cells
     if not isinstance(at, dict):
@@ -475,12 +461,12 @@ def _set_to(
             f"at is {at!r}: choose 'overall', 'mean', or a dict of values such as {{'age': 40}}.",
             option="at", value=at,
         )  # fmt: skip
-    known: dict[Any, Variable] = {variable.name: variable for variable in variables}
+    known = {variable.name: variable for variable in variables}
     for name, value in at.items():
         if name not in known:
-            some = ", ".join(list(known)[:MOST_NAMED])
             raise DataError(
-                f"`at` names '{name}', which is not a column of the model: choose {some}.",
+                f"`at` names '{name}', which is not a column of the model: choose "
+                f"{', '.join(list(known)[:MOST_NAMED])}.",
                 code="unknown-column", option="at", column=name,
             )  # fmt: skip
         given = known[name].at(value)
@@ -509,8 +495,7 @@ def _differing(
     def of_two_values(v: Variable) -> bool:
         if v.plain is not None or table is None or not v.tangled:
             return v.plain is not None and bool(binary[v.plain])
-        *_, alike = _survey(_parts(curves, table.values(v.name)), [])
-        return bool(alike[0])  # all features are the column
+        return bool(_survey(_parts(curves, table.values(v.name)), [])[-1][0])
 
     return {v.name for v in numbers if v.is_bool or of_two_values(v)}
 
@@ -520,8 +505,8 @@ class _Effect:
 
     Attributes
     ----------
-    ends : the features at a level and at the one it is compared with, None for slopes and tangled
-        columns
+    ends : what :meth:`Variable.at` returns of a level and of the one it is compared with; None for
+        slopes
     values : array of shape (classes,)
     gradient : array of shape (classes, classes - 1, parameters), the derivatives in the weights
     lost : bool, whether the effect is through weights that diverge
@@ -531,10 +516,29 @@ class _Effect:
     def __init__(self, curves: Curves, v: Variable, name: str, ends: Any):
         self.curves, self.v, self.name, self.ends = curves, v, name, ends
         self.features, self.lost, self.inside = list(v.features), False, False
-        if ends is not None:
+        if ends is not None and not v.tangled:
             self.features = [j for j in self.features if ends[0][j] != ends[1][j]]
         self.values = np.zeros(curves.classes)
         self.gradient = np.zeros((curves.classes, *curves.B.shape))
+
+    def add_table(self, table: Any, read: Callable[[Any], Iterator[Part]]) -> None:
+        """Add the rows of a table, whose cells a tangled column changes; unknown without."""
+        v, curves = self.v, self.curves
+        if table is None:
+            self.values[:], self.lost = np.nan, True
+        elif self.ends is not None:
+            pairs = zip(*(read(v.changed(table, x)) for x in self.ends), strict=True)
+            for (rows, weights), (others, _) in pairs:
+                self.add_difference(weights, rows, others)
+        else:
+            if "formula" in curves.model.recipe_:
+                ways = (D for D, _ in _parts(curves, table.slopes(v.name)))
+            else:  # products are linear or quadratic in a column, so that differences are exact
+                sides = (table.changed(v.name, lambda x, by=by: x + by) for by in (1.0, -1.0))
+                pairs = zip(*(_parts(curves, side) for side in sides), strict=True)
+                ways = ((high - low) / 2.0 for (high, _), (low, _) in pairs)
+            for (rows, weights), D in zip(read(table), ways, strict=True):
+                self.add_slope(weights, rows, D)
 
     def add_difference(self, weights: np.ndarray, one: np.ndarray, base: np.ndarray) -> None:
         """Add the change of the probabilities from rows to others."""
@@ -564,51 +568,19 @@ class _Effect:
             self.gradient += _summed(weights, bent, curves.with_ones(X))
             self.gradient[:, :, constant:] += _summed(weights, moves, D)
 
-    def errors(self) -> np.ndarray:
-        """Return the standard errors, NaN in a limit."""
-        V = self.curves.covariance
-        if V is None or self.lost or (self.curves.in_limit and not self.inside):
-            return np.full(len(self.values), np.nan)
-        return delta_errors(self.gradient.reshape(len(self.values), -1), V)
-
-
-class _Slopes:
-    """The effects of all columns of numbers that are features themselves.
-
-    Attributes
-    ----------
-    moves : array of shape (classes, classes - 1), so that the effects are ``moves @ B``
-    bends : array of shape (classes, classes - 1, classes - 1, parameters), the derivatives of
-        ``moves[k, l]`` in the weights of equation m
-    """
-
-    def __init__(self, curves: Curves, effects: list[_Effect]):
-        self.curves, (q, width) = curves, curves.B.shape
-        self.effects, self.moves, self.inside = effects, np.zeros((q + 1, q)), False
-        self.bends = np.zeros((q + 1, q, q, 0 if curves.covariance is None else width))
-
-    def add(self, weights: np.ndarray, X: np.ndarray) -> None:
-        P = self.curves.probabilities(X)
-        self.inside |= bool(_inside(P, weights).any())
-        moves, bends = _bends(P)
-        self.moves += np.einsum("i,ikl->kl", weights, moves)
-        if self.curves.covariance is not None:
-            self.bends += _summed(weights, bends, self.curves.with_ones(X))
-
-    def finish(self) -> None:
-        """Give the effects their values and gradients."""
-        for effect in self.effects:
-            unit, at = effect.v.unit, effect.features[0] + self.curves.constant
-            along = unit * self.curves.B[:, at]
-            effect.lost, effect.inside = bool(self.curves.signs[at] != 0), self.inside
-            effect.values = self.moves @ along + (np.nan if effect.lost else 0.0)
-            if self.curves.covariance is not None:
-                effect.gradient = np.einsum("kmlw,l->kmw", self.bends, along)
-                effect.gradient[:, :, at] += unit * self.moves
-
 
 def _inside(P: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.asarray((P > 0).all(axis=1) & (weights > 0))
+
+
+def _moves(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return d_kl - P_l and P_k (d_kl - P_l) for each row, class k and equation l; the differences
+    from 1 are sums of the other probabilities.
+    """
+    same = np.eye(P.shape[1])
+    rest = P @ (1.0 - same)
+    others = np.where(same[:, :-1], rest[:, :, None], -P[:, None, :-1])
+    return others, P[:, :, None] * others
 
 
 def _bends(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -618,17 +590,6 @@ def _bends(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     others, moves = _moves(P)
     bends = others[:, :, :, None] * others[:, :, None, :] - moves[:, None, :-1, :]
     return moves, P[:, :, None, None] * bends
-
-
-def _moves(P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return d_kl - P_l and P_k (d_kl - P_l) for each row, class k and equation l; the differences
-    from 1 are sums of the other probabilities.
-    """
-    K = P.shape[1]
-    others = np.repeat(-P[:, None, :-1], K, axis=1)
-    for k in range(K - 1):
-        others[:, k, k] = np.delete(P, k, axis=1).sum(axis=1)
-    return others, P[:, :, None] * others
 
 
 def _summed(weights: np.ndarray, parts: np.ndarray, Z: np.ndarray) -> np.ndarray:
@@ -641,14 +602,19 @@ def _table(
     curves: Curves, effects: list[_Effect], level: float, what: str, header: Facts,
     notes: list[str],
 ) -> Summary:  # fmt: skip
-    """Return the effects as a table: on all classes, or, of two classes, on the one that is not the
-    reference.
+    """Return the effects on all classes, or, of two, on the one that is not the reference; errors
+    are NaN in a limit.
     """
-    model, several = curves.model, curves.classes > 2
+    model, several, V = curves.model, curves.classes > 2, curves.covariance
     classes = [label_text(label) for label in model.classes_.tolist()]
     limits = np.atleast_2d(model.limits_)[:, curves.constant :]
-    reach, rows = t_reach(level, model._degrees), []
-    errors = [effect.errors() for effect in effects]
+    reach, rows, errors = t_reach(level, model._degrees), [], []
+    for effect in effects:
+        known = not effect.lost and (effect.inside or not curves.in_limit)
+        J = effect.gradient.reshape(curves.classes, -1)
+        errors.append(
+            delta_errors(J, V) if known and V is not None else np.full(curves.classes, np.nan)
+        )
     for k in np.argsort(curves.order).tolist() if several else [0]:
         own = f"{classes[curves.order[k]]}: " * several
         for effect, error in zip(effects, errors, strict=True):

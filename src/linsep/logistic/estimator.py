@@ -41,37 +41,35 @@ from linsep.inference.results import Bands, HasInference
 from linsep.inference.table import ODDS_RATIO, OPPOSITE, Facts, Summary, check_level
 from linsep.logistic.effects import LogisticPrediction
 from linsep.logistic.newton import fitted, gradient_ascent, pearson_of, with_robust
-from linsep.logistic.solution import (
+from linsep.logistic.task import (
     BY_L2,
     FINITE,
+    NO_WEIGHT,
     SEPARATED,
     UNINFERRED,
     UNKNOWN,
     UNSIGNED,
     Callbacks,
+    FittedClasses,
     Solution,
     State,
     Steps,
     Stopped,
-    ending_of,
-    limits_without,
-    refuse_together,
-    separation_sentence,
-    widened,
-)
-from linsep.logistic.task import (
-    NO_WEIGHT,
-    FittedClasses,
     Task,
     check_both,
+    ending_of,
     given_counts,
     has_hessian,
     lane_rows,
+    limits_without,
     order_of_classes,
     refuse_beside_counts,
     refuse_class_weights,
+    refuse_together,
+    separation_sentence,
     task_of_arrays,
     task_of_stream,
+    widened,
 )
 from linsep.parameters import (
     HasParameters,
@@ -113,52 +111,46 @@ def _or_none(value: Any) -> float | None:
     return None if value is None else stored.number(value)
 
 
-#: what a model file holds: arrays of the classes but the reference, with the intercept last. Of
-#: ``limits`` there are the numbers in :data:`LIMITS`; each of the ``levels`` of profile intervals
-#: has arrays of its own
-STATE: dict[str, Any] = {
-    "coef": stored.Array("classes, features"),
-    "intercept": stored.Array("classes", finite=False),
-    "limits": stored.Array("classes, weights", np.uint8),
-    "covariance": stored.Array("all weights, all weights", optional=True, finite=False),
-    "classes": stored.classes_from,
-    "reference": stored.as_it_is,
-    **{f"fit.{name}": _or_none for name in NUMBERS},
-    "n_rows": stored.count,
-    "total_weight": float,
-    "n_iter": stored.count,
-    **dict.fromkeys(("method", "stop_reason", "stop_sentence"), str),
-    "levels": list,
-    "clusters": stored.as_it_is,
-    "separation": stored.as_it_is,
-    "signature": signatures.checked,
-    "dependent": stored.as_it_is,
-    "offset": stored.flag,
-    "fractional": stored.flag,
-    "saturated": _or_none,
-    "pearson": _or_none,
-}
-#: the attributes of these parts
-ATTRIBUTES = {
-    "coef": "coef_", "intercept": "intercept_", "limits": "_limits", "covariance": "_covariance",
-    "classes": "classes_", "reference": "reference_", **{name: name for name in NUMBERS},
-    "n_rows": "n_rows_", "total_weight": "_total_weight", "n_iter": "n_iter_",
-    "method": "method_", "stop_reason": "stop_reason_", "stop_sentence": "stop_sentence_",
-    "levels": "_intervals", "clusters": "_clusters", "separation": "separation_",
-    "signature": "rows_signature_", "dependent": "_depends", "offset": "_with_offset",
-    "fractional": "_fractional", "saturated": "_saturated", "pearson": "_pearson",
+#: the attributes in a model file: arrays of the classes but the reference, with the intercept last,
+#: and facts. Of ``limits`` there are the numbers in :data:`LIMITS`; each of the ``levels`` of
+#: profile intervals has arrays of its own
+STATE: dict[str, tuple[str, Any]] = {
+    "coef": ("coef_", stored.Array("classes, features")),
+    "intercept": ("intercept_", stored.Array("classes", finite=False)),
+    "limits": ("_limits", stored.Array("classes, weights", np.uint8)),
+    "covariance": (
+        "_covariance", stored.Array("all weights, all weights", optional=True, finite=False)
+    ),
+    "classes": ("classes_", stored.classes_from),
+    "reference": ("reference_", stored.as_it_is),
+    **{f"fit.{name}": (name, _or_none) for name in NUMBERS},
+    "n_rows": ("n_rows_", stored.count),
+    "total_weight": ("_total_weight", float),
+    "n_iter": ("n_iter_", stored.count),
+    **{name: (f"{name}_", str) for name in ("method", "stop_reason", "stop_sentence")},
+    "levels": ("_intervals", list),
+    "clusters": ("_clusters", stored.as_it_is),
+    "separation": ("separation_", stored.as_it_is),
+    "signature": ("rows_signature_", signatures.checked),
+    "dependent": ("_depends", stored.as_it_is),
+    "offset": ("_with_offset", stored.flag),
+    "fractional": ("_fractional", stored.flag),
+    "saturated": ("_saturated", _or_none),
+    "pearson": ("_pearson", _or_none),
 }  # fmt: skip
 
 
 def _parts(levels: Any) -> dict[str, Any]:
     ends = {f"{name} {level}" for level in levels for name in ENDS}
-    return STATE | dict.fromkeys(ends, stored.Array("classes, weights", finite=False))
+    parts = {name: part for name, (_, part) in STATE.items()}
+    return parts | dict.fromkeys(ends, stored.Array("classes, weights", finite=False))
 
 
 #: attributes that a fit sets
 LEARNED = (
-    *ATTRIBUTES.values(), "ascent_", "threshold_", "_residuals", "training_accuracy_",
-    "training_rows_", "training_baseline_", "training_sampled_", "training_balanced_accuracy_",
+    *(name for name, _ in STATE.values()), "ascent_", "threshold_", "_residuals",
+    "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
+    "training_balanced_accuracy_",
 )  # fmt: skip
 
 
@@ -179,25 +171,23 @@ class LogisticRegression(
     ----------
     solver : {"newton", "gradient_ascent"}, default="newton"
         "newton": Newton's method, with a Cholesky factor for up to 2,500 weights, and with
-        conjugate gradients for more. "gradient_ascent":
-        w += eta sum of x (y - p) until this step is at most ``tol`` long. With both the existence
-        of the maximum is then proved, or decided by :func:`linsep.separation`.
+        conjugate gradients for more. "gradient_ascent": w += eta sum of x (y - p). With both the
+        existence of the maximum is then proved, or decided by :func:`linsep.separation`.
     l2 : float, default=0.0
         Ridge penalty: maximize the log-likelihood - l2 / 2 times the sum of squared coefficients,
         without intercepts (scikit-learn's C is 1 / l2). For several classes the coefficients of all
         classes, shifted to sum to zero, are penalized, so the reference does not matter.
     penalty : {"firth"} or None, default=None
         "firth": maximize Firth's penalized likelihood, the log-likelihood + ``ln |I| / 2`` with the
-        information I, by Newton's method. The estimates are less biased in small samples and always
-        finite. Needs rows in memory and at most 2,500 weights. Not with l2.
+        information I. The estimates are less biased in small samples and always finite. Needs rows
+        in memory and at most 2,500 weights. Not with l2.
     fit_intercept : bool, default=True
     reference : label or None, default=None
         The class whose weights are zero. None: the smaller label of two, the last of several.
     on_separation : {"warn", "raise"}, default="warn"
-        What to do if no maximum exists: "warn" issues a :class:`linsep.errors.SeparationWarning`
-        with the verdict and estimates the limit; "raise" raises a
-        :class:`linsep.errors.SeparationError`. With l2 or Firth's penalty a maximum always exists,
-        and separability is not checked.
+        If no maximum exists: issue a :class:`linsep.errors.SeparationWarning` with the verdict and
+        estimate the limit, or raise a :class:`linsep.errors.SeparationError`. With l2 or Firth's
+        penalty a maximum always exists, and separability is not checked.
     intervals : {"wald", "profile"} or None, default=None
         Method for intervals and p-values of the weights. "wald": estimate -+ quantile times
         standard error. "profile": profiles of the (penalized) likelihood, for rows in memory and up
@@ -211,8 +201,7 @@ class LogisticRegression(
         the rows of s s' with the scores s = w (y - p) x, w the weight of the row. "HC1": HC0 times
         n / (n - k) for n rows and k estimates. "CR1": s summed over each of G clusters, times
         G / (G - 1) (n - 1) / (n - k), with t tests of G - 1 degrees of freedom. Not with l2,
-        Firth's penalty or profiles. If no maximum exists, the covariance is computed in the limit.
-        For counts, the rows are those with trials.
+        Firth's penalty or profiles. If no maximum exists, it is computed in the limit.
     dispersion : "estimated" or None, default=None
         For counts: "estimated" multiplies the covariance by Pearson's chi-squared divided by the
         residual degrees of freedom, as R's quasibinomial; the statistics are then t and F, and AIC
@@ -232,9 +221,8 @@ class LogisticRegression(
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
         For "gradient_ascent" with a numeric learning_rate: its change with the step number k.
     warm_start : bool, default=False
-        Start at the weights of the last fit, which must have the same classes and features: a path
-        over ``l2``, or a few more rows, then needs few iterations. The maximum does not depend on
-        it. Not with Firth's penalty, whose estimates are the maximum reached from zero.
+        Start at the weights of the last fit, which must have the same classes and features. The
+        maximum does not depend on it. Not with Firth's penalty.
     trace : bool, default=False
         For "gradient_ascent": store all iterates in ``ascent_``.
 
@@ -246,9 +234,9 @@ class LogisticRegression(
         In the order of ``classes_`` without the reference. If no maximum exists, coefficients that
         diverge (see ``limits_``) have the values of a very small ridge penalty: 1e-8 times the
         total weight of the rows, on squared coefficients per standard deviation, or per unit for
-        columns of zeros and ones. Their direction is nearly the direction of the widest margin.
-        (With 401 to 2,500 weights the penalty is 1e-4 times the total weight, or the first of 1e-2,
-        1e-3 and 1e-4 times it that classifies every row correctly.)
+        columns of zeros and ones. Their direction is nearly that of the widest margin. (With 401 to
+        2,500 weights the penalty is 1e-4 times the total weight, or the first of 1e-2, 1e-3 and
+        1e-4 times it that classifies every row correctly.)
     intercept_ : array of shape (1,) or (classes - 1,)
         -inf for a class whose rows all have weight 0: its probability is 0. (If this class is the
         reference: +inf with two classes; with several, the last class with weight becomes the
@@ -281,8 +269,7 @@ class LogisticRegression(
     equation_ : the log-odds as an equation in the features, in the units of the data; print it
     separation_ : verdict of :func:`linsep.separation`, None if it was not needed
     method_ : "maximum likelihood", "penalized likelihood" or "Firth"
-    ascent_ : :class:`linsep.descent.Descent`, for "gradient_ascent"; with ``trace=True`` has all
-        iterates
+    ascent_ : :class:`linsep.descent.Descent`, for "gradient_ascent"
     stop_reason_ : "converged", "max_iter", "stuck", "separable", "quasi-separable", "undecided",
         "suspect", "interrupted" (by Ctrl-C) or "early_stop" (by a callback)
     n_rows_ : int, number of rows of positive weight; for counts, of rows with trials
@@ -290,11 +277,10 @@ class LogisticRegression(
 
     References
     ----------
-    D. Cox, The regression analysis of binary sequences, JRSS B 20 (1958). A. Albert and J.
-    Anderson, On the existence of maximum likelihood estimates in logistic regression models,
-    Biometrika 71 (1984). D. Firth, Bias reduction of maximum likelihood estimates, Biometrika 80
-    (1993). G. Heinze and M. Schemper, A solution to the problem of separation in logistic
-    regression, Statistics in Medicine 21 (2002).
+    D. Cox, JRSS B 20 (1958). A. Albert and J. Anderson, On the existence of maximum likelihood
+    estimates in logistic regression models, Biometrika 71 (1984). D. Firth, Biometrika 80 (1993).
+    G. Heinze and M. Schemper, A solution to the problem of separation in logistic regression,
+    Statistics in Medicine 21 (2002).
 
     Examples
     --------
@@ -365,6 +351,9 @@ class LogisticRegression(
     ) -> Self:  # fmt: skip
         """Fit the weights by maximum likelihood, or find their limit if no maximum exists.
 
+        scikit-learn's callbacks are called after each iteration with a model of the current
+        weights, and may stop the fit.
+
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
@@ -377,14 +366,12 @@ class LogisticRegression(
         sample_weight : array of shape (rows,), default ones
             Number of times that each row is counted.
         checkpoint : path or :class:`linsep.Checkpoint`, default None
-            A file in which the fit saves the results of its passes over the rows. An interrupted
-            fit resumes from it, with bit-identical results.
-        clusters : array of shape (rows,), default None
-            For ``covariance="CR1"``: the cluster of each row, as labels of any type. For a source,
-            name the column with ``open_source(group=...)`` instead.
+            A file from which an interrupted fit resumes, with bit-identical results.
+        clusters : array of shape (rows,), labels of any type, default None
+            For ``covariance="CR1"``; of a source, ``open_source(group=...)`` names the column.
         offset : array of shape (rows,), or a number; default None
-            A known part of the linear predictor, added to the log-odds of each row; for two classes
-            only. The model without features includes it, too.
+            A known part of the log-odds of each row; for two classes only. The model without
+            features includes it, too.
         successes, trials : arrays of shape (rows,) of whole numbers, 0 <= successes <= trials
             Counts instead of y and sample_weight: a row stands for its successes, of class 1, and
             for the rest of its trials, of class 0. ``trials`` may be one number for all rows. The
@@ -401,7 +388,6 @@ class LogisticRegression(
             more than two classes, or if ``solver="gradient_ascent"`` diverges.
         SeparationError
             If the data are separable and on_separation="raise".
-
         KeyboardInterrupt
             On Ctrl-C. The weights of the last iteration are kept, and ``limits_``, standard errors
             and intervals show what is unknown. Before the first iteration nothing is kept.
@@ -410,11 +396,6 @@ class LogisticRegression(
         -----
         UserWarning
             If all rows of a class have weight 0, or the fit stopped before a maximum.
-
-        Notes
-        -----
-        scikit-learn's callbacks are called after each iteration with a model of the current
-        weights, and may stop the fit.
         """
         refuse_together(self)
         check_parameters(self)
@@ -578,7 +559,7 @@ class LogisticRegression(
     def _found(self, task: Task, steps: Steps) -> Solution:
         """Maximize the (penalized) likelihood, or find its limit if there is no maximum."""
         if self.penalty and task.q:
-            from linsep.logistic.profiles import by_firth
+            from linsep.logistic.firth import by_firth
 
             self.method_ = "Firth"
             return by_firth(self, task, steps)
@@ -596,7 +577,7 @@ class LogisticRegression(
         else:
             found = with_robust(task, found) if found.proved else found.unproved()
         if self.intervals == "profile" and task.q:
-            from linsep.logistic.profiles import with_profiles
+            from linsep.logistic.firth import with_profiles
 
             found = with_profiles(self, task, found, steps)
         return found
@@ -661,8 +642,7 @@ class LogisticRegression(
         Returns
         -------
         array of shape (rows,) for two classes, else (rows, classes)
-            The log-odds of the larger class, or of each class against the reference, whose column
-            is zero.
+            The log-odds of the larger class, or of each class against the reference (zeros).
         """
         X = to_predict(self, X, missing, offset)
         if isinstance(X, Source):
@@ -696,11 +676,9 @@ class LogisticRegression(
         return found if len(order) > 2 else found[:, 1] - found[:, 0]
 
     def predict(self, X: Any, missing: str | None = None, offset: Any = None) -> np.ndarray:
-        """Predict the most probable class of each row, and the smaller label at equal odds. After
-        :func:`linsep.set_threshold`, the positive of two classes is predicted from that score on.
-
-        With ``missing="skip"``, the prediction for a row with a missing value is None. ``offset``
-        is as in :meth:`decision_function`.
+        """Predict the most probable class of each row, and the smaller label at equal odds, or by
+        the threshold of :func:`linsep.set_threshold`; with ``missing="skip"`` None for a row with a
+        missing value. The parameters are those of :meth:`decision_function`.
         """
         X = to_predict(self, X, missing, offset)
         if isinstance(X, Source):
@@ -723,9 +701,8 @@ class LogisticRegression(
         Returns
         -------
         linsep.inference.diagnostics.Diagnostics
-            Print it, call ``hosmer_lemeshow(groups)``, ``plot()`` or ``tidy()``, or use its
-            attributes. With l2, and if the likelihood has no maximum, leverages and the numbers
-            computed from them are NaN.
+            With l2, and if the likelihood has no maximum, leverages and the numbers computed from
+            them are NaN.
 
         Raises
         ------
@@ -765,17 +742,13 @@ class LogisticRegression(
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features), or a Source
-        missing : None or "skip"
-            "skip": return NaN for a row with a missing value, instead of raising an error.
+        X, missing, offset : as in :meth:`decision_function`
         interval : None or "confidence"
             "confidence": the log-odds of each class against all others, -+ quantile times their
             delta-method standard error, transformed to probabilities. With two classes these
             intervals equal R's from ``predict(fit, type = "link", se.fit = TRUE)``.
         level : float, default=0.95
             Coverage of the intervals, between 0 and 1.
-        offset : array of shape (rows,), or a number
-            As in :meth:`decision_function`.
 
         Returns
         -------
@@ -812,12 +785,11 @@ class LogisticRegression(
         return log_probabilities(self.decision_function(X, missing, offset))
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted state for a model file: arrays, and facts as plain JSON, of the names
-        in :data:`linsep.logistic.estimator.STATE`, and the ``low``, ``high`` and ``p`` of each
-        level of profile intervals.
-        """
-        values: dict[str, Any] = {name: getattr(self, of, None) for name, of in ATTRIBUTES.items()}
-        values |= {name: None if np.isnan(values[name]) else values[name] for name in NUMBERS}
+        """Return the fitted state for a model file: arrays, and facts as plain JSON."""
+        own: dict[str, Any] = {
+            name.rpartition(".")[2]: getattr(self, of, None) for name, (of, _) in STATE.items()
+        }
+        values = own | {name: None if np.isnan(own[name]) else own[name] for name in NUMBERS}
         for level, ends in self._intervals.items():
             values |= {f"{name} {level}": end for name, end in zip(ENDS, ends, strict=True)}
         values |= {
@@ -830,19 +802,13 @@ class LogisticRegression(
         return stored.state_of(_parts(self._intervals), values)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Set what :meth:`get_state` returned, after checking it.
-
-        Raises
-        ------
-        ValueError, LookupError or TypeError
-            If a part is missing, or has another shape or type.
-        """
+        """Set what :meth:`get_state` returned; ValueError, LookupError or TypeError if damaged."""
         (q, d), more = arrays["coef"].shape, bool(self.fit_intercept)
         sizes = {"weights": d + more, "all weights": q * (d + more)}
         found = stored.restored(_parts(facts["levels"]), arrays, facts, **sizes)
         found |= {name: np.nan for name in NUMBERS if found[name] is None}
-        for name, attribute in ATTRIBUTES.items():
-            setattr(self, attribute, found[name])
+        for name, (attribute, _) in STATE.items():
+            setattr(self, attribute, found[name.rpartition(".")[2]])
         known = self.classes_.size == q + 1 and self.reference_ in self.classes_.tolist()
         if not known or np.isnan(self.intercept_).any():
             raise ValueError("other classes than weights, or intercepts that are not numbers")
@@ -1063,14 +1029,11 @@ class LogisticRegression(
                 "Standard errors are not known with l2: fit without it, or with Firth's penalty "
                 '(penalty="firth").'
             )
-        known = self._covariance is not None and self.stop_reason_ not in UNINFERRED
+        if self._covariance is not None and self.stop_reason_ not in UNINFERRED:
+            return ""
         return (
-            ""
-            if known
-            else (
-                f"Standard errors of this fit are not known ({self.stop_reason_}): print summary() "
-                "for the reason."
-            )
+            f"Standard errors of this fit are not known ({self.stop_reason_}): print summary() "
+            "for the reason."
         )
 
     @property
@@ -1087,25 +1050,16 @@ class LogisticRegression(
         return "chi2", np.asarray(chdtri(1, self.p_values_))  # the likelihood ratio of the profile
 
     def confidence_intervals(self, level: float | None = None) -> np.ndarray:
-        """Return the confidence interval of each parameter.
+        """Return the confidence interval of each parameter, of shape ``params_.shape + (2,)``.
 
         Wald intervals (estimate -+ quantile times standard error) are NaN without a standard error.
         Ends of profile intervals are infinite where the profile of the (penalized) likelihood does
-        not fall enough, and NaN if no maximum was reached.
+        not fall enough, and NaN if no maximum was reached; ValueError at another level than that of
+        the fit.
 
         Parameters
         ----------
         level : float between 0 and 1, default: the ``level`` of the model
-
-        Returns
-        -------
-        array of shape ``params_.shape + (2,)``: the lower and the upper ends
-
-        Raises
-        ------
-        ValueError
-            If the level is not between 0 and 1, or is not the one profile intervals were computed
-            for.
         """
         level = check_level(self._level if level is None else level)
         if not self._intervals:
@@ -1123,24 +1077,12 @@ class LogisticRegression(
         reference change per unit of a feature.
 
         Estimates and interval ends are the exponentials of the coefficients' and standard errors
-        come from the delta method; z and p are the coefficients' own. The intercept is left out.
-        Where a coefficient diverges, its odds ratio is infinite or 0, with an interval if profiles
-        were computed.
+        come from the delta method; z and p are the coefficients' own. Where a coefficient diverges,
+        its odds ratio is infinite or 0, with an interval if profiles were computed.
 
         Parameters
         ----------
-        level : float between 0 and 1, default: the ``level`` of the model
-
-        Returns
-        -------
-        linsep.inference.table.Summary
-            Print it, or call ``tidy()`` or ``to_dict()``.
-
-        Raises
-        ------
-        ValueError
-            If the level is not between 0 and 1, or is not the one profile intervals were computed
-            for.
+        level : float between 0 and 1, as for :meth:`confidence_intervals`
         """
         table, each = self.summary(level), max(1, len(self._equations))
         rows, first = table.coefficients, int(fitted_parameter(self, "fit_intercept"))
@@ -1160,9 +1102,9 @@ class LogisticRegression(
         feature is the probability at 1 minus the probability at 0. The effect of a level of a text
         column, a category, ``C(column)`` or a boolean column of a formula is the probability at
         this level minus the probability at the reference level, or at the first level, with all
-        other features unchanged. Effects of scaled columns are per unit of the original column.
-        With two classes the table has effects on the class that is not the reference; with several,
-        on each class.
+        other features unchanged. A column in several terms of a formula, or in a product, acts
+        through all of them. Effects of scaled columns are per unit of the original column. With two
+        classes the table has effects on the class that is not the reference; with several, on each.
 
         Parameters
         ----------
@@ -1175,9 +1117,7 @@ class LogisticRegression(
             the rows with these columns set to these values, as in R's margins, Stata and
             statsmodels.
         level : float between 0 and 1, default: the ``level`` of the model
-            Confidence level of the intervals.
         sample_weight : array of shape (rows,), default ones, or the weights in a file
-            Weight of each row in averages.
         discrete : list of names of numeric columns, default None
             Columns whose effects are differences from 0 to 1. None: boolean columns, and columns
             that contain 0 and 1 and no other values.
@@ -1185,13 +1125,11 @@ class LogisticRegression(
         Returns
         -------
         linsep.inference.table.Summary
-            Print it, or call ``tidy()`` or ``to_dict()``. Standard errors are missing where the
-            covariance is unknown, as with l2. If the classes are separable or quasi-separable,
-            effects are computed in the limit, and NaN ("unknown") where it is unknown; effects
-            through coefficients that diverge have no standard error, test or interval ("limit").
-            The effect of a column in several terms of a formula, or in a product, is its total
-            effect through all terms. It is NaN at the means of the features, and where X holds
-            features instead of columns.
+            Standard errors are missing where the covariance is unknown, as with l2. If the classes
+            are separable or quasi-separable, effects are computed in the limit, and NaN ("unknown")
+            where it is unknown; effects through coefficients that diverge have no standard error,
+            test or interval ("limit"). A column in several terms has NaN at the means of the
+            features, and where X holds features instead of columns.
 
         Raises
         ------

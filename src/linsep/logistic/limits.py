@@ -26,7 +26,6 @@ from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch, weighed
 from linsep.certificate.numbers import padded
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided
-from linsep.logistic.firth import Flat
 from linsep.logistic.newton import (
     Goal,
     covariance_of,
@@ -38,8 +37,16 @@ from linsep.logistic.newton import (
     with_robust,
 )
 from linsep.logistic.objective import Objective, Penalty, Terms, moments
-from linsep.logistic.solution import UNKNOWN, UNSIGNED, Solution, State, Steps
-from linsep.logistic.task import MOST_WEIGHTS as MOST_FACTORED, RowLanes, Task
+from linsep.logistic.task import (
+    MOST_WEIGHTS as MOST_FACTORED,
+    UNKNOWN,
+    UNSIGNED,
+    RowLanes,
+    Solution,
+    State,
+    Steps,
+    Task,
+)
 from linsep.separability.data import Data, data_of
 from linsep.separability.deciding import separated_by, separation
 from linsep.separability.recession import Cone, cone_of
@@ -67,21 +74,18 @@ FEW_WEIGHTS, FIRST, FAR = 400, 3, 1.0
 
 
 class Contrasts:
-    """Converts a verdict's weights to the weights of a regression: differences from the reference;
-    :meth:`Asked.by_weights` does the opposite.
+    """The weights of a verdict as weights of a regression: differences from the reference.
 
     Parameters
     ----------
     verdict : for two classes, or of the multinomial formulation
-    data : its data, from :func:`linsep.separability.data.data_of`
     order : class codes in the order of the regression, the reference last
     width : int, number of weights per class
     """
 
     def __init__(self, verdict: Any, data: Data, order: list[int], width: int):
         self.verdict, self.data, self.order, self.width = verdict, data, order, width
-        two = len(order) == 2
-        self.block = {1: 0} if two else {code: code for code in range(len(order) - 1)}
+        self.block = {1: 0} if len(order) == 2 else {code: code for code in range(len(order) - 1)}
 
     def direction(self, how: Terms, kept: np.ndarray, intercept: bool) -> np.ndarray:
         """Return a direction of standardized features along which the likelihood keeps growing,
@@ -134,11 +138,11 @@ class Contrasts:
 def _limit_of(verdict: Any, cone: Cone | None, function: dict[int, int]) -> str:
     if not (verdict.space if cone is None else cone.boundary).remainder(function):
         return "finite"
-    try:
-        sign = None if cone is None else cone.sign(function)
-    except TooLarge:
-        cone = None
     if cone is None:
+        return UNSIGNED
+    try:
+        sign = cone.sign(function)
+    except TooLarge:
         return UNSIGNED
     return "infinite" if sign is None else "+inf" if sign.value > 0 else "-inf"
 
@@ -254,10 +258,8 @@ def of_ridge(task: Task, fit: Solution) -> Solution:
         objective = objective_of(task, how, penalty=penalty)
         # weights grow as the logarithm of the factor
         begun = B if k < 2 else 2.0 * B - before
-        tol = FAR if large else NEAR
-        if k:
-            allowed = GAIN * objective.penalty.value(begun) * task.n_rows / task.total
-            tol = float(np.sqrt(allowed))
+        allowed = GAIN * objective.penalty.value(begun) * task.n_rows / task.total
+        tol = float(np.sqrt(allowed)) if k else FAR if large else NEAR
         goal = goal_of(task, tol=tol, max_iter=STEPS, proved=True)
         found = newton(objective, begun, goal, conjugate=large or not task.factored)
         before, B = B, found.B
@@ -314,10 +316,11 @@ def _conditional(
     """
     task, columns, q, how = asked.task, asked.columns, asked.task.q, found.terms
     kept, codes, verdict = columns[columns < task.n_features], batch.y, found.verdict
+    last, Z = Z @ found.B.T, Z[:, columns]
     offset = np.zeros(batch.size) if batch.offset is None else batch.offset
     direction = contrasts.direction(how, kept, task.intercept)
-    gaps = _gaps(direction, Z[:, columns], codes, 0.0)
-    sizes = np.column_stack([np.abs(Z[:, columns]) @ np.abs(direction).T, np.zeros(len(Z))])
+    gaps = _gaps(direction, Z, codes, 0.0)
+    sizes = np.column_stack([np.abs(Z) @ np.abs(direction).T, np.zeros(len(Z))])
     right = gaps > TIE * (sizes.max(axis=1, keepdims=True) + 1e-300)
     if q == 1 and isinstance(verdict, QuasiSeparable):  # which is exact in this case
         right = np.arange(2) != codes[:, None]
@@ -329,23 +332,21 @@ def _conditional(
         rows = batch._replace(offset=below[:, :q] - below[:, q:] + more)
         return Objective(RowLanes(lambda: iter([rows])), terms)
 
-    # weights of these columns, which span all, with the same scores
-    last = np.linalg.lstsq(Z[:, columns], Z @ found.B.T, rcond=None)[0].T
     # directions that change a choice
     sizes, vectors = np.linalg.eigh(likelihood(0.0).at(np.zeros(terms.shape)).hessian)
     basis = vectors[:, sizes > NOTHING * sizes.max(initial=0.0)]
     boundary = likelihood(np.reshape(offset, (-1, 1)))
-    start, bend = np.zeros(last.size), np.zeros((last.size,) * 2)
-    top = newton(Flat(boundary, False), start, Goal(1e-9, 100), free=basis, bend=bend)
-    B, rest = top.B.reshape(q, -1), last.ravel() - top.B
-    W, Z = B + (rest - basis @ (basis.T @ rest)).reshape(B.shape), Z[:, columns]
+    top = newton(boundary, np.zeros(terms.shape), Goal(1e-9, 100), free=basis)
+    # weights of these columns, which span all, with the scores of the ridge
+    rest = (np.linalg.lstsq(Z, last, rcond=None)[0].T - top.B).ravel()
+    B, W = top.B, top.B + (rest - basis @ (basis.T @ rest)).reshape(terms.shape)
     if not (_gaps(W, Z, codes, offset)[right] > 0).all():  # the ridge was not small enough
         with np.errstate(divide="ignore", invalid="ignore"):
             far = ((CERTAIN - _gaps(B, Z, codes, offset)[right]) / gaps[right]).max(initial=0.0)
         W = B + max(0.0, float(far)) * direction
     wide = np.zeros((2, q, task.width))
     wide[:, :, columns] = B, W
-    finite, other = (how.raw(one) for one in wide)
+    finite, other = map(how.raw, wide)
     inverse = basis @ np.linalg.inv(basis.T @ boundary.at(B).hessian @ basis) @ basis.T
     back = how.matrix()[_places(task, columns)]
     if task.groups is not None and asked.rows is not None:  # pairs of rows, also of weight 0

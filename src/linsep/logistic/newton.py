@@ -17,8 +17,16 @@ from linsep.errors import DataError
 from linsep.inference.robust import Robust, added_scores, without_noise
 from linsep.logistic.existence import examined, one_sided
 from linsep.logistic.objective import Objective, Penalty, Point, Terms, columns_of
-from linsep.logistic.solution import Report, Solution, State, Steps, limits_without
-from linsep.logistic.task import UNIT, RowLanes, Task
+from linsep.logistic.task import (
+    UNIT,
+    Report,
+    RowLanes,
+    Solution,
+    State,
+    Steps,
+    Task,
+    limits_without,
+)
 
 if TYPE_CHECKING:
     from linsep.descent import Descent
@@ -63,7 +71,6 @@ class Goal:
     Attributes
     ----------
     tol : float, distance to the maximum, in standard errors, from which the last step may begin
-    max_iter : int
     rows : float, the number of rows with weight, divided by their total weight
     proved : bool, whether the existence of a maximum is proved, or need not be
     penalized : bool, whether a penalty makes the Hessian regular
@@ -94,8 +101,7 @@ class Goal:
         gain, before = float(np.vdot(step, point.gradient)), ([np.nan, *self.gains])[-1]
         self.gains.append(gain)
         # small enough, or no longer shrinking, with a gain below the rounding error of the value
-        lost = 0.25 * before < gain <= ROUNDING * max(1.0, -point.value)
-        small = self.distance <= self.tol or bool(lost)
+        small = self.distance <= self.tol or (0.25 * before < gain <= rounding(point.value))
         last = self.gains[-SLOW - 1 :]
         slow = len(last) > SLOW and last[0] < 1.0 and all(b > 0.1 * a for a, b in pairwise(last))
         if not self.proved and (small or slow):
@@ -106,6 +112,11 @@ class Goal:
             elif slow and one_sided(objective.moves(step)):  # nothing can be proved
                 return State.SUSPECT
         return State.CONVERGED if small else None
+
+
+def rounding(value: float) -> float:
+    """Return the rounding error of a log-likelihood."""
+    return ROUNDING * max(1.0, abs(value))
 
 
 def newton(
@@ -120,7 +131,6 @@ def newton(
     ----------
     objective : Objective, or anything with its ``at``
     start : array of the shape of its weights
-    goal : Goal
     report : called after each step
     conjugate : bool
         Steps by conjugate gradients, inexact (Dembo and Steihaug 1983) and preconditioned.
@@ -152,7 +162,7 @@ def newton(
             break
         better = _searched(objective, B, point, step, needs)
         if better is None:  # only rounding errors are left
-            lost = state or goal.gains[-1] <= ROUNDING * max(1.0, -point.value)
+            lost = state or goal.gains[-1] <= rounding(point.value)
             state = State.CONVERGED if lost else State.STUCK
             break
         if bend is not None and better[1].pull is not None:
@@ -171,14 +181,16 @@ def direction(
     """Return the Newton step, and whether the Hessian is numerically positive definite; by the
     information alone where the objective is not concave.
     """
-    H, slope = point.hessian, point.gradient
+    H, slope, sure = point.hessian, point.gradient.ravel(), True
     curved = H if bend is None else H + bend
     if free is not None:
         H, curved, slope = free.T @ H @ free, free.T @ curved @ free, free.T @ slope
     inverse = None if bend is None else inverse_of(curved)
-    step, sure = solved(H, slope) if inverse is None else (inverse @ slope, True)
-    step = step if free is None else free @ step
-    return step * min(1.0, longest / max(np.abs(step).max(initial=0.0), 1e-300)), sure
+    if inverse is None:
+        inverse, sure = damped_inverse(H)
+    step = inverse @ slope if free is None else free @ (inverse @ slope)
+    step *= min(1.0, longest / max(np.abs(step).max(initial=0.0), 1e-300))
+    return step.reshape(point.gradient.shape), sure
 
 
 def with_unit_diagonal(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -188,20 +200,16 @@ def with_unit_diagonal(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return H * roots * roots[:, None], roots
 
 
-def solved(H: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return the Newton step, and whether H is numerically positive definite; if it is not, its
+def damped_inverse(H: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Return the inverse of H, and whether H is numerically positive definite; if it is not, its
     diagonal is increased until it is (Levenberg 1944).
     """
-    inverse = inverse_of(H) if len(H) <= FEW else None
-    if inverse is not None:
-        return (inverse @ slope.ravel()).reshape(slope.shape), True
-    scaled, roots = with_unit_diagonal(H)
+    diagonal = H.diagonal()
     for more in (0.0, *DAMPINGS):
-        factor, failed = sla.lapack.dpotrf(scaled + more * np.eye(len(H)), lower=1)
-        if not failed and factor.diagonal().min(initial=1.0) > LEAST_PIVOT:
-            break
-    step, _ = sla.lapack.dpotrs(factor, roots * slope.ravel(), lower=1)
-    return (roots * step).reshape(slope.shape), not more
+        damped = H + more * np.diag(np.where(diagonal > 0, diagonal, 1.0)) if more else H
+        if (inverse := inverse_of(damped)) is not None:
+            return inverse, not more
+    return np.eye(len(H)), False
 
 
 def inverses(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -215,12 +223,17 @@ def inverses(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     fine = np.isfinite(matrices).all(axis=(1, 2))
     for k in np.flatnonzero(fine):
         scaled, roots = with_unit_diagonal(matrices[k])
-        factor, failed = sla.lapack.dpotrf(scaled, lower=1, clean=0)
+        factor, failed = sla.lapack.dpotrf(scaled, lower=1)
         fine[k] = not failed and factor.diagonal().min() >= LEAST_PIVOT
         if fine[k]:
             log_det[k] = 2.0 * float((np.log(factor.diagonal()) - np.log(roots)).sum())
-            inverse[k] = sla.lapack.dpotrs(factor, np.diag(roots), lower=1)[0] * roots[:, None]
+            inverse[k] = symmetric(sla.lapack.dpotri(factor, lower=1)[0]) * roots * roots[:, None]
     return inverse, log_det, fine
+
+
+def symmetric(lower: np.ndarray) -> np.ndarray:
+    """Return the symmetric matrix of a lower triangle."""
+    return np.tril(lower) + np.tril(lower, -1).T
 
 
 def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
@@ -232,10 +245,10 @@ def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
 def inverted(H: np.ndarray) -> np.ndarray:
     """Return the inverse of a positive semidefinite matrix, the pseudo-inverse if singular."""
     inverse = inverse_of(H)
-    if inverse is not None:
-        return inverse
-    scaled, roots = with_unit_diagonal(H)
-    return np.linalg.pinv(scaled, rcond=1e-12, hermitian=True) * roots * roots[:, None]
+    if inverse is None:
+        scaled, roots = with_unit_diagonal(H)
+        inverse = np.linalg.pinv(scaled, rcond=1e-12, hermitian=True) * roots * roots[:, None]
+    return inverse
 
 
 def updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarray:
@@ -252,7 +265,7 @@ def updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarray
 def _searched(
     objective: Any, B: np.ndarray, point: Point, step: np.ndarray, needs: dict[str, bool]
 ) -> tuple[np.ndarray, Point] | None:
-    least = point.value - ROUNDING * max(1.0, abs(point.value))
+    least = point.value - rounding(point.value)
     for part in PARTS:
         moved, whole = B + part * step, part == 1.0
         # A whole step is nearly always taken; of shorter ones first the value, which costs less.
@@ -341,8 +354,7 @@ class Conjugate:
         block = (self.correlations * own * own[:, None]).astype(np.float32)
         block[np.diag_indices(len(own))] = 1.0
         factor, _ = sla.lapack.spotrf(block, lower=1, overwrite_a=1)
-        half, _ = sla.lapack.spotri(factor, lower=1, overwrite_c=1)
-        return np.tril(half) + np.tril(half, -1).T
+        return symmetric(sla.lapack.spotri(factor, lower=1, overwrite_c=1)[0])
 
 
 def goal_of(task: Task, **more: Any) -> Goal:
@@ -440,20 +452,18 @@ def solution_of(terms: Terms, found: Solution) -> Solution:
 def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
     """Maximize from zero, in the raw features, then check that there is a maximum.
 
-    Weights of dependent features stay at zero.
-
-    Raises
-    ------
-    DataError
-        If the learning rate is so large that the ascent diverges or cycles.
+    Weights of dependent features stay at zero. DataError if the learning rate is so large that the
+    ascent diverges or cycles.
     """
-    from linsep.descent import minimize
+    from linsep.descent import descended
 
     d, model, terms = task.n_features, task.model, columns_of(task)
     free = np.append(terms.scales > 0, [True] * task.intercept)
     plain = replace(terms, centers=np.zeros(d), scales=np.ones(d), turn=None, dependent={})
     raw, report = objective_of(task, plain), steps.of(lambda W: W, terms.dependent)
-    rate, last = model.learning_rate, list[Any]([None, None])
+    start, rate = np.zeros(raw.shape), model.learning_rate
+    if task.start is not None:
+        start = task.start * free
     if isinstance(rate, str):  # 1 / (Böhning's (1992) bound on the curvature)
         if task.factored:
             top = float(np.linalg.eigvalsh(raw.sum(plain.products, add))[-1])
@@ -461,20 +471,14 @@ def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
             top = float(raw.sum(plain.weighted_squares, add))
         rate = 1.0 / (top * (0.25 if task.q == 1 else 0.5) + float(model.l2) or 1.0)
 
-    def once(B: np.ndarray) -> Point:
-        """Return the point, of which value and gradient are asked for one after the other."""
-        if last[0] is None or not np.array_equal(last[0], B):
-            begun = last[0] is not None
-            last[:] = B, raw.at(B, hessian=False)
-            if begun and np.isfinite(last[1].value):
-                report(B, last[1].log_likelihood, np.nan)
-        return last[1]
+    def at(B: np.ndarray) -> tuple[float, np.ndarray]:
+        point = raw.at(B, hessian=False)
+        if B is not start and np.isfinite(point.value):
+            report(B, point.log_likelihood, np.nan)
+        return point.value, free * point.gradient
 
-    ascent = minimize(
-        lambda B: once(B).value,
-        np.zeros(raw.shape) if task.start is None else task.start * free,
-        lambda B: free * once(B).gradient,
-        learning_rate=rate, schedule=model.schedule, tol=task.tol, maximize=True,
+    ascent = descended(
+        at, start, learning_rate=rate, schedule=model.schedule, tol=task.tol, maximize=True,
         trace=bool(model.trace), max_iter=int(model.max_iter),
     )  # fmt: skip
     if ascent.reason in {"cycle", "diverged"}:
@@ -501,12 +505,12 @@ def sharpened(task: Task, fit: Solution) -> Solution:
     """
     objective = objective_of(task, fit.terms)
     point = objective.at(fit.B)
-    step, sure = solved(point.hessian, point.gradient)
+    inverse, sure = damped_inverse(point.hessian)
     # a term of the gradient is w r z, and the sum of w r^2 z^2 is at most about the term of the
     # Hessian
     slope = UNIT * np.sqrt(np.abs(np.diag(point.hessian)))
-    left = (np.abs(inverted(point.hessian)) @ slope).reshape(objective.shape)
-    moves = objective.moves(step)
+    left = (np.abs(inverse) @ slope).reshape(objective.shape)
+    moves = objective.moves((inverse @ point.gradient.ravel()).reshape(objective.shape))
     off = moves.apart + float((left @ moves.reach).max()) if sure else np.inf
     digits = int(np.clip(np.floor(-np.log10(max(off, UNIT))), 0, 16))
     return solution_of(fit.terms, fit._replace(point=point, digits=digits))

@@ -43,15 +43,13 @@ class Penalty(NamedTuple):
     """L2 penalty: half the weighted squared norm of the weights.
 
     With several classes the weights of all classes, shifted to sum to zero, are penalized, so that
-    the choice of the reference does not matter.
+    the choice of the reference does not matter; and so are the levels of a text column.
 
     Attributes
     ----------
     factors : array of shape (width,), factors of the squared weights
     share : 1 / classes for several classes, 0 for two
-    levels : arrays of column numbers, of equal factors each
-        Columns of the levels of a text column but one: the weights of all levels, shifted to sum to
-        zero, are penalized, so that the choice of the reference level does not matter.
+    levels : arrays of column numbers, of equal factors each: the levels of a text column but one
     """
 
     factors: np.ndarray
@@ -90,9 +88,9 @@ class Moves(NamedTuple):
     forward, backward, apart : float
         Largest increase and decrease of the difference between the score of a row's class and
         another, and of the difference between any two scores of a row.
-    reach : array of shape (width,), largest absolute values of the columns
+    reach, squares : arrays of shape (width,), largest absolute values of the columns, and weighted
+        sums of their squares
     weight, blocks : float, total weight of the rows, and number of blocks in which they were read
-    squares : array of shape (width,), weighted sums of squares of the columns
     """
 
     forward: float
@@ -122,8 +120,7 @@ class Point(NamedTuple):
     ----------
     hessian : array of shape (weights, weights) or None
         The negative Hessian, without a penalty the information; weights are numbered row by row.
-    shares : list or None
-        Class probabilities for each lane, for :meth:`Objective.curved`.
+    shares : list or None, class probabilities for each lane, for :meth:`Objective.curved`
     log_likelihood : float, the value without the penalty
     pull : array of the shape of the weights, Firth's part of the gradient, or None
     """
@@ -136,25 +133,6 @@ class Point(NamedTuple):
     pull: Any = None
 
 
-def add_information(
-    H: np.ndarray, Z: np.ndarray, P: np.ndarray, rest: np.ndarray, weights: np.ndarray
-) -> None:
-    """Add the negative Hessian of a block of rows to the lower triangle of H, of shape (q, width,
-    q, width): of c_km z z', c_km = w p_k (1[k = m] - p_m). ``rest`` is the curvature of two
-    classes, else 1 - p of the likeliest class; Z may be overwritten.
-    """
-    if len(H) == 1:
-        logistic.roots_times(Z, rest)
-        H[0, :, 0] += Z.T @ Z
-        return
-    weighted = P * weights[:, None] if weights.size else P
-    own = weighted * np.where(P > 0.5, rest[:, None], 1.0 - P)
-    for k in range(len(H)):
-        for m in range(k + 1):
-            curvatures = own[:, k] if m == k else -weighted[:, k] * P[:, m]
-            H[k, :, m] += Z.T @ (Z * curvatures[:, None])
-
-
 @dataclass(frozen=True)
 class Terms:
     """The terms of the rows of a lane, in features standardized to (x - center) * scale, then times
@@ -164,11 +142,10 @@ class Terms:
     ----------
     q : int, number of classes without the reference, and the code of the reference
     centers, scales : arrays of shape (features,); scale 0 leaves a feature out
-    intercept : bool
-        Whether weights have one more column, for a constant 1.
+    intercept : bool, whether weights have one more column, for a constant 1
     turn : upper triangular array of shape (features, features), which makes nearly dependent
         features orthogonal, or None
-    dependent : dict of the features left out, as combinations of others, to these; the number of
+    dependent : dict of the features left out to those that they are combinations of; the number of
         features stands for the intercept
     """
 
@@ -246,8 +223,8 @@ class Terms:
         self, lane: Batch, start: int, Z: np.ndarray, B: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return, for a block of standardized rows from row ``start`` of a lane on: class
-        probabilities (of two classes the curvature), weighted residuals, what
-        :func:`add_information` calls ``rest``, and the log-likelihood.
+        probabilities, weighted residuals, 1 - p of the likeliest class, and the log-likelihood; of
+        two classes curvatures in place of both probabilities.
         """
         P = self.scores(Z, B)
         n_rows, residuals = len(P), np.empty_like(P)
@@ -270,10 +247,19 @@ class Terms:
             value += own
             gradient += self.back(residuals, Z)
             kept[start : start + len(P)] = P
-            if hessian:
-                add_information(H, Z, P, rest, lane.importance[start : start + len(P)])
-        for k in range(self.q if hessian else 0):
-            for m in range(k):
+            if hessian and self.q == 1:
+                logistic.roots_times(Z, rest)
+                H[0, :, 0] += Z.T @ Z
+            elif hessian:  # of classes k and m: w p_k (1[k = m] - p_m) z z'
+                weights = lane.importance[start : start + len(P)]
+                weighted = P * weights[:, None] if weights.size else P
+                own_curvature = weighted * np.where(P > 0.5, rest[:, None], 1.0 - P)
+                for k, m in np.ndindex(self.q, self.q):
+                    if m <= k:
+                        curvature = own_curvature[:, k] if m == k else -weighted[:, k] * P[:, m]
+                        H[k, :, m] += Z.T @ (Z * curvature[:, None])
+        for k, m in np.ndindex(self.q, self.q * hessian):
+            if m < k:
                 H[m, :, k] = H[k, :, m].T
         found = np.concatenate([[value], gradient.ravel(), H.ravel()])
         return (found, kept) if shares else found
@@ -417,8 +403,7 @@ def columns_of(task: Task) -> Terms:
         return replace(found, scales=np.where(found.scales > 0, found.scales, 1.0))
     products = RowLanes(few).sum(found.products, add, found.lane_rows)
     factor, failed = sla.lapack.dpotrf(products)
-    apart = factor.diagonal() > APART * np.linalg.norm(factor, axis=0)
-    if not failed and apart.all():
+    if not failed and (factor.diagonal() > APART * np.linalg.norm(factor, axis=0)).all():
         return found
     if sample is not None:
         found = moments(task, task.batches)
@@ -438,23 +423,19 @@ def _as_they_are(task: Task) -> Terms:
             most = most.toarray().ravel() if sparse else most
             top[: len(most)] = np.maximum(top[: len(most)], most)
     _refuse_sizes(top)
-    absent: dict[int, list[int]] = {j: [] for j in np.flatnonzero(top == 0).tolist()}
-    scales = np.ones(d) if task.model.l2 else np.sign(top)
-    kind = SparseTerms if sparse else Terms
-    return kind(task.q, np.zeros(d), scales, task.intercept, None, {} if task.model.l2 else absent)
+    kind, l2 = SparseTerms if sparse else Terms, task.model.l2
+    absent: dict[int, list[int]] = {} if l2 else {j: [] for j in np.flatnonzero(top == 0).tolist()}
+    scales = np.ones(d) if l2 else np.sign(top)
+    return kind(task.q, np.zeros(d), scales, task.intercept, None, absent)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # refused at the end
 def moments(task: Task, batches: Batches, marks: bool = False) -> Terms:
     """Return the terms with means (0 without an intercept) as centers, and 1 / root mean square
     around them (0 if that is 0) as scales; with ``marks``, columns of zeros and ones are only
-    centered.
+    centered. FeatureOverflow if the spread of a feature is too large or too small.
 
     Sums are of differences from the first row, to keep the digits of a small spread far from zero.
-
-    Raises
-    ------
-    FeatureOverflow
-        If the spread of a feature is too large or too small.
     """
     d, first, total = task.n_features, np.empty(0), 0.0
     low, high, sums, squares, marked = *np.zeros((4, d)), np.full(d, marks)
@@ -467,7 +448,6 @@ def moments(task: Task, batches: Batches, marks: bool = False) -> Terms:
                 low, high = first.copy(), first.copy()
             np.minimum(low, X.min(axis=0), out=low)
             np.maximum(high, X.max(axis=0), out=high)
-            _refuse_sizes(np.maximum(high, -low), small=False)  # before squares overflow
             if marks:
                 marked &= ((X == 0.0) | (X == 1.0)).all(axis=0)
             Z = X - first
@@ -476,7 +456,7 @@ def moments(task: Task, batches: Batches, marks: bool = False) -> Terms:
             sums += weights @ Z
             squares += weights @ np.square(Z)
     top = np.maximum(high - first, first - low)
-    _refuse_sizes(top)
+    _refuse_sizes(np.where(np.maximum(high, -low) > MOST_SPREAD, np.inf, top))
     means = sums / total * task.intercept
     varies = top > (CONSTANT * np.maximum(high, -low) if task.intercept else 0.0)
     spread = np.sqrt(np.maximum(squares / total - means**2, 0.0))
@@ -484,9 +464,9 @@ def moments(task: Task, batches: Batches, marks: bool = False) -> Terms:
     return replace(plain, centers=means + first, scales=scales, intercept=task.intercept)
 
 
-def _refuse_sizes(top: np.ndarray, small: bool = True) -> None:
+def _refuse_sizes(top: np.ndarray) -> None:
     """Raise FeatureOverflow for features whose largest values are too large or too small."""
-    tiny = (top > 0) & (top < 1.0 / MOST_SPREAD) & small
+    tiny = (top > 0) & (top < 1.0 / MOST_SPREAD)
     bad = (top > MOST_SPREAD) | tiny
     if bad.any():
         first = int(np.argmax(bad))
@@ -539,7 +519,7 @@ class Objective:
     ):  # fmt: skip
         self.lanes, self.terms, self.journal = lanes, terms, journal
         self.q, self.width, self.shape = terms.q, terms.width, terms.shape
-        self.penalty = Penalty(np.zeros(self.width)) if penalty is None else penalty
+        self.penalty = penalty or Penalty(np.zeros(self.width))
         self.penalized = bool(self.penalty.factors.any())
         #: mask of the columns that are not left out
         self.used = np.append(terms.scales > 0.0, np.ones(int(terms.intercept), dtype=bool))
@@ -582,15 +562,9 @@ class Objective:
     def _summed(
         self, what: str, given: np.ndarray, work: Work, adding: Add = add, kept: Any = None
     ) -> np.ndarray:
-        """Return a sum over all lanes, or over these and what was kept of them: from the journal if
-        it is there.
-        """
-
-        def compute() -> np.ndarray:
-            return np.asarray(self.sum(work, adding, kept))
-
+        compute: Any = partial(self.sum, work, adding, kept)
         return compute() if self.journal is None else self.journal.result(what, given, compute)
 
-    def sum(self, work: Work, adding: Add, kept: Any = None) -> Any:
+    def sum(self, work: Work, adding: Add = add, kept: Any = None) -> Any:
         """Return the sum of ``work(lane)``, or ``work(lane, what was kept)``, over all lanes."""
         return self.lanes.sum(work, adding, self.terms.lane_rows, kept)

@@ -12,7 +12,7 @@ from linsep.estimators._common.labels import feature_names, label_text
 from linsep.inference.table import check_level
 from linsep.logistic.effects import Curves
 from linsep.logistic.estimator import LogisticRegression
-from linsep.logistic.solution import SEPARATED
+from linsep.logistic.task import SEPARATED
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.plot.display import (
     Display,

@@ -37,7 +37,7 @@ from linsep.learners.passes import Run
 from linsep.learners.predicting import PredictsOnline
 from linsep.learners.state import Learner, State
 from linsep.learners.stored import calibration_arrays, calibration_of
-from linsep.logistic.solution import Callbacks, Stopped
+from linsep.logistic.task import Callbacks, Stopped
 from linsep.parameters import HasParameters, TwoSided, check_parameters, parameter
 from linsep.rows.arrays import summed
 from linsep.soft_margins.problem import Certificate, relative_gap
