@@ -1,26 +1,27 @@
-"""A file of parsed rows on disk, which can be read in any order of blocks of 64 rows; and such a
-file as a source.
+"""Parsed rows on disk, read in any order of blocks of 64 rows; and a file of them as a source.
 
-Layout, in the byte order of the machine::
+Layout, in the byte order of the machine, each part padded to 512 bytes::
 
     head      magic, format
-    chunks    arrays, each padded to 8 bytes: codes of labels, weights, values; of sparse rows also
-              where rows start, and columns. A chunk holds whole blocks, the last one perhaps fewer
-    footer    JSON: key, labels, types, names, recipe, sizes of chunks, checksum of the arrays
-    trailer   bytes of the footer, its checksum, magic
+    arrays    of each batch: codes of labels, weights, values; of sparse rows also columns, and
+              where rows start
+    footer    a newline and JSON: key, types and shapes of the arrays, labels, names, recipe
+    trailer   checksum of all before it
 
-A file is used if its checksums are right when it is opened; then it is mapped into memory.
+A file is used if its checksum is right when it is opened; then it is mapped into memory.
 """
 
 import hashlib
 import json
+import math
 import mmap
 import os
 import re
 import struct
 import zlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -39,20 +40,20 @@ from linsep._system.caches import (
 )
 from linsep._system.files import remove_abandoned, scratch_file, sync_folder
 from linsep._system.interrupts import interrupts_deferred
-from linsep.batches import Batch, join
+from linsep.batches import Batch
 from linsep.compiled.loop import BLOCK
 from linsep.errors import DataError, LinsepError, Located, hint
 from linsep.sources.base import Source, WeighedSource
 from linsep.sources.fingerprints import state_of
 from linsep.sources.remote.file import File, local, located
 
-FORMAT = 2
-MAGIC, END = b"linsep\0S", b"S\0pesnil"
-HEAD, TRAILER = struct.Struct("=8sQ"), struct.Struct("=QQ8s")
-#: blocks that are copied before the memory of the file is let go
-MAPPED = 16
-#: 64-bit words that are summed before their sums are told apart by their place
-SECTOR = 512
+FORMAT = 3
+MAGIC = b"linsep\0S"
+HEAD, TRAILER = struct.Struct("=8sQ"), struct.Struct("=Q")
+#: bytes to which parts are padded, and bytes that are checked at once
+SECTOR, PIECE = 512, 1 << 24
+#: bytes that are copied before the memory of the file is let go
+MAPPED = 1 << 18
 #: linsep's folder within a cache folder, and the files in it that may be removed
 ROWS = "linsep-rows"
 ROW_CACHES = CacheFiles(re.compile(r"[0-9a-f]{32}\.rows"), MAGIC)
@@ -105,11 +106,6 @@ def row_cache_path(folder: Path, key: dict[str, Any]) -> Path:
     return Path(folder) / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.rows"
 
 
-def as_read_back(key: dict[str, Any]) -> Any:
-    """Return ``key`` as read from a footer, with lists for tuples."""
-    return json.loads(json.dumps(key))
-
-
 def footer_of(source: Source) -> dict[str, Any]:
     """Return what :meth:`RowCacheWriter.commit` keeps of the reading of a source."""
     return {
@@ -126,7 +122,6 @@ class RowCache:
     path : Path
     n_rows, n_features, n_blocks, n_bytes : int
         Block ``b`` holds the rows from ``64 * b`` on; the last block may be short.
-    kind : "csr" or "dense"
     weighted : bool, whether rows have weights
     labels : list of str, int, float or bool
         In the order of their first appearance: ``labels[code]`` is the label of a row.
@@ -134,29 +129,31 @@ class RowCache:
     recipe : dict or None, dropped : int, and filled : dict, as they were given to the writer
     """
 
-    kind: str
-    weighted: bool
-    n_rows: int
     n_features: int
+    weighted: bool
     labels: list[Any]
-    feature_names: list[str] | None
-    recipe: dict[str, Any] | None
-    dropped: int
+    feature_names: list[str] | None = None
+    recipe: dict[str, Any] | None = None
+    dropped = 0
     filled: dict[str, int]
 
     def __init__(self, path: Path, data: mmap.mmap, footer: dict[str, Any]):
         self.path, self.n_bytes, self._data = path, len(data), data
+        self.filled = {}
         vars(self).update(footer["about"])
+        self._chunks: list[list[np.ndarray]] = []
+        at = SECTOR
+        for described in footer["chunks"]:
+            arrays = []
+            for kind, shape in described:
+                arrays.append(np.frombuffer(data, kind, math.prod(shape), at).reshape(shape))
+                at += arrays[-1].nbytes + -arrays[-1].nbytes % SECTOR
+            self._chunks.append(arrays)
+        # the first row of each chunk, and the bytes before it
+        self._rows = np.cumsum([0, *(arrays[0].size for arrays in self._chunks)]).tolist()
+        self._bytes = np.cumsum([0, *(sum(a.nbytes for a in one) for one in self._chunks)])
+        self.n_rows = self._rows[-1]
         self.n_blocks = -(-self.n_rows // BLOCK)
-        self._value, self._index = np.dtype(footer["value"]), np.dtype(footer["index"])
-        self._chunks = _arrays(footer, data)
-        # where the values of blocks start, of sparse rows
-        self._edges = [
-            np.append(one[3][:-1:BLOCK], one[3][-1]) for one in self._chunks if len(one) > 3
-        ]
-        _forget(data)
-        rows = [0, *(codes.size for codes, *_ in self._chunks)]
-        self._first_blocks = np.cumsum(rows)[:-1] // BLOCK
 
     @classmethod
     def open(
@@ -172,19 +169,21 @@ class RowCache:
         try:
             with os.fdopen(open_own(path), "rb") as file:
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            footer = _footer(data)
+            head, end = HEAD.unpack(data[: HEAD.size]), len(data) - TRAILER.size
         except (OSError, ValueError, struct.error):
             return None
-        if footer is None or footer["key"] != as_read_back(key):
+        if head != (MAGIC, FORMAT) or end % SECTOR:
             return None
-        if check:
-            seal, end = 0, HEAD.size
-            for arrays in _arrays(footer, data):
-                for array in arrays:
-                    seal, end = checksum(array, seal), end + len(_padded(array))
-                _forget(data)
-            if seal != footer["seal"] or data[end : end + 1] != b"{":  # where the footer begins
-                return None
+        seal = 0
+        for start in range(0, end, PIECE) if check else ():
+            words = min(PIECE, end - start) // 8
+            seal = checksum(np.frombuffer(data, np.uint64, words, start), seal)
+            _forget(data)
+        if check and TRAILER.unpack(data[end:]) != (seal,):
+            return None
+        footer = json.loads(data[data.rfind(b"\n", 0, end) : end].rstrip(b"\0"))
+        if footer["key"] != json.dumps(key):
+            return None
         if mark:
             with suppress(OSError):  # of a folder that may only be read
                 os.utime(path)
@@ -196,68 +195,57 @@ class RowCache:
 
         Parameters
         ----------
-        blocks : integers from 0 to ``n_blocks - 1``, repeats allowed
+        blocks : one or more integers from 0 to ``n_blocks - 1``, repeats allowed
 
-        Raises IndexError when there is no such block. Thread-safe.
+        Raises IndexError when there is no such block, or the file is closed. Thread-safe.
         """
         blocks = np.ascontiguousarray(blocks, np.int64)
-        if blocks.size and not 0 <= blocks.min() <= blocks.max() < self.n_blocks:
+        if not 0 <= blocks.min() <= blocks.max() < self.n_blocks:
             raise IndexError(f"The cache {self.path} has no block beyond {self.n_blocks - 1}.")
-        if self._data.closed:
-            raise ValueError(f"The cache {self.path} is closed.")
-        spans, sparse = list(self._spans(blocks)), self.kind == "csr"
-        rows = sum(stop - start for _, start, stop in spans)
-        codes, weights = np.empty(rows, np.int32), np.empty(rows if self.weighted else 0)
-        row = at = forgotten = 0
-        if sparse:
-            edges = self._edges
-            stored = sum(
-                int(edges[chunk][-(-stop // BLOCK)] - edges[chunk][start // BLOCK])
-                for chunk, start, stop in spans
-            )
-            values, indices = np.empty(stored, self._value), np.empty(stored, self._index)
-            indptr = np.zeros(rows + 1, self._index)
-        else:
-            X: Any = np.zeros((rows, self.n_features), self._value)
-        for chunk, start, stop in spans:
-            own_codes, own_weights, own_values, *others = self._chunks[chunk]
-            end = row + stop - start
-            codes[row:end] = own_codes[start:stop]
-            if self.weighted:
-                weights[row:end] = own_weights[start:stop]
+        pieces, stored = [], 0
+        for (codes, weights, values, *sparse), rows in self._runs(blocks):
+            piece = [codes[rows], weights[rows], values[rows]]
             if sparse:
-                starts, columns = others[0][start : stop + 1], others[1]
-                held = slice(starts[0], starts[-1])
-                here = slice(at, at + held.stop - held.start)
-                values[here], indices[here] = own_values[held], columns[held]
-                indptr[row + 1 : end + 1] = starts[1:] + (at - starts[0])
-                at = here.stop
-            else:  # narrower where it was written before rows grew
-                X[row:end, : own_values.shape[1]] = own_values[start:stop]
-            row = end
-            if row - forgotten >= BLOCK * MAPPED or row == rows:
-                _forget(self._data)
-                forgotten = row
+                columns, starts = sparse
+                held = slice(starts[rows.start], starts[rows.stop])
+                ends = starts[rows.start + 1 : rows.stop + 1] + (stored - held.start)
+                piece[2:] = values[held], columns[held], ends
+                stored += held.stop - held.start
+            pieces.append(piece)
+        y, weights, X, *sparse = map(self._copied, zip(*pieces, strict=True))
         if sparse:
-            X = sp.csr_matrix((rows, self.n_features), dtype=self._value)
+            columns, ends = sparse
+            matrix = sp.csr_matrix((y.size, self.n_features), dtype=X.dtype)
             # Set one by one, arrays are neither copied nor checked.
-            X.data, X.indices, X.indptr = values, indices, indptr
-            X.has_canonical_format = True
-        first = BLOCK * int(blocks[0]) if blocks.size else 0
-        return Batch(X, codes, first, weights if self.weighted else None)
+            matrix.data, matrix.indices = X, columns
+            matrix.indptr = np.append(0, ends).astype(columns.dtype)
+            matrix.has_canonical_format = True
+            X = matrix
+        return Batch(X, y, BLOCK * int(blocks[0]), weights if self.weighted else None)
 
-    def _spans(self, blocks: np.ndarray) -> Iterator[tuple[int, int, int]]:
-        """Yield neighbors in one chunk: its number, their first row in it, and where they end."""
-        chunks = np.searchsorted(self._first_blocks, blocks, "right") - 1
-        starts = BLOCK * (blocks - self._first_blocks[chunks])
-        apart = (np.diff(blocks) != 1) | (np.diff(chunks) != 0)
-        apart[MAPPED - 1 :: MAPPED] = True
-        cuts = np.flatnonzero(apart) + 1
-        for begin, end in pairwise([0, *cuts.tolist(), blocks.size]):
-            if begin < end:
-                chunk = int(chunks[begin])
-                stop = min(int(starts[end - 1]) + BLOCK, self._chunks[chunk][0].size)
-                yield chunk, int(starts[begin]), stop
+    def _runs(self, blocks: np.ndarray) -> Iterator[tuple[list[np.ndarray], slice]]:
+        """Yield neighboring rows of blocks: the arrays of a chunk, and which rows of it."""
+        starts = BLOCK * blocks
+        stops = np.minimum(starts + BLOCK, self.n_rows)
+        apart = np.r_[True, starts[1:] != stops[:-1], True]
+        for start, stop in zip(starts[apart[:-1]].tolist(), stops[apart[1:]].tolist(), strict=True):
+            first, last = bisect_right(self._rows, start), bisect_left(self._rows, stop)
+            edges = [start, *self._rows[first:last], stop]
+            for chunk, (begin, end) in enumerate(pairwise(edges), first - 1):
+                before = self._rows[chunk]
+                yield self._chunks[chunk], slice(begin - before, end - before)
+
+    def _copied(self, parts: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Return parts of the file as one array, letting go of the file's memory meanwhile."""
+        joined = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
+        at = mapped = 0
+        for part in parts:
+            joined[at : at + len(part)] = part
+            at, mapped = at + len(part), mapped + part.nbytes
+            if mapped > MAPPED:
+                _forget(self._data)
+                mapped = 0
+        return joined
 
     def iterate(self, batch_bytes: int = 1 << 26) -> Iterator[Batch]:
         """Yield all rows in order, as :meth:`read_blocks` returns them.
@@ -265,82 +253,30 @@ class RowCache:
         ``batch_bytes`` is about what a batch takes in memory (64 MiB by default); there is at
         least one block in each.
         """
-        each = self._value.itemsize + (self._index.itemsize if self.kind == "csr" else 0)
-        sizes = []
-        for codes, _, values, *_ in self._chunks:
-            rows, blocks = codes.size, -(-codes.size // BLOCK)
-            stored = values.size if self.kind == "csr" else rows * self.n_features
-            sizes.append(np.full(blocks, (stored * each + 12 * rows) / blocks))
-        ends, start = np.cumsum(np.concatenate(sizes)), 0
-        while start < self.n_blocks:
-            before = ends[start - 1] if start else 0.0
-            stop = max(start + 1, int(np.searchsorted(ends, before + batch_bytes, "right")))
+        rows = np.interp(range(0, self._bytes[-1], batch_bytes), self._bytes, self._rows)
+        starts = np.unique([*np.ceil(rows / BLOCK).astype(int), self.n_blocks])
+        for start, stop in pairwise(starts):
             yield self.read_blocks(np.arange(start, stop))
-            start = stop
 
     def close(self) -> None:
-        """Close the file, as forgetting the object does; reading it then raises ValueError.
-
-        No thread may be reading at that moment.
-        """
+        """Close the file, as forgetting the object does, while no thread reads it."""
+        self.n_blocks = 0
         self._chunks.clear()
         self._data.close()
 
-    def remove(self) -> None:
-        """Close and delete the file; raises OSError where that is not allowed."""
-        self.close()
-        self.path.unlink(missing_ok=True)
 
+def checksum(words: np.ndarray, seed: int) -> int:
+    """Return a number that depends on every bit of sectors, and on the one before.
 
-def checksum(array: np.ndarray, seed: int) -> int:
-    """Return a number of 64 bits that depends on every bit of an array, and on the one before."""
-    words = np.frombuffer(_padded(array), np.uint64)
-    whole = words.size // SECTOR * SECTOR
-    sums = words[:whole].reshape(-1, SECTOR).sum(axis=1, dtype=np.uint64)
-    sums = np.append(sums, words[whole:].sum(dtype=np.uint64))
-    places = np.arange(1, 2 * sums.size, 2, dtype=np.uint64)
-    return (seed * 0x9E3779B97F4A7C15 + int((sums * places).sum())) % 2**64
-
-
-def _padded(array: np.ndarray) -> memoryview | bytes:
-    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-    return bytes(data) + bytes(-len(data) % 8) if len(data) % 8 else data
+    The sums of sectors are checked, which is six times as fast as checking their bytes.
+    """
+    return zlib.crc32(words.reshape(-1, SECTOR // 8).sum(axis=1), seed)
 
 
 def _forget(data: mmap.mmap) -> None:
     """Let go of the memory of a mapped file."""
     if hasattr(mmap, "MADV_DONTNEED"):
         data.madvise(mmap.MADV_DONTNEED)
-
-
-def _footer(data: mmap.mmap) -> dict[str, Any] | None:
-    """Return the footer of a file, None if it is not as written."""
-    magic, version = HEAD.unpack(data[: HEAD.size])
-    length, seal, last = TRAILER.unpack(data[-TRAILER.size :])
-    text = data[-TRAILER.size - length : -TRAILER.size]
-    whole = (magic, version, last, seal) == (MAGIC, FORMAT, END, zlib.crc32(text))
-    return json.loads(text) if whole else None
-
-
-def _arrays(footer: dict[str, Any], data: mmap.mmap) -> list[list[np.ndarray]]:
-    """Return the arrays of each chunk: codes, weights, values, and of sparse rows their starts and
-    the columns of values.
-    """
-    value, index, about = footer["value"], footer["index"], footer["about"]
-    chunks, at = [], HEAD.size
-    for rows, width, stored in footer["chunks"]:
-        sparse = about["kind"] == "csr"
-        sizes = [(np.int32, rows), (np.float64, rows * about["weighted"])]
-        sizes += [(value, stored if sparse else rows * width)]
-        sizes += [(np.int64, rows + 1), (index, stored)] if sparse else []
-        arrays = []
-        for kind, size in sizes:
-            arrays.append(np.frombuffer(data, kind, size, at))
-            at += arrays[-1].nbytes + -arrays[-1].nbytes % 8
-        if not sparse:
-            arrays[2] = arrays[2].reshape(rows, width)
-        chunks.append(arrays)
-    return chunks
 
 
 class RowCacheWriter:
@@ -358,55 +294,61 @@ class RowCacheWriter:
     """
 
     def __init__(self, path: str | Path, key: dict[str, Any]):
-        self.path, self._key = Path(path), as_read_back(key)
-        self._kind, self._value, self._index = "", np.dtype(np.float64), np.dtype(np.int32)
+        self.path, self._key = Path(path), key
         self._labels: dict[Any, int] = {}
-        self._chunks: list[list[int]] = []
-        self._rest: Batch | None = None
+        self._chunks: list[list[Any]] = []
+        self._index: Any = None
         self._weighted = False
         self._rows = self._width = self._seal = 0
         self._fd, self._temporary = -1, ""
-        try:
+        with self._whole_or_none():
             folder = self.path.parent
             folder.mkdir(parents=True, exist_ok=True)
             self._limit = cache_limit(folder)
             with interrupts_deferred():
                 self._fd, self._temporary = scratch_file(folder, self.path.name)
+            self._send(HEAD.pack(MAGIC, FORMAT))
+
+    @contextmanager
+    def _whole_or_none(self) -> Iterator[None]:
+        """Abort where something goes wrong; RowCacheError if that is the disk."""
+        try:
+            yield
         except OSError as error:
-            raise self._unwritable(error) from error
-        self._send(HEAD.pack(MAGIC, FORMAT))
+            self.abort()
+            raise RowCacheError(
+                f"The cache of parsed rows cannot be written in {self.path.parent} "
+                f"({error.strerror})",
+                "free some space there",
+                hint("choose another folder with {}", cache=None),
+                path=self.path.parent,
+            ) from error
+        except BaseException:
+            self.abort()
+            raise
 
     def write(self, batch: Batch) -> None:
         """Append the rows of ``batch``, any number of them; its arrays are not kept.
 
-        Later batches may be wider (earlier rows have zeros there), but not of another kind nor of
-        a wider type. Raises RowCacheError when they are, or when labels are missing or NaN.
+        Later sparse batches may be wider; all are sparse or none, and their numbers have one type.
+        Raises RowCacheError when labels are missing or NaN.
         """
-        self._must_be_open()
-        try:
+        with self._whole_or_none():
+            X, arrays = batch.X, [self._codes(batch), batch.importance]
+            if sp.issparse(X):
+                if not X.has_canonical_format:
+                    X = X.copy()
+                    X.sum_duplicates()
+                self._index = self._index or X.indices.dtype
+                arrays += [X.data, X.indices.astype(self._index, copy=False)]
+                arrays.append(X.indptr.astype(np.int64))
+            else:
+                arrays.append(np.ascontiguousarray(X))
+            self._rows, self._width = self._rows + batch.size, max(self._width, X.shape[1])
             self._weighted = batch.weights is not None
-            more = batch._replace(X=self._checked(batch.X), y=self._encoded(batch))
-            self._rows += more.size
-            if self._rest is not None:
-                rest, few = self._rest, more.between(0, BLOCK - self._rest.size)
-                more = more.between(few.size, more.size)
-                self._rest = Batch(
-                    join([rest.X, few.X], self._width),
-                    np.concatenate([rest.y, few.y]),
-                    weights=np.concatenate([rest.importance, few.importance]),
-                )
-                if self._rest.size < BLOCK:
-                    return
-                self._put(self._rest)
-                self._rest = None
-            whole = more.size // BLOCK * BLOCK
-            self._put(more.between(0, whole))
-            if whole < more.size:
-                X, y, _, weights, *_ = more.between(whole, more.size)
-                self._rest = Batch(X.copy(), y.copy(), 0, None if weights is None else weights + 0)
-        except BaseException:
-            self.abort()
-            raise
+            self._chunks.append([[array.dtype.str, array.shape] for array in arrays])
+            for array in arrays:
+                self._send(array.reshape(-1).view(np.uint8).data)
 
     def commit(self, n_features: int | None = None, **about: Any) -> RowCache:
         """Finish the file, put it in its place in one step, and open it.
@@ -418,9 +360,8 @@ class RowCacheWriter:
 
         Raises RowCacheError when no row was written or ``n_features`` is less than was seen.
         """
-        self._must_be_open()
-        try:
-            width = self._width if n_features is None else int(n_features)
+        with self._whole_or_none():
+            width = self._width if n_features is None else n_features
             if self._rows == 0 or width < self._width:
                 raise RowCacheError(
                     f"{self._rows} rows of {self._width} features cannot be cached in "
@@ -428,23 +369,18 @@ class RowCacheWriter:
                     code="shape",
                     path=self.path,
                 )
-            if self._rest is not None:
-                self._put(self._rest)
-            known = {"feature_names": None, "recipe": None, "dropped": 0, "filled": {}} | about
-            known |= {
-                "kind": self._kind, "weighted": self._weighted, "n_rows": self._rows,
-                "n_features": width, "labels": list(self._labels),
+            about |= {
+                "n_features": width, "weighted": self._weighted, "labels": list(self._labels)
             }  # fmt: skip
-            footer = {
-                "key": self._key, "value": self._value.name, "index": self._index.name,
-                "chunks": self._chunks, "seal": self._seal, "about": known,
-            }  # fmt: skip
-            text = json.dumps(footer).encode()
-            self._send(text + TRAILER.pack(len(text), zlib.crc32(text), END))
-            self._publish()
-        except BaseException:
-            self.abort()
-            raise
+            footer = {"key": json.dumps(self._key), "chunks": self._chunks, "about": about}
+            self._send(b"\n" + json.dumps(footer).encode())
+            self._write(TRAILER.pack(self._seal))
+            os.fsync(self._fd)
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+            os.replace(self._temporary, self.path)
+            self._temporary = ""
+            sync_folder(self.path.parent)
         row_cache = RowCache.open(self.path, self._key, check=False)
         if row_cache is None:
             raise RowCacheError(
@@ -460,11 +396,10 @@ class RowCacheWriter:
     def abort(self) -> None:
         """Remove the temporary file. Does nothing after a commit or a second time."""
         with suppress(OSError):
-            self._close()
-        if self._temporary:
-            with suppress(OSError):
-                os.unlink(self._temporary)
-        self._temporary = ""
+            os.close(self._fd)
+        with suppress(OSError):
+            os.unlink(self._temporary)
+        self._fd, self._temporary = -1, ""
 
     def __enter__(self) -> "RowCacheWriter":
         return self
@@ -472,105 +407,40 @@ class RowCacheWriter:
     def __exit__(self, *exception: object) -> None:
         self.abort()
 
-    def _must_be_open(self) -> None:
-        if self._fd < 0:
-            raise RowCacheError(
-                f"The cache {self.path} is finished or aborted: start a new writer.", path=self.path
-            )
-
-    def _checked(self, X: Any) -> Any:
-        """Return X in the types of this file, which the first batch sets; copy if needed."""
-        sparse = sp.issparse(X)
-        kind = "csr" if sparse else "dense"
-        if not self._kind:
-            self._kind, self._value = kind, X.dtype.newbyteorder("=")
-            self._index = X.indices.dtype if sparse else self._index
-        self._width = max(self._width, X.shape[1])
-        fits = self._value.name in ("float32", "float64") and np.can_cast(X.dtype, self._value)
-        if kind != self._kind or not fits:
-            raise RowCacheError(
-                f"Rows from {self._rows} on ({kind}, {X.dtype}) do not fit in a cache of "
-                f"{self._kind} {self._value} rows: continue without a cache.",
-                code="shape",
-            )
-        if not sparse:
-            return np.ascontiguousarray(X, self._value)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
-
-    def _encoded(self, batch: Batch) -> np.ndarray:
+    def _codes(self, batch: Batch) -> np.ndarray:
         """Return labels as int32 codes, numbered by first appearance in the file."""
-        if batch.y is None or len(batch.y) != batch.size:
-            raise self._bad_labels("missing")
         try:
-            values, first, inverse = np.unique(batch.y, return_index=True, return_inverse=True)
-        except TypeError as error:
-            raise self._bad_labels(str(error)) from error
+            values, first, codes = np.unique(batch.y, return_index=True, return_inverse=True)
+        except TypeError:  # labels of mixed types
+            values = first = codes = np.array([None])
         labels = values.tolist()
-        codes = np.empty(len(labels), np.int32)
+        plain = all(
+            isinstance(label, str | int) or (isinstance(label, float) and not math.isnan(label))
+            for label in labels
+        )
+        if not plain or codes.size != batch.size:
+            raise RowCacheError(
+                f"Labels from row {self._rows} on cannot be cached: give every row a number, a "
+                "boolean or a string, or continue without a cache.",
+                code="label-type",
+            )
+        numbers = np.empty(len(labels), np.int32)
         for k in np.argsort(first).tolist():
-            if not isinstance(labels[k], str | int | float) or labels[k] != labels[k]:
-                raise self._bad_labels(repr(labels[k]))
-            codes[k] = self._labels.setdefault(labels[k], len(self._labels))
-        return codes[inverse]
+            numbers[k] = self._labels.setdefault(labels[k], len(self._labels))
+        return numbers[codes]
 
-    def _bad_labels(self, what: str) -> RowCacheError:
-        return RowCacheError(
-            f"Labels from row {self._rows} on cannot be cached ({what}): give every row a "
-            "number, a boolean or a string, or continue without a cache.",
-            code="label-type",
-        )
+    def _send(self, data: Any) -> None:
+        """Write data, padded to whole sectors."""
+        whole = len(data) // SECTOR * SECTOR
+        rest = bytes(data[whole:]) + bytes(-len(data) % SECTOR)
+        for part in (data[:whole], rest):
+            self._seal = checksum(np.frombuffer(part, np.uint64), self._seal)
+            self._write(part)
 
-    def _put(self, batch: Batch) -> None:
-        """Write rows as a chunk."""
-        if not batch.size:
-            return
-        X, stored = batch.X, 0
-        arrays = [batch.y, batch.importance, X]
-        if self._kind == "csr":
-            stored, start = int(X.indptr[-1] - X.indptr[0]), int(X.indptr[0])
-            held = slice(start, start + stored)
-            values = X.data[held].astype(self._value, copy=False)
-            indices = X.indices[held].astype(self._index, copy=False)
-            arrays[2:] = [values, X.indptr.astype(np.int64) - start, indices]
-        self._chunks.append([batch.size, X.shape[1], stored])
-        for array in arrays:
-            self._seal = checksum(array, self._seal)
-            self._send(_padded(array))
-
-    def _send(self, data: bytes | memoryview) -> None:
+    def _write(self, data: Any) -> None:
         left = memoryview(data)
-        try:
-            while left:
-                left = left[os.write(self._fd, left) :]
-        except OSError as error:
-            self.abort()
-            raise self._unwritable(error) from error
-
-    def _publish(self) -> None:
-        try:
-            os.fsync(self._fd)
-            self._close()
-            os.replace(self._temporary, self.path)
-            sync_folder(self.path.parent)
-        except OSError as error:
-            raise self._unwritable(error) from error
-        self._temporary = ""
-
-    def _close(self) -> None:
-        if self._fd >= 0:
-            fd, self._fd = self._fd, -1
-            os.close(fd)
-
-    def _unwritable(self, error: OSError) -> RowCacheError:
-        return RowCacheError(
-            f"The cache of parsed rows cannot be written in {self.path.parent} ({error.strerror})",
-            "free some space there",
-            hint("choose another folder with {}", cache=None),
-            path=self.path.parent,
-        )
+        while left:
+            left = left[os.write(self._fd, left) :]
 
 
 #: key of such files, which do not depend on others
@@ -607,7 +477,7 @@ class RowsSource(WeighedSource):
                 code="damaged-file",
                 path=path,
             )
-        self._cache, self.weighted = found, found.weighted
+        self._cache, self.weighted, self._recipe = found, found.weighted, found.recipe
         self.dropped, self.filled = found.dropped, found.filled
         self.n_rows: int | None = found.n_rows
 
@@ -626,14 +496,11 @@ class RowsSource(WeighedSource):
         return self._cache.feature_names
 
     @property
-    def memory_needed(self) -> int:
-        """About as many bytes as on disk."""
+    def size(self) -> int:
+        """Bytes on disk, and about as many in memory."""
         return self._cache.n_bytes
 
-    @property
-    def size(self) -> int:
-        """Bytes on disk."""
-        return self._cache.n_bytes
+    memory_needed = size
 
     @property
     def position(self) -> int:
@@ -646,5 +513,4 @@ class RowsSource(WeighedSource):
 
     def recipe(self) -> dict[str, Any]:
         """Return the recipe of the source that the rows were made from."""
-        assert self._cache.recipe is not None
-        return self._cache.recipe
+        return self._recipe
