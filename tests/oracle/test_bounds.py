@@ -23,8 +23,7 @@ from linsep import (
     save,
 )
 from linsep.errors import DataError
-from linsep.mistake_bounds.problems import Problem, best_comparator, comparator
-from linsep.mistake_bounds.theorems import most_mistakes
+from linsep.mistake_bounds.theorems import Comparator, Problem, best_comparator, most_mistakes
 from refusals import refused
 from thoroughness import examples
 
@@ -374,7 +373,7 @@ def test_bounds_are_no_less_than_in_exact_arithmetic(seed, d, separable):
     square = sum(Fraction(p) ** 2 for p in w)
     if "Novikoff" in found.names():
         assert found["Novikoff"].value >= R * square / min(values) ** 2
-    given_w = comparator(Problem(np.where(y, 1.0, -1.0)[:, None] * X), w)
+    given_w = Comparator(Problem(np.where(y, 1.0, -1.0)[:, None] * X), w)
     losses = [max(0, 1 - value) for value in values]
     assert given_w.square >= square
     assert given_w.hinge >= sum(losses)

@@ -16,7 +16,7 @@ from linsep import (
     Winnow,
     datasets,
 )
-from linsep.mistake_bounds.problems import Problem, best_comparator
+from linsep.mistake_bounds.theorems import Problem, best_comparator
 from linsep.plot import BoundDisplay, CycleDisplay, UpdateDisplay
 from refusals import refused
 

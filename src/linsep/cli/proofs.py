@@ -447,8 +447,9 @@ def _line(
             code="shape",
             option="weights",
         )
-    coef = np.array([weights[intercept:]])
-    return Linear(coef, np.array([weights[0] * intercept]), classes, intercept, False, False)
+    last = weights[0] * intercept
+    W = np.array([[0.0] * (width + 1), [*weights[intercept:], last]])
+    return Linear(W, classes, intercept)
 
 
 def _margins(line: Linear, X: Any, y: np.ndarray) -> dict[str, float]:
@@ -457,7 +458,7 @@ def _margins(line: Linear, X: Any, y: np.ndarray) -> dict[str, float]:
         "cosine": linsep.cosine_margin, "L1": linsep.l1_margin,
     }  # fmt: skip
     found = {kind: margin(line, X, y) for kind, margin in kinds.items()}
-    return found | ({"unsigned": linsep.unsigned_margin(line, X)} if len(line.coef) == 1 else {})
+    return found | ({"unsigned": linsep.unsigned_margin(line, X)} if len(line.classes) == 2 else {})
 
 
 def _compared(

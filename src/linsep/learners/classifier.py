@@ -237,7 +237,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
                 )  # fmt: skip
             check_beside(X, y=y)
             X, y, *_ = in_memory(X, y)
-            X = seen_rows(X, False, True, False)
+            X = seen_rows(X, False, True)
         X, y, _ = with_features(X, y)
         return separation(X, y, fit_intercept=bool(self.fit_intercept), **how)
 

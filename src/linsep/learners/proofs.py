@@ -56,7 +56,7 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
     refuse_others(fit, given, y)
     return Case(
         fit, X, codes, len(model.classes_), run.state.multiclass, fit.learns_intercept,
-        bool(fit.normalize), model.n_iter_, mistakes, int(fit._counted_updates()),
+        model.n_iter_, mistakes, int(fit._counted_updates()),
         widest_margin(fit)[0], literals, majority,
     ).bounds()  # fmt: skip
 
@@ -89,10 +89,10 @@ def in_its_fit(model: Any) -> Any:
 
 def runs_otherwise(model: Any) -> bool:
     """Return whether proofs of the fit do not hold for a run with the current parameters."""
-    from linsep.mistake_bounds.theorems import obstacle_of, premises_of
+    from linsep.mistake_bounds.theorems import PREMISES
 
     then = in_its_fit(model)
-    return any(of(model) != of(then) for of in (premises_of, obstacle_of))
+    return any(getattr(model, name, None) != getattr(then, name, None) for name in PREMISES)
 
 
 def widest_margin(model: Any) -> tuple[float | None, str]:

@@ -1,5 +1,6 @@
 """The adversary that makes Novikoff's bound tight for every deterministic learner."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class Adversary:
     Parameters
     ----------
     gamma : float in (0, 1]
-        1 / gamma^2 must be a whole number: 1, 1/2, 1/10, 0.1 ** 0.5, ...
+        1 / gamma^2 must be a whole number: 1, 1/2, 1/10, 0.1 ** 0.5, ...; else ValueError.
 
     Attributes
     ----------
@@ -35,11 +36,6 @@ class Adversary:
         The labels of the last game, -1 or 1; zeros before the first.
     separator : array of shape (n_rows,)
         Weights of length 1 that separate the rows with margin gamma, without an intercept.
-
-    Raises
-    ------
-    ValueError
-        If gamma is invalid.
 
     Examples
     --------
@@ -74,7 +70,7 @@ class Adversary:
 
         Parameters
         ----------
-        estimator : any classifier with ``partial_fit`` and ``predict``
+        estimator : any classifier with ``partial_fit`` and ``predict``, else TypeError
             Unfitted, or fitted to labels -1 and 1 and n_rows features. For an unfitted estimator,
             the first row has label 1 and is counted as a mistake.
 
@@ -82,11 +78,6 @@ class Adversary:
         -------
         int
             The number of mistakes: n_rows for a deterministic learner.
-
-        Raises
-        ------
-        TypeError
-            If the estimator has no ``partial_fit`` or no ``predict``.
         """
         if not (hasattr(estimator, "partial_fit") and hasattr(estimator, "predict")):
             raise ArgumentError(
@@ -95,13 +86,10 @@ class Adversary:
             )
         self.y, mistakes = np.zeros(self.n_rows, dtype=int), 0
         for i in range(self.n_rows):
-            row = np.zeros((1, self.n_rows))
-            row[0, i] = 1.0
-            try:
+            row, predicted = np.eye(1, self.n_rows, i), 0
+            with suppress(NotFittedError):
                 predicted = int(estimator.predict(row)[0])
-            except NotFittedError:
-                predicted = 0
             self.y[i] = -1 if predicted == 1 else 1
-            mistakes += predicted != self.y[i]
+            mistakes += int(predicted != self.y[i])
             estimator.partial_fit(row, self.y[i : i + 1], classes=CLASSES)
-        return int(mistakes)
+        return mistakes

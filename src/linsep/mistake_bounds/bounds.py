@@ -1,7 +1,5 @@
 """Results of :func:`linsep.bounds`: bounds, each with its source and the number counted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,14 +58,15 @@ class Bound:
         return self.counted / self.value if self.counted is not None and self.value else None
 
     def __str__(self) -> str:
-        most, unit, number = shown(self.value), "margin ", ".4g"
-        if self.what != "margin":  # counts are integers: at most 132.7 mistakes are at most 132
-            most, unit, number = whole_count(self.value), "", ","
+        start, margin = self.learner, self.what == "margin"
+        # counts are integers: at most 132.7 mistakes are at most 132
+        most, unit = (shown(self.value), "margin ") if margin else (whole_count(self.value), "")
+        if not margin:
             most += " " + (self.what.removesuffix("s") if most == "1" else self.what)
-        head = f"{self.learner}: {unit}"
         if self.counted is not None:
-            head = f"{'kept' if self.kept else 'BROKEN'}: {unit}{self.counted:{number}} of "
-        return f"{head}at most {most} ({self.name})"
+            start = "kept" if self.kept else "BROKEN"
+            unit += f"{self.counted:{'.4g' if margin else ','}} of "
+        return f"{start}: {unit}at most {most} ({self.name})"
 
 
 @dataclass(frozen=True)
@@ -120,17 +119,16 @@ class Bounds:
         return all(bound.kept is not False for bound in self.bounds)
 
     def __str__(self) -> str:
-        about = []
-        if self.mistakes is not None and self.passes is not None:
-            about.append(f"{self.mistakes:,} mistakes in {self.passes:,} passes")
-        if self.longest is not None:
-            about.append(f"rows of length at most {shown(self.longest)}")
-        if self.margin is not None:
-            ends = dict.fromkeys(f"{end:.4g}" for end in self.margin)
-            about.append(f"margin {' to '.join(ends)}")
-        lines = [", ".join(about)] * bool(about) + [str(bound) for bound in self.bounds]
+        counted = self.mistakes is not None and self.passes is not None
+        ends = " to ".join(dict.fromkeys(f"{end:.4g}" for end in self.margin or ()))
+        about = (
+            f"{self.mistakes:,} mistakes in {self.passes:,} passes" if counted else "",
+            "" if self.longest is None else f"rows of length at most {shown(self.longest)}",
+            f"margin {ends}" if ends else "",
+        )
+        lines = [", ".join(filter(None, about)), *map(str, self.bounds)]
         lines += [f"not known: {name}: {why}" for name, why in self.left_out.items()]
-        return "\n".join(line for text in lines for line in folded(text))
+        return "\n".join(line for text in lines if text for line in folded(text))
 
 
 class Unknown(Exception):

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+#: largest numbers of rows, and rates, that are handled
+SIZES = 1e-100, 1e100
 #: relative rounding error of sums of up to 4,000 floats
 ROUNDING = 1e-12
 
@@ -22,7 +24,7 @@ def float_above(value: Fraction) -> float:
     try:
         nearest = float(value)
     except OverflowError:
-        return math.inf if value > 0 else -float(np.finfo(float).max)
+        return math.inf
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 

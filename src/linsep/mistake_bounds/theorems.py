@@ -1,38 +1,46 @@
 """The mistake bounds of a run: the theorems of its learner applied to its rows.
 
-A run and its rows form a *case*, the input of each theorem. The theorems assume real arithmetic,
-with values and rates between 1e-100 and 1e100. A run of p passes is a sequence of p times as many
-rows: Novikoff's bound is the same, and hinge losses are multiplied by p. Bounds of several binary
-classifiers are summed. All bounds are rounded up: no value is below the theorem's in real
-arithmetic.
-"""
+A run and its rows form a *case*, the input of each theorem; its *problems* are the sign-flipped
+rows of its binary classifiers, on which separators are positive. Their bounds are summed.
+A run of p passes is a sequence of p times as many rows: Novikoff's bound is the same, and hinge
+losses are multiplied by p. Any weights give a valid hinge bound. L-BFGS on smoothed losses searches
+for the weights with the smallest, the *comparator*.
 
-from __future__ import annotations
+The theorems assume real arithmetic, with values and rates between 1e-100 and 1e100. All bounds are
+rounded up: no value is below the theorem's in real arithmetic.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from math import floor, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds as Box, LinearConstraint, linprog, milp
+import scipy.sparse as sp
+from scipy.optimize import linprog, milp, minimize
+from scipy.special import logsumexp
+from sklearn.utils.extmath import row_norms
 
+from linsep._system.threads import one_blas_thread
 from linsep.certificate.numbers import check_labels
+from linsep.certificate.verdicts import Separable
 from linsep.errors import DataError
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown, need
-from linsep.mistake_bounds.margins import lengths, seen_rows
-from linsep.mistake_bounds.problems import (
-    SIZES,
-    Comparator,
-    Problem,
-    best_comparator,
-    comparator_of_length,
-    problems_of,
-)
-from linsep.mistake_bounds.rounding import ROUNDING, float_above, share_of, shown
+from linsep.mistake_bounds.margins import seen_rows
+from linsep.mistake_bounds.rounding import ROUNDING, SIZES, float_above, length, share_of, shown
+from linsep.separability.deciding import separation
 
+#: most numbers in the constraints of the joint rule, which has one for every rival
+MOST_NUMBERS = 100_000_000
+#: lengths of rows with which the squares of the best weights are of usual size
+USUAL = 1e-30, 1e30
+#: decreasing widths of smoothing of the hinge
+SMOOTHING = (1.0, 0.1, 0.01, 0.001)
+#: rows whose directions are tried for a given length, and searches from the best directions
+MOST_STARTS, MOST_SEARCHES = 12, 4
 #: most entries of the program for the L1 margin: two variables per weight, a constraint per row
 MOST_ENTRIES = 20_000_000
 #: seconds for this program, and for a search for the features of a target
@@ -60,6 +68,179 @@ GROVE = (
 )
 
 
+class Problem:
+    """The problem of one binary classifier: sign-flipped rows a of A, all with ``<w, a> > 0`` if w
+    separates.
+
+    ``rivals`` consecutive constraints belong to one row of the data: one per rival for the joint
+    rule, else 1. ``longest`` bounds the length of the rows of A, and of updates at a rate of 1, and
+    ``square`` is its square (1 if all are zero); ``rounding`` bounds the rounding error of a sum
+    over a row, as a share of its terms. ``supposed`` weights replace the search for the best.
+    """
+
+    def __init__(self, A: Any, rivals: int = 1, supposed: np.ndarray | None = None) -> None:
+        self.A, self.rivals, self.supposed = A, rivals, supposed
+        if (top := float(abs(A).max())) and not SIZES[0] <= top <= SIZES[1]:
+            raise DataError(
+                f"The largest number is {top:.4g}, which is not between 1e-100 and 1e100: scale "
+                "the features.", code="overflow",
+            )  # fmt: skip
+        self.rounding = share_of(A.shape[1])
+        self.longest = float(row_norms(A).max()) * (1 + self.rounding)
+        self.square = self.longest**2 * (1 + ROUNDING) or 1.0
+
+    def values(self, w: np.ndarray) -> np.ndarray:
+        """Return the smallest <w, a> of each row of the data, rounded down."""
+        sure = np.asarray(self.A @ w) - self.rounding * self.longest * length(w)
+        return sure.reshape(-1, self.rivals).min(axis=1)
+
+    @cached_property
+    def margin(self) -> tuple[float, float] | None:
+        """An interval that contains the widest margin of A; None if no ``separator`` is known."""
+        if self.supposed is not None:
+            self.separator, long = self.supposed, length(self.supposed) * (1 + self.rounding)
+            low = float(self.values(self.separator).min()) / (long or 1.0) * (1 - ROUNDING)
+            return (low, float("inf")) if low > 0 else None
+        # separation needs two classes: the first row once more, turned
+        signs = np.append(np.ones(self.A.shape[0]), -1.0)
+        rows = sp.diags(signs) @ self.A[np.append(np.arange(self.A.shape[0]), 0)]
+        found = separation(rows, signs, fit_intercept=False, margin="max")
+        if not isinstance(found, Separable):
+            return None
+        top = Fraction(max(map(abs, found.coef[0])))  # floats may be too short for them
+        self.separator = np.array([float(Fraction(one) / top) for one in found.coef[0]])
+        return found.margin
+
+
+def problems_of(
+    Z: Any, codes: np.ndarray, n_classes: int, multiclass: str, weights: np.ndarray | None = None
+) -> list[Problem]:
+    """Return the problems of a learner's binary classifiers: one, or one per class or pair of
+    classes; of the joint rule (Collins 2002) the constraints <w_own - w_rival, z> > 0.
+    """
+    if n_classes > 2 and multiclass == "native":
+        Z, others = sp.csr_matrix(Z), n_classes - 1
+        if 2 * Z.nnz * others > MOST_NUMBERS:
+            raise DataError(
+                "The joint rule of this many classes, rows and features needs too much memory "
+                'here; the bounds of multiclass="ovr" need less.', code="too-large",
+            )  # fmt: skip
+        differences = np.eye(n_classes)[codes][:, None] - np.eye(n_classes)  # own class and others
+        C = differences[np.arange(n_classes) != codes[:, None]]
+        rows = np.repeat(np.arange(len(codes)), others)
+        return [Problem(sp.csr_matrix(sp.hstack([sp.diags(c) @ Z[rows] for c in C.T])), others)]
+    if n_classes > 2 and multiclass == "ovr":
+        machines = [(k, codes >= 0) for k in range(n_classes)]
+    else:
+        machines = [(b, np.isin(codes, (a, b))) for a, b in combinations(range(n_classes), 2)]
+    return [
+        Problem(sp.diags(np.where(codes[own] == k, 1.0, -1.0)) @ Z[own], supposed=weights)
+        for k, own in machines if own.any()
+    ]  # fmt: skip
+
+
+class Comparator:
+    """Weights w with ||w||^2; the hinge loss, which is the sum of max(0, 1 - <w, a>) over the rows;
+    and the total distance hinge / ||w|| that rows must be moved for the margin 1/||w||; all rounded
+    up.
+    """
+
+    def __init__(self, problem: Problem, w: np.ndarray) -> None:
+        self.w, long = np.asarray(w, dtype=np.float64), length(w)
+        losses = np.maximum(0.0, 1.0 - problem.values(self.w))
+        self.square = float(self.w @ self.w) * (1 + problem.rounding)
+        self.hinge = float(losses.sum()) * (1 + ROUNDING * len(losses))
+        self.distance = self.hinge / long * (1 + ROUNDING) if long else None
+
+
+def best_comparator(problem: Problem, price: float) -> Comparator:
+    """Search for the weights with the smallest ``||w||^2 + price * hinge(w)``: among multiples of
+    those supposed, or else of those that a search finds and of the separator of widest margin.
+    """
+    starts = [problem.supposed] if problem.supposed is not None else searched(problem, price)
+    if problem.supposed is None and problem.margin is not None:
+        starts.append(problem.separator)
+    multiples = [best_multiple(problem, price, w) for w in starts]
+    found = [Comparator(problem, w) for w in (np.zeros(problem.A.shape[1]), *multiples)]
+    return min(found, key=lambda one: one.square + price * one.hinge)
+
+
+def best_multiple(problem: Problem, price: float, w: np.ndarray) -> np.ndarray:
+    """Return the multiple s w with the smallest sum, which is convex in s: its slope is 2 s ||w||^2
+    - price * (sum of the values short of 1 / s).
+    """
+    values = problem.values(w)
+    order = np.sort(values[values > 0])[::-1]
+    ends = np.append(1.0 / order, np.inf)  # where one more row reaches 1
+    left = np.append(np.cumsum(order[::-1])[::-1], 0.0) + values[values < 0].sum()
+    stationary = price * left / (2 * float(w @ w) or 1.0)
+    factors = np.clip(stationary, np.append(0.0, ends[:-1]), ends)
+    return factors[stationary <= ends][0] * w
+
+
+def comparator_of_length(problem: Problem, long: float) -> Comparator:
+    """Search for weights of length ``long`` with the smallest hinge loss, which has several minima:
+    those supposed, scaled, or else from the directions in which the fewest rows fall short, among
+    them single rows.
+    """
+    starts, (n, d) = [np.asarray(problem.supposed)], problem.A.shape
+    if problem.supposed is None:
+        prices = np.array([0.01, 1.0, 100.0]) / problem.square
+        starts = [problem.A.T @ np.ones(n), *(searched(problem, price)[-1] for price in prices)]
+        starts += [] if problem.margin is None else [problem.separator]
+        some = problem.A[np.linspace(0, n - 1, min(n, MOST_STARTS)).astype(int)]
+        starts += [*sp.csr_matrix(some).toarray()]
+
+    def objective(v: np.ndarray, width: float) -> tuple[float, np.ndarray]:
+        factor = long / float(np.linalg.norm(v))
+        loss, slope = smoothed_hinge(problem, v * factor, width)
+        return loss, (slope - (slope @ v) * v / (v @ v)) * factor  # along the sphere
+
+    units = [w / length(w) for w in starts if length(w) > 0] or [np.ones(d) / np.sqrt(d)]
+    found = sorted((Comparator(problem, long * u) for u in units), key=lambda one: one.hinge)
+    for one in found[: MOST_SEARCHES if problem.supposed is None else 0]:
+        direction = minimizers(objective, one.w / long)[-1]
+        found.append(Comparator(problem, long / length(direction) * direction))
+    return min(found, key=lambda one: one.hinge)
+
+
+def searched(problem: Problem, price: float) -> list[np.ndarray]:
+    """Return weights with small ``||w||^2 + price * hinge(w)``, by equilibrated columns."""
+    A, usual = problem.A, USUAL[0] < problem.longest < USUAL[1]
+    squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)
+    scale = 1.0 / np.sqrt(np.where(squares > 0, squares / A.shape[0], 1.0))
+    unit = 1.0 if usual else problem.square  # L-BFGS ends where changes are small beside 1
+
+    def objective(v: np.ndarray, width: float) -> tuple[float, np.ndarray]:
+        w = v * scale
+        loss, slope = smoothed_hinge(problem, w, width, price)
+        return unit * (loss + float(w @ w)), unit * (slope + 2 * w) * scale
+
+    return [v * scale for v in minimizers(objective, np.zeros(A.shape[1]))]
+
+
+def smoothed_hinge(
+    problem: Problem, w: np.ndarray, width: float, price: float = 1.0
+) -> tuple[float, np.ndarray]:
+    """Return price * the hinge loss, smoothed over a width, and its gradient."""
+    short = (1.0 - problem.A @ w).reshape(-1, problem.rivals) / width
+    loss = logsumexp(np.insert(short, 0, 0.0, axis=1), axis=1, keepdims=True)
+    slope = -price * (problem.A.T @ np.exp(short - loss).ravel())
+    return price * width * float(loss.sum()), slope
+
+
+@one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
+def minimizers(
+    objective: Callable[[np.ndarray, float], tuple[float, np.ndarray]], v: np.ndarray
+) -> list[np.ndarray]:
+    """Return the minimizers of a function of weights for decreasing smoothing."""
+    found = []
+    for width in SMOOTHING:
+        v = minimize(objective, v, width, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+        found.append(v)
+    return found
+
+
 @dataclass(eq=False)
 class Case:
     """A run of a learner and its rows, with the names of :func:`linsep.bounds` and estimators.
@@ -74,7 +255,6 @@ class Case:
     n_classes: int
     multiclass: str = "native"
     fit_intercept: bool = True
-    unit: bool = False
     passes: int = 1
     mistakes: int | None = None
     updates: int | None = None
@@ -86,11 +266,12 @@ class Case:
     in_advance: bool = False
 
     def __post_init__(self) -> None:
-        scaled = theory_of(self.learner).scales_rows
-        self.Z = seen_rows(self.X, self.fit_intercept, self.unit, scaled)
+        self.theory = THEORIES[self.learner.command_name]
+        scaled, unit = self.theory.scales_rows, bool(self.learner.normalize)
+        self.Z = seen_rows(self.X, self.fit_intercept, unit, scaled)
         n_rows, width = self.Z.shape
         check_labels(n_rows, len(self.codes))
-        self.longest = float(lengths(self.Z).max()) * (1 + share_of(width))
+        self.longest = float(row_norms(self.Z).max()) * (1 + share_of(width))
         self.joint = self.n_classes > 2 and self.multiclass == "native"
         if self.joint and scaled:  # it changes two weight vectors at once
             self.Z = self.Z / np.sqrt(2.0)
@@ -107,9 +288,7 @@ class Case:
     @cached_property
     def problems(self) -> list[Problem]:
         """One problem per binary classifier."""
-        found = problems_of(self.Z, self.codes, self.n_classes, self.multiclass)
-        found[0].supposed = self.weights
-        return found
+        return problems_of(self.Z, self.codes, self.n_classes, self.multiclass, self.weights)
 
     @property
     def problem(self) -> Problem:
@@ -127,55 +306,36 @@ class Case:
     @cached_property
     def best(self) -> list[Comparator]:
         """The comparators with the smallest hinge bounds for this number of passes."""
-        return [best_comparator(one, 2 * self.passes / square_of(one)) for one in self.problems]
+        return [best_comparator(one, 2 * self.passes / one.square) for one in self.problems]
 
     def bounds(self) -> Bounds:
-        """Return the bounds of all theorems about the learner."""
-        theory, known, left_out = theory_of(self.learner), list[Bound](), dict[str, str]()
-        learner, count = type(self.learner).__name__, getattr(self, theory.what)
-        for name, (source, theorem) in theory.theorems(self).items():
+        """Return the bounds of all theorems about the learner, rounded up."""
+        known, left_out, what = list[Bound](), dict[str, str](), self.theory.what
+        learner, count = type(self.learner).__name__, getattr(self, what)
+        for name, source, theorem in self.theory.theorems(self):
             try:
                 value, compared = theorem(self)
+                exact = isinstance(value, Fraction)
+                values = np.ravel(float_above(value) if exact else value * (1 + ROUNDING))
+                need(np.isfinite(values[-1]), "it overflows float64")
             except Unknown as unknown:
                 left_out[name] = str(unknown)
                 continue
-            values = np.ravel(value)
-            if not np.isfinite(values[-1]):
-                left_out[name] = "it overflows float64"
-                continue
             by_pass = tuple(values.tolist()) if compared and len(values) == self.passes else None
-            w, distance = None, None
-            if compared and self.n_classes == 2:
-                w, distance = compared[0].w, compared[0].distance
-            known.append(Bound(
-                name, float(values[-1]), theory.what, learner, source, count, by_pass, w, distance
-            ))  # fmt: skip
-        margin = low = None
-        if theory.euclidean and all(one.margin for one in self.problems):
-            margin = low, _ = tuple(self.margins.min(axis=0).tolist())
+            w = (compared[0].w, compared[0].distance) if compared and self.n_classes == 2 else ()
+            value = float(values[-1])
+            known.append(Bound(name, value, what, learner, source, count, by_pass, *w))
+        separable = self.theory.euclidean and all(one.margin for one in self.problems)
+        margin = tuple(self.margins.min(axis=0).tolist()) if separable else None
         if self.widest is not None:
+            low = None if margin is None else margin[0]
             known.append(Bound("||w||/M", self.widest, "margin", learner, NOVIKOFF, low))
         passes = None if self.mistakes is None else self.passes
         return Bounds(tuple(known), left_out, self.longest, margin, self.mistakes, passes)
 
 
-def obstacle_of(learner: Any) -> str | None:
-    """Return why mistake bounds do not apply to a learner, or to its run; None if they may."""
-    theory = theory_of(learner)
-    if theory is NONE:
-        return f"linsep has no theorem about {type(learner).__name__}"
-    if (why := theory.obstacle(learner)) is not None or not hasattr(learner, "_run"):
-        return why
-    run = learner.fitted_run()
-    return "its weights were mixed from shards" if run.mixture is not None else run.obstacle()
-
-
-def square_of(problem: Problem) -> float:
-    """Return R^2."""
-    return problem.longest**2 * (1 + ROUNDING) or 1.0
-
-
-# Theorems: each returns the bound, or the bounds after each pass, and the comparators.
+# Theorems: each returns the bound, or the bounds after each pass, and the comparators. Floats may
+# be too small by a share of ROUNDING, which is added to all; fractions are exact.
 
 Result = tuple[Any, list[Comparator]]
 
@@ -183,41 +343,30 @@ Result = tuple[Any, list[Comparator]]
 def novikoff(case: Case) -> Result:
     """Return (R / gamma)^2, summed over the binary classifiers."""
     pairs = zip(case.problems, case.margins, strict=True)
-    return sum((one.longest / low) ** 2 for one, (low, _) in pairs) * (1 + ROUNDING), []
+    return sum((one.longest / low) ** 2 for one, (low, _) in pairs), []
 
 
-def linear(square: float, hinge: Any) -> Any:
-    """Return ||w||^2 R^2 + 2 hinge(w)."""
-    return square + 2 * hinge
-
-
-def sharp(square: float, hinge: Any) -> Any:
-    """Return the largest M with M - hinge(w) <= ||w|| R sqrt(M), one step earlier in the proof.
-
-    From there ``sqrt(ab) <= (a + b) / 2`` gives :func:`linear`.
+def hinge(case: Case, compared: list[Comparator], sharp: bool = False) -> Result:
+    """Return ||w||^2 R^2 + 2 hinge(w), with the losses of all passes. One step earlier in the proof
+    is ``sharp``: the largest M with M - hinge(w) <= ||w|| R sqrt(M).
     """
-    return (np.sqrt(square) + np.sqrt(square + 4 * hinge)) ** 2 / 4
-
-
-def hinge(case: Case, formula: Callable[[float, Any], Any], compared: list[Comparator]) -> Result:
-    """Return the bounds of a comparison with other weights; ``formula`` has ||w||^2 R^2 and the
-    hinge losses of the passes.
-    """
-    last = case.passes
+    last, pairs = case.passes, zip(case.problems, compared, strict=True)
     passes = np.arange(1.0 if last <= MOST_PASSES else last, last + 1)
-    pairs = zip(case.problems, compared, strict=True)
-    terms = [formula(w.square * square_of(one), passes * w.hinge) for one, w in pairs]
-    return np.sum(terms, axis=0) * (1 + ROUNDING), compared
+    squares = np.array([[w.square * one.square] for one, w in pairs])
+    losses = np.array([w.hinge * passes for w in compared])
+    bound = squares + 2 * losses
+    if sharp:
+        bound = (np.sqrt(squares) + np.sqrt(squares + 4 * losses)) ** 2 / 4
+    return bound.sum(axis=0), compared
 
 
 def total_distance(case: Case) -> Result:
-    """Return the linear bound at the length 1/gamma with the smallest hinge loss TD_gamma/gamma: it
-    is R^2/gamma^2 + 2 TD_gamma/gamma.
+    """Return the hinge bound at the length 1/gamma with the smallest loss TD_gamma/gamma: it is
+    R^2/gamma^2 + 2 TD_gamma/gamma.
     """
     problem, long = case.problem, 1.0 / (case.gamma or 1.0)
-    usual = SIZES[0] < long * problem.longest < SIZES[1]
-    need(usual, "a margin of this size overflows float64")
-    return hinge(case, linear, [comparator_of_length(problem, long)])
+    need(SIZES[0] < long * problem.longest < SIZES[1], "a margin of this size overflows float64")
+    return hinge(case, [comparator_of_length(problem, long)])
 
 
 def updates(case: Case) -> Result:
@@ -225,22 +374,20 @@ def updates(case: Case) -> Result:
     in advance, the margin of the rows, with the parameters as floats or as printed decimals.
     """
     model, (low, high) = case.learner, case.margins.min(axis=0).tolist()
-    gamma = model.gamma_ if hasattr(model, "_run") else model.gamma
-    target, epsilon = min(low, 1.0) if gamma == "auto" else float(gamma), float(model.epsilon)
-    why = f"the target margin is {target:.4g}, but the margin of the rows is below {shown(high)}"
-    need(target <= low, why)
-    smallest = [min(Fraction(number), Fraction(str(number))) for number in (target, epsilon)]
-    return float_above(len(case.problems) * 2 / (smallest[0] * smallest[1]) ** 2), []
+    gamma = model.gamma if case.in_advance else model.gamma_
+    target = min(low, 1.0) if gamma == "auto" else float(gamma)
+    need(target <= low, f"the margin of the rows is below {shown(high)}, the target {target:.4g}")
+    margin, epsilon = (min(Fraction(x), Fraction(str(x))) for x in (target, float(model.epsilon)))
+    return len(case.problems) * 2 / (epsilon * margin) ** 2, []
 
 
 def winnow(case: Case) -> Result:
     """Return the bound for a disjunction of features, or for at least k of r features."""
-    model, k = case.learner, case.majority
-    d = case.problem.A.shape[1] - case.fit_intercept
-    promotion = 1 + 1 / (2 * k) if case.in_advance and k > 1 else float(model.promotion)
-    theta = d / 2 if model.threshold is None else model.threshold
-    X = case.Z[:, :d].toarray() if hasattr(case.Z, "toarray") else case.Z[:, :d]
+    model, k, d = case.learner, case.majority, case.problem.A.shape[1] - case.fit_intercept
+    X = sp.csr_matrix(case.Z).toarray()[:, :d]
     need(np.isin(X, (0.0, 1.0)).all(), "features are not all 0 or 1")
+    promotion = 1 + 1 / (2 * k) if case.in_advance and k > 1 else float(model.promotion)
+    theta = d / 2 if model.threshold is None else float(model.threshold)
     r = relevant(X, case.codes == 1, case.literals, k)
     return most_mistakes(d, r, promotion, theta, k), []
 
@@ -253,59 +400,45 @@ def relevant(X: np.ndarray, positive: np.ndarray, r: Any, k: int) -> int:
     bound: a greedy search is followed by an integer program if it finds more than r.
     """
     if k == 1:
-        left, found = X[positive] * ~(X[~positive] > 0).any(axis=0), 0
-        while len(left):
-            best = int(left.sum(axis=0).argmax())
-            covers = left[:, best].any()
-            need(covers, "no disjunction of features is true of exactly the positive rows")
-            left, found = left[left[:, best] == 0], found + 1
+        left, found = X[positive] * ~X[~positive].any(axis=0), 0
+        while left.any():
+            left, found = left[left[:, left.sum(axis=0).argmax()] == 0], found + 1
+        need(not len(left), "no disjunction of features is true of exactly the positive rows")
         if r is None or found <= r:
             return r or found
-    d, sides = X.shape[1], np.where(positive[:, None], -X, X)
-    best = milp(
-        np.ones(d), integrality=np.ones(d), bounds=Box(0, 1), options={"time_limit": SHORT},
-        constraints=[
-            LinearConstraint(np.ones((1, d)), k, r),
-            LinearConstraint(sides, -np.inf, np.where(positive, -k, k - 1)),
-        ],
+    limits, one = np.where(positive, -k, k - 1), np.ones(X.shape[1])
+    fewest = milp(
+        one, integrality=one, bounds=(0, 1), options={"time_limit": SHORT},
+        constraints=(np.where(positive[:, None], -X, X), -np.inf, limits),
     ).x  # fmt: skip
-    chosen = np.zeros(d) if best is None else best > 0.5
+    chosen = 0 * one if fewest is None else fewest > 0.5
     right = chosen.sum() <= r and np.array_equal(X @ chosen >= k, positive)
     need(right, f"no {r} features are known of which exactly the positive rows have {k} or more on")
     return r
 
 
-def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1) -> float:
+def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1) -> Fraction:
     """Return the bound for Winnow on "at least k of r" of d binary features, from weights of 1.
 
     A promotion multiplies at least k of the r weights, each at most the threshold, and a demotion
     divides at most k - 1: with L = floor(log_a(theta)) + 1, u promotions and v demotions, k u - (k
     - 1) v <= r L. A promotion adds at most (a - 1) theta to the sum of all weights, d at first; a
-    demotion subtracts at least (1 - 1/a) theta, and the sum stays above 0: v is less than a d / ((a
-    - 1) theta) + a u. Both limit u if k > (k - 1) a; for a disjunction (k = 1) to r L. Since
-    weights are clipped at 1 / MOST, a demotion may subtract only (1 - 1/a) (theta - a d / MOST).
+    demotion subtracts at least (1 - 1/a) theta, and the sum stays above 0: v is less than c + a u
+    with c = a d / ((a - 1) theta). Both limit u if k > (k - 1) a; for a disjunction (k = 1) to r L.
+
+    L is that of floats, whose weights drift and whose logarithms are rounded. Where weights are
+    clipped at 1 / MOST_WEIGHT, a demotion subtracts less by a share below 1e-40: no whole mistake.
     """
-    need(threshold > 0, "the threshold is not above 0")
+    clipped = threshold >= MOST_WEIGHT or promotion * d / MOST_WEIGHT >= 1e-40 * threshold
+    need(not clipped, f"a threshold of {threshold:.3g} is beyond weights from 1e-150 to 1e150")
     a, theta = Fraction(promotion), Fraction(threshold)
-    taken = theta - a * d / Fraction(MOST_WEIGHT)
-    why = f"a threshold of {threshold:.3g} is not reached by weights up to {MOST_WEIGHT:.0e}"
-    need(theta < MOST_WEIGHT and taken > 0, why)
-    # How often a weight is promoted in real numbers or in floats, whose products have relative
-    # errors of 2^-53; beside promotions also demotions are rounded, where k is not 1.
-    way, step = log(threshold * (1 + DRIFT) if k > 1 else threshold), log(promotion) - LOG
+    step = log(promotion) - LOG
     need(step > 0, "a promotion so close to 1 is lost in rounding")
-    reach = r * max(0, floor(way * (1 + LOG) / step) + 1)
-
-    def most(taken: Fraction) -> Fraction:
-        first, each = a * d / ((a - 1) * taken), a * theta / taken
-        gain = k - (k - 1) * each
-        need(gain > 0, f"for {k} of several features, the bound needs a smaller promotion")
-        return (reach + (k - 1) * first) / gain * (1 + each) + first
-
-    # With few mistakes no weight may have shrunk so far.
-    fewest = most(theta)
-    reached = fewest <= log(MOST_WEIGHT) / log(promotion) - 1
-    return float_above(fewest if reached else most(taken))
+    reach = r * max(0, floor(log(threshold * (1 + DRIFT)) / step) + 1)
+    c, gain = a * d / ((a - 1) * theta), k - (k - 1) * a
+    need(gain > 0, f"for {k} of several features, the bound needs a smaller promotion")
+    u = (reach + (k - 1) * c) / gain
+    return u + c + a * u
 
 
 def l1_margin(case: Case) -> Result:
@@ -316,21 +449,17 @@ def l1_margin(case: Case) -> Result:
     mistake, while the log of its largest term is at least eta gamma times the mistakes. So M <=
     ln(2 D) / (eta gamma - ln cosh(eta X)); with eta = gamma / X^2, 2 X^2 ln(2 D) / gamma^2.
     """
-    model, problem = case.learner, case.problem
-    need(not model.threshold, "it is stated for threshold 0")
+    problem, rate = case.problem, log(case.learner.promotion)
+    need(not case.learner.threshold, "it is stated for threshold 0")
     largest, gamma = float(abs(problem.A).max()), widest_l1(problem)
-    grown = (case.mistakes or 0) * log(model.promotion) * largest
+    grown = (case.mistakes or 0) * rate * largest
     need(grown <= log(MOST_WEIGHT), f"weights may have reached {MOST_WEIGHT:.0e}, and are clipped")
-    eta = gamma / largest**2 if case.in_advance else log(model.promotion)
-    t = eta * largest
-    grows = np.logaddexp(t, -t) - log(2) if t > 1 else np.log1p(2 * np.sinh(t / 2) ** 2)
-    gain = eta * gamma - grows - 16 * LOG * t * max(1.0, gamma / largest)
-    if gain <= 0:
-        raise Unknown(
-            f"the L1 margin {gamma:.4g} allows a bound only for small promotions; the best is 1 + "
-            f"{np.expm1(gamma / largest**2):.3g}"
-        )
-    return float(log(2 * problem.A.shape[1]) / gain) * (1 + 16 * LOG), []
+    best = gamma / largest**2
+    eta = best if case.in_advance else rate
+    log_cosh = eta * largest + np.log1p(np.expm1(-2 * eta * largest) / 2)
+    gain = eta * gamma - log_cosh - 16 * LOG * eta * largest
+    need(gain > 0, f"the L1 margin {gamma:.4g} needs a smaller promotion, at best exp({best:.3g})")
+    return log(2 * problem.A.shape[1]) / gain, []
 
 
 def widest_l1(problem: Problem) -> float:
@@ -338,82 +467,73 @@ def widest_l1(problem: Problem) -> float:
     n, d = problem.A.shape
     need(n * d <= MOST_ENTRIES, "the linear program for the L1 margin has too many entries")
     dense = problem.A.toarray() if hasattr(problem.A, "toarray") else problem.A
-    dense = dense / (float(abs(dense).max()) or 1.0)
-    found = linprog(
-        np.append(np.zeros(2 * d), -1.0), np.hstack([-dense, dense, np.ones((n, 1))]), np.zeros(n),
-        np.append(np.ones(2 * d), 0.0)[None, :], [1.0], [(0, None)] * 2 * d + [(None, None)],
-        options={"time_limit": LONG},
-    )  # fmt: skip
-    w = np.zeros(d) if found.x is None else found.x[:d] - found.x[d : 2 * d]
+    rows = np.hstack([-dense, dense]) / (float(abs(dense).max()) or 1.0)
+    parts = linprog(np.ones(2 * d), rows, -np.ones(n), options={"time_limit": LONG}).x
+    w = np.zeros(d) if parts is None else parts[:d] - parts[d:]
     total = float(np.abs(w).sum()) * (1 + problem.rounding)
-    gamma = float(problem.values(w).min()) / total * (1 - ROUNDING) if total else 0.0
+    gamma = float(problem.values(w).min()) / (total or 1.0) * (1 - ROUNDING)
     need(gamma > 0, "no separating weights are known")
     return gamma
 
 
+# What is known of each learner.
+
+Theorems = list[tuple[str, str, Callable[[Case], Result]]]
+
+
 class Theory(NamedTuple):
-    """What theorems say of a learner: {name: (source, function of a case)}, which returns a result
-    or raises Unknown; what they bound; the parameters they are about, beside early stopping; why
-    they do not apply to a run, or None; whether they are about Euclidean lengths; and whether the
+    """What theorems say of a learner: names, sources and functions of a case, which return a result
+    or raise Unknown; what they bound; whether they are about Euclidean lengths; and whether the
     rule scales rows, with their constant feature, to length 1.
     """
 
-    theorems: Callable[[Case], dict[str, tuple[str, Callable[[Case], Result]]]]
+    theorems: Callable[[Case], Theorems]
     what: str = "mistakes"
-    premises: tuple[str, ...] = ()
-    obstacle: Callable[[Any], str | None] = lambda learner: None
     euclidean: bool = True
     scales_rows: bool = False
 
 
-def of_perceptron(case: Case) -> dict[str, tuple[str, Callable[[Case], Result]]]:
+def of_perceptron(case: Case) -> Theorems:
     """Return Novikoff's theorem, and the theorems for inseparable rows."""
-    return {
-        "Novikoff": (COLLINS if case.joint else NOVIKOFF, novikoff),
-        "hinge": (HINGE, lambda case: hinge(case, linear, case.best)),
-        "hinge, sharp": (HINGE, lambda case: hinge(case, sharp, case.best)),
-    } | ({} if case.gamma is None else {"total distance": (HINGE, total_distance)})
+    found: Theorems = [
+        ("Novikoff", COLLINS if case.joint else NOVIKOFF, novikoff),
+        ("hinge", HINGE, lambda case: hinge(case, case.best)),
+        ("hinge, sharp", HINGE, lambda case: hinge(case, case.best, sharp=True)),
+        ("total distance", HINGE, total_distance),
+    ]
+    return found[: 3 if case.gamma is None else 4]
 
 
-def obstacle_of_perceptron(model: Any) -> str | None:
-    """Return what the theorems do not allow."""
-    rate = model.learning_rate
-    if callable(rate) or model.schedule != "constant":
+#: the theories of learners, by their names on the command line
+THEORIES = {
+    "perceptron": Theory(of_perceptron),
+    "margin": Theory(
+        lambda case: [
+            ("8/gamma^2" if case.learner.epsilon == 0.5 else "2/(epsilon gamma)^2", BLUM, updates)
+        ],
+        "updates", scales_rows=True,
+    ),
+    "winnow": Theory(
+        lambda case: [("disjunction" if case.majority == 1 else "majority", LITTLESTONE, winnow)],
+        euclidean=False,
+    ),
+    "balanced-winnow": Theory(lambda case: [("L1 margin", GROVE, l1_margin)], euclidean=False),
+}  # fmt: skip
+#: parameters that theorems about a run, or ||w||/M, depend on
+PREMISES = (
+    "learning_rate", "schedule", "update", "epsilon", "promotion", "threshold", "early_stopping"
+)  # fmt: skip
+
+
+def obstacle_of(learner: Any) -> str | None:
+    """Return why mistake bounds do not apply to a run of a learner; None if they may."""
+    if getattr(learner, "command_name", "") not in THEORIES:
+        return f"linsep has no theorem about {type(learner).__name__}"
+    rate, run = getattr(learner, "learning_rate", 1.0), learner.fitted_run()
+    if callable(rate) or getattr(learner, "schedule", "constant") != "constant":
         return "its rate is not constant"
     if not SIZES[0] <= float(rate) <= SIZES[1]:
         return f"its rate of {rate:g} is not between 1e-100 and 1e100"
-    return "the bounds hold for updates at every mistake" if model.update == "batch" else None
-
-
-NONE = Theory(lambda case: {})
-#: the theories of learners, by their names on the command line
-THEORIES = {
-    "perceptron": Theory(
-        of_perceptron, premises=("learning_rate", "schedule"), obstacle=obstacle_of_perceptron
-    ),
-    "margin": Theory(
-        lambda case: {
-            "8/gamma^2" if case.learner.epsilon == 0.5 else "2/(epsilon gamma)^2": (BLUM, updates)
-        },
-        "updates", ("epsilon",), scales_rows=True,
-    ),
-    "winnow": Theory(
-        lambda case: {"disjunction" if case.majority == 1 else "majority": (LITTLESTONE, winnow)},
-        premises=("promotion", "threshold"), euclidean=False,
-    ),
-    "balanced-winnow": Theory(
-        lambda case: {"L1 margin": (GROVE, l1_margin)}, premises=("promotion", "threshold"),
-        euclidean=False,
-    ),
-}  # fmt: skip
-
-
-def theory_of(learner: Any) -> Theory:
-    """Return the theory of a learner, also of a class that derives from it."""
-    return THEORIES.get(getattr(learner, "command_name", ""), NONE)
-
-
-def premises_of(learner: Any) -> tuple[Any, ...]:
-    """Return the parameters that theorems about a run, or ||w||/M, depend on."""
-    names = (*theory_of(learner).premises, "early_stopping")
-    return tuple(getattr(learner, name) for name in names)
+    if getattr(learner, "update", "") == "batch":
+        return "the bounds hold for updates at every mistake"
+    return "its weights were mixed from shards" if run.mixture is not None else run.obstacle()

@@ -118,12 +118,10 @@ class WeightSpaceDisplay(Display):
         check_is_fitted(estimator)
         known = linear_of(estimator)
         check_columns(estimator, X)
-        weights = np.ravel(known.coef)
-        if known.fit_intercept:
-            weights = np.append(weights, known.intercept)
+        weights = known.against(1) if known.fit_intercept else known.against(1)[:, :-1]
         return cls.from_data(
-            X, y, fit_intercept=known.fit_intercept, path=weights[None],
-            feature_names=names_of(X, known.coef.shape[1], estimator), ax=ax, **kwargs,
+            X, y, fit_intercept=known.fit_intercept, path=weights,
+            feature_names=names_of(X, known.weights.shape[1] - 1, estimator), ax=ax, **kwargs,
         )  # fmt: skip
 
     @property
@@ -259,7 +257,7 @@ class AugmentationDisplay(Display):
             for a nonlinear classifier.
         """
         model = linear_of(estimator)
-        if len(model.coef) != 1:
+        if len(model.classes) != 2:
             raise DataError(
                 f"The constant feature is drawn for two classes, but there are "
                 f"{len(model.classes)}.",
@@ -273,7 +271,7 @@ class AugmentationDisplay(Display):
                 "the classes with DecisionDisplay or `linsep plot decision`.",
                 code="unsupported",
             )
-        weights = np.append(model.coef[0], model.intercept)
+        (weights,) = model.against(1)
         shown = cls(
             rows=rows.toarray() if hasattr(rows, "toarray") else rows,
             y=model.codes(y, rows.shape[0]), classes=model.classes, weights=weights,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import brentq
+from sklearn.utils.extmath import row_norms
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.batches import joined
@@ -25,9 +26,8 @@ from linsep.estimators._common.labels import (
     encode,
     source_labels,
 )
-from linsep.mistake_bounds.margins import lengths, seen_rows
-from linsep.mistake_bounds.problems import SIZES
-from linsep.mistake_bounds.rounding import float_above, length, shown
+from linsep.mistake_bounds.margins import seen_rows
+from linsep.mistake_bounds.rounding import SIZES, float_above, length, shown
 from linsep.soft_margins.problem import EPS, Problem
 from linsep.soft_margins.solving import solve
 from linsep.validation.labels import labels_of
@@ -193,7 +193,7 @@ def total_distance(
         )
     gamma = float(gamma)
     Z, signs, costs, classes = _taken(X, y, sample_weight, fit_intercept)
-    used, longest = costs > 0, float(lengths(Z).max()) or gamma
+    used, longest = costs > 0, float(row_norms(Z).max()) or gamma
     if not (SIZES[0] < longest < SIZES[1] and SIZES[0] < gamma / longest < SIZES[1]):
         raise DataError(
             f"gamma is {gamma:g} and the longest row {longest:.4g}, but sizes beyond 1e100 are not "
@@ -219,7 +219,7 @@ def _taken(
     else:
         X, y, sample_weight, _ = in_memory(X, y, sample_weight)
     with faults_named(X):
-        Z = seen_rows(X, fit_intercept, False, False)
+        Z = seen_rows(X, fit_intercept, False)
     classes, codes = encode(y := labels_of(y))
     check_labels(Z.shape[0], len(y))
     check_two_classes(classes)

@@ -11,8 +11,8 @@ from linsep.estimators._common.labels import codes_given
 from linsep.layout import table_lines, wrapped
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds.margins import seen_rows
-from linsep.mistake_bounds.problems import Problem, best_comparator, problems_of
 from linsep.mistake_bounds.rounding import length
+from linsep.mistake_bounds.theorems import Problem, best_comparator, problems_of
 from linsep.teaching.tables import short_number
 from linsep.teaching.trace_table import TraceRow
 from linsep.teaching.tracing import trace
@@ -165,7 +165,7 @@ def convergence(
         raise DataError(
             f"The proof needs two classes, but y has {len(classes)}.", code="class-count"
         )
-    rows = seen_rows(X, bool(estimator.fit_intercept), bool(estimator.normalize), False)
+    rows = seen_rows(X, bool(estimator.fit_intercept), bool(estimator.normalize))
     codes = codes_given(estimator, classes, codes)
     (problem,) = problems_of(rows, codes, 2, "native")
     u, gamma = _comparator(problem, weights, made[-1].pass_number, bool(estimator.fit_intercept))
@@ -233,7 +233,7 @@ def _comparator(
     if problem.margin is not None:
         return problem.separator / length(problem.separator), problem.margin[0]
     if given is None:
-        given = best_comparator(problem, 2 * passes / problem.longest**2).w
+        given = best_comparator(problem, 2 * passes / problem.square).w
         if not given.any():
             raise DataError(
                 "The best hinge bound of these rows has zero weights: pass the weights for the "
