@@ -16,8 +16,7 @@ import linsep.check
 from checkers_agree import accepts_alone
 from fourier_motzkin import kind_of
 from linsep import from_json, open_source, separation
-from linsep.certificate.canonical import sha256_of
-from linsep.certificate.numbers import exact_rows
+from linsep.certificate.canonical import exact_rows, sha256_of
 from linsep.errors import DataError
 from linsep.sources import ArraySource
 from linsep.sources.svmlight import SvmlightSource

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from linsep.certificate.canonical import Block, Reading, read_whole, rows_of
+from linsep.certificate.canonical import Block, Reading, exact_rows, padded, read_whole, rows_of
 from linsep.certificate.constraints import (
     Combination,
     Constraints,
@@ -31,7 +31,6 @@ from linsep.certificate.integers import (
     rank_found,
     whole_numbers,
 )
-from linsep.certificate.numbers import exact_rows, padded
 from linsep.words import row_text
 
 #: default time limit, in seconds, of the exact arithmetic in a check

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from linsep.certificate.canonical import TINY, Block
 from linsep.certificate.integers import Row, Space, combination, floats_of, whole_row
-from linsep.certificate.json_fields import Count, Long, coprime, in_order, well_formed
+from linsep.certificate.json_fields import Count, Long
 
 #: half a unit in the last place of 1.0
 UNIT = 2.0**-53
@@ -160,10 +160,10 @@ class Combination:
     multipliers: tuple[Long, ...]
 
     def __post_init__(self) -> None:
-        in_order(zip(self.rows, self.which, strict=True))
-        coprime(self.multipliers)
-        fine = len(self.multipliers) == len(self.rows) and min(self.multipliers, default=1) > 0
-        well_formed(fine, "rows and positive multipliers do not match")
+        keys = list(zip(self.rows, self.which, strict=True))
+        fine = keys == sorted(set(keys)) and len(keys) == len(self.multipliers)
+        if not fine or min(self.multipliers, default=1) < 1 or math.gcd(*self.multipliers) > 1:
+            raise ValueError("the rows and multipliers of a combination do not match")
 
     def __repr__(self) -> str:
         return f"<Combination of {len(self.rows):,} rows>"  # no long integers

@@ -10,22 +10,24 @@ in the span of the rows are equal if they give all rows the same scores.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from linsep.certificate.canonical import Block, Reading
 from linsep.certificate.checking import Check, Claim, Clock, need
-from linsep.certificate.json_fields import LongOfCycle, write_object
+from linsep.certificate.json_fields import Long, write_object
 from linsep.certificate.verdicts import AS_STORED, FORMAT
 from linsep.drawing import WithRows, display
 from linsep.words import counted
 
 #: largest ``power``: values with more binary places would be very long integers
 MOST_BITS = 256
+#: most binary digits of a number of a cycle; the search finds shorter ones
+MOST_DIGITS = 1 << 13
 #: what a score of zero is, in words
 ZEROS = {
     "mistake": "mistakes", "negative": "mistakes of the positive side only",
@@ -35,25 +37,19 @@ ZEROS = {
 MOST_ROUNDS = 10**8
 
 
-class WholeRow(NamedTuple):
-    """The columns and values of a row, and the index of its label among the sorted labels."""
-
-    columns: list[int]
-    values: list[int]
-    code: int
+#: columns with whole numbers of a row, and the index of its label among the sorted labels
+WholeRow = tuple[list[tuple[int, int]], int]
 
 
 class _Cycles(WithRows, Claim):
     """What one cycle and several have in common."""
 
-    def parts(self) -> tuple[Cycle, ...]:
-        """Return the cycles."""
-        raise NotImplementedError
+    parts: Any
 
     @property
     def sentence(self) -> str:
         """One sentence about the cycle, with passes counted from 1."""
-        cycles = self.parts()
+        cycles = self.parts
         decimal = ", with values treated as their printed decimals" * (cycles[0].base == 10)
         ends = ", so " if len(cycles) == 1 else ": "
         found = "; ".join(cycle.what for cycle in cycles)
@@ -62,12 +58,18 @@ class _Cycles(WithRows, Claim):
     def verified(self, X: Any, y: Any, exact: bool, clock: Clock) -> Check:
         """Replay the passes in integers: the weights must recur, after at least one mistake."""
         reading = Reading(X, y)
-        cycles, blocks = self.parts(), list[Block]()
+        cycles, blocks = self.parts, list[Block]()
         for cycle in cycles:
             cycle.check_numbers()
         for block in reading.blocks():  # rows of other data are not kept
             if reading.n_rows <= cycles[0].n_rows and reading.n_features <= cycles[0].n_features:
                 blocks.append(block)
+        codes = {label: code for code, label in enumerate(sorted(reading.labels))}
+        given = [
+            (*block.row(place), codes[reading.labels[number]])
+            for block in blocks
+            for place, number in enumerate(block.numbers.tolist())
+        ]
         known: dict[tuple[int, int], list[WholeRow]] = {}
         found = []
         for cycle in cycles:
@@ -76,7 +78,7 @@ class _Cycles(WithRows, Claim):
             what = "{:,} rows, {:,} features and {:,} classes"
             need(own == read, f"it is about {what.format(*own)}, not {what.format(*read)}")
             how = cycle.base, cycle.power
-            known[how] = known.get(how) or _whole_rows(blocks, reading.labels, *how, clock.over)
+            known[how] = known.get(how) or whole_rows(given, *how, clock.over)
             after, mistakes = replay(cycle, known[how], clock.over)
             same = after == cycle.vectors() and mistakes
             need(same, "the weights after the passes differ, or there are no mistakes")
@@ -87,10 +89,10 @@ class _Cycles(WithRows, Claim):
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the claim as pairs of a heading and a text."""
-        return [line for cycle in self.parts() for line in cycle.claim()]
+        return [line for cycle in self.parts for line in cycle.claim()]
 
     def __str__(self) -> str:
-        return "\n".join(f"cycle: {cycle.sentence}" for cycle in self.parts())
+        return "\n".join(f"cycle: {cycle.sentence}" for cycle in self.parts)
 
     def _repr_html_(self) -> str:
         return f"<p>{self}</p>"
@@ -145,9 +147,9 @@ class Cycle(_Cycles):
     gram: bool
     fit_intercept: bool
     passes: int
-    weights: tuple[LongOfCycle, ...]
-    step: LongOfCycle
-    unit: LongOfCycle
+    weights: tuple[Long, ...]
+    step: Long
+    unit: Long
     base: int
     power: int
     n_rows: int
@@ -155,8 +157,9 @@ class Cycle(_Cycles):
     zero: str = "mistake"
     again: int | None = field(default=None, compare=False)
 
+    @property
     def parts(self) -> tuple[Cycle, ...]:
-        """Return the cycle alone."""
+        """The cycle alone."""
         return (self,)
 
     @property
@@ -200,6 +203,7 @@ class Cycle(_Cycles):
             and self.base in (2, 10)
             and 0 <= self.power <= MOST_BITS
             and len(self.weights) == self.n_vectors * width
+            and max(m.bit_length() for m in (*self.weights, self.step, self.unit)) <= MOST_DIGITS
             and len(set(sides)) == len(sides)
             and all(0 <= k < self.n_classes for k in sides)
             and bool(self.positive) == bool(self.negative)
@@ -248,99 +252,70 @@ class Cycle(_Cycles):
         return self.base**self.power if self.fit_intercept else 0
 
 
-@dataclass(frozen=True)
-class Cycles(_Cycles):
-    """The cycles of several binary classifiers of a one-vs-rest or one-vs-one learner.
+class Cycles(_Cycles, tuple[Cycle, ...]):
+    """The cycles of several binary classifiers of a one-vs-rest or one-vs-one learner, a tuple.
 
     Every binary classifier that makes mistakes has its own cycle and never separates its rows; the
     others have converged.
-
-    Attributes
-    ----------
-    cycles : tuple of Cycle
-        One per binary classifier that makes mistakes, at least one.
     """
 
-    cycles: tuple[Cycle, ...]
-
+    @property
     def parts(self) -> tuple[Cycle, ...]:
-        """Return the cycles."""
-        return self.cycles
-
-    def __iter__(self) -> Iterator[Cycle]:
-        return iter(self.cycles)
-
-    def __len__(self) -> int:
-        return len(self.cycles)
+        """The cycles."""
+        return self
 
     @property
     def again(self) -> int | None:
         """In a run, the pass, counted from 0, before which all weights had recurred."""
-        return self.cycles[0].again
+        return self[0].again
 
     def of_run(self, again: int) -> Cycles:
         """Return the cycles with the pass, counted from 0, before which all weights recurred."""
-        return Cycles(tuple(cycle.of_run(again) for cycle in self.cycles))
+        return Cycles(cycle.of_run(again) for cycle in self)
 
     def to_json(self) -> str:
         """Return the cycles as JSON text, which :func:`linsep.from_json` reads."""
-        return self._json({"cycles": [write_object(cycle) for cycle in self.cycles]})
+        return self._json({"cycles": [write_object(cycle) for cycle in self]})
 
 
 # The replay, in integers.
 
 
-def _whole_rows(
-    blocks: Iterable[Block], labels: list[Any], base: int, power: int, over: Callable[[Any], Any]
+def whole_rows(
+    given: Iterable[tuple[np.ndarray, np.ndarray, int]], base: int, power: int, over: Any = iter
 ) -> list[WholeRow]:
-    """Return all rows times ``base ** power``; raise Fails if that leaves fractions."""
-    codes = {label: code for code, label in enumerate(sorted(labels))}
+    """Return rows, given as columns, values and code, times ``base ** power``; raise Fails if that
+    leaves fractions. Base 10 reads floats as the decimals they print.
+    """
     rows = []
-    for block in blocks:
-        for place, number in enumerate(over(block.numbers.tolist())):
-            columns, given = block.row(place)
-            values = scaled(given, base, power)
-            whole = all(x.denominator == 1 for x in values)
-            need(whole, "the rows have more digits than the rows of the cycle")
-            rows.append(WholeRow(columns.tolist(), [int(x) for x in values], codes[labels[number]]))
+    for columns, values, code in over(given):
+        exact = values.tolist() if base == 2 or values.dtype.kind in "iu" else map(str, values)
+        scaled = [Fraction(x) * base**power for x in exact]
+        whole = all(x.denominator == 1 for x in scaled)
+        need(whole, "the rows have more digits than the rows of the cycle")
+        rows.append((list(zip(columns.tolist(), map(int, scaled), strict=True)), code))
     return rows
 
 
-def scaled(values: np.ndarray, base: int, power: int) -> list[Fraction]:
-    """Return values times ``base ** power``; base 10 reads floats as the decimals they print."""
-    exact = values.tolist() if base == 2 or values.dtype.kind in "iu" else map(str, values)
-    return [Fraction(x) * base**power for x in exact]
-
-
-def replay(
-    cycle: Cycle,
-    rows: list[WholeRow],
-    over: Callable[[Iterable[Any]], Iterable[Any]] = iter,
-) -> tuple[list[list[int]], int]:
+def replay(cycle: Cycle, rows: list[WholeRow], over: Any = iter) -> tuple[list[list[int]], int]:
     """Replay the passes of a cycle; return the final weights (or scores) and the mistakes.
 
     ``over`` wraps the loop over the rows, and may raise to end it.
     """
     vectors, mistakes, constant = cycle.vectors(), 0, [(-1, cycle.one)] * bool(cycle.one)
-    every = [([*zip(row.columns, row.values, strict=True), *constant], row.code) for row in rows]
-
-    def add(entries: list[tuple[int, int]], update: dict[int, int]) -> None:
-        for k, sign in update.items():
-            for j, x in entries:
-                vectors[k][j] += sign * cycle.step * x
-
+    every = [([*entries, *constant], code) for entries, code in rows]
     for _ in range(cycle.passes):
-        deferred = []  # updates of the batch rule, made after the pass
+        waiting = []  # updates that are not yet made
         for i, (entries, code) in enumerate(over(every)):
             scores = [v[i] if cycle.gram else sum(x * v[j] for j, x in entries) for v in vectors]
             update = _update(cycle, scores, code)
             mistakes += bool(update)
-            if cycle.update == "single":
-                add(entries, update)
-            else:
-                deferred.append((entries, update))
-        for entries, update in deferred:
-            add(entries, update)
+            waiting += [(entries, k, sign * cycle.step) for k, sign in update.items()]
+            if cycle.update == "single" or i == len(every) - 1:
+                for added, k, step in waiting:
+                    for j, x in added:
+                        vectors[k][j] += step * x
+                waiting.clear()
     return vectors, mistakes
 
 

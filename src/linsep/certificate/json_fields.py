@@ -1,38 +1,30 @@
 """Values of proofs as JSON, read and written by the annotations of the classes that hold them.
 
 A value has exactly one form, because the text read must equal the text written: what stands in
-another order, or has other fields, needs no check here. Long integers are hexadecimal text: no
-digit is lost, and Python's limit on the length of decimal integers does not apply.
+another order, twice, not in lowest terms, or beside other fields is read in that form, and then
+differs. Long integers are hexadecimal text: no digit is lost, and Python's limit on the length of
+decimal integers does not apply.
 """
 
 import math
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache, partial
-from itertools import pairwise
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from linsep.certificate.integers import Row, Space
+from linsep.certificate.integers import Row, Space, in_lowest_terms
 
 #: most hexadecimal digits of one number: arithmetic with more takes too long
 MOST_DIGITS = 1 << 18
-#: and of a number of a cycle; the search finds shorter ones
-MOST_DIGITS_OF_CYCLE = 1 << 11
 #: counts and positions are below this
 MOST = 1 << 53
-HEX = re.compile(r"-?0x([0-9a-f]+)")
-
-
-class Malformed(ValueError):
-    """A proof is malformed; the message is a phrase with the reason."""
 
 
 def well_formed(good: Any, why: str) -> None:
-    """Raise Malformed with this reason unless a condition holds."""
+    """Raise ValueError with this reason, a phrase, unless a condition holds."""
     if not good:
-        raise Malformed(why)
+        raise ValueError(why)
 
 
 class Field(NamedTuple):
@@ -94,15 +86,11 @@ def _of_type(kind: type, plain: Any) -> Any:
     return plain
 
 
-def list_of(field: Field, check: Callable[[tuple[Any, ...]], Any] = bool) -> Field:
-    """Return the field of a tuple; ``check`` raises Malformed for some."""
-
-    def read(plain: Any) -> tuple[Any, ...]:
-        found = tuple(map(field.read, plain))
-        check(found)
-        return found
-
-    return Field(read, lambda values: [field.write(value) for value in values])
+def list_of(field: Field) -> Field:
+    """Return the field of a tuple."""
+    return Field(
+        lambda plain: tuple(map(field.read, plain)), lambda values: list(map(field.write, values))
+    )
 
 
 def by_number(field: Field) -> Field:
@@ -113,55 +101,31 @@ def by_number(field: Field) -> Field:
     )
 
 
-def in_order(items: Iterable[Any]) -> None:
-    """Raise Malformed unless items are sorted and differ."""
-    well_formed(all(a < b for a, b in pairwise(items)), "items are not sorted, or repeated")
-
-
-def coprime(numbers: Iterable[int]) -> None:
-    """Raise Malformed unless integers are in lowest terms."""
-    well_formed(math.gcd(*numbers) <= 1, "integers are not in lowest terms")
-
-
 def _read_count(plain: Any) -> int:
     well_formed(type(plain) is int and 0 <= plain < MOST, "a count is no whole number")
     return plain
 
 
-def _long(most_digits: int, plain: Any) -> int:
-    found = HEX.fullmatch(plain)
-    well_formed(found and len(found[1]) <= most_digits, "a long integer is malformed")
+def _read_long(plain: str) -> int:
+    well_formed(len(plain) <= MOST_DIGITS, "an integer is too long")
     return int(plain, 16)
 
 
-def _read_pair(plain: Any) -> tuple[int, int]:
-    first, second = map(_read_count, plain)
-    return first, second
+def _read_counts(plain: Any) -> tuple[int, ...]:
+    return tuple(sorted(set(map(_read_count, plain))))
 
 
-COUNT, LONG = Field(_read_count), Field(partial(_long, MOST_DIGITS), hex)
-Count = Annotated[int, COUNT]
-#: different counts in order
-Counts = Annotated[tuple[int, ...], list_of(COUNT, in_order)]
-Pairs = Annotated[tuple[tuple[int, int], ...], list_of(Field(_read_pair), in_order)]
-Long = Annotated[int, LONG]
-LongOfCycle = Annotated[int, Field(partial(_long, MOST_DIGITS_OF_CYCLE), hex)]
+def _read_pairs(plain: Any) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted({(_read_count(first), _read_count(second)) for first, second in plain}))
 
 
 def _read_weight(plain: Any) -> float:
-    return LONG.read(plain) if isinstance(plain, str) else _of_type(float, plain)
+    return _read_long(plain) if isinstance(plain, str) else _of_type(float, plain)
 
 
 def _read_margin(plain: Any) -> tuple[float, float]:
     low, high = plain
     return _of_type(float, low), math.inf if high is None else _of_type(float, high)
-
-
-def _read_row(plain: Any) -> Row:
-    found: Row = by_number(LONG).read(plain)
-    coprime(found.values())
-    well_formed(all(found.values()), "there are zeros among the integers")
-    return found
 
 
 def _read_space(plain: Any) -> Space:
@@ -172,16 +136,19 @@ def _read_space(plain: Any) -> Space:
     return found
 
 
-ROW = Field(_read_row, by_number(LONG).write)
+COUNT, LONG = Field(_read_count), Field(_read_long, hex)
+ROW = Field(lambda plain: in_lowest_terms(by_number(LONG).read(plain)), by_number(LONG).write)
+Count = Annotated[int, COUNT]
+#: different counts in order
+Counts = Annotated[tuple[int, ...], Field(_read_counts)]
+Pairs = Annotated[tuple[tuple[int, int], ...], Field(_read_pairs)]
+Long = Annotated[int, LONG]
 #: a float, or an integer where floats are too short; -0.0, which means nothing else, becomes 0.0
 Weight = Annotated[float, Field(_read_weight, lambda w: hex(w) if isinstance(w, int) else w + 0.0)]
 #: the lower and the upper bound, which is infinite if it is not known
 Margin = Annotated[
     tuple[float, float],
-    Field(
-        _read_margin,
-        lambda ends: [ends[0] + 0.0, None if ends[1] == math.inf else ends[1] + 0.0],
-    ),
+    Field(_read_margin, lambda ends: [x + 0.0 if x < math.inf else None for x in ends]),
 ]
 Direction = Annotated[Row, ROW]
 SpaceOfRows = Annotated[Space, Field(_read_space, lambda space: by_number(ROW).write(space.rows))]

@@ -11,7 +11,6 @@ from linsep.certificate.cycles import Cycle, Cycles
 from linsep.certificate.json_fields import (
     COUNT,
     Counts,
-    Malformed,
     field_of,
     read_object,
     well_formed,
@@ -63,7 +62,7 @@ def read(proof: str | bytes) -> Proof:
     except (
         ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError
     ) as error:  # fmt: skip
-        why = error if isinstance(error, Malformed) else f"{type(error).__name__}: {error}"[:80]
+        why = f"{type(error).__name__}: {error}"[:80]
         raise DataError(
             f"This is not a proof, or it was altered ({why}): {AGAIN}.", code="bad-proof"
         ) from None
@@ -76,9 +75,9 @@ def read(proof: str | bytes) -> Proof:
 def _cycles(plain: dict[str, Any]) -> Proof:
     if "cycle" in plain:
         return Proof(read_object(Cycle, plain["cycle"]), None)
-    cycles = tuple(read_object(Cycle, one) for one in plain["cycles"])
+    cycles = Cycles(read_object(Cycle, one) for one in plain["cycles"])
     well_formed(cycles, "the list is empty")
-    return Proof(Cycles(cycles), None)
+    return Proof(cycles, None)
 
 
 def _proof(plain: dict[str, Any]) -> Proof:
@@ -128,20 +127,19 @@ def _is_question(subject: Subject) -> bool:
 def _several(
     verdicts: list[Verdict], formulations: list[str], classes: tuple[Any, ...]
 ) -> Separations:
-    """Return the verdicts of some formulations, which are each once and in order."""
+    """Return the verdicts of some formulations, in order."""
     n = len(classes)
     many = {"ovr": n, "ovo": n * (n - 1) // 2, "multinomial": 1}
     # counted first: the sides of many classes are long lists
     fine = n > 2 and formulations and sum(many[name] for name in formulations) == len(verdicts)
     well_formed(fine, "the verdicts do not match the formulations")
-    left = iter(verdicts)
-    of = {name: [next(left) for _ in range(many[name])] for name in formulations}
-    sides = [(one.subject.positive, one.subject.negative) for some in of.values() for one in some]
-    wanted = [pair for name in of for pair in _sides(name, classes)]
-    well_formed(sides == wanted, "the verdicts do not match the formulations")
-    rest = {v.subject.positive[0]: v for v in of.get("ovr", ())}
-    pairs = {(v.subject.negative[0], v.subject.positive[0]): v for v in of.get("ovo", ())}
-    return Separations(rest, pairs, next(iter(of.get("multinomial", ())), None))
+    given = {(one.subject.positive, one.subject.negative): one for one in verdicts}
+    of = {name: [given[sides] for sides in _sides(name, classes)] for name in formulations}
+    return Separations(
+        dict(zip(classes, of.get("ovr", ()), strict=False)),
+        dict(zip(combinations(classes, 2), of.get("ovo", ()), strict=False)),
+        next(iter(of.get("multinomial", ())), None),
+    )
 
 
 def _sides(formulation: str, classes: tuple[Any, ...]) -> list[Sides]:

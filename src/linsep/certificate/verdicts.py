@@ -39,7 +39,6 @@ from linsep.certificate.json_fields import (
     ELSEWHERE,
     Counts,
     Direction,
-    Malformed,
     Margin,
     Pairs,
     SpaceOfRows,
@@ -291,23 +290,26 @@ class Separable(Verdict):
         about = self.subject
         shape = len(self.coef), {len(row) for row in self.coef}, len(self.intercept)
         if shape != (about.blocks, {about.n_features}, about.blocks):
-            raise Malformed("the number of weights does not match the data")
+            raise ValueError("the number of weights does not match the data")
+
+    def weights(self) -> Weights:
+        """Return the weights as the smallest integers in proportion."""
+        blocks = zip(self.coef, self.intercept, strict=True)
+        w = [x for row, b in blocks for x in (*row, *[b] * self.subject.fit_intercept)]
+        return Weights(self.subject, in_lowest_terms(dict(enumerate(map(Fraction, w)))))
 
     def check(self, case: Case) -> Proof:
         """Check that every row is on the correct side by the margin, and that none is wider."""
         about, (low, high) = self.subject, self.margin
         case.keep(self.support)
-        blocks = zip(self.coef, self.intercept, strict=True)
-        w = [x for row, b in blocks for x in (*row, *[b] * about.fit_intercept)]
-        whole = in_lowest_terms(dict(enumerate(map(Fraction, w))))
-        need(whole, "all weights are zero")
+        weights = self.weights()
+        need(weights.exact, "all weights are zero")
         need(about.fit_intercept or not any(self.intercept), "there is an intercept")
         plain = about.blocks == 1 and about.columns is None
         sound = 0 <= low <= high and low < math.inf
         sound = sound and (high < math.inf) == bool(self.support.rows)
         sound = sound and (plain or self.margin == (0.0, math.inf))
         need(sound, "the margin is malformed, has no support rows, or is of no two sides")
-        weights = Weights(about, whole)
         below, above = weights.length()
         least, most = low * below * (1 - 1e-15), low * above * (1 + 1e-15) + 2.0**-1000
         while given := (yield):
@@ -316,7 +318,7 @@ class Separable(Verdict):
             unsure = np.flatnonzero(~(value - bound > most) & ~wrong & case.exact)
             for k in case.clock.over(unsure.tolist()):
                 row, scale = given.exact(k)
-                product = dot(row, whole) * scale
+                product = dot(row, weights.exact) * scale
                 wrong[k] = product <= 0 or product**2 < Fraction(low) ** 2 * weights.square
             refuse(given, wrong, "is not on the correct side by the margin")
         if high < math.inf:
@@ -331,14 +333,10 @@ class Separable(Verdict):
         return "" if high == math.inf else f"{low:.4g} to {high:.4g}"
 
     def _evidence(self, number: Number) -> Lines:
-        rows, constant = self.support.rows, self.subject.fit_intercept
+        rows, weights = self.support.rows, self.weights().floats
         support = f"{counted(len(rows), 'row')} that rule out a wider margin: "
-        blocks = zip(self.coef, self.intercept, strict=True)
-        exact = [Fraction(x) for row, b in blocks for x in (*row, *[b] * constant)]
-        top = max(map(abs, exact), default=0) or 1  # integers may exceed all floats
-        weights = np.array([float(x / top) for x in exact])
-        inner = weights.reshape(len(self.coef), -1)[:, : self.subject.n_features]
-        weights /= float(np.linalg.norm(inner)) or 1.0
+        length = float(np.linalg.norm(weights[:, : self.subject.n_features]))
+        weights = weights.ravel() / (length or 1.0)
         names = self.subject.coefficient_names()
         largest = np.argsort(-np.abs(weights), kind="stable")[:MOST_SHOWN].tolist()
         shown = _some([f"{names[j]} {weights[j]:.4g}" for j in largest], len(weights))

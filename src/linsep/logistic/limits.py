@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch, weighed
-from linsep.certificate.numbers import padded
+from linsep.certificate.canonical import padded
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided
 from linsep.logistic.newton import (
     Goal,

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
-from linsep.certificate.numbers import check_labels, exact_rows, same_as_doubles
+from linsep.certificate.canonical import check_labels, exact_rows, same_as_doubles
 from linsep.errors import DataError
 from linsep.parameters import fitted_parameter
 from linsep.validation.labels import check_beside, labels_of

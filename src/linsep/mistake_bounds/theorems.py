@@ -25,7 +25,7 @@ from scipy.special import logsumexp
 from sklearn.utils.extmath import row_norms
 
 from linsep._system.threads import one_blas_thread
-from linsep.certificate.numbers import check_labels
+from linsep.certificate.canonical import check_labels
 from linsep.certificate.verdicts import Separable
 from linsep.errors import DataError
 from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown, need

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.cycles import Cycle, Cycles, WholeRow, replay, scaled
+from linsep.certificate.cycles import Cycle, Cycles, replay, whole_rows
 from linsep.certificate.verdicts import Blocked, Separations
 from linsep.separability.deciding import separation
 
@@ -136,10 +136,7 @@ def find_cycles(
         power = power_of(given, base)
         if power is None:
             continue
-        rows = [
-            WholeRow(columns.tolist(), [int(x) for x in scaled(values, base, power)], code)
-            for columns, values, code in given
-        ]
+        rows = whole_rows(given, base, power)
         found = []
         for machine, floats, passes in standing:
             whole = on_grid(floats.ravel(), rate, base, power)
@@ -158,5 +155,5 @@ def find_cycles(
             found += [cycle] * bool(mistakes)
         else:
             if found:
-                return found[0] if len(standing) == 1 else Cycles(tuple(found))
+                return found[0] if len(standing) == 1 else Cycles(found)
     return None

@@ -12,10 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch, joined
-from linsep.certificate.canonical import Block
+from linsep.certificate.canonical import Block, labeled_rows, padded, same_as_doubles
 from linsep.certificate.constraints import Constraints, Subject, Weights, constraints_of
 from linsep.certificate.integers import Row, floats_of
-from linsep.certificate.numbers import labeled_rows, padded, same_as_doubles
 from linsep.errors import DataError, NoRows
 from linsep.lanes import in_lanes
 from linsep.separability.time_limit import within_time
@@ -142,7 +141,7 @@ def off_boundary(
 def data_of(X: Any, y: Any = None) -> Data:
     """Open arrays, a data frame, a sparse matrix, or a :mod:`linsep.sources` source (without y).
 
-    Numbers are kept exactly; see :mod:`linsep.certificate.numbers`.
+    Numbers are kept exactly; see :mod:`linsep.certificate.canonical`.
     """
     if isinstance(X, Data):
         return X

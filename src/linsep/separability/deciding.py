@@ -16,11 +16,10 @@ import scipy.sparse as sp
 from scipy.linalg import eigvalsh
 
 from linsep._system.threads import one_blas_thread
-from linsep.certificate.canonical import sha256_of
+from linsep.certificate.canonical import exact_rows, sha256_of
 from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.constraints import FORMULATIONS, Combination, Subject, squared_bound
 from linsep.certificate.integers import in_lowest_terms, whole_row
-from linsep.certificate.numbers import exact_rows
 from linsep.certificate.verdicts import (
     Overlapping,
     QuasiSeparable,
@@ -34,7 +33,7 @@ from linsep.separability.data import Data, data_of, off_boundary, root_above, we
 from linsep.separability.fewest import fewest_errors
 from linsep.separability.integers import independent
 from linsep.separability.margin import Separated, lowest_margin, widened
-from linsep.separability.recession import Cone, Sign, exact_weights
+from linsep.separability.recession import Cone, Sign
 from linsep.separability.search import Inseparable, Proof, search, witness
 from linsep.separability.surveys import chance_of, contradictory_pair, with_columns_alone
 from linsep.separability.time_limit import Task, TooLarge, doing, limited
@@ -108,7 +107,7 @@ def with_fewest_errors(
 
     def added(verdict: Verdict) -> Verdict:
         nonlocal left
-        start = exact_weights(verdict) if isinstance(verdict, Separable) else None
+        start = verdict.weights().exact if isinstance(verdict, Separable) else None
         share = (task.until - time.monotonic()) / left
         left -= 1
         with one_blas_thread:

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.certificate.constraints import Membership, Weights
-from linsep.certificate.integers import Row, Space, dot, floats_of, in_lowest_terms
+from linsep.certificate.integers import Row, Space, dot, floats_of
 from linsep.certificate.verdicts import QuasiSeparable, Separable
 from linsep.separability.data import Data, constraints, off_boundary, scan, sparse_floats
 from linsep.separability.exact import alternative
@@ -55,19 +55,11 @@ class Sign(NamedTuple):
     multipliers: list[Fraction]
 
 
-def exact_weights(verdict: Separable) -> Row:
-    """Return the separating weights of a verdict as the smallest integers in proportion."""
-    d, constant = verdict.subject.n_features, verdict.subject.fit_intercept
-    blocks = zip(verdict.coef, verdict.intercept, strict=True)
-    weights = [x for row, b in blocks for x in (*row[:d], *[b] * constant)]
-    return in_lowest_terms(dict(enumerate(map(Fraction, weights))))
-
-
 def cone_of(verdict: Separable | QuasiSeparable, data: Data) -> Cone:
     """Return the recession cone of the data of a verdict."""
     subject = verdict.subject
     if isinstance(verdict, Separable):
-        return Cone(WorkingSet(data, subject), Space({}), exact_weights(verdict))
+        return Cone(WorkingSet(data, subject), Space({}), verdict.weights().exact)
     rest, _ = off_boundary(data, subject, verdict.boundary)
     return Cone(WorkingSet(rest, subject), verdict.space, verdict.direction)
 

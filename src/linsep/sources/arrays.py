@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.certificate.numbers import exact_rows
+from linsep.certificate.canonical import exact_rows
 from linsep.errors import DataError
 from linsep.sources.base import WeighedSource
 from linsep.validation.labels import refuse_masked
