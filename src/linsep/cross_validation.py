@@ -25,7 +25,6 @@ from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, ParameterError, hint
 from linsep.estimators._common.labels import check_two_classes, plain_labels, source_labels
 from linsep.estimators._common.offsets import unknown_offsets
-from linsep.inference.robust import without_clusters
 from linsep.linear.predictions import numbers
 from linsep.scoring import metrics_of, scored
 from linsep.sources.arrays import ArraySource
@@ -277,7 +276,9 @@ def predicted(estimator: Any, rows: LabeledRows, split: Split) -> Any:
     X, outcomes, weights = rows.part(training)
     beside = {} if rows.offset is None else {"offset": rows.offset[training]}
     with rows.named(training):
-        model = without_clusters(estimator).fit(X, outcomes, sample_weight=weights, **beside)
+        if getattr(estimator, "covariance", None) is not None:  # which predictions do not need
+            estimator.set_params(covariance=None)
+        model = estimator.fit(X, outcomes, sample_weight=weights, **beside)
     X, outcomes, weights = rows.part(test)
     offset = None if rows.offset is None else rows.offset[test]
     source = ArraySource(X, outcomes, weights, offset=offset)

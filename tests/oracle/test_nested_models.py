@@ -14,6 +14,7 @@ import linsep
 from command_line import assert_refused, here
 from linsep import LinearRegression, LogisticRegression, compare, lanes, open_source
 from linsep._system.sealed import sealed, unsealed
+from linsep.batches import Batch
 from linsep.errors import DataError, ModelFileError, ParameterError, SeparationWarning
 from linsep.inference.signatures import Signature
 from linsep.model_files import MODEL_FILE
@@ -146,16 +147,19 @@ def signature(model):
     return model.rows_signature_
 
 
+def signed(y, weights=None):
+    return Signature.of(Batch(np.zeros((y.size, 0)), y, weights=weights))
+
+
 def test_signatures_of_parts_are_joined():
     y, weights = rng.normal(size=200), rng.integers(0, 3, 200).astype(float)
-    whole = Signature.of(y, weights)
+    whole = signed(y, weights)
     joined = Signature()
     for start in range(0, 200, 7):
-        joined += Signature.of(y[start : start + 7], weights[start : start + 7])
+        joined += signed(y[start : start + 7], weights[start : start + 7])
     assert joined == whole
-    assert Signature.of(y, None) == Signature.of(y, np.ones(200))
-    assert Signature.of(np.zeros(3), None) == Signature.of(-np.zeros(3), None)
-    assert Signature.of(np.array([1, 0]), None) == Signature.of(np.array([1.0, 0.0]), None)
+    alike = (y, np.zeros(3), np.array([1, 0])), (y + 0.0, -np.zeros(3), np.array([1.0, 0.0]))
+    assert all(signed(a) == signed(b, np.ones(b.size)) for a, b in zip(*alike, strict=True))
     seen = {whole.value}
     for k in range(200):  # a change of any value, or of two places, changes it
         changed, heavier = y.copy(), weights + 1.0
@@ -164,11 +168,10 @@ def test_signatures_of_parts_are_joined():
         swapped = y.copy()
         swapped[[k, (k + 1) % 200]] = swapped[[(k + 1) % 200, k]]
         seen |= {
-            Signature.of(changed, None).value, Signature.of(y, heavier).value,
-            Signature.of(swapped, None).value,
+            signed(changed).value, signed(y, heavier).value,
+            signed(swapped).value,
         }  # fmt: skip
-    assert len(seen) == 601
-    assert len(Signature.of(np.ones(1 << 12) * (np.arange(1 << 12) % 2), None).text) == 16
+    assert (len(seen), len(signed(np.arange(1 << 12) % 2).text)) == (601, 16)
 
 
 REFUSED = [

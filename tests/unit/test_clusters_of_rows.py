@@ -17,7 +17,7 @@ from command_line import assert_refused, here
 from linsep import LinearRegression, LogisticRegression, lanes, model_files, open_source
 from linsep._system.sealed import unsealed
 from linsep.errors import DataError, ModelFileError, ParameterError
-from linsep.inference.robust import cluster_numbers, hashed_clusters
+from linsep.inference.robust import cluster_numbers
 from linsep.sources.arrays import ArraySource
 from refusals import refused
 
@@ -67,10 +67,10 @@ def test_labels_of_any_type():
 
 
 def test_minus_zero_and_labels_of_partitions():
-    assert cluster_numbers(X, [0.0, -0.0, 1.0]).tolist() == [0, 0, 1]
+    assert cluster_numbers(X[:3], [0.0, -0.0, 1.0]).tolist() == [0, 0, 1]
     for labels in (NAMED, CODES, CODES / 3, [0.0, -0.0]):
-        whole = hashed_clusters(labels)
-        again = [hashed_clusters(labels[k : k + 1])[0] for k in range(len(labels))]
+        whole = cluster_numbers(labels, labels, hashed=True)
+        again = [cluster_numbers([0], labels[k : k + 1], True)[0] for k in range(len(labels))]
         assert whole.tolist() == again
         assert len(set(again)) == len(set(np.asarray(labels).tolist()))
 
@@ -117,7 +117,7 @@ def test_batches_change_no_bit(monkeypatch, kind, batch_rows, sparse):
     monkeypatch.setattr(lanes, "LEAST_ROWS", 11)
     monkeypatch.setattr(lanes, "DENSE_VALUES", 11)
     monkeypatch.setattr("linsep.logistic.objective.lane_rows", lambda width: 11)
-    monkeypatch.setattr("linsep.inference.robust.block_rows", lambda width: 4)
+    monkeypatch.setattr("linsep.inference.robust.VALUES", 12)
     rows = sp.csr_matrix(X * (rng.random(X.shape) < 0.7)) if sparse else X
     y = Y if kind is LinearRegression else (Y > 0).astype(int)
 

@@ -10,7 +10,7 @@ from linsep.distributed.cluster import Cluster
 from linsep.distributed.rows import ShardedRows
 from linsep.distributed.shards import ShardRows
 from linsep.errors import DataError, ParameterError
-from linsep.inference.robust import check_length, hashed_clusters
+from linsep.inference.robust import cluster_numbers
 from linsep.validation.labels import check_beside, labels_of, refuse_masked
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import refuse_rounded
@@ -81,7 +81,7 @@ def _rows(name: str, X: Any, y: Any, sample_weight: Any = None, clusters: Any = 
             f"{name} has a missing or infinite y: leave these rows out.", code="missing-value"
         )
     if weights is None:
-        return ShardRows(Batch(values, labels, groups=_clusters(name, clusters, labels.size)))
+        return ShardRows(Batch(values, labels, groups=_clusters(name, values, clusters)))
     counts = np.asarray(weights, dtype=np.float64)
     if counts.shape != labels.shape or not np.isfinite(counts).all() or (counts < 0).any():
         raise DataError(
@@ -90,16 +90,14 @@ def _rows(name: str, X: Any, y: Any, sample_weight: Any = None, clusters: Any = 
     return ShardRows(Batch(values, labels, weights=counts))
 
 
-def _clusters(name: str, clusters: Any, n_rows: int) -> np.ndarray | None:
+def _clusters(name: str, X: Any, clusters: Any) -> np.ndarray | None:
     """Return numbers of the clusters of a partition, the same in all partitions."""
     if clusters is None:
         return None
     try:
-        found = hashed_clusters(clusters)
-        check_length(found, n_rows)
+        return cluster_numbers(X, clusters, hashed=True)
     except DataError as problem:
         raise problem.at(f"{name}: ") from None
-    return found
 
 
 def _plain_labels(name: str, y: np.ndarray) -> np.ndarray:

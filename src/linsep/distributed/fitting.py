@@ -15,7 +15,7 @@ from linsep.distributed.regressions import fit_linear, fit_naive_bayes
 from linsep.distributed.rows import ShardedRows, rows_of_source
 from linsep.errors import ParameterError
 from linsep.estimators._common.reading import describe
-from linsep.inference.robust import CLUSTERED, check_clusters, refuse_robust
+from linsep.inference.robust import CLUSTERED, check_clusters, refuse_excluded
 from linsep.learners.mixing import MixingName, refuse_unmixable
 from linsep.linear.estimator import LinearRegression
 from linsep.logistic.estimator import LogisticRegression
@@ -98,7 +98,8 @@ def fit(
     """
     check(estimator, source, mixing=mixing, shard_mb=shard_mb)
     covariance = getattr(estimator, "covariance", None)
-    check_clusters(covariance, source, clusters, sample_weight)
+    if covariance is not None or clusters is not None:
+        check_clusters(estimator, source, clusters, sample_weight)
     if checkpoint is not None:
         _check_checkpoint(estimator, source)
     as_here = _as_here(estimator)
@@ -182,8 +183,8 @@ def check(
     check_parameters(estimator)
     if isinstance(estimator, LogisticRegression):
         refuse_together(estimator)
-    if isinstance(estimator, LinearRegression):
-        refuse_robust(estimator)
+    if getattr(estimator, "covariance", None) is not None:
+        refuse_excluded(estimator, "covariance")
     check_data(source, shard_mb)
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from linsep.estimators._common.labels import feature_names, with_intercept
 from linsep.inference.factors import terms_of
@@ -19,60 +18,41 @@ MUCH, MOST_FEATURES, MOST_INDICES, MOST_LETTERS = 0.5, 5, 3, 150
 #: share of a column that is rounding error, if this is all that columns before it leave, and a much
 #: smaller one
 REPEATED, NEGLIGIBLE = 2e-14, 1e-15
-#: rows that are factored at a time
-PART = 2048
-
-
-def dense(X: Any) -> np.ndarray:
-    """Return features as an array of float64."""
-    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
 def triangle(Z: np.ndarray) -> np.ndarray:
     """Return the triangular factor R of Z = QR."""
-    R = Z[:0]
-    for part in np.array_split(Z, len(Z) // PART + 1):  # in the cache of the processor
-        R = np.asarray(np.linalg.qr(np.vstack([R, part]), mode="r"))
-    return R
+    return np.asarray(np.linalg.qr(Z, mode="r"))
 
 
-class Basis(NamedTuple):
-    """Columns of weighted least squares in an orthonormal basis Q.
+def orthonormal(
+    X: np.ndarray, weights: np.ndarray, first: int, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the columns of weighted least squares in an orthonormal basis Q: an intercept, if
+    there is one (``first`` is 1, else 0), and the features, of those to be kept that do not repeat
+    earlier ones.
 
-    The estimates are root' Q' y, and their covariance is root' root times the residual variance,
-    with zeros for parameters that are not ``kept``. ``lengths`` and ``spread`` are those of the
-    columns as they are, and about their means if there is an intercept.
+    Returns Q and ``root``: the estimates are root' Q' y, and their covariance is root' root times
+    the residual variance, with zeros for parameters left out. Then the lengths of the columns as
+    they are, and about their means if there is an intercept.
     """
-
-    Q: np.ndarray
-    root: np.ndarray
-    lengths: np.ndarray
-    spread: np.ndarray
-    kept: np.ndarray
-
-    @classmethod
-    def of(cls, X: Any, weights: np.ndarray, intercept: bool, kept: np.ndarray) -> "Basis":
-        """Return the basis of an intercept, if there is one, and the features to be kept that do
-        not repeat earlier ones.
-        """
-        X, roots = dense(X), np.sqrt(weights)[:, None]
-        Z = np.column_stack([np.ones((len(X), int(intercept))), X]) * roots
-        lengths, means = np.linalg.norm(Z, axis=0), np.zeros(Z.shape[1])
-        if intercept:
-            means[1:] = weights @ X / weights.sum()
-            Z[:, 1:] = (X - means[1:]) * roots
-        spread, kept = np.linalg.norm(Z, axis=0), np.append([True] * intercept, kept).astype(bool)
-        R = triangle(Z)
-        # rows of its own keep a column that repeats others from taking a direction of the rest
-        own = np.diag(NEGLIGIBLE * lengths)[:, kept]
-        left = np.abs(np.diag(triangle(np.vstack([R[:, kept], own]))))
-        kept[kept] = left > REPEATED * lengths[kept]
-        inverse = np.linalg.inv(triangle(R[:, kept]))
-        root = np.zeros((len(inverse), kept.size))
-        root[:, kept] = inverse.T
-        if intercept:
-            root[:, 0] -= root @ means
-        return cls(Z[:, kept] @ inverse, root, lengths, spread, kept)
+    roots, means = np.sqrt(weights), np.zeros(first + X.shape[1])
+    if first:
+        means[1:] = weights @ X / weights.sum()
+    Z = np.column_stack([np.ones((len(X), first)), X - means[first:]]) * roots[:, None]
+    spread = np.linalg.norm(Z, axis=0)
+    lengths = np.hypot(spread, means * np.linalg.norm(roots))
+    columns = np.flatnonzero(kept)
+    R = triangle(Z[:, columns])
+    # rows of its own keep a column that repeats others from taking a direction of the rest
+    own = np.diag(NEGLIGIBLE * lengths[columns])
+    left = np.abs(np.diag(triangle(np.vstack([R, own]))))
+    new = left > REPEATED * lengths[columns]
+    inverse = np.linalg.inv(triangle(R[:, new]))
+    root = np.zeros((len(inverse), kept.size))
+    root[:, columns[new]] = inverse.T
+    root[:, 0] -= root @ means
+    return Z[:, columns[new]] @ inverse, root, lengths, spread
 
 
 class Inflation(NamedTuple):
@@ -132,10 +112,9 @@ class Collinearity:
             "condition_indices": [{"index": k, "variance_proportions": of} for k, of in pairs],
         }
 
-    def lines(self) -> list[str]:
-        """Return the largest variance inflation factors and condition indices as lines of text."""
+    def __str__(self) -> str:
         if not self.inflated:
-            return []
+            return ""
         factors = [(name, number_text(factor)) for name, factor in self.inflated[:MOST_FEATURES]]
         about = "Variance inflation factors" + " (of factors: GVIF^(1/df))" * bool(self.terms)
         lines = [about, *_indented(factors)]
@@ -149,10 +128,7 @@ class Collinearity:
             if order or not indices:
                 text = ", ".join(f"{self.params[k]} {shares[k]:.2f}" for k in order)
                 indices.append((number_text(index), elided(text, MOST_LETTERS) or "-"))
-        return [*lines, *wrapped(about), *_indented(indices)]
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return "\n".join([*lines, *wrapped(about), *_indented(indices)])
 
     __repr__ = __str__
 
@@ -161,42 +137,34 @@ def _indented(pairs: list[tuple[str, str]]) -> list[str]:
     return [f"  {line}" for line in pair_lines(pairs, columns=room() - 2)]
 
 
-def collinearity_of(model: Any, basis: Basis | None) -> Collinearity:
-    """Return the collinearity of the columns of a regression; no numbers if their basis is None."""
-    features = feature_names(model)
-    first = model._params.size - len(features)
+def collinearity_of(
+    model: Any, root: np.ndarray, lengths: np.ndarray, spread: np.ndarray
+) -> Collinearity:
+    """Return the collinearity of the columns of a regression; no numbers if none are kept."""
+    features, kept = feature_names(model), root.any(axis=0)
+    first = kept.size - len(features)
     params = with_intercept(features) if first else list(features)
-    if basis is None or not len(basis.root):
-        nothing = np.full(len(features), np.nan)
-        return Collinearity(features, params, nothing, [], np.zeros(0), np.zeros((0, len(params))))
-    root, kept = basis.root, basis.kept
     shares = np.full(root.shape, np.nan)
     # the singular values of root times lengths are the inverses of those of the scaled columns
-    _, inverse, V = np.linalg.svd(root[:, kept] * basis.lengths[kept])
+    _, inverse, V = np.linalg.svd(root[:, kept] * lengths[kept])
     parts = np.square(V.T * inverse)
     shares[:, kept] = (parts / parts.sum(axis=1, keepdims=True)).T[::-1]
-    vif = np.square(root * basis.spread).sum(axis=0)
-    vif = np.where(kept, vif, np.nan)[first:]
-    terms, inflated = [], []
+    vif = np.where(kept, np.square(root * spread).sum(axis=0), np.nan)
+    terms, inflated = list[Inflation](), list[tuple[str, float]]()
     estimated = set(np.flatnonzero(kept).tolist()) - set(range(first))
     for name, numbers, _ in terms_of(model):
         own = sorted(estimated & {first + j for j in numbers})
         if own and len(numbers) > 1:
-            inflation = _generalized(root, own, sorted(estimated - set(own)))
+            # det R_11 det R_22 / det R of the correlations of estimates, R_11 of the term's
+            others = sorted(estimated - set(own))
+            alone, beside = (
+                triangle(root[:, some]).diagonal()[-len(own) :] for some in (own, others + own)
+            )
+            inflation = float(np.square(alone / beside).prod())
             terms.append(Inflation(name, len(own), inflation, inflation ** (0.5 / len(own))))
             inflated.append((name, terms[-1].per_df ** 2))
         elif own:
-            inflated.append((features[numbers[0]], float(vif[numbers[0]])))
-    indices = (inverse / inverse.min())[::-1]
+            inflated.append((features[numbers[0]], float(vif[own[0]])))
+    indices = (inverse / inverse.min(initial=np.inf))[::-1]
     inflated.sort(key=lambda pair: -pair[1])
-    return Collinearity(features, params, vif, terms, indices, shares, inflated)
-
-
-def _generalized(root: np.ndarray, own: list[int], others: list[int]) -> float:
-    """Return det R_11 det R_22 / det R of the correlations of estimates, R_11 of a group's."""
-
-    def volume(some: list[int]) -> float:
-        columns = root[:, some] / np.linalg.norm(root[:, some], axis=0)
-        return float(np.log(np.abs(np.diag(np.linalg.qr(columns, mode="r")))).sum())
-
-    return float(np.exp(2.0 * (volume(own) + volume(others) - volume(own + others))))
+    return Collinearity(features, params, vif[first:], terms, indices, shares, inflated)

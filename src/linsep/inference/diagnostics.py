@@ -11,13 +11,15 @@ follows the paper it cites.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Integral
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
-from scipy.special import chdtrc, expit, xlogy
+import scipy.sparse as sp
+from scipy.special import expit, xlogy
 
 from linsep.batches import Batch
 from linsep.drawing import display
@@ -25,7 +27,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import Named
 from linsep.estimators._common.predicting import codes_in
-from linsep.inference.collinearity import Basis, Collinearity, collinearity_of, dense, triangle
+from linsep.inference.collinearity import Collinearity, collinearity_of, orthonormal
 from linsep.inference.robust import refuse
 from linsep.inference.table import Printed, Table, number_text, p_text, t_tail, upper_tail
 from linsep.layout import table_lines, wrapped
@@ -160,10 +162,13 @@ class Diagnostics(Printed):
         """
         found = {"row": self.index, "y": self.y, "weight": self.weights, "fitted": self.fitted}
         found |= {name: getattr(self, name) for name in OF_ROWS}
-        known = self.collinearity
-        for what, names in (("partial", known.features), ("dfbetas", known.params)):
-            called = [f"{what} {name}" for name in names]
-            found |= dict(zip(called, getattr(self, what).T, strict=True))
+        found |= {
+            f"partial {name}": self.partial[:, j]
+            for j, name in enumerate(self.collinearity.features)
+        }
+        found |= {
+            f"dfbetas {name}": self.dfbetas[:, j] for j, name in enumerate(self.collinearity.params)
+        }
         return {name: values.tolist() for name, values in found.items()}
 
     def to_dict(self) -> dict[str, Any]:
@@ -198,18 +203,27 @@ class Diagnostics(Printed):
         return display("DiagnosticsDisplay").from_diagnostics(self, **kwargs)
 
     def _cells(self, digits: int = 4) -> list[list[str]]:
-        cells = [
-            ["row", "y", "fitted", "pearson", "standardized", "leverage", "Cook's", "DFBETAS", ""]
-        ]
+        rows = self._largest()
         arrays = (self.y, self.fitted, self.pearson, self.standardized, self.leverage,
                   self.cooks_distance)  # fmt: skip
-        for k in self._largest():
-            moved = np.nan_to_num(self.dfbetas[k])
-            most = int(np.argmax(np.abs(moved)))
-            moves = [f"{moved[most]:+.3g}", self.collinearity.params[most]]
-            values = [number_text(values[k], digits) for values in arrays]
-            cells.append([str(self.index[k]), *values, *(moves if moved[most] else ["-", ""])])
-        return cells
+        shown = [[number_text(value, digits) for value in array[rows]] for array in arrays]
+        moved = np.nan_to_num(self.dfbetas[rows])
+        most = np.argmax(np.abs(moved), axis=1)
+        names, moves = np.array(self.collinearity.params)[most], moved[range(rows.size), most]
+        dfbetas = [f"{move:+.3g}" if move else "-" for move in moves]
+        columns = [map(str, self.index[rows]), *shown, dfbetas, np.where(moves, names, "")]
+        head = [
+            "row",
+            "y",
+            "fitted",
+            "pearson",
+            "standardized",
+            "leverage",
+            "Cook's",
+            "DFBETAS",
+            "",
+        ]
+        return [head, *map(list, zip(*columns, strict=True))]
 
     def _lines(self) -> list[str]:
         by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
@@ -218,7 +232,7 @@ class Diagnostics(Printed):
         if self.labels:
             test = self.hosmer_lemeshow()
             lines += ["", *(line for text in (test.title, *test.notes) for line in wrapped(text))]
-        more = self.collinearity.lines()
+        more = str(self.collinearity).splitlines()
         return lines + [""] * bool(more) + more
 
 
@@ -278,136 +292,127 @@ def hosmer_lemeshow(
     )
     share = at - np.floor(at)
     edges = np.where(low == high, low, (1.0 - share) * low + share * high)
-    edges = np.unique(edges[(edges > p[0]) & (edges < p[-1])])
-    _, first, places = np.unique(np.searchsorted(edges, p), return_index=True, return_inverse=True)
+    group = np.searchsorted(edges[edges > p[0]], p)
+    _, first, places = np.unique(group, return_index=True, return_inverse=True)
     rows, observed, expected = (np.bincount(places, weights * part) for part in (1.0, y, p))
-    last = np.append(first[1:], p.size) - 1
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # (o - e)^2 / e + ((n - o) - (n - e))^2 / (n - e)
-        parts = (observed - expected) ** 2 * (1 / expected + 1 / (rows - expected))
-    df, notes = rows.size - 2, []
-    statistic = float(parts[observed != expected].sum()) if df > 0 else np.nan
-    p_value = float(chdtrc(df, statistic)) if known else np.nan
-    if df < 1 or not known:
-        notes = ["p is not defined, for too few groups, or no maximum of the likelihood."]
-    elif rows.size < groups:
-        notes = [f"Tied probabilities leave {rows.size} of {groups} groups."]
-    found = {"low": p[first], "high": p[last], "rows": rows, "observed": observed}
-    columns = {name: part.tolist() for name, part in (found | {"expected": expected}).items()}
+    other = observed != expected
+    # (o - e)^2 / e + ((n - o) - (n - e))^2 / (n - e)
+    parts = np.square(observed - expected)[other] * (1 / expected + 1 / (rows - expected))[other]
+    df = rows.size - 2
+    statistic = float(parts.sum()) if df > 0 else np.nan
+    p_value = upper_tail(statistic, df) if known else np.nan
+    why = "p is not defined, for too few groups, or no maximum of the likelihood."
+    if df > 0 and known:
+        why = f"Tied probabilities leave {rows.size} of {groups} groups." * (rows.size < groups)
+    high = p[np.append(first[1:], p.size) - 1]
+    columns = {"low": p[first], "high": high, "rows": rows, "observed": observed,
+               "expected": expected}  # fmt: skip
     numbers = f"chi-squared {number_text(statistic)}, df {max(df, 0)}, p {p_text(p_value)}"
     title = f"Hosmer-Lemeshow, {counted(rows.size, 'group')}: {numbers}"
-    return HosmerLemeshow(title, [], columns, notes, statistic, p_value, df)
+    lists = {name: part.tolist() for name, part in columns.items()}
+    return HosmerLemeshow(title, [], lists, [why] * bool(why), statistic, p_value, df)
 
 
-def _check_size(rows: int, features: int) -> None:
+def _dense(X: Any) -> np.ndarray:
+    rows, features = X.shape
     if rows * features > MOST_VALUES:
         raise DataError(
             f"Diagnostics of {rows:,} rows and {features:,} features do not fit in memory: fit "
             "and diagnose a sample of the rows, or fewer features.", code="too-large",
         )  # fmt: skip
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
 def _check_rows(close: bool, what: str, found: float, fitted: float) -> None:
-    """Raise DataError unless a number of the rows is close to that of the fit."""
-    if not close:
-        raise DataError(
-            f"These are not the rows of the fit: their {what} is {number_text(found)}, not "
-            f"{number_text(fitted)}.", code="other-rows",
-        )  # fmt: skip
-
-
-def _made(model: Any, basis: Basis | None, X: Any, working: np.ndarray, **more: Any) -> Diagnostics:
-    first, parts = model._params.size - X.shape[1], dense(X)
-    for _ in range(2 * first):  # twice, as means are rounded
-        parts = parts - parts.mean(axis=0)
-    return Diagnostics(
-        X=X, working=working, partial=parts * model._params[first:] + working[:, None],
-        params=model._params, collinearity=collinearity_of(model, basis), **more,
-    )  # fmt: skip
+    why = (
+        f"These are not the rows of the fit: their {what} is {number_text(found)}, not "
+        f"{number_text(fitted)}."
+    )
+    refuse(DataError, (not close, why, "other-rows", None))
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def _influences(
-    basis: Basis, sigma: float, pearson: np.ndarray, deviance: np.ndarray, score: np.ndarray,
-    df: float | None = None,
-) -> dict[str, np.ndarray]:  # fmt: skip
-    """Return leverages, standardized residuals and what changes when a row is left out.
+def _diagnosed(
+    model: Any, X: np.ndarray, curvature: np.ndarray, working: np.ndarray, sigma: float,
+    undefined: str, *, known: bool = True, df: int | None = None, deviance: Any = None,
+    penalty: Any = None, **rows: Any,
+) -> Diagnostics:  # fmt: skip
+    """Return the diagnostics of rows from the weighted least squares of the ``working`` residuals.
 
-    That is exact for residuals of numbers with ``df`` degrees of freedom; else it is one Newton
-    step on the score. All are NaN if the standard deviation of the residuals, ``sigma``, is.
+    What changes without a row is exact for numbers, with ``df`` degrees of freedom of the
+    residuals; else it is one Newton step on the score, to which Firth's ``penalty`` adds a multiple
+    of the leverage. ``sigma``, the standard deviation of the residuals, is NaN if it is
+    ``undefined``; the curvatures may not be ``known`` then.
     """
-    leverage = np.square(basis.Q).sum(axis=1)
+    first, pearson = model._params.size - X.shape[1], working * np.sqrt(curvature)
+    kept = ~np.isnan(model._params) & known
+    Q, root, lengths, spread = orthonormal(X, curvature, first, kept)
+    leverage = np.square(Q).sum(axis=1)
+    if undefined and df is None:
+        leverage = np.full(leverage.size, np.nan)
     free = np.where(leverage < 1.0 - CANCELLED, 1.0 - leverage, np.nan)
-    units = basis.root / np.linalg.norm(basis.root, axis=0)
+    deviance = pearson if deviance is None else deviance
     standardized, of_deviance = (one / (sigma * np.sqrt(free)) for one in (pearson, deviance))
+    score = pearson if penalty is None else pearson + leverage * penalty
     step = score / (sigma * free)
-    cooks = leverage * np.square(step) / len(basis.root)
+    cooks = leverage * np.square(step) / len(root)
     if df is None:
         sizes = np.hypot(deviance / sigma, np.sqrt(leverage) * standardized)
-        studentized = np.sign(deviance) * sizes
+        studentized = np.sign(deviance) * (sizes if penalty is None else np.nan)
     else:
         without = 1.0 - np.square(standardized) / df  # the share of the residual variance
         without[(without <= PERFECT) | (df == 1)] = np.nan
         studentized = standardized * np.sqrt((df - 1.0) / (df * without))
         step = studentized / np.sqrt(free)
-    return {
-        "leverage": leverage, "standardized": standardized, "standardized_deviance": of_deviance,
-        "studentized": studentized, "cooks_distance": cooks,
-        "dfbetas": basis.Q @ units * step[:, None],
-    }  # fmt: skip
+    units, parts = root / np.linalg.norm(root, axis=0), X
+    for _ in range(2 * first):  # twice, as means are rounded
+        parts = parts - parts.mean(axis=0)
 
+    def listed(some: np.ndarray) -> str:
+        return ", ".join(map(str, rows["index"][some][:5]))
 
-def _of_leverage_one(leverage: np.ndarray, index: np.ndarray) -> list[str]:
-    rows = list(map(str, index[leverage >= 1.0 - CANCELLED]))
-    which = ", ".join(rows[:5]) + ", ..." * (len(rows) > 5)
-    return [
-        f"The leverage of row {which} is 1: the fit passes through any y there, so the residual "
-        "cannot be standardized, and an estimate is undetermined without the row."
-    ] * bool(rows)
+    alone = listed(leverage >= 1.0 - CANCELLED)
+    unknown = listed(np.isnan(studentized) & ~np.isnan(standardized))
+    notes = [
+        f"Standardized residuals and influences are not defined {undefined}." * bool(undefined),
+        f"The studentized residual of row {unknown} is not defined: without it the fit is perfect, "
+        "no degree of freedom is left, or the penalty is Firth's." * bool(unknown),
+        f"The leverage of row {alone} is 1: the fit passes through any y there, so the residual "
+        "cannot be standardized, and an estimate is undetermined without the row." * bool(alone),
+    ]
+    return Diagnostics(
+        X=X, working=working, pearson=pearson, deviance=deviance, leverage=leverage,
+        standardized=standardized, standardized_deviance=of_deviance, studentized=studentized,
+        cooks_distance=cooks, dfbetas=Q @ units * step[:, None], params=model._params,
+        partial=parts * model._params[first:] + working[:, None],
+        collinearity=collinearity_of(model, root, lengths, spread),
+        notes=list(filter(None, notes)), **rows,
+    )  # fmt: skip
 
 
 def _no_variance(fit: Any) -> str:
-    """Return why the residuals of a linear regression cannot be tested; empty if they can."""
-    if not fit.rank or fit.n_rows <= fit.rank:
-        return "no residual degrees of freedom are left, or no weights were estimated"
-    return "the fit is perfect, so the residual variance is zero" * fit.perfect
+    known = fit.rank and fit.n_rows > fit.rank and not fit.perfect
+    why = "as the fit is perfect, or has no estimates or degrees of freedom"
+    return "" if known else why
 
 
 def linear_diagnostics(
     model: Any, block: Batch, numbers: np.ndarray, index: np.ndarray
 ) -> Diagnostics:
-    """Return the diagnostics of a linear regression on the rows of its fit, which have numbers and
-    labels (``index``).
-    """
-    fit, (X, y), rows = model.solution_, block[:2], counted(block.size, "row")
-    _check_size(*X.shape)
+    """Return the diagnostics of a linear regression on the rows of its fit."""
+    fit, X, y = model.solution_, _dense(block.X), block.y
     weights = np.ones(y.size) if block.weights is None else block.weights
-    raw = fit.residuals(X, y)
-    norm, size = (float(np.linalg.norm(part * np.sqrt(weights))) for part in (raw, y))
+    residuals, undefined = fit.residuals(X, y), _no_variance(fit)
+    norm, size = (float(np.linalg.norm(part * np.sqrt(weights))) for part in (residuals, y))
     close = abs(norm - fit.residual_norm) <= SAME * (fit.residual_norm + size * SAME)
     _check_rows(close, "residual sum of squares", norm * norm, fit.rss)
-    raw = np.zeros_like(raw) if fit.perfect else raw
-    basis = Basis.of(X, weights, fit.fit_intercept, fit.kept)
-    pearson, df, undefined = raw * np.sqrt(weights), fit.n_rows - fit.rank, _no_variance(fit)
-    sigma = np.nan if undefined else fit.residual_norm / np.sqrt(df)
-    arrays = _influences(basis, sigma, pearson, pearson, pearson, df)
-    notes = _of_leverage_one(arrays["leverage"], index)
-    if undefined:
-        notes = [f"Standardized residuals and influences are not defined: {undefined}."]
-    elif (row := _perfect_without(arrays, index)) is not None and df > 1:
-        text = "the fit is perfect, so its studentized residual and DFBETAS are not defined."
-        notes.insert(0, f"Without row {row} {text}")
-    return _made(
-        model, basis, X, raw, title=f"Diagnostics of a linear regression, {rows}", y=y,
-        numbers=numbers, index=index, weights=weights, fitted=fit.predicted(X), pearson=pearson,
-        deviance=pearson, notes=notes, **arrays,
+    df = fit.n_rows - fit.rank
+    return _diagnosed(
+        model, X, weights, np.zeros(y.size) if fit.perfect else residuals,
+        np.nan if undefined else fit.residual_norm / np.sqrt(df), undefined, df=df, y=y,
+        title=f"Diagnostics of a linear regression, {counted(y.size, 'row')}", numbers=numbers,
+        index=index, weights=weights, fitted=fit.predicted(X),
     )  # fmt: skip
-
-
-def _perfect_without(arrays: dict[str, np.ndarray], index: np.ndarray) -> Any:
-    """Return the label of a row without which the fit is perfect, or None."""
-    perfect = np.isnan(arrays["studentized"]) & ~np.isnan(arrays["standardized"])
-    return index[np.argmax(perfect)] if perfect.any() else None
 
 
 def logistic_diagnostics(
@@ -428,17 +433,17 @@ def logistic_diagnostics(
         (np.isnan(model.log_likelihood_), f"The weights come from {model.method_} and were not "
          "fitted to rows, so there are no residuals.", "unsupported", None),
     )  # fmt: skip
-    _check_size(*X.shape)
-    y, weights = _outcomes(model, y, sample_weight, X.shape[0]) if counts is None else counts
+    X = _dense(X)
+    y, weights = _outcomes(model, y, sample_weight, len(X)) if counts is None else counts
     some = np.flatnonzero(weights)
     (numbers, index), X, y, weights = named(some), X[some], y[some], weights[some]
     y = y if counts is None else y / weights
     scores = model._scores(X, None if offset is None else offset[some])
     if model.reference_ != model.classes_[0]:
         y, scores = 1.0 - y, -scores
-    p, odds = expit(scores), np.clip(scores, -MOST_ODDS, MOST_ODDS)
+    odds = np.clip(scores, -MOST_ODDS, MOST_ODDS)
+    p, curvature = expit(scores), weights * expit(odds) * expit(-odds)
     # without differences, which would lose digits
-    pearson = np.sqrt(weights) * (y * np.exp(-odds / 2) - (1 - y) * np.exp(odds / 2))
     working = y * (1.0 + np.exp(-odds)) - (1 - y) * (1.0 + np.exp(odds))
     losses = y * np.logaddexp(0.0, -scores) + (1 - y) * np.logaddexp(0.0, scores)
     losses += xlogy(y, y) + xlogy(1 - y, 1 - y)
@@ -447,29 +452,17 @@ def logistic_diagnostics(
     share = NEAR_LIMIT if model.stop_reason_ in SEPARATED else SAME_DEVIANCE
     close = abs(total - model.deviance_) <= share * abs(model.null_deviance_)
     _check_rows(close and y.size == model.n_rows_, "deviance", total, model.deviance_)
-    basis, undefined, curvature = None, _undefined(model), weights * p * expit(-scores)
-    if not model._wide and (not undefined or fitted_parameter(model, "l2")):
-        kept = model._limits[0, : X.shape[1]] != "dependent"
-        basis = Basis.of(X, curvature, bool(fitted_parameter(model, "fit_intercept")), kept)
-    if basis is None or undefined:
-        arrays = dict.fromkeys(OF_ROWS[3:], np.full(p.size, np.nan))
-        arrays["dfbetas"], notes = np.full((p.size, model._params.size), np.nan), [undefined]
-    else:
-        score, firth = pearson, model.method_ == "Firth"
-        if firth:  # whose score has y - p + h (1/2 - p) for y - p
-            leverage = np.square(basis.Q).sum(axis=1)
-            score = pearson + leverage * (0.5 - p) / np.sqrt(curvature)
-        arrays = _influences(basis, np.sqrt(model.dispersion_), pearson, deviance, score)
-        notes = _of_leverage_one(arrays["leverage"], index)
-        if firth:
-            arrays["studentized"] = np.full(p.size, np.nan)
-            notes.append("Studentized residuals are not defined with Firth's penalty.")
+    undefined = _undefined(model)
+    known = not model._wide and (not undefined or bool(fitted_parameter(model, "l2")))
+    firth = model.method_ == "Firth"  # whose score has y - p + h (1/2 - p) for y - p
     reference, other = labels.label_text(model.reference_), model._others()[0]
     title = f"Diagnostics of a logistic regression of {other} against {reference}"
-    return _made(
-        model, basis, X, working, title=f"{title}, {counted(p.size, 'row')}", numbers=numbers,
-        index=index, y=y, weights=weights, fitted=p, pearson=pearson, deviance=deviance,
-        notes=notes, labels=(reference, other), **arrays,
+    return _diagnosed(
+        model, X, curvature, working, np.nan if undefined else np.sqrt(model.dispersion_),
+        undefined, known=known, deviance=deviance,
+        penalty=(0.5 - p) / np.sqrt(curvature) if firth else None,
+        title=f"{title}, {counted(p.size, 'row')}", numbers=numbers, index=index, y=y,
+        weights=weights, fitted=p, labels=(reference, other),
     )  # fmt: skip
 
 
@@ -485,14 +478,10 @@ def _outcomes(model: Any, y: Any, sample_weight: Any, n_rows: int) -> tuple[np.n
 
 
 def _undefined(model: Any) -> str:
-    """Return why influences are not defined; empty if they are defined."""
-    reasons = (
-        (fitted_parameter(model, "l2"), " with l2: standard errors are not known."),
-        (model.stop_reason_ in SEPARATED, ": the likelihood has no maximum (penalty='firth' has)."),
-        (model._covariance is None or not model._inferable, ": standard errors are not known."),
-    )
-    which = "Leverages, standardized residuals and influences are not defined"
-    return next((f"{which}{why}" for applies, why in reasons if applies), "")
+    known = model._covariance is not None and model._inferable and not fitted_parameter(model, "l2")
+    separated = model.stop_reason_ in SEPARATED
+    why = "without standard errors: with l2, or if no maximum is known (penalty='firth' has one)"
+    return why if separated or not known else ""
 
 
 class Finding(NamedTuple):
@@ -553,34 +542,31 @@ class Assumptions(Diagnostics):
         return table_lines(self._cells(), [False, False, True, True, False], sentences=True)
 
 
-#: statistic, p and conclusion of a test
-Result = tuple[float, float, str]
+#: statistic, p and conclusion of a test, or why it is not defined
+Result = tuple[float, float, str] | str
 
 
+@np.errstate(divide="ignore")
 def check_assumptions(
     model: Any, block: Batch, numbers: np.ndarray, index: np.ndarray
 ) -> Assumptions:
-    """Test the assumptions of a linear regression on the rows of its fit, which have numbers, equal
-    for copies of a row, and labels.
-    """
+    """Test the assumptions of a linear regression; numbers are equal for copies of a row."""
     fit, found = model.solution_, linear_diagnostics(model, block, numbers, index)
     shares, why = found.pearson / (fit.residual_norm or 1.0), _no_variance(fit)
     findings = []
-    for name, assumption, test, source in TESTS:
-        result = _nothing(why) if why and name != "leverage" else test(fit, found, shares)
-        findings.append(Finding(assumption, name, *result, source))
+    for name, assumption, test, against, source in TESTS:
+        result = why if why and name != "leverage" else test(fit, found, shares)
+        if isinstance(result, str):
+            statistic, p, text = np.nan, np.nan, f"not defined {result}"
+        else:
+            statistic, p, text = result
+            decided = against if p < DOUBT else f"not rejected at {DOUBT:.0%}"
+            text = decided * bool(against) + text
+        findings.append(Finding(assumption, name, statistic, p, text, source))
     about_rows = any("row " in finding.conclusion for finding in findings)
     changed = {"title": "Assumptions of a linear regression",
                "notes": [_counted_from(index)] * about_rows}  # fmt: skip
     return Assumptions(**vars(found) | changed, findings=findings)
-
-
-def _nothing(why: str) -> Result:
-    return np.nan, np.nan, f"not defined: {why}"
-
-
-def _tested(statistic: float, p: float, against: str, more: str = "") -> Result:
-    return statistic, p, (against if p < DOUBT else f"not rejected at {DOUBT:.0%}") + more
 
 
 def _explained(columns: np.ndarray, y: np.ndarray, whole: np.ndarray) -> tuple[int, float]:
@@ -589,62 +575,49 @@ def _explained(columns: np.ndarray, y: np.ndarray, whole: np.ndarray) -> tuple[i
     """
     sizes = np.linalg.norm(columns, axis=0)
     scaled = columns / np.where(sizes > NOTHING * whole, sizes, np.inf)
-    R = triangle(np.column_stack([scaled, y]))
-    Q, pivoted, _ = sla.qr(R[:, :-1], pivoting=True)
-    rank = int((np.abs(np.diag(pivoted)) > NOTHING).sum())
-    return rank, float(np.linalg.norm(Q[:, :rank].T @ R[:, -1]))
-
-
-def _copied(found: Diagnostics) -> bool:
-    return bool((np.diff(found.numbers) == 0).any())
+    Q, R, _ = sla.qr(scaled, mode="economic", pivoting=True)
+    rank = int((np.abs(np.diag(R)) > NOTHING).sum())
+    return rank, float(np.linalg.norm(Q[:, :rank].T @ y))
 
 
 def _reset(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     if not fit.explained_norm > NOTHING * fit.y_norm:
-        return _nothing("the predictions are the same in all rows")
+        return "if the predictions are the same in all rows"
     about = (found.y - fit.mean_y) - found.working
     about = about / np.abs(about).max()
     powers = np.column_stack([about**2, about**3]) * np.sqrt(found.weights)[:, None]
-    Q, left = Basis.of(found.X, found.weights, fit.fit_intercept, fit.kept).Q, powers
+    left, first, kept = powers, int(fit.fit_intercept), ~np.isnan(found.params)
+    Q, *_ = orthonormal(found.X, found.weights, first, kept)
     for _ in range(2):  # again, for the rounding errors of the first
         left = left - Q @ (Q.T @ left)
     added, explained = _explained(left, shares, np.linalg.norm(powers, axis=0))
     df = fit.n_rows - fit.rank - added
     if not added or df <= 0:
-        return _nothing("powers of the predictions leave no degrees of freedom")
-    with np.errstate(divide="ignore"):
-        f = np.divide(explained**2 / added, max(1.0 - explained**2, 0.0) / df)
-    against = "not linear: powers of the predictions explain more"
-    return _tested(float(f), upper_tail(f, added, df), against)
+        return "if powers of the predictions leave no degrees of freedom"
+    f = np.divide(explained**2 / added, max(1.0 - explained**2, 0.0) / df)
+    return float(f), upper_tail(f, added, df), ""
 
 
-def _breusch_pagan(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    return _variance(fit, dense(found.X), shares, "the variance changes with the features")
-
-
-def _white(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    n, d = found.X.shape
-    if n * d * (d + 3) / 2 > WHITE_VALUES:
-        return _nothing("there are too many products of features")
-    X = np.column_stack([np.ones((n, int(fit.fit_intercept))), fit.centered(found.X)])
-    first, second = np.triu_indices(X.shape[1])
-    against = "the variance changes with squares or products of the features"
-    return _variance(fit, X[:, first] * X[:, second], shares, against)
-
-
-def _variance(fit: Any, X: np.ndarray, shares: np.ndarray, against: str) -> Result:
-    """Test by n R^2 of a regression whether columns explain squared residuals (Koenker's form of
-    Breusch and Pagan's test, without normality).
+def _variance(fit: Any, found: Diagnostics, shares: np.ndarray, products: bool = False) -> Result:
+    """Test by n R^2 of a regression whether features, or all their ``products``, explain squared
+    residuals (Koenker's form of Breusch and Pagan's test, without normality).
     """
+    X, (n, d) = found.X, found.X.shape
+    if products:
+        if n * d * (d + 3) / 2 > WHITE_VALUES:
+            return "for so many products of features"
+        X = np.column_stack([np.ones((n, int(fit.fit_intercept))), fit.centered(X)])
+        first, second = np.triu_indices(X.shape[1])
+        X = X[:, first] * X[:, second]
     squares = shares**2
     about = squares - squares.mean()
     df, explained = _explained(X - X.mean(axis=0), about, np.linalg.norm(X, axis=0))
-    if not 0 < df < squares.size - 1:
-        return _nothing("no feature, or as many as rows, can explain squares of residuals")
+    if not 0 < df < n - 1:
+        return "if no feature, or as many as rows, can explain squares of residuals"
     if np.ptp(squares) <= NOTHING * (1 + fit.y_norm / fit.residual_norm) * squares.max():
-        return _tested(0.0, 1.0, against)  # residuals of equal size
-    lm = squares.size * (explained / float(np.linalg.norm(about))) ** 2
-    return _tested(lm, float(chdtrc(df, lm)), against)
+        return 0.0, 1.0, ""  # residuals of equal size
+    lm = n * (explained / float(np.linalg.norm(about))) ** 2
+    return lm, upper_tail(lm, df), ""
 
 
 def _jarque_bera(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
@@ -652,77 +625,78 @@ def _jarque_bera(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
 
     skewness, size = skew(shares), kurtosis(shares, fisher=False)
     more = f": skewness {skewness:.3g} (0 if normal), kurtosis {size:.3g} (3)"
-    statistic, p = jarque_bera(shares)
-    return _tested(float(statistic), float(p), "residuals are not normal", more)
+    test = jarque_bera(shares)
+    return float(test.statistic), float(test.pvalue), more
+
+
+def _copied(found: Diagnostics) -> bool:
+    return bool((np.diff(found.numbers) == 0).any())
 
 
 def _shapiro_wilk(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     few = shares.size < 3 or fit.n_rows - fit.rank < 2
     if few or shares.size > SHAPIRO_ROWS or _copied(found):
-        return _nothing(f"p holds for 3 to {SHAPIRO_ROWS:,} rows without copies, and two degrees")
+        return f"but for 3 to {SHAPIRO_ROWS:,} rows without copies, and two degrees of freedom"
     from scipy.stats import shapiro
 
-    statistic, p = shapiro(shares)
-    return _tested(float(statistic), float(p), "residuals are not normal")
+    test = shapiro(shares)
+    return float(test.statistic), float(test.pvalue), ""
 
 
 def _durbin_watson(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     if _copied(found):
-        return _nothing("copies of a row have no order")
+        return "for copies of a row, which have no order"
     dw = float(np.sum(np.diff(shares) ** 2) / (shares @ shares))
     near = f"their correlation is about {1 - dw / 2:.2f}"
     return dw, np.nan, f"2 if neighboring rows are independent; {near}"
 
 
-def _farthest(values: np.ndarray, found: Diagnostics) -> tuple[Any, float]:
+def _farthest(values: np.ndarray, found: Diagnostics, text: str, p: float = np.nan) -> Result:
     most = int(np.nanargmax(np.abs(values)))
-    return found.index[most], float(values[most])
+    return float(values[most]), p, f"row {found.index[most]}; {text}"
 
 
 def _leverage(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    (row, most), twice = _farthest(found.leverage, found), 2 * fit.rank / fit.n_rows
+    twice = 2 * fit.rank / fit.n_rows
     high = int((found.leverage > twice).sum())
-    text = f"row {row}; {high:,} of {fit.n_rows:,} rows have more than twice the mean, {twice:.3g}"
-    if most >= 1.0 - CANCELLED and not _no_variance(fit):
-        text += f"; the leverage of row {row} is 1, so its residual is zero for every y"
-    return most, np.nan, text
+    text = f"{high:,} of {fit.n_rows:,} rows have more than twice the mean, {twice:.3g}"
+    return _farthest(found.leverage, found, text)
 
 
 def _cook(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    if np.isnan(found.cooks_distance).all():
-        return _nothing("all leverages are 1")
-    row, most = _farthest(found.cooks_distance, found)
-    return most, np.nan, f"row {row}; near 1, the estimates move far without the row"
+    text = "near 1, the estimates move far without the row"
+    return _farthest(found.cooks_distance, found, text)
 
 
 def _studentized(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    df, row = fit.n_rows - fit.rank - 1, _perfect_without(vars(found), found.index)
-    if df > 0 and row is not None:
-        return _nothing(f"without row {row} the fit is perfect, so the residual variance is zero")
-    if np.isnan(found.studentized).all():
-        return _nothing("without a row, an estimate or the residual variance is undetermined")
-    row, t = _farthest(found.studentized, found)
-    p = min(1.0, fit.n_rows * float(t_tail(t, df)))
-    return t, p, f"row {row}; p is for the largest of {fit.n_rows:,} (Bonferroni)"
+    if (np.isnan(found.studentized) & ~np.isnan(found.standardized)).any():
+        return "if without a row the fit is perfect, or no degree of freedom is left"
+    t = np.nanmax(np.abs(found.studentized))
+    p = min(1.0, fit.n_rows * float(t_tail(t, fit.n_rows - fit.rank - 1)))
+    text = f"p is for the largest of {fit.n_rows:,} (Bonferroni)"
+    return _farthest(found.studentized, found, text, p)
 
 
-#: each test, its assumption, its function and its paper
-TESTS = (
-    ("RESET", "linearity", _reset,
+NOT_NORMAL = "residuals are not normal"
+#: each test, its assumption, its function, what small p-values say, and its paper
+TESTS: tuple[tuple[str, str, Any, str, str], ...] = (
+    ("RESET", "linearity", _reset, "not linear: powers of the predictions explain more",
      "Ramsey, Journal of the Royal Statistical Society B 31, 1969, 350-371"),
-    ("Breusch-Pagan", "equal variance", _breusch_pagan,
+    ("Breusch-Pagan", "equal variance", _variance, "the variance changes with the features",
      "Breusch and Pagan, Econometrica 47, 1979, 1287-1294; Koenker, Journal of Econometrics 17, "
      "1981, 107-112"),
-    ("White", "equal variance", _white, "White, Econometrica 48, 1980, 817-838"),
-    ("Jarque-Bera", "normality", _jarque_bera,
+    ("White", "equal variance", partial(_variance, products=True),
+     "the variance changes with squares or products of the features",
+     "White, Econometrica 48, 1980, 817-838"),
+    ("Jarque-Bera", "normality", _jarque_bera, NOT_NORMAL,
      "Jarque and Bera, International Statistical Review 55, 1987, 163-172"),
-    ("Shapiro-Wilk", "normality", _shapiro_wilk,
+    ("Shapiro-Wilk", "normality", _shapiro_wilk, NOT_NORMAL,
      "Shapiro and Wilk, Biometrika 52, 1965, 591-611"),
-    ("Durbin-Watson", "independence", _durbin_watson,
+    ("Durbin-Watson", "independence", _durbin_watson, "",
      "Durbin and Watson, Biometrika 38, 1951, 159-177"),
-    ("leverage", "influence", _leverage,
+    ("leverage", "influence", _leverage, "",
      "Hoaglin and Welsch, American Statistician 32, 1978, 17-22"),
-    ("Cook's distance", "influence", _cook, "Cook, Technometrics 19, 1977, 15-18"),
-    ("studentized residual", "influence", _studentized,
+    ("Cook's distance", "influence", _cook, "", "Cook, Technometrics 19, 1977, 15-18"),
+    ("studentized residual", "influence", _studentized, "",
      "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1"),
 )  # fmt: skip

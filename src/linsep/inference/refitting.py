@@ -28,7 +28,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.labels import label_text
 from linsep.estimators._common.offsets import has_offset, offset_to_predict
 from linsep.inference.factors import parts_of, terms_of
-from linsep.inference.robust import no_counts, pairs_joined, refuse
+from linsep.inference.robust import pairs_joined, refuse
 from linsep.inference.table import Table, upper_tail
 from linsep.parameters import as_fitted, fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
@@ -368,8 +368,6 @@ def _rows_of(
         return features, {"y": labels, "sample_weight": weights, "offset": offset}
     if successes is not None:
         return features, {"successes": successes, "trials": trials, "offset": offset}
-    if weights is None:
-        raise no_counts()
     pairs = pairs_joined(Batch(features, labels, 0, weights, offset=offset), model.classes_[1])
     return pairs.X, {"successes": pairs.y, "trials": pairs.weights, "offset": pairs.offset}
 

@@ -8,8 +8,7 @@ may have different features.
 """
 
 import re
-from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,20 +29,19 @@ class Signature(NamedTuple):
     whole: bool = True
 
     @classmethod
-    def of(
-        cls, y: np.ndarray, weights: np.ndarray | None, offset: np.ndarray | None = None
-    ) -> "Signature":
+    def of(cls, lane: Batch) -> "Signature":
         """Return the signature of rows whose y are floats, or codes of classes."""
+        weights = lane.weights
         kept = slice(None) if weights is None or weights.all() else weights > 0
-        mixed, whole = np.full(y[kept].size, _FACTOR), True
-        for part, usual in ((y, 0.0), (offset, 0.0), (weights, 1.0)):
+        mixed = np.full(lane.y[kept].size, _FACTOR)
+        for part, usual in ((lane.y, 0.0), (lane.offset, 0.0), (weights, 1.0)):
             values = np.float64(usual) if part is None else part[kept].astype(np.float64)
-            mixed ^= (values + 0.0).view(np.uint64)  # zeros have one sign
-            mixed *= _FACTOR
+            mixed = (mixed ^ (values + 0.0).view(np.uint64)) * _FACTOR  # zeros have one sign
             mixed ^= mixed >> _HALF
-        if weights is not None:
-            whole = bool((weights % 1 == 0).all())
-        return cls(mixed.size, int((mixed * _powers(mixed.size)).sum()), whole)
+        powers = np.full(mixed.size, _BASE, dtype=np.uint64)
+        powers[:1] = 1
+        value = int((mixed * np.multiply.accumulate(powers)).sum())
+        return cls(mixed.size, value, weights is None or bool((weights % 1 == 0).all()))
 
     def __add__(self, more: "Signature") -> "Signature":  # type: ignore[override]
         value = (self.value + pow(_BASE, self.rows, 1 << 64) * more.value) % (1 << 64)
@@ -55,21 +53,8 @@ class Signature(NamedTuple):
         return f"{self.value:016x}"
 
 
-@lru_cache(maxsize=4)
-def _powers(count: int) -> np.ndarray:
-    """Return B^0, B^1, ... modulo 2^64."""
-    powers = np.full(count, _BASE, dtype=np.uint64)
-    powers[:1] = 1
-    return np.multiply.accumulate(powers)
-
-
-def of_lane(lane: Batch) -> Signature:
-    """Return the signature of a lane of rows and class codes."""
-    return Signature.of(lane.y, lane.weights, lane.offset)
-
-
-def checked(text: object) -> str | None:
-    """Return the signature in a file, or None; raise ValueError for an invalid one."""
-    if text is not None and not (isinstance(text, str) and re.fullmatch("[0-9a-f]{16}", text)):
+def checked(text: Any) -> str | None:
+    """Return the signature in a file, or None; raise an error for an invalid one."""
+    if text is not None and not re.fullmatch("[0-9a-f]{16}", text):
         raise ValueError("an invalid signature of rows")
     return text

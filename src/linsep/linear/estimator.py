@@ -190,12 +190,13 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         for name in names.split():
             self.__dict__.pop(name, None)
         columns = columns_of(y)
-        robust.refuse_robust(self, columns)
-        robust.check_clusters(self.covariance, X, clusters, sample_weight)
+        if self.covariance is not None or clusters is not None:
+            robust.check_clusters(self, X, clusters, sample_weight, several=columns is not None)
+            clusters = None if clusters is None else robust.cluster_numbers(X, clusters)
         if columns is not None:
             offsets.refuse_offset_of_several(offset)
             return self._take_several(SeveralTargets.fitted(self, X, columns, sample_weight))
-        beside = {"offset": offset, "clusters": robust.cluster_numbers(X, clusters)}
+        beside = {"offset": offset, "clusters": clusters}
         X, y, sample_weight, beside = to_regress(
             self, X, y, sample_weight, beside, self.fit_intercept
         )
@@ -223,7 +224,6 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any, offset: Any, clusters: Any) -> None:
         block = self._block(X, y, sample_weight, offset, reset=True)._replace(groups=clusters)
-        robust.check_length(clusters, block.size)
         self._with_offset = offset is not None
         with labels.features_named(self):
             self._take(Lanes(lambda: iter([block])))
@@ -269,9 +269,10 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             fitted = replace(fitted, n_rows=round(fitted.total_weight), log_weights=0.0)
         if self.covariance is not None:
             with one_blas_thread:
-                scores = lanes.sum(
-                    robust.LinearScores(fitted, self.covariance, whole), robust.added_scores
+                work = partial(
+                    robust.linear_scores, fit=fitted, name=self.covariance, frequency=whole
                 )
+                scores = lanes.sum(work, robust.added_scores)
             fitted.robust = robust.Robust.of(self.covariance, scores, fitted.n_rows, fitted.rank)
         self._target = None
         self._keep(fitted)

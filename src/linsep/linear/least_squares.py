@@ -163,7 +163,7 @@ class Columns(NamedTuple):
             R = reduce(stacked, map(self.of, parts), triangle(self.of(next(parts))))
         weights = np.ones(lane.size) if lane.weights is None else lane.weights
         sums = float(weights.sum()), float(np.log(weights).sum())
-        return Factor(R, *sums, Signature.of(lane.y, lane.weights))
+        return Factor(R, *sums, Signature.of(lane))
 
 
 def two_sum(a: Any, b: Any) -> tuple[Any, Any]:

@@ -405,8 +405,8 @@ class LogisticRegression(
             refuse_beside_counts(self, y, sample_weight, counts)
         with self.saving(checkpoint) as saving:
             if self.covariance or clusters is not None:
-                robust.check_clusters(self.covariance, X, clusters, sample_weight)
-                clusters = robust.cluster_numbers(X, clusters)
+                robust.check_clusters(self, X, clusters, sample_weight)
+                clusters = None if clusters is None else robust.cluster_numbers(X, clusters)
             beside = {"offset": offset, **counts, "clusters": clusters}
             X, y, sample_weight, beside = to_regress(
                 self, X, y, sample_weight, beside, self.fit_intercept
@@ -430,7 +430,6 @@ class LogisticRegression(
         weights = np.column_stack([successes, trials - successes])
         check_both(weights.sum(axis=0), "the rows")
         offset = check_offset(offset, n_rows)
-        robust.check_length(clusters, n_rows)
         twice, y = np.repeat(np.arange(n_rows), 2), np.tile([1, 0], n_rows)
         offset, clusters = (None if of is None else of[twice] for of in (offset, clusters))
         self._fit_rows(X[twice], y, weights.ravel(), offset, clusters, saving, counted=True)
@@ -488,12 +487,13 @@ class LogisticRegression(
         """Maximize the likelihood, call callbacks, and keep the weights so far if stopped early."""
         source, interrupted = task.source, False
         with interrupts_deferred(), one_blas_thread:
-            robust.refuse_dispersion(self, task.groups is not None)
+            if self.dispersion is not None:
+                robust.refuse_excluded(self, "dispersion", counts=task.groups is not None)
             if self.warm_start and hasattr(self, "coef_"):
                 task.start = self._start(task)
             task.journal = saving.journal
             self._begin(task)
-            signature = task.lanes.sum(signatures.of_lane, add, lane_rows(task.n_features))
+            signature = task.lanes.sum(signatures.Signature.of, add, lane_rows(task.n_features))
             self.rows_signature_, self._fractional = signature.text, not signature.whole
             callbacks = Callbacks(self, {"X": X, "y": y, "metadata": metadata})
 
@@ -721,8 +721,6 @@ class LogisticRegression(
             if successes is not None:
                 counts = given_counts(successes, trials, features.shape[0])
             elif self._saturated is not None:
-                if weights is None:
-                    raise robust.no_counts()
                 pairs = robust.pairs_joined(Batch(features, given, 0, weights, offset=offsets))
                 counts, (features, offsets) = (pairs.y, pairs.weights), (pairs.X, pairs.offset)
                 each = 2  # rows of the file
@@ -816,7 +814,7 @@ class LogisticRegression(
         self._limits, self._nearer = np.array(LIMITS, dtype="U16")[self._limits], None
         self._depends = {int(j): others for j, others in (self._depends or {}).items()}
         if self._clusters is not None:
-            self._clusters = robust.stored_clusters(self.covariance, self._clusters)
+            robust.Robust.stored(self.covariance, np.zeros(0), self._clusters)
         self._intervals = {
             float(level): tuple(found[f"{name} {level}"] for name in ENDS)
             for level in found["levels"]

@@ -19,7 +19,7 @@ from linsep.batches import Batch, weighed
 from linsep.compiled import logistic
 from linsep.compiled.rows import as_rows
 from linsep.errors import FeatureOverflow
-from linsep.inference.robust import Scores, added_scores, clusters_in, scores_of
+from linsep.inference.robust import CLUSTERED, Scores, added_scores, scores_of
 from linsep.lanes import Add, in_lanes
 from linsep.logistic.task import Batches, RowLanes, Task, Work, block_rows, lane_rows
 
@@ -330,7 +330,7 @@ class Terms:
         """Return the scores of the rows at weights B, w (y - p) x of each class beside the
         reference, for a robust covariance; with ``pairs``, two rows each have one, of counts.
         """
-        found, groups = None, clusters_in(lane, covariance)
+        found, groups = None, lane.groups if covariance == CLUSTERED else None
         for start, Z in self.blocks(lane):
             _, residuals, _, _ = self.residuals(lane, start, Z, B)
             rows = (residuals[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)

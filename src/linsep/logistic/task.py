@@ -29,9 +29,7 @@ from linsep.estimators._common.labels import check_two_classes, encode, encode_w
 from linsep.estimators._common.offsets import check_offset, refuse_several_with_offsets
 from linsep.inference.robust import (
     CLUSTERED,
-    check_length,
     refuse,
-    refuse_robust,
     refuse_weights,
 )
 from linsep.lanes import Add, Tree, in_lanes
@@ -343,7 +341,6 @@ def task_of_arrays(
     given = X
     if not counted:
         X, y = labels.checked_rows(model, X, y)
-    check_length(clusters, len(y))
     classes, codes = encode(y)
     check_two_classes(classes)
     weights = labels.check_sample_weight(sample_weight, len(y))
@@ -751,4 +748,3 @@ def refuse_together(model: Any) -> None:
         (model.intervals and model.l2, "Standard errors, tests and intervals are not known with l2",
          "conflict", "intervals", hint("leave {} out", intervals=None)),
     )  # fmt: skip
-    refuse_robust(model)
