@@ -23,6 +23,7 @@ from benchmarks.accuracy import SHARED, digits
 from benchmarks.harness import RESULTS
 from linsep import KernelPerceptron
 from linsep.compiled.rows import as_rows
+from linsep.compiled.weights import Vote
 from linsep.kernels import Polynomial
 from linsep.learners.keeping import KeepVote
 
@@ -85,8 +86,7 @@ class Rerun:
     """A run as it was after fewer rounds: what votes remembers every change of the weights."""
 
     def __init__(self, model: KernelPerceptron):
-        keeping: Any = model.fitted_run().keeping
-        self.model, self.log = model, keeping.changes()
+        self.model, self.log = model, model.fitted_run().state.used_votes()._asdict()
         self.made = np.repeat(
             self.log["rounds"], np.diff(self.log["starts"], append=self.log["amounts"].size)
         )
@@ -111,12 +111,12 @@ class Rerun:
         share = (rounds - self.made[then]) / rounds
         np.add.at(duals[1], where, log["amounts"][then] * share)
         version = log["rounds"] < rounds
-        cut = {name: log[name][then] for name in ("features", "columns", "amounts")}
-        cut |= {name: log[name][version] for name in ("starts", "rounds", "machines")}
+        cut = [log[name][then] for name in ("features", "columns", "amounts")]
+        cut += [log[name][version] for name in ("starts", "rounds", "machines")]
         whole, state.rounds = state.rounds, rounds
         voting = KeepVote(np.inf, "negative")
         state.shaped["first"] = np.zeros_like(state.W)
-        voting.restore(state, cut)
+        state.votes = Vote(*cut, np.array([then.sum(), version.sum()]))
         votes = voting.scores(state, as_rows(gram), len(gram))
         state.rounds = whole
         return {"last": gram @ duals[0], "average": gram @ duals[1], "vote": votes}

@@ -181,8 +181,7 @@ class Record:
 
     def note(self, model: Any, progress: Any) -> None:
         """Record the current weights, by pass and rows."""
-        weights, updates = learned(model)
-        done = weights, updates + progress.updates
+        done = learned(model)
         self.states[progress.pass_number, progress.rows] = done
         if progress.rows == 0 and progress.pass_number:
             self.states[progress.pass_number - 1, None] = done

@@ -224,8 +224,8 @@ def test_a_vote_of_rows_that_come_one_by_one_stays_small():
     assert parts.n_updates_ > 200
     assert len(pickle.dumps(parts)) < len(pickle.dumps(whole)) + 10_000
     assert np.array_equal(parts.decision_function(X), whole.decision_function(X))
-    changes, versions = parts.fitted_run().keeping.remember()
-    assert (changes, versions) == whole.fitted_run().keeping.remember()
+    changes, versions = parts.fitted_run().state.votes.used.tolist()
+    assert [changes, versions] == whole.fitted_run().state.votes.used.tolist()
     most = (16 * changes + 20 * versions) / 1e6
     with refused(ValueError, "too-large", option="vote_mb"):
         Perceptron(keep="vote", vote_mb=0.99 * most).partial_fit(X, y, classes=[0, 1])

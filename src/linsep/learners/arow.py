@@ -58,5 +58,4 @@ class AROW(ConfidenceClassifier):
     )
 
     def learner(self) -> Learner:
-        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         return ConfidenceLearner(partial(AROWRule, float(self.r)))

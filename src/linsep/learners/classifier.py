@@ -4,25 +4,21 @@ from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import assert_all_finite
 
-from linsep._system.interrupts import interrupts_deferred
-from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import calls_back
-from linsep.estimators._common.frames import adds_rows, in_memory, to_learn, with_features
+from linsep.estimators._common.frames import in_memory, to_learn, with_features
 from linsep.estimators._common.labels import FLOATS, brings_labels
 from linsep.estimators._common.showing import HasEquation
 from linsep.learners.online import OnlineClassifier
 from linsep.learners.passes import Run
 from linsep.learners.state import Learner, Unlearnable
 from linsep.parameters import Keep, check_parameters, fitted_parameter, parameter
-from linsep.rows.arrays import ArrayStream, summed
+from linsep.rows.arrays import ArrayStream, HoldOut, MemoryStream, summed
 from linsep.validation.labels import check_beside
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import check_prepared, faults_named, rows_to_fit
+from linsep.validation.values import check_prepared, rows_to_fit
 
 
 class LinearClassifier(HasEquation, OnlineClassifier):
@@ -102,64 +98,11 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
                 fit_source(self, X, coef_init, intercept_init, saving)
             else:
-                self.fit_rows(X, y, coef_init, intercept_init, sample_weight, saving)
+                self.fit_rows(
+                    X, y, sample_weight, saving,
+                    coef_init=coef_init, intercept_init=intercept_init,
+                )  # fmt: skip
         return self
-
-    def fit_rows(
-        self, X: Any, y: Any, coef_init: Any = None, intercept_init: Any = None,
-        sample_weight: Any = None, saving: Saving | None = None,
-    ) -> Any:  # fmt: skip
-        """Fit to rows in memory, as :meth:`fit` does, and return self."""
-        saving = saving or Saving()
-        learner = self.learner()
-        if not self.warm_start:  # the rows are features, no longer columns of a source
-            self.__dict__.pop("recipe_", None)
-        X, y = self.checked_rows(X, y, learner, reset=True, checked=False)
-        classes, codes, counted = labels.labeled(self, y, sample_weight)
-        if self.early_stopping or not counted.all():  # skipped rows are not checked while learning
-            with faults_named(X, self):
-                assert_all_finite(as_csr(X), input_name="X")
-        saving.check_arrays(X, classes, codes, counted)
-        seed, unit = self.draw_seed(saving), bool(self.normalize)
-        hold = self._hold_out(classes.size, seed, sample_weight, codes.size)
-        stream = ArrayStream(X, codes, counted, seed, bool(self.shuffle), hold, unit)
-        if classes.size > 2 and self.max_iter > 1 and not learner.needs_lengths:
-            stream.pack()
-        if self.warm_start and hasattr(self, "_run"):
-            self._check_width(X.shape[1], self._run.state.n_features)
-        with interrupts_deferred():
-            run = self.start_run(learner, classes, X.shape[1], coef_init, intercept_init)
-            run.seed, run.weighted = seed, bool(counted.size)
-            run.left_out |= not counted.all()
-            self._learn_rows(stream, X, y, sample_weight, saving)
-        return self
-
-    @adds_rows
-    def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
-        from linsep.learners.one_row import one_row
-        from linsep.learners.proofs import runs_otherwise
-
-        learner, first = self.check_partial_fit(classes), not hasattr(self, "_run")
-        check_beside(X, y=y, sample_weight=sample_weight)
-        X, y = self.checked_rows(X, y, learner, reset=first, checked=True)
-        known, codes, counted = self._labeled_so_far(y, classes, sample_weight)
-        stream = ArrayStream(X, codes, counted, seed=0, shuffle=False, unit=bool(self.normalize))
-        try:
-            learner.check(stream.rows)
-        except Unlearnable as bad:
-            raise self._refusal(bad) from None
-        with interrupts_deferred():
-            if first:
-                self.start_run(learner, known, X.shape[1], None, None)
-            self.check_same_parameters("partial_fit")
-            run = self._run
-            run.fresh = run.fresh and not runs_otherwise(self)
-            run.weighted = run.weighted or bool(counted.size)
-            run.state.own()
-            learner.continue_from(run.learner)
-            run.learner = learner
-            self._learn_once(stream)
-            self._one_row = one_row(self, classes) if len(y) == 1 else None
 
     @property
     def report_(self) -> Any:
@@ -274,12 +217,28 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     def checked_rows(
         self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool
     ) -> tuple[Any, np.ndarray]:
-        """Return X and y validated. Unless ``checked``, finiteness and column indices are left to
-        the pass loop, which checks them row by row.
-        """
         X = rows_to_fit(X, self, FLOATS, order="C", checked=checked, columns=checked, reset=reset)
         y = labels.label_a_row(self, y, X.shape[0])
-        return summed(X) if self.normalize or learner.needs_lengths else X, y
+        X = summed(X) if self.normalize or learner.needs_lengths else X
+        if checked and type(learner).check is not Learner.check:
+            try:
+                learner.check(as_rows(X))
+            except Unlearnable as bad:
+                raise self._refusal(bad) from None
+        return X, y
+
+    def _stream(
+        self, rows: Any, codes: np.ndarray, counted: np.ndarray, seed: int | None = None,
+        hold: HoldOut | None = None,
+    ) -> MemoryStream:  # fmt: skip
+        if seed is None:
+            return ArrayStream(rows, codes, counted, 0, False, unit=bool(self.normalize))
+        shuffle, unit = bool(self.shuffle), bool(self.normalize)
+        stream = ArrayStream(rows, codes, counted, seed, shuffle, hold, unit)
+        run = self.fitted_run()
+        if run.state.n_classes > 2 and self.max_iter > 1 and not run.learner.needs_lengths:
+            stream.pack()
+        return stream
 
     def _rows_to_score(self, X: Any) -> Any:
         check_prepared(self)
@@ -287,13 +246,18 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         return rows_to_fit(X, self, FLOATS, "C", checked=False, columns=voting, reset=False)
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
-        """Return the scores of every binary classifier; ``whole`` also has features not seen in
-        training.
-        """
         rows, n = as_rows(X), X.shape[0]
         if fitted_parameter(self, "normalize"):  # features without a weight count in the length
             rows = Unit(as_rows(summed(X)), scales(as_rows(summed(whole)), n))
         return self._run.keeping.scores(self._run.state, rows, n)
+
+    def _start(
+        self, learner: Learner, classes: np.ndarray, rows: Any, coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> Run:  # fmt: skip
+        if self.warm_start and hasattr(self, "_run"):
+            self._check_width(rows.shape[1], self._run.state.n_features)
+        return self.start_run(learner, classes, rows.shape[1], coef_init, intercept_init)
 
     def start_run(
         self, learner: Learner, classes: np.ndarray, n_features: int, coef: Any, intercept: Any

@@ -35,11 +35,9 @@ class ConfidenceLearner(Learner):
         self.make_rule = make_rule
 
     def rule(self, state: State) -> Any:
-        """Return the rule with what is known of the weights."""
         return self.make_rule(state.like_weights(KNOWN))
 
-    def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray | None:
-        """Return the growth of each precision in the pass."""
+    def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray:
         return after[KNOWN] - before[KNOWN]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from linsep.estimators._common.labels import (
 from linsep.estimators._common.offsets import refuse_offsets_of
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.learners.passes import PassReport, Plan, all_passes
+from linsep.learners.passes import PassReport, all_passes
 from linsep.learners.state import Unlearnable
 from linsep.rows.source_stream import SourceStream
 from linsep.rows.stored import Sample, StartAgain
@@ -103,32 +104,104 @@ def class_importance(
     return weights
 
 
+def source_stream(estimator: Any, source: Source, saving: Saving) -> SourceStream:
+    """Return the passes over a source of an online estimator."""
+    refuse_offsets_of(source)
+    learner, weight, reference = estimator.learner(), estimator.class_weight, estimator.reference
+    held_out = estimator.validation_fraction if estimator.early_stopping else None
+    visited: dict[str, Any] = {
+        "shuffle": bool(estimator.shuffle), "unit": bool(estimator.normalize), "fraction": held_out,
+    }  # fmt: skip
+    if source.kept_rows is not None:
+        kept: SourceStream = source.kept_rows.again(**visited)
+        return kept
+    # Classes named by a parameter or the last fit are expected before the first row.
+    warm = estimator.warm_start and hasattr(estimator, "_run")
+    expected = estimator.classes_.tolist() if warm else []
+    expected += list(weight) if isinstance(weight, dict) else []
+    expected += [] if reference is None else [reference]
+    return SourceStream(
+        source,
+        **visited,
+        seed=estimator.draw_seed(saving),
+        keep=estimator.max_iter > 1 or held_out is not None or estimator.keep == "best",
+        importance=None if weight is None else class_importance(weight, source.name),
+        counts=weight == "balanced" or learner.needs_width,
+        expected=[*expected, *saving.classes],
+        reference=reference,
+        lengths=bool(estimator.normalize) or learner.needs_lengths,
+    )
+
+
+def _passes(
+    estimator: Any, stream: SourceStream, saving: Saving, start: Callable[[], None]
+) -> Iterator[PassReport]:
+    """Yield one report per pass, each once even if the passes must start again."""
+    reported = False, -1  # whether of all rows after a trial, and the number of the pass
+    try:
+        while True:
+            try:
+                with closing(all_passes(estimator, stream, saving)) as made:  # type: ignore[type-var]
+                    for report in made:
+                        # After a restart, earlier passes give the same reports again.
+                        place = estimator._run.trial is not None, report.number
+                        if place > reported or report.stop_reason is not None:
+                            reported = place
+                            yield report
+                return
+            except StartAgain:
+                start()
+    finally:  # what is known of the source must not change while the model is described
+        stream.stop_reading()
+
+
 def fit_source(
     estimator: Any, source: Source, coef_init: Any, intercept_init: Any, saving: Saving
 ) -> None:
     """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
     saving.check_source(source)
-    run = SourceRun(estimator, source, coef_init, intercept_init, saving)
+    stream, learner = source_stream(estimator, source, saving), estimator.learner()
+    warm = estimator.warm_start and hasattr(estimator, "_run")
+    before = estimator.fitted_run() if warm else None
+
+    def start() -> None:
+        """Fix the classes and create the initial state."""
+        check_two_classes(stream.classes, source.name)
+        classes = np.sort(stream.classes)
+        is_turned(estimator.reference, classes)  # raises an error for an unknown class
+        stream.hold_out(estimator.validation_fraction if estimator.early_stopping else None)
+        if before is not None:  # copied, so that a restart finds it unchanged
+            estimator._run = before.snapshot()
+        elif estimator.warm_start:
+            estimator.__dict__.pop("_run", None)
+        width, names = stream.n_features, stream.feature_names
+        if coef_init is not None:
+            # The width of svmlight text is known only at its end, and may be another.
+            width = (1, *np.shape(coef_init))[-1] if names is None else len(names)
+        run = estimator.start_run(learner, classes, width, coef_init, intercept_init)
+        run.seed = stream.seed
+
     estimator.training_accuracy_ = None
-    with interrupts_deferred(), closing(run.stream):
+    with interrupts_deferred(), closing(stream):
         started = perf_counter()
-        run.stream.begin()
-        run.start()
+        stream.begin()
+        start()
         reading = perf_counter() - started
         try:
-            estimator.run_passes(run.passes, None, None, None)
+            made = partial(_passes, estimator, stream, saving, start)
+            estimator.run_passes(made, None, None, None)
         except Unlearnable as problem:
             raise problem.in_source(source) from None
         finally:
             estimator.progress_.reading += reading
             if hasattr(estimator, "_run"):
                 state = estimator.fitted_run().state
-                describe(estimator, run.stream, max(run.stream.n_features, state.n_features))
+                describe(estimator, stream, max(stream.n_features, state.n_features))
                 # After an interrupt, rows that were read but not learned may have more features.
                 state.grow(estimator.n_features_in_)
         estimator.progress_.stage = "measuring"
-        warn_of_many_classes(run.stream.classes, int(run.stream.sample.counts.sum()))
-        measure(estimator, run.stream, _on_all(run))
+        warn_of_many_classes(stream.classes, int(stream.sample.counts.sum()))
+        measure(estimator, stream, _on_all(estimator, stream))
 
 
 def fit_stream(
@@ -167,107 +240,22 @@ def fit_stream(
             reading.finish_interrupted(model, source.name)
 
 
-class SourceRun:
-    """The passes of one fit over a source, restarted if necessary."""
-
-    def __init__(
-        self, estimator: Any, source: Source, coef_init: Any, intercept_init: Any, saving: Saving
-    ):
-        refuse_offsets_of(source)
-        self.estimator, self.coef_init, self.intercept_init = estimator, coef_init, intercept_init
-        self.saving = saving
-        self.learner = estimator.learner()
-        warm = estimator.warm_start and hasattr(estimator, "_run")
-        self.before = estimator.fitted_run() if warm else None
-        weight = estimator.class_weight
-        self.held_out = estimator.validation_fraction if estimator.early_stopping else None
-        # Classes named by a parameter or the last fit are expected before the first row.
-        expected = [] if self.before is None else estimator.classes_.tolist()
-        expected += list(weight) if isinstance(weight, dict) else []
-        reference = getattr(estimator, "reference", None)
-        expected += [] if reference is None else [reference]
-        expected += list(saving.classes)
-        visited: dict[str, Any] = {
-            "shuffle": bool(estimator.shuffle), "unit": bool(estimator.normalize),
-            "fraction": self.held_out,
-        }  # fmt: skip
-        self.seed = estimator.draw_seed(saving)
-        if source.kept_rows is not None:
-            self.stream: SourceStream = source.kept_rows.again(**visited)
-            return
-        self.stream = SourceStream(
-            source,
-            **visited,
-            seed=self.seed,
-            keep=estimator.max_iter > 1 or self.held_out is not None or estimator.keep == "best",
-            importance=None if weight is None else class_importance(weight, source.name),
-            counts=weight == "balanced" or self.learner.needs_width,
-            expected=expected,
-            reference=reference,
-            lengths=bool(estimator.normalize) or self.learner.needs_lengths,
-        )
-
-    def start(self) -> None:
-        """Fix the classes and create the initial state."""
-        stream, estimator = self.stream, self.estimator
-        check_two_classes(stream.classes, stream.source.name)
-        classes = np.sort(stream.classes)
-        is_turned(
-            getattr(estimator, "reference", None), classes
-        )  # raises an error for an unknown class
-        stream.hold_out(self.held_out)
-        if self.before is not None:  # copied, so that a restart finds it unchanged
-            estimator._run = self.before.snapshot()
-        elif estimator.warm_start:
-            estimator.__dict__.pop("_run", None)
-        width, names = stream.n_features, stream.feature_names
-        if self.coef_init is not None:
-            # The width of svmlight text is known only at its end, and may be another.
-            width = (1, *np.shape(self.coef_init))[-1] if names is None else len(names)
-        self.run = estimator.start_run(
-            self.learner, classes, width, self.coef_init, self.intercept_init
-        )
-        self.run.seed = self.seed
-
-    def passes(self, plan: Plan) -> Iterator[PassReport]:
-        """Yield one report per pass, each once even if the passes must be restarted."""
-        reported = False, -1  # whether of all rows after a trial, and the number of the pass
-        try:
-            while True:
-                progress = self.estimator.progress_
-                made = all_passes(self.run, self.stream, plan, progress, self.saving)
-                try:
-                    with closing(made):  # type: ignore[type-var]
-                        for report in made:
-                            # After a restart, earlier passes give the same reports again.
-                            place = self.run.trial is not None, report.number
-                            if place <= reported and report.stop_reason is None:
-                                continue
-                            reported = place
-                            yield report
-                    return
-                except StartAgain:
-                    self.start()
-        finally:  # what is known of the source must not change while the model is described
-            self.stream.stop_reading()
-
-
-def _on_all(run: SourceRun) -> Measured | None:
+def _on_all(estimator: Any, stream: SourceStream) -> Measured | None:
     """Return the accuracy of the kept weights on all rows; None if the rows would have to be parsed
     again, or predictions may be random.
     """
-    estimator, stream, wrong, total = run.estimator, run.stream, 0.0, 1.0
+    wrong, total = 0.0, 1.0
     if not knows_all_rows(estimator):
         row_batches = None if estimator.tie == "random" else stream.every_row()
         if row_batches is None:
             return None
+        run = estimator.fitted_run()
         try:
-            wrong, total = run.run.keeping.errors(run.run.state, row_batches, estimator.tie)
+            wrong, total = run.keeping.errors(run.state, row_batches, estimator.tie)
         except (StartAgain, Unlearnable):  # damaged meanwhile, or a skipped row is too large
             return None
-    sample = stream.sample
     right = 1.0 - wrong / total if total else None
-    return Measured(right, sample.totals, int(sample.counts.sum()))
+    return Measured(right, stream.sample.totals, int(stream.sample.counts.sum()))
 
 
 def knows_all_rows(estimator: Any) -> bool:

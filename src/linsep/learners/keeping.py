@@ -1,6 +1,7 @@
 """Weights for prediction: the last, the average, the best, or a vote of all versions.
 
-Versions of the weights are stored as changes of the first.
+A keeper gives the compiled loop a recorder, finishes each pass, and returns the weights; all that
+it keeps is in the state.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,9 +12,16 @@ import numpy as np
 from linsep.compiled.loop import ERRORS, Watch, pass_loop
 from linsep.compiled.rows import Csr, Dense, Unit
 from linsep.compiled.votes import AT_ONCE, count_votes
-from linsep.compiled.weights import Average, Best, Last, Vote
+from linsep.compiled.weights import Average, Best, Last
 from linsep.errors import LinsepError, hint
-from linsep.learners.state import Arrays, State, Unlearnable, decision, predicted, sparing
+from linsep.learners.state import (
+    State,
+    Unlearnable,
+    decision,
+    predicted,
+    sparing,
+    votes_with_room,
+)
 from linsep.rows.arrays import RowBatch, rows_per_slice, slices
 
 
@@ -38,8 +46,7 @@ def count_mistakes(
             )  # fmt: skip
             rows += done
             if done < piece.size:
-                first = row_batch.first
-                raise Unlearnable(None if first is None else first + int(piece[done]))
+                raise Unlearnable(int(piece[done])).beyond(row_batch.first)
     return watch.mistakes, int(tally[ERRORS]), rows
 
 
@@ -56,47 +63,19 @@ class KeepLast:
         """Return the recorder of the compiled loop for up to ``most_changes`` weight changes."""
         return Last()
 
-    def rows_at_once(self, state: State, longest: int) -> int | None:
-        """Return how many rows of at most ``longest`` values may be processed at once; None: any
-        number.
-        """
-        return None
-
     def take(self, state: State) -> None:
-        """Collect the records of the compiled loop."""
+        """Check what the compiled loop has recorded."""
 
     def close_pass(self, state: State, learned: Learned, tie: str) -> None:
         """Finish a pass; ``learned`` returns its training rows, if kept."""
 
-    def remember(self) -> Any:
-        """Return a snapshot for :meth:`put_back`."""
-
-    def put_back(self, before: Any) -> None:
-        """Restore a snapshot of :meth:`remember`."""
-
-    def changes(self) -> Arrays:
-        """Return the arrays kept outside the state, by name."""
-        return {}
-
-    def restore(self, state: State, changes: Arrays) -> None:
-        """Restore what :meth:`changes` returned; raise ValueError if it is inconsistent."""
-
-    def start_again(self, state: State) -> None:
-        """Reset, because the weights are zero again."""
-
-    def features_in_use(self, state: State) -> np.ndarray:
-        """Return the features with a nonzero weight in training or prediction."""
-        arrays = (array[: state.n_features] for array in state.shaped.values())
-        used = [array.reshape(state.n_features, -1).any(axis=1) for array in arrays]
-        return np.flatnonzero(np.any(used, axis=0))
-
-    def select(self, state: State, features: np.ndarray) -> None:
-        """Restrict the state to these features."""
-        state.select(features)
-
     def weights(self, state: State) -> np.ndarray:
         """Return the weights for prediction, with the shape of ``state.W``."""
         return state.W
+
+    def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
+        """Return the scores for prediction, with the shape of :meth:`State.scores`."""
+        return state.scores(rows, n_rows, self.weights(state))
 
     def errors(
         self, state: State, row_batches: Iterable[RowBatch], tie: str
@@ -132,22 +111,18 @@ class KeepLast:
         codes = predicted(decision(state, scores, tie), "negative" if tie == "random" else tie)
         return codes != row_batch.codes[chosen]
 
-    def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
-        """Return the scores for prediction, with the shape of :meth:`State.scores`."""
-        return state.scores(rows, n_rows, self.weights(state))
-
 
 class KeepAverage(KeepLast):
-    """Keep the mean of the weights over all steps, computed from the changes."""
+    """Keep the mean of the weights over all steps, from the sum of all changes, each times its
+    step number.
+    """
 
     steady = True
 
     def compiled(self, state: State, most_changes: int) -> Any:
-        """Return the sum of all changes, each times its step number."""
         return Average(state.like_weights("sums"))
 
     def weights(self, state: State) -> np.ndarray:
-        """Return the mean weights."""
         rounds = np.maximum(state.per_column(state.machine_rounds()), 1)
         return state.W - state.like_weights("sums") / rounds
 
@@ -169,7 +144,6 @@ class KeepBest(KeepLast):
         self.zero = zero
 
     def compiled(self, state: State, most_changes: int) -> Any:
-        """Return the record of the longest-surviving weights."""
         return Best(
             state.like_weights("longest_surviving"),
             state.per_machine("record"),
@@ -177,7 +151,6 @@ class KeepBest(KeepLast):
         )
 
     def close_pass(self, state: State, learned: Learned, tie: str) -> None:
-        """Put candidates that make fewer mistakes in the pocket."""
         last = state.machine_rounds() - state.per_machine("created")
         longest = np.maximum(last, state.per_machine("record"))
         for candidate, survived in ((self._longest_surviving(state), longest), (state.W, last)):
@@ -196,12 +169,7 @@ class KeepBest(KeepLast):
         state.per_machine("record")[:] = 0
 
     def weights(self, state: State) -> np.ndarray:
-        """Return the weights in the pocket, else the longest-surviving ones."""
         return state.shaped.get("pocket", self._longest_surviving(state))
-
-    def start_again(self, state: State) -> None:
-        """Empty the pocket."""
-        state.shaped.pop("pocket", None)
 
     def open_pocket(self, state: State) -> None:
         """Continue from the weights in the pocket without ratchet, for rows that come only once."""
@@ -227,41 +195,14 @@ def _choose(state: State, chosen: np.ndarray, weights: np.ndarray, into: np.ndar
     into[:, columns] = weights[:, columns]
 
 
-def count_changes(state: State, longest: int) -> int:
-    """Return the number of weights that an example with ``longest`` values may change."""
-    if state.n_classes == 2:
-        machines = 1
-    else:
-        joint = state.n_classes if state.moves_all_classes else 2
-        by_scheme = {"native": joint, "ovr": state.n_classes}
-        machines = by_scheme.get(state.multiclass, state.n_classes - 1)
-    return (longest + 1) * machines
-
-
-#: most changes that a slice of rows may cause
-CHANGES_AT_ONCE = 1 << 20
-BYTES_PER_CHANGE, BYTES_PER_VERSION = 16, 20
-#: dtypes of the arrays of Vote in compiled/weights.py: of changes, and of versions
-OF_CHANGES, OF_VERSIONS = (np.int32, np.int32, np.float64), (np.int64, np.int64, np.int32)
-#: their names
-CHANGES = Vote._fields[:-1]
-
-
 class TooManyVotes(LinsepError, ValueError):
     """The changes of all versions exceed the memory limit."""
 
     code = "too-large"
 
 
-def _room(changes: int, versions: int) -> Vote:
-    """Return an empty record with room for changes and versions."""
-    arrays = [np.empty(changes, kind) for kind in OF_CHANGES]
-    arrays += [np.empty(versions, kind) for kind in OF_VERSIONS]
-    return Vote._make([*arrays, np.zeros(2, np.int64)])
-
-
 class KeepVote(KeepLast):
-    """Keep all versions: the ``first`` weights of the state, and a record of changes that grows.
+    """Keep all versions: the first weights, and all changes.
 
     Parameters
     ----------
@@ -273,101 +214,34 @@ class KeepVote(KeepLast):
 
     def __init__(self, megabytes: float, tie: str):
         self.most_bytes, self.tie = megabytes * 1e6, tie
-        self.log, self._before = _room(0, 0), 0
-
-    def start_again(self, state: State) -> None:
-        """Drop all versions."""
-        self.log, self._before = _room(0, 0), 0
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Omit the room that is not used."""
-        return vars(self) | {"log": self._used()}
+        self._before = 0
 
     def compiled(self, state: State, most_changes: int) -> Any:
-        """Return the record, with room for the changes of the next rows."""
         if "first" not in state.shaped:
             state.shaped["first"] = state.W.copy()
-        changes, versions = self.remember()
-        if max(changes, versions) + most_changes > self.log.amounts.size:
-            size = 2 * max(changes, versions) + most_changes
-            old, self.log = self.log, _room(size, size)
-            for array, before in zip(self.log, old, strict=True):
+        used = state.votes.used
+        if used.max() + most_changes > min(state.votes.amounts.size, state.votes.starts.size):
+            size, old = 2 * int(used.max()) + most_changes, state.used_votes()
+            state.votes = votes_with_room(size, size)
+            for array, before in zip(state.votes, old, strict=True):
                 array[: before.size] = before
-        self._before = changes
-        return self.log
-
-    def rows_at_once(self, state: State, longest: int) -> int | None:
-        """Return the number of rows that cause a limited number of changes."""
-        return max(1, CHANGES_AT_ONCE // count_changes(state, longest))
+        self._before = int(used[0])
+        return state.votes
 
     def take(self, state: State) -> None:
         """Mark the changes of the constant feature, whose position moves when features are added;
         raise TooManyVotes beyond the memory limit.
         """
-        changes, versions = self.remember()
-        fresh = self.log.features[self._before : changes]
+        changes, versions = state.votes.used.tolist()
+        fresh = state.votes.features[self._before : changes]
         fresh[fresh == state.W.shape[0] - 1] = -1
-        if BYTES_PER_CHANGE * changes + BYTES_PER_VERSION * versions > self.most_bytes:
+        if 16 * changes + 20 * versions > self.most_bytes:
             raise TooManyVotes(
                 f"A vote has to store more than {self.most_bytes / 1e6:g} MB of updates",
                 hint("raise {}", vote_mb=None),
                 hint("use {}, which needs only one more vector", keep="average"),
                 option="vote_mb",
             )
-
-    def remember(self) -> tuple[int, int]:
-        """Return the number of changes and of versions."""
-        changes, versions = self.log.used.tolist()
-        return changes, versions
-
-    def put_back(self, before: tuple[int, int]) -> None:
-        """Drop the changes and versions after those."""
-        self.log.used[:] = before
-
-    def _used(self) -> Vote:
-        """Return the part of the record that is in use."""
-        changes, versions = self.remember()
-        arrays = [array[:changes] for array in self.log[:3]]
-        arrays += [array[:versions] for array in self.log[3:6]]
-        return Vote._make([*arrays, self.log.used])
-
-    def changes(self) -> Arrays:
-        """Return all changes and versions, by name."""
-        return dict(zip(CHANGES, self._used(), strict=False))
-
-    def restore(self, state: State, changes: Arrays) -> None:
-        """Restore what :meth:`changes` returned; raise ValueError if it is inconsistent."""
-        features, columns, amounts, starts, rounds, machines = arrays = [
-            changes[name] for name in CHANGES
-        ]
-        last = amounts.size
-        sound = features.shape == columns.shape == amounts.shape == (last,)
-        sound &= starts.shape == rounds.shape == machines.shape == (starts.size,)
-        if not sound or [a.dtype for a in arrays] != [*OF_CHANGES, *OF_VERSIONS]:
-            raise ValueError("votes of the wrong shape")
-        edges = np.concatenate([[0], starts, [last]])
-        for numbers, low, high in (
-            (features, -1, state.n_features - 1), (columns, 0, state.n_columns - 1),
-            (machines, 0, state.n_machines - 1), (np.diff(edges), 0, last),
-        ):  # fmt: skip
-            if numbers.size and not (numbers.min() >= low and numbers.max() <= high):
-                raise ValueError("votes that do not match the weights")
-        self.log = Vote._make([*arrays, np.array([last, starts.size])])
-
-    def features_in_use(self, state: State) -> np.ndarray:
-        """Return the features with a nonzero weight in any version."""
-        used = np.zeros(state.n_features + 1, dtype=bool)  # the last for the constant feature, -1
-        used[super().features_in_use(state)] = True
-        used[self._used().features] = True
-        return np.flatnonzero(used[:-1])
-
-    def select(self, state: State, features: np.ndarray) -> None:
-        """Restrict the state to these features and renumber the changes."""
-        places = np.full(state.n_features + 1, -1, np.int32)
-        places[features] = np.arange(features.size)
-        changed = self._used().features
-        changed[:] = places[changed]
-        state.select(features)
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
         """Return shares of votes: in [-1, 1] for a binary classifier, in [0, 1] for a class of the
@@ -379,7 +253,8 @@ class KeepVote(KeepLast):
         joint = state.n_machines < state.n_columns
         at_zero = {"negative": -1.0, "positive": 1.0, "random": 0.0}[self.tie]
         values = np.zeros((state.n_features + 1, AT_ONCE))
-        count_votes(rows, state.bias, values, self._used(), first, total, joint, at_zero, votes)
+        log = state.used_votes()
+        count_votes(rows, state.bias, values, log, first, total, joint, at_zero, votes)
         votes /= np.maximum(total, 1)
         return votes[:, 0] if state.n_classes == 2 else votes
 

@@ -15,17 +15,15 @@ from linsep.batches import joined
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common.fitted_state import calls_back, count
-from linsep.estimators._common.frames import adds_rows, in_memory, to_learn
-from linsep.estimators._common.labels import brings_labels, label_a_row, labeled, source_labels
+from linsep.estimators._common.frames import in_memory, to_learn
+from linsep.estimators._common.labels import brings_labels, label_a_row, source_labels
 from linsep.estimators._common.reading import describe
-from linsep.kernels.base import Kernel
 from linsep.kernels.naming import NAMES, described
-from linsep.learners.keeping import KeepLast
 from linsep.learners.kernel_rows import KernelStream
 from linsep.learners.online import OnlineClassifier
 from linsep.learners.passes import Run
 from linsep.learners.perceptron import PerceptronLearner, Schedule
-from linsep.learners.state import Learner
+from linsep.learners.state import Learner, State
 from linsep.learners.support_vectors import (
     HasSupportVectors,
     checked_for_kernel,
@@ -33,6 +31,7 @@ from linsep.learners.support_vectors import (
     supports_of,
 )
 from linsep.parameters import check_parameters, parameter
+from linsep.rows.arrays import HoldOut, MemoryStream
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside
 
@@ -143,7 +142,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     )
 
     def learner(self) -> Learner:
-        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         if self.budget is not None and self.keep == "vote":
             raise ParameterError(
                 "A vote needs every support vector, but a budget drops some",
@@ -181,42 +179,14 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 saving.check_source(X)
                 fit_source(self, X, saving)
             else:
-                self._fit_rows(X, y, sample_weight, saving)
+                self.fit_rows(X, y, sample_weight, saving)
         return self
 
-    def _fit_rows(
-        self, X: Any, y: Any, sample_weight: Any, saving: Saving, groups: Any = None,
-        numbers: np.ndarray | None = None,
-    ) -> None:  # fmt: skip
-        """Fit to rows in memory, with these numbers in the data as given."""
-        self.__dict__.pop("recipe_", None)
-        learner, kernel = self.learner(), self.chosen_kernel()
-        rows = checked_for_kernel(self, kernel, X, reset=True)
-        y = label_a_row(self, y, rows.shape[0])
-        classes, codes, counted = labeled(self, y, sample_weight)
-        if kernel.takes == "gram" and (why := kernels.check_gram(rows)) is not None:
-            warn_caller(kernels.NotPositiveSemidefiniteWarning(why))
-        saving.check_arrays(rows, classes, codes, counted)
-        seed = self.draw_seed(saving)
-        with interrupts_deferred():
-            run = self._start(learner, kernel, classes, rows)
-            self._add(rows, np.arange(codes.size) if numbers is None else numbers)
-            run.seed, run.weighted = seed, bool(counted.size)
-            cache = self.cache_mb * 1e6 if self.max_iter > 1 else 0.0
-            hold = self._hold_out(classes.size, seed, sample_weight, codes.size, groups)
-            stream = KernelStream(
-                self.kernel_, self._prepared, cache, self.budget, codes, counted, seed,
-                bool(self.shuffle), hold,
-            )  # fmt: skip
-            stream.begin(run.state, run.keeping)
-            with one_blas_thread, self._forgetting():  # bit-identical with any number of processors
-                self._learn_rows(stream, X, y, sample_weight, saving)
-
-    @adds_rows
-    def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
-        learner, first = self.check_partial_fit(classes), not hasattr(self, "_run")
-        kernel = self.chosen_kernel() if first else self.kernel_
-        if kernel.takes == "gram":
+    def checked_rows(
+        self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool
+    ) -> tuple[Any, np.ndarray]:
+        kernel = self.chosen_kernel() if reset else self.kernel_
+        if kernel.takes == "gram" and checked:
             raise ParameterError(
                 "A precomputed Gram matrix cannot grow by later rows: pass rows and a kernel to "
                 "partial_fit", code="unsupported", option="kernel",
@@ -226,24 +196,50 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 "partial_fit takes rows: call it with each batch of X.batches().",
                 code="unsupported", option="X",
             )  # fmt: skip
-        check_beside(X, y=y, sample_weight=sample_weight)
-        rows = checked_for_kernel(self, kernel, X, reset=first)
-        y = label_a_row(self, y, rows.shape[0])
-        known, codes, counted = self._labeled_so_far(y, classes, sample_weight)
-        with interrupts_deferred():
-            if first:
-                self._start(learner, kernel, known, rows)
-            self.check_same_parameters("partial_fit")
-            run = self._run
-            run.weighted = run.weighted or bool(counted.size)
-            run.learner = learner
-            self._add(rows, self._rows_seen + np.arange(codes.size))
-            stream = KernelStream(
-                self.kernel_, self._prepared, 0.0, self.budget, codes, counted, 0, False
-            )
-            stream.begin(run.state, run.keeping)
-            with self._forgetting():
-                self._learn_once(stream)
+        rows = checked_for_kernel(self, kernel, X, reset=reset)
+        if kernel.takes == "gram" and (why := kernels.check_gram(rows)) is not None:
+            warn_caller(kernels.NotPositiveSemidefiniteWarning(why))
+        return rows, label_a_row(self, y, rows.shape[0])
+
+    def _start(
+        self, learner: Learner, classes: np.ndarray, rows: Any, numbers: np.ndarray | None = None
+    ) -> Run:
+        kernel = self.chosen_kernel()
+        warm = self.warm_start and hasattr(self, "_run") and kernel.takes != "gram"
+        if warm:
+            state = self._state_to_continue(classes, ("keep", "tie"))
+            self._check_width(rows.shape[1:], self._examples.shape[1:])
+            state.forget()
+            self._select(state)
+            self.support_ = np.full(state.n_features, -1)
+        else:
+            state = self.new_state(learner, classes.size, 0)
+            self.kernel_ = kernel.fitted(rows)
+            self._examples, self.support_ = rows[:0], np.empty(0, np.int64)
+        self._rows_seen, self._numbers = 0, numbers
+        return self._begin(state, learner, classes, fresh=not warm)
+
+    def _stream(
+        self, rows: Any, codes: np.ndarray, counted: np.ndarray, seed: int | None = None,
+        hold: HoldOut | None = None,
+    ) -> MemoryStream:  # fmt: skip
+        given = self.__dict__.pop("_numbers", None)
+        self._add(rows, self._rows_seen + np.arange(codes.size) if given is None else given)
+        cache = self.cache_mb * 1e6 if seed is not None and self.max_iter > 1 else 0.0
+        stream = KernelStream(
+            self.kernel_, self._prepared, cache, self.budget, codes, counted, seed or 0,
+            seed is not None and bool(self.shuffle), hold,
+        )  # fmt: skip
+        stream.begin(self._run.state, self._run.keeping)
+        return stream
+
+    def _learn(self, stream: MemoryStream, saving: Saving, *given: Any) -> None:
+        with one_blas_thread, self._forgetting():  # bit-identical with any number of processors
+            super()._learn(stream, saving, *given)
+
+    def _learn_once(self, stream: MemoryStream) -> None:
+        with self._forgetting():
+            super()._learn_once(stream)
 
     def separation(self, X: Any, y: Any, **how: Any) -> Any:
         """Decide whether this kernel separates the rows, with a proof: :func:`linsep.separation`.
@@ -281,24 +277,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             )  # fmt: skip
         return separation(K=K, y=y, **how)
 
-    def _start(self, learner: Learner, kernel: Kernel, classes: np.ndarray, rows: Any) -> Run:
-        """Store and return a run without support vectors, or with the support vectors of the last
-        fit.
-        """
-        warm = self.warm_start and hasattr(self, "_run") and kernel.takes != "gram"
-        if warm:
-            state = self._state_to_continue(classes, ("keep", "tie"))
-            self._check_width(rows.shape[1:], self._examples.shape[1:])
-            state.forget()
-            self._select(KeepLast().features_in_use(state), KeepLast())
-            self.support_ = np.full(state.n_features, -1)
-        else:
-            state = self.new_state(learner, classes.size, 0)
-            self.kernel_ = kernel.fitted(rows)
-            self._examples, self.support_ = rows[:0], np.empty(0, np.int64)
-        self._rows_seen = 0
-        return self._begin(state, learner, classes, fresh=not warm)
-
     def _shaping(self) -> dict[str, Any]:
         names = ("kernel", "degree", "gamma", "coef0")
         return super()._shaping() | {name: getattr(self, name) for name in names}
@@ -314,7 +292,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
 
     @property
     def stop_sentence_(self) -> str:
-        """Why the run ended, in one sentence; known after fit, not partial_fit."""
         return super().stop_sentence_.replace("separation(X, y)", "separation(K=K, y=y)")
 
     def _add(self, rows: Any, numbers: np.ndarray) -> None:
@@ -340,11 +317,11 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             yield
         finally:
             if hasattr(self, "_run"):
-                keeping = self._run.keeping
-                self._select(keeping.features_in_use(self._run.state), keeping)
+                self._select(self._run.state)
 
-    def _select(self, used: np.ndarray, keeping: KeepLast) -> None:
-        keeping.select(self._run.state, used)
+    def _select(self, state: State) -> None:
+        used = state.features_in_use()
+        state.select(used)
         self._examples, self.support_ = self._examples[used], self.support_[used]
         self.__dict__.pop("support_positions_", None)
         if self.kernel_.takes == "gram":
@@ -353,11 +330,10 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             self._prepared = self._prepared[used]
 
     def _snapshot(self) -> dict[str, Any]:
-        """Return the attributes of a copy that predicts as if fit had ended here."""
         attributes = super()._snapshot()
         run = attributes["_run"]
-        used = run.keeping.features_in_use(run.state)
-        run.keeping.select(run.state, used)
+        used = run.state.features_in_use()
+        run.state.select(used)
         names = ["_examples", "support_"] + ["_prepared"] * (self.kernel_.takes != "gram")
         mine = {name: getattr(self, name)[used] for name in names}
         return attributes | mine | {"kernel_": self.kernel_}
@@ -399,7 +375,7 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
         numbers = source.numbers(X.shape[0])
         try:
             with interrupts_allowed():
-                estimator._fit_rows(X, y, weights, saving, groups, numbers)
+                estimator.fit_rows(X, y, weights, saving, groups, numbers=numbers)
             estimator.progress_.stage = "measuring"
             with interrupts_allowed():
                 # Before feature names are set, because X is an array without names.

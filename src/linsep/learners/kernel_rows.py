@@ -20,6 +20,7 @@ from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep.batches import NO_IMPORTANCE
 from linsep.compiled.rows import Block, block, catch_up, csr_rows, settle
 from linsep.errors import DataError, hint
+from linsep.estimators._common.fitted_state import Array
 from linsep.kernels.base import Kernel, rows_of
 from linsep.kernels.gram_cache import GramCache
 from linsep.learners.keeping import KeepLast
@@ -32,20 +33,6 @@ def memory_bytes() -> int | None:
     if not hasattr(os, "sysconf"):
         return None
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def _cache_of(kernel: Kernel, examples: Any, n_examples: int, most_bytes: float) -> Any:
-    """Return the cache of all kernel values if it has at most so many bytes, else None."""
-    size, there = 8 * n_examples**2, memory_bytes()
-    if size > most_bytes:
-        return None
-    if there is not None and size > there:
-        raise DataError(
-            f"The Gram matrix of {n_examples:,} rows takes {size / 1e6:,.0f} MB, but this "
-            f"computer has {there / 1e6:,.0f}",
-            hint("lower {}", cache_mb=None), code="too-large", option="cache_mb",
-        )  # fmt: skip
-    return GramCache(kernel, examples)
 
 
 #: squared residual below which a support vector is a combination of others up to rounding
@@ -112,60 +99,6 @@ def _provide(rows: Block, kept: GramCache, codes: np.ndarray, rest: np.ndarray) 
     settle(rows, kept.values[row])
 
 
-#: arrays of one number per change
-CHANGE = ("examples", "columns", "amounts")
-
-
-class Changes:
-    """Changes of the dual weights that are not yet in the scores of all rows: example, column and
-    amount of each.
-
-    Changes are numbered from the start of the run; changes that are in all scores are dropped.
-    """
-
-    def __init__(self) -> None:
-        self.dropped = 0
-        self._parts = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-
-    @property
-    def end(self) -> int:
-        """Number of the next change."""
-        return self.dropped + self._parts[0].size
-
-    def add(self, examples: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
-        """Record the weights of ``examples`` (one row each) that have changed."""
-        moved = after - before
-        at, columns = np.nonzero(moved)
-        more = examples[at], columns, moved[at, columns]
-        examples, columns, amounts = map(np.append, self._parts, more)
-        self._parts = examples, columns, amounts
-
-    def since(self, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the changes from number ``first`` on."""
-        examples, columns, amounts = (part[first - self.dropped :] for part in self._parts)
-        return examples, columns, amounts
-
-    def drop(self, first: int) -> None:
-        """Drop the changes before number ``first``."""
-        self._parts, self.dropped = self.since(first), first
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return the changes as arrays, to be stored."""
-        some = zip(CHANGE, self._parts, strict=True)
-        found = {f"changes.{name}": np.ascontiguousarray(part) for name, part in some}
-        return found | {"changes.dropped": np.array([self.dropped])}
-
-    def restore(self, arrays: dict[str, np.ndarray], n_examples: int) -> None:
-        """Restore what :meth:`arrays` returned; raise ValueError if it is inconsistent."""
-        examples, columns, amounts = (arrays[f"changes.{name}"] for name in CHANGE)
-        if not examples.shape == columns.shape == amounts.shape == (examples.size,):
-            raise ValueError("changes of different lengths")
-        if examples.size and not 0 <= examples.min() <= examples.max() < n_examples:
-            raise ValueError("changes of weights that do not exist")
-        self._parts = examples, columns, amounts
-        self.dropped = int(arrays["changes.dropped"][0])
-
-
 class KernelStream(MemoryStream):
     """Blocks of rows with their scores and their Gram matrix.
 
@@ -190,20 +123,35 @@ class KernelStream(MemoryStream):
         self.n_features = 0 if examples is None else rows_of(examples)
         self.offset = self.n_features - self.codes.size
         # With a budget, support vectors come and go, and few of their values are needed.
-        most = cache_bytes if budget is None else 0.0
-        self.cache = _cache_of(kernel, examples, self.n_features, most)
+        self.cache, size = None, 8 * self.n_features**2
+        if budget is None and size <= cache_bytes:
+            if size > (memory_bytes() or size):
+                raise DataError(
+                    f"The Gram matrix of {self.n_features:,} rows takes {size / 1e6:,.0f} MB, "
+                    "which is more memory than this computer has",
+                    hint("lower {}", cache_mb=None), code="too-large", option="cache_mb",
+                )  # fmt: skip
+            self.cache = GramCache(kernel, examples)
 
     def begin(self, state: State, keeping: KeepLast) -> None:
         """Set the state to train; no row has been scored yet."""
-        self.state, self.keeping, self.changes = state, keeping, Changes()
+        self.state, self.keeping = state, keeping
         self.scores = np.zeros((self.codes.size, *state.W.shape[1:]))
+        #: changes that are not yet in all scores: example, column and amount of each
+        self.changes = np.empty((0, 3))
+        #: the number of them that are in the score of each row
         self.seen = np.zeros(self.codes.size, np.int64)
-        W = self._weights()
-        examples = np.flatnonzero(W.any(axis=1))
-        self.changes.add(examples, np.zeros_like(W[examples]), W[examples])
+        examples = np.flatnonzero(self._weights().any(axis=1))
+        self._note(examples, 0.0)
+
+    def _note(self, examples: np.ndarray, before: Any) -> None:
+        """Record the changes of the weights of ``examples``, which were ``before``."""
+        moved = self._weights()[examples] - before
+        at, columns = np.nonzero(moved)
+        more = np.column_stack([examples[at], columns, moved[at, columns]])
+        self.changes = np.concatenate([self.changes, more])
 
     def learn_all(self, state: State, keeping: KeepLast) -> None:
-        """Stop holding out rows; cached kernel values stay if they would not change."""
         super().learn_all(state, keeping)
         if self.cache is not None and self.offset:
             self.cache = GramCache(self.kernel, self.examples)
@@ -239,17 +187,18 @@ class KernelStream(MemoryStream):
         return self.between(rows, rows)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return scores, the changes that are not yet in them, and the cached kernel values."""
-        found = {"scores": self.scores, "seen": self.seen} | self.changes.arrays()
+        found = {"scores": self.scores, "seen": self.seen, "changes": self.changes}
         return found if self.cache is None else found | self.cache.arrays()
 
     def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
-        """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
         for name, own in (("scores", self.scores), ("seen", self.seen)):
             if (arrays[name].shape, arrays[name].dtype) != (own.shape, own.dtype):
                 raise ValueError(f"{name} of shape {arrays[name].shape}")
             own[:] = arrays[name]
-        self.changes.restore(arrays, self.n_features)
+        self.changes = Array("changes, 3").checked("changes", arrays, {})
+        for column, size in enumerate((self.n_features, self._weights().shape[1])):
+            if not ((self.changes[:, column] >= 0) & (self.changes[:, column] < size)).all():
+                raise ValueError("changes of weights that do not exist")
         if self.cache is not None:
             self.cache.restore(arrays)
 
@@ -259,11 +208,10 @@ class KernelStream(MemoryStream):
         return min(WAITING, max(self.kernel.rows_at_once, self.budget or 0))
 
     def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
-        """Yield the training rows in blocks, in the order of a pass, from the ``start``-th on."""
         order = self.order(pass_number)
         several = LAZY if self.budget is None else 1
         pieces = slices(order[start:], several * self.kernel.rows_at_once)
-        alone = not self.offset and not self.changes.end
+        alone = not self.offset and not len(self.changes)
         if alone and (kept := self.cache) is not None:
             whole = block(self.scores, kept.values, np.arange(self.codes.size), kept.known)
             for piece in pieces:
@@ -274,7 +222,8 @@ class KernelStream(MemoryStream):
         for piece in pieces:
             yield from self._block(piece)
         self._reduce_support(waiting=0)
-        self.changes.drop(int(self.seen[order].min(initial=self.changes.end)))
+        in_all = int(self.seen[order].min(initial=len(self.changes)))
+        self.changes, self.seen = self.changes[in_all:], self.seen - in_all
 
     def _batch(
         self, rows: Block, kept: GramCache, codes: np.ndarray, importance: np.ndarray, order: Any
@@ -289,8 +238,8 @@ class KernelStream(MemoryStream):
         found = block(scores, kept.values, examples, kept.known)
         importance = self.importance[rows] if self.importance.size else NO_IMPORTANCE
         yield self._batch(found, kept, self.codes[rows], importance, range(rows.size))
-        self.changes.add(examples, before, self._weights()[examples])
-        self.scores[rows], self.seen[rows] = scores, self.changes.end
+        self._note(examples, before)
+        self.scores[rows], self.seen[rows] = scores, len(self.changes)
         self._reduce_support(self._waiting)
 
     def _reduce_support(self, waiting: int) -> None:
@@ -299,7 +248,7 @@ class KernelStream(MemoryStream):
         """
         if self.budget is None:
             return
-        used = self.keeping.features_in_use(self.state)
+        used = self.state.features_in_use()
         if used.size <= self.budget + waiting:
             return
         before = self._weights()[used]
@@ -311,13 +260,14 @@ class KernelStream(MemoryStream):
             projected = represents @ weights[used]
             weights[used] = 0.0
             weights[used[kept]] = projected
-        self.changes.add(used, before, self._weights()[used])
+        self._note(used, before)
 
     def _caught_up(self, rows: np.ndarray) -> np.ndarray:
         """Return the scores of ``rows`` by the current weights."""
         scores, seen = self.scores[rows], self.seen[rows]
         first = int(seen.min())
-        examples, columns, amounts = self.changes.since(first)
+        examples, columns = self.changes[first:, :2].T.astype(np.int64)
+        amounts = np.ascontiguousarray(self.changes[first:, 2])
         supports, places = np.unique(examples, return_inverse=True)
         at_once = max(1, GRAM_VALUES // rows.size)
         for start in range(0, supports.size, at_once):
@@ -331,15 +281,13 @@ class KernelStream(MemoryStream):
         return scores
 
     def held_out(self) -> Iterator[RowBatch]:
-        """Yield the held-out rows as sparse rows of kernel values, with their weights in scores."""
         return self._sparse(self.held_out_rows(), self.score_weights)
 
     def training_rows(self) -> Iterator[RowBatch]:
-        """Yield the training rows in the given order as sparse rows of kernel values."""
         return self._sparse(self.order(0), self.importance)
 
     def _sparse(self, order: np.ndarray | range, importance: np.ndarray) -> Iterator[RowBatch]:
-        supports = self.keeping.features_in_use(self.state)
+        supports = self.state.features_in_use()
         for rows in slices(order, max(1, GRAM_VALUES // max(1, supports.size))):
             gram = self.between(rows + self.offset, supports)
             starts = np.arange(rows.size + 1) * supports.size

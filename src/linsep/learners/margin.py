@@ -73,7 +73,6 @@ class MarginPerceptron(LinearClassifier):
     normalize: ClassVar[bool] = False  # type: ignore[misc]  # the rule scales rows by itself
 
     def learner(self) -> Learner:
-        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         gamma = None if isinstance(self.gamma, str) else float(self.gamma)
         return MarginLearner(gamma, float(self.epsilon))
 
@@ -124,7 +123,6 @@ class MarginLearner(Learner):
     def check_initial(
         self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
     ) -> None:
-        """Raise ValueError for initial weights with halving, which restarts from zero."""
         if self.gamma is None and (warm or coef is not None or intercept is not None):
             raise ParameterError(
                 "coef_init, intercept_init and warm_start need a number as gamma, not 'auto'.",
@@ -132,7 +130,6 @@ class MarginLearner(Learner):
             )  # fmt: skip
 
     def start(self, state: State) -> None:
-        """Compute the lengths of the weights."""
         state.per_machine("gamma", np.float64)[:] = 0.5 if self.gamma is None else self.gamma
         W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
         lengths = (W**2).sum(axis=0)
@@ -140,7 +137,6 @@ class MarginLearner(Learner):
         state.per_machine("squares", np.float64)[:] = lengths.sum() if joint else lengths
 
     def rule(self, state: State) -> Any:
-        """Return the rule with the current margin."""
         gamma = state.per_machine("gamma", np.float64)
         if self.gamma is not None:  # may have changed between calls to partial_fit
             gamma[:] = self.gamma
@@ -148,19 +144,17 @@ class MarginLearner(Learner):
         return MarginRule((1.0 - self.epsilon) * gamma[0], *numbers)
 
     def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
-        """Explain the error for a row of zeros, which has no margin."""
         if not values_of(rows, row).any():
             return "it is all zeros and has no margin; remove such rows or fit an intercept"
         return TOO_LARGE
 
     def restarts(self, state: State) -> bool:
-        """Halve a margin that caused more updates than its bound, and restart from zero."""
         gamma = float(state.per_machine("gamma", np.float64)[0])
         total, heaviest = (state.per_machine(name, np.float64) for name in ("total", "heaviest"))
         most = most_updates(gamma, self.epsilon) * ROUNDING
         if self.gamma is not None or (total <= most * heaviest).all():
             return False
-        state.start_again()
+        state.clear()
         state.per_machine("failed", np.float64)[:] = gamma
         state.per_machine("gamma", np.float64)[:] = gamma / 2
         return True

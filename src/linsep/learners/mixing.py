@@ -25,7 +25,6 @@ from linsep.learners.keeping import KeepAverage, keeping_of
 from linsep.learners.passes import (
     NO_SCORES,
     Course,
-    Plan,
     Progress,
     Run,
     Scores,
@@ -48,9 +47,9 @@ class ShardSums(NamedTuple):
     ----------
     sums : arrays by name
         Sums of changes, and of arrays times the amounts of their shards; "say" is the sum of the
-        shards' shares in the mean of each weight, if they differ by weight.
+        shards' shares in the mean of each weight, "rounds" of the examples that each binary
+        classifier has seen.
     largest : arrays by name, largest values
-    rounds : array, the examples that each binary classifier has seen
     counts : int64 array of shape (shards, 6)
         Mistakes, updates, errors and rows; the share in the mixture before division by the sum, 1
         or the number of mistakes, 0 without rows; and whether scores of zero remain that are
@@ -59,21 +58,19 @@ class ShardSums(NamedTuple):
 
     sums: Arrays
     largest: Arrays
-    rounds: np.ndarray
     counts: np.ndarray
 
 
-AMOUNT, ZEROS = 4, 5
+ROWS, AMOUNT, ZEROS = 3, 4, 5
 
 
 def added_sums(parts: list[ShardSums]) -> ShardSums:
     """Return the sum of parts, from the first to the last."""
-    first, largest = parts[0], [part.largest for part in parts]
+    sums, largest, counts = zip(*parts, strict=True)
     return ShardSums(
-        {name: reduce(np.add, (part.sums[name] for part in parts)) for name in first.sums},
-        {name: reduce(np.maximum, (one[name] for one in largest)) for name in first.largest},
-        reduce(np.add, (part.rounds for part in parts)),
-        np.concatenate([part.counts for part in parts]),
+        {name: reduce(np.add, (one[name] for one in sums)) for name in sums[0]},
+        {name: reduce(np.maximum, (one[name] for one in largest)) for name in largest[0]},
+        np.concatenate(counts),
     )
 
 
@@ -82,8 +79,7 @@ def arrays_of(run: Run) -> Arrays:
     belong to the weights.
     """
     state, learner = run.state, run.learner
-    if learner.beside:
-        learner.rule(state)  # which makes them
+    learner.rule(state)  # which makes them
     found = {"W": state.W} | {name: state.array(name) for name in learner.beside}
     if isinstance(run.keeping, KeepAverage):
         found["average"] = run.keeping.weights(state)
@@ -95,12 +91,19 @@ def _begun(start: Arrays) -> Arrays:
     return start | {"average": start["W"]} if "average" in start else start
 
 
+def _put(run: Run, mixed: Arrays) -> None:
+    """Set a state to the mixture, except for the average."""
+    run.learner.rule(run.state)
+    for name in ("W", *run.learner.beside):
+        run.state.array(name)[:] = mixed[name]
+    run.learner.start(run.state)
+
+
 def _sums(run: Run, start: Arrays, amount: int) -> tuple[Arrays, Arrays]:
     """Return the sums and the largest values of one shard that was trained from ``start``."""
     state, learner, own = run.state, run.learner, arrays_of(run)
     say = learner.say(state, start, own)
-    sums = {} if say is None else {"say": amount * say}
-    largest: Arrays = {}
+    sums, largest = {"say": amount * say, "rounds": state.machine_rounds().copy()}, dict[str, Any]()
     before = learner.to_mix(state, _begun(start))
     for name, array in learner.to_mix(state, own).items():
         how = learner.beside.get(name, "mean")
@@ -109,8 +112,7 @@ def _sums(run: Run, start: Arrays, amount: int) -> tuple[Arrays, Arrays]:
         elif how == "largest":
             largest[name] = array
         else:
-            counted = say is not None and say.shape == array.shape
-            sums[name] = amount * (say * array if counted else array)
+            sums[name] = amount * (say * array if say.shape == array.shape else array)
     return sums, largest
 
 
@@ -120,7 +122,7 @@ def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
     a weight change it.
     """
     found, (mistakes, updates, *_) = _begun(before), total.counts.sum(axis=0).tolist()
-    amounts, say = int(total.counts[:, AMOUNT].sum()), total.sums.get("say")
+    amounts, say = total.counts[:, AMOUNT].sum(), total.sums["say"]
     if amounts and (mistakes or updates):
         form = dict(run.learner.to_mix(run.state, found))
         for name, array in form.items():
@@ -129,11 +131,10 @@ def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
                 form[name] = array + total.sums[name]
             elif how == "largest":
                 form[name] = total.largest[name]
-            elif say is not None and say.shape == array.shape:
-                mean = total.sums[name] / np.where(say > 0.0, say, 1.0)
-                form[name] = np.where(say > 0.0, mean, array)
             else:
-                form[name] = total.sums[name] / amounts
+                share = say if say.shape == array.shape else amounts
+                mean = total.sums[name] / np.where(share > 0, share, 1)
+                form[name] = np.where(share > 0, mean, array)
         found = run.learner.from_mix(run.state, form)
     if "average" in before:
         mean = (number * before["average"] + found["average"]) / (number + 1)
@@ -212,15 +213,14 @@ class Setting(NamedTuple):
         it.
         """
         model, n_classes, importance = self.estimator, self.classes.size, rows.importance
-        learner = model.learner()
-        state = model.new_state(learner, n_classes, self.n_features)
-        learner.begin(state)
-        run, progress = Run(state, learner, keeping_of(model)), Progress()
+        learner, progress = model.learner(), Progress()
+        run = Run(model.new_state(learner, n_classes, self.n_features), learner, keeping_of(model))
+        learner.begin(run.state)
         _put(run, start)
         if self.class_weights is not None:  # in scores, classes have no weights
             of_class = self.class_weights[codes_given(model, self.classes, rows.y)]
             importance = of_class if rows.weights is None else of_class * rows.weights
-        some = rows.size and (not importance.size or importance.any())
+        some = bool(rows.size and (not importance.size or importance.any()))
         if some:
             stream = ArrayStream(
                 rows.X, rows.y, importance, self.seed + shard, bool(model.shuffle),
@@ -229,26 +229,15 @@ class Setting(NamedTuple):
             if n_classes > 2 and model.max_iter > 1 and not learner.needs_lengths:
                 stream.pack()
             try:
-                plan = Plan(1, None, model.tie)
-                one_pass(Course(run, stream, plan, progress, Saving(), number))
+                one_pass(Course(run, stream, progress, Saving(), model.tie, 1, number=number))
             except Unlearnable as problem:
                 row = "" if problem.row is None else f"row {problem.row + 1:,} of "
                 raise DataError(
                     f"{row}shard {shard + 1:,}: {problem}.", code=problem.code
                 ) from None
-        amount = progress.mistakes if self.mixing == "mistakes" else int(bool(some))
-        counts = [*progress.tally.tolist(), amount, int(learner.leaves_zeros(state))]
-        rounds = state.machine_rounds().copy()
-        return ShardSums(*_sums(run, start, amount), rounds, np.array([counts]))
-
-
-def _put(run: Run, mixed: Arrays) -> None:
-    """Set a state to the mixture, except for the average."""
-    if run.learner.beside:
-        run.learner.rule(run.state)
-    for name in ("W", *run.learner.beside):
-        run.state.array(name)[:] = mixed[name]
-    run.learner.start(run.state)
+        amount = progress.mistakes if self.mixing == "mistakes" else int(some)
+        counts = [*progress.tally.tolist(), amount, int(learner.leaves_zeros(run.state))]
+        return ShardSums(*_sums(run, start, amount), np.array([counts]))
 
 
 #: returns the sum of what all shards learn in a pass, given what was mixed and its number
@@ -311,11 +300,9 @@ def fit_mixed(
     run.seed, run.weighted = setting.seed, weighted or setting.class_weights is not None
     none: Any = np.zeros((0, n_shards), dtype=np.int64)
     run.mixture = Mixture(none, none, (0,) * n_shards, setting.mixing)
-    shards, saves = Shards(run, learn), saving or Saving()
+    shards, how = Shards(run, learn), (saving or Saving(), estimator.tie, estimator.max_iter)
     estimator.run_passes(
-        lambda plan: passes(
-            Course(run, shards, plan, estimator.progress_, saves), shards.one_pass
-        ),
+        lambda: passes(Course(run, shards, estimator.progress_, *how), shards.one_pass),
         None, None, None,
     )  # fmt: skip
 
@@ -366,27 +353,26 @@ class Shards:
                 course.saving.interrupted(course)
             raise
         progress.learning += perf_counter() - started
-        W, sums = mixed["W"], total.counts.sum(axis=0)
-        if not np.isfinite([W.min(), W.max()]).all():
+        if not np.isfinite([mixed["W"].min(), mixed["W"].max()]).all():
             raise DataError(
                 "A mixed weight overflows float64: scale the features.", code="overflow"
             )
-        self.mixed = mixed
+        self.mixed, sums = mixed, total.counts.sum(axis=0)
         progress.tally[:] = sums[:AMOUNT]
         check_some_rows(progress)
         _put(run, mixed)
         state.rounds += progress.rows
+        state.n_updates += progress.updates
         if sums[ZEROS]:
             state.per_machine("spared")[:] = 1
         if state.multiclass == "ovo" and state.n_classes > 2:
-            state.per_machine("rounds")[:] += total.rounds
+            state.per_machine("rounds")[:] += total.sums["rounds"]
         if "average" in mixed:
             rounds = state.per_column(state.machine_rounds())
-            state.like_weights("sums")[:] = (W - mixed["average"]) * rounds
-        mistakes, rows, amounts = total.counts[:, [0, 3, AMOUNT]].T
-        before = run.mixture
+            state.like_weights("sums")[:] = (mixed["W"] - mixed["average"]) * rounds
+        before, counts = run.mixture, total.counts.T
         run.mixture = Mixture(
-            np.vstack([before.mistakes, mistakes]), np.vstack([before.amounts, amounts]),
-            tuple(rows.tolist()), before.mixing,
+            np.vstack([before.mistakes, counts[0]]), np.vstack([before.amounts, counts[AMOUNT]]),
+            tuple(counts[ROWS].tolist()), before.mixing,
         )  # fmt: skip
         return NO_SCORES

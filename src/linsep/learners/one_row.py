@@ -83,7 +83,7 @@ def one_row(model: Any, classes: Any) -> OneRow | None:
         not isinstance(run.keeping, KeepVote | KeepBest)
         and not (learner.by_pass or learner.rows_at_once)
         and type(learner).check is Learner.check
-        and not model.normalize and model.class_weight is None
+        and model.class_weight is None and not getattr(model, "normalize", True)
         and not known.keys() & {"feature_names_in_", "recipe_"}
     )  # fmt: skip
     return OneRow(model, classes) if alone else None

@@ -14,15 +14,14 @@ from sklearn.utils.validation import assert_all_finite
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.checkpoints.saving import Saving, as_checkpoint
-from linsep.compiled.loop import UPDATES
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import labels
+from linsep.estimators._common.frames import adds_rows
 from linsep.estimators._common.labels import codes_given
 from linsep.estimators._common.stop_reasons import StopReason, stop_sentence
 from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
 from linsep.learners.passes import (
     PassReport,
-    Plan,
     Progress,
     Run,
     all_passes,
@@ -39,8 +38,8 @@ from linsep.parameters import (
     fitted_parameter,
     parameter,
 )
-from linsep.rows.arrays import HoldOut, RowStream
-from linsep.validation.labels import labels_of
+from linsep.rows.arrays import HoldOut, MemoryStream
+from linsep.validation.labels import check_beside, labels_of
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import faults_named
 from linsep.words import row_text
@@ -270,8 +269,83 @@ class OnlineClassifier(
             self._learn_more(X, y, classes, sample_weight)
         return self
 
+    @adds_rows
     def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        from linsep.learners.one_row import one_row
+        from linsep.learners.proofs import runs_otherwise
+
+        learner, first = self.check_partial_fit(classes), not hasattr(self, "_run")
+        if not first:
+            self.check_same_parameters("partial_fit")
+        check_beside(X, y=y, sample_weight=sample_weight)
+        rows, y = self.checked_rows(X, y, learner, reset=first, checked=True)
+        known, codes, counted = self._labeled_so_far(y, classes, sample_weight)
+        with interrupts_deferred():
+            run = self._start(learner, known, rows) if first else self._run
+            run.fresh = run.fresh and not runs_otherwise(self)
+            run.weighted = run.weighted or bool(counted.size)
+            run.state.own()
+            learner.continue_from(run.learner)
+            run.learner = learner
+            self._learn_once(self._stream(rows, codes, counted))
+            self._one_row = one_row(self, classes) if codes.size == 1 else None
+
+    def fit_rows(
+        self, X: Any, y: Any, sample_weight: Any = None, saving: Saving | None = None,
+        groups: Any = None, **given: Any,
+    ) -> Self:  # fmt: skip
+        """Fit to rows in memory, as :meth:`fit` does, and return self; ``given``: initial weights,
+        or numbers of the rows in the data as given.
+        """
+        saving, learner = saving or Saving(), self.learner()
+        if not self.warm_start:  # the rows are features, no longer columns of a source
+            self.__dict__.pop("recipe_", None)
+        rows, y = self.checked_rows(X, y, learner, reset=True, checked=False)
+        classes, codes, counted = labels.labeled(self, y, sample_weight)
+        if (self.early_stopping or not counted.all()) and rows.dtype != object:
+            with faults_named(rows, self):  # skipped rows are not checked while learning
+                assert_all_finite(as_csr(rows), input_name="X")
+        saving.check_arrays(rows, classes, codes, counted)
+        seed = self.draw_seed(saving)
+        hold = self._hold_out(classes.size, seed, sample_weight, codes.size, groups)
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        with interrupts_deferred():
+            run = self._start(learner, classes, rows, **given)
+            run.seed, run.weighted = seed, bool(counted.size)
+            run.left_out |= not counted.all()
+            stream = self._stream(rows, codes, counted, seed, hold)
+            try:
+                self._learn(stream, saving, rows, y, metadata)
+            except Unlearnable as problem:
+                if problem.code == "overflow":
+                    with faults_named(rows, self):
+                        assert_all_finite(as_csr(rows), input_name="X")
+                raise self._refusal(problem) from None
+            if run.cycle is not None:
+                run.cycle.remember(rows, y)
+        return self
+
+    def checked_rows(
+        self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool
+    ) -> tuple[Any, np.ndarray]:
+        """Return X and y validated; unless ``checked``, the pass loop checks rows one by one."""
         raise NotImplementedError
+
+    def _start(
+        self, learner: Learner, classes: np.ndarray, rows: Any, *_: Any, **given: Any
+    ) -> Run:
+        """Store and return a run with a new state, or with warm_start the old one."""
+        raise NotImplementedError
+
+    def _stream(
+        self, rows: Any, codes: np.ndarray, counted: np.ndarray, seed: int | None = None,
+        hold: HoldOut | None = None,
+    ) -> MemoryStream:  # fmt: skip
+        """Return the passes over rows of a fit, or without a seed of partial_fit."""
+        raise NotImplementedError
+
+    def _learn(self, stream: MemoryStream, saving: Saving, *given: Any) -> None:
+        self.run_passes(lambda: all_passes(self, stream, saving), *given)
 
     # Labels and weights of rows.
 
@@ -341,9 +415,7 @@ class OnlineClassifier(
     def new_state(self, learner: Learner, n_classes: int, n_features: int) -> State:
         """Return an untrained state."""
         intercept = bool(getattr(self, "fit_intercept", False))
-        state = State(self.multiclass, n_classes, n_features, intercept, learner.fill)
-        state.moves_all_classes = learner.moves_all_classes
-        return state
+        return State(self.multiclass, n_classes, n_features, intercept, learner.fill)
 
     def _begin(self, state: State, learner: Learner, classes: np.ndarray, fresh: bool) -> Run:
         """Store a new run, with the current parameters."""
@@ -402,7 +474,7 @@ class OnlineClassifier(
                 code="conflict", option=changed[0],
             )  # fmt: skip
 
-    def _learn_once(self, stream: RowStream) -> None:
+    def _learn_once(self, stream: MemoryStream) -> None:
         """Train on the rows in an open pass, which the next call to partial_fit continues."""
         run, progress = self._run, Progress()
         scheme = run.state.scheme(self.tie, count_errors=False)
@@ -415,37 +487,16 @@ class OnlineClassifier(
             try:
                 for row_batch in stream.row_batches(0):
                     learn_batch(run, scheme, row_batch, progress)
-                if run.learner.by_pass:
-                    progress.tally[UPDATES] += close_pass(run, scheme)
+                close_pass(run, scheme, progress)
             except Unlearnable as problem:
                 end = " (the rows before it were used)"
                 raise self._refusal(problem, end) from None
             finally:
-                run.state.n_updates += progress.updates
                 run.open_mistakes = (run.open_mistakes or 0) + progress.mistakes
             self.stop_reason_ = None
 
-    def _learn_rows(
-        self, stream: RowStream, X: Any, y: Any, sample_weight: Any, saving: Saving
-    ) -> None:
-        """Train on rows in memory until a stopping criterion holds."""
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        try:
-            self.run_passes(
-                lambda plan: all_passes(self._run, stream, plan, self.progress_, saving),
-                X, y, metadata,
-            )  # fmt: skip
-        except Unlearnable as problem:
-            as_csr(X)
-            if problem.code == "overflow":
-                with faults_named(X, self):
-                    assert_all_finite(X, input_name="X")
-            raise self._refusal(problem) from None
-        if self._run.cycle is not None:
-            self._run.cycle.remember(X, y)
-
     def run_passes(
-        self, start: Callable[[Plan], Iterator[PassReport]], X: Any, y: Any, metadata: Any
+        self, start: Callable[[], Iterator[PassReport]], X: Any, y: Any, metadata: Any
     ) -> None:
         """Run the passes that ``start`` yields and call scikit-learn's callbacks for each.
 
@@ -453,11 +504,10 @@ class OnlineClassifier(
         that weights, counts and reports stay consistent.
         """
         self.progress_ = Progress()
-        plan = Plan(self.max_iter, self.n_iter_no_change if self.early_stopping else None, self.tie)
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         watched = hasattr(self, "_skl_callbacks")
         try:
-            with interrupts_deferred(), closing(start(plan)) as made:  # type: ignore[type-var]
+            with interrupts_deferred(), closing(start()) as made:  # type: ignore[type-var]
                 most = self.max_iter * (2 if self.early_stopping else 1)  # there may be two runs
                 root = self._init_callback_context(max_subtasks=most)
                 with interrupts_allowed():
@@ -487,7 +537,7 @@ class OnlineClassifier(
         report = next(made)
         self.stop_reason_ = report.stop_reason
         if report.stop_reason == StopReason.CYCLE:
-            self._run.cycle = self._cycle_turned(self.progress_.cycle)
+            self._run.cycle = self._cycle_turned(self._run.cycle)
         if report.stop_reason == StopReason.INTERRUPTED:
             next(made)  # raises the KeyboardInterrupt that ended the pass
         if self.verbose:

@@ -96,7 +96,6 @@ class OnlineLogistic(LinearClassifier):
     )
 
     def learner(self) -> Learner:
-        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         return OnlineLogisticLearner(
             float(self.learning_rate), bool(self.adaptive), bool(self.rescale),
             bool(self.invariant), float(self.l2),
@@ -104,9 +103,6 @@ class OnlineLogistic(LinearClassifier):
 
     @property
     def scores_are_log_odds(self) -> bool:
-        """Whether scores are log-odds (against the other class or all others), or logarithms of
-        probabilities up to a constant.
-        """
         if fitted_parameter(self, "keep") == "vote":
             return False
         two = len(getattr(self, "classes_", ())) == 2
@@ -140,24 +136,20 @@ class OnlineLogisticLearner(Learner):
         self.power = (1 if adaptive else 2) if rescale else 0
 
     def rule(self, state: State) -> Any:
-        """Return the rule with the state of the rates."""
         return OnlineLogisticRule(
             *self.parameters, state.like_weights(SQUARES), state.like_weights(SCALES),
             state.per_machine(SEEN, np.float64), state.per_machine(LENGTHS, np.float64),
             np.empty(state.n_columns),
         )  # fmt: skip
 
-    def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray | None:
-        """Return 1 for the features that a shard has seen."""
+    def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray:
         return (after[SQUARES] > 0.0).astype(np.float64)
 
     def to_mix(self, state: State, arrays: Arrays) -> Arrays:
-        """Return the weights in units that do not depend on scales."""
         unit = self._unit(state, arrays)
         return arrays | {name: arrays[name] * unit for name in arrays.keys() - self.beside.keys()}
 
     def from_mix(self, state: State, arrays: Arrays) -> Arrays:
-        """Return the weights in the units of the scales."""
         unit = self._unit(state, arrays)
         return arrays | {name: arrays[name] / unit for name in arrays.keys() - self.beside.keys()}
 

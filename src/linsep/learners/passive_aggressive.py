@@ -64,7 +64,6 @@ class PassiveAggressive(LinearClassifier):
     )
 
     def learner(self) -> Learner:
-        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         soft, C = self.loss == "squared_hinge", float(self.C)
         learner = Learner(PassiveAggressiveRule(np.inf if soft else C, 0.5 / C if soft else 0.0))
         learner.needs_lengths = True

@@ -177,7 +177,6 @@ class Perceptron(LinearClassifier):
     )
 
     def learner(self) -> Learner:
-        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         if callable(self.learning_rate) and self.schedule != "constant":
             raise ParameterError(
                 "A learning_rate function defines the whole schedule: schedule must be "
@@ -290,7 +289,6 @@ class PerceptronLearner(Learner):
             self.rows_at_once = schedule.COMPUTED_AHEAD // 2
 
     def continue_from(self, earlier: Learner) -> None:
-        """Reuse the rates of a function, which may depend on more than the number of the update."""
         before, now = earlier.schedule, self.schedule  # type: ignore[attr-defined]
         if (before.rate, before.kind) == (now.rate, now.kind):
             self.schedule = before
@@ -298,9 +296,6 @@ class PerceptronLearner(Learner):
     def check_initial(
         self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
     ) -> None:
-        """Raise ParameterError if a binary classifier would never change, as all scores are
-        correct.
-        """
         given = [array for array in (coef, intercept) if array is not None]
         if self.zero != "correct" or warm or (given and np.column_stack(given).any(axis=1).all()):
             return
@@ -312,9 +307,6 @@ class PerceptronLearner(Learner):
         )  # fmt: skip
 
     def start(self, state: State) -> None:
-        """Raise ParameterError for the joint rule of several classes, which does not support
-        ``zero``.
-        """
         if self.zero != "mistake" and state.n_machines < state.n_columns:
             raise ParameterError(
                 "The native rule of several classes compares scores, so a score of zero has no "
@@ -325,7 +317,6 @@ class PerceptronLearner(Learner):
             )  # fmt: skip
 
     def rule(self, state: State) -> Any:
-        """Return the rule with the rates of the next updates."""
         rule = PerceptronRule(self.schedule.compiled(state.per_machine("updates")))
         return self._sparing(rule, state)
 
@@ -334,13 +325,9 @@ class PerceptronLearner(Learner):
         return sparing(rule, self.zero, state.per_machine("spared")) if spares else rule
 
     def leaves_zeros(self, state: State) -> bool:
-        """Return whether a zero score was treated as correct since the last update of its binary
-        classifier.
-        """
         return self.zero != "mistake" and bool(state.per_machine("spared").any())
 
     def check_updates(self, state: State) -> None:
-        """Raise if an update used an invalid rate."""
         self.schedule.check(int(state.per_machine("updates").max()))
 
 
@@ -355,13 +342,11 @@ class BatchLearner(PerceptronLearner):
         self.rows_at_once = None  # no rate is needed before the end of a pass
 
     def rule(self, state: State) -> Any:
-        """Return the rule that sums the mistakes of a pass."""
         sums, asked = state.like_weights("asked_for"), state.per_machine("asked")
         rule = BatchRule(sums, asked, state.per_machine("criterion", np.float64))
         return self._sparing(rule, state)
 
     def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
-        """Apply the update of the pass."""
         asked, updates = state.per_machine("asked"), state.per_machine("updates")
         due, sums = asked > 0, state.like_weights("asked_for")
         updates += due
@@ -378,5 +363,4 @@ class BatchLearner(PerceptronLearner):
         return int(due.sum())
 
     def criterion(self, state: State) -> float | None:
-        """Return J_p of the weights at the start of the pass."""
         return float(state.per_machine("last_criterion", np.float64)[0])

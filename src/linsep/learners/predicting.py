@@ -69,11 +69,9 @@ class OnlinePrediction(Prediction):
     """Predictions of an online classifier for the rows of a source."""
 
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Yield each batch with its decision values."""
         return ((batch, scores) for batch, scores, _ in self.codes())
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
-        """Yield each batch with its decision values and class codes, whatever the batch size."""
         model, tie = self.model, fitted_parameter(self.model, "tie")
         draws = model._draws() if tie == "random" else None
         for batch in self.batches():

@@ -76,6 +76,5 @@ class SCW(ConfidenceClassifier):
     )
 
     def learner(self) -> Learner:
-        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         phi = NormalDist().inv_cdf(float(self.eta))
         return ConfidenceLearner(partial(SCWRule, phi, float(self.C)))

@@ -20,7 +20,9 @@ from linsep.compiled.loop import (
 )
 from linsep.compiled.rows import Block, Csr, Dense, Unit, values_of
 from linsep.compiled.rules.perceptron import SparingRule
+from linsep.compiled.weights import Vote
 from linsep.errors import DataError, LinsepError
+from linsep.estimators._common.fitted_state import Array
 from linsep.estimators._common.labels import pairs
 
 #: arrays by name
@@ -35,6 +37,19 @@ TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}
 SUMS = ("sums", "asked_for")
 #: arrays that mean something although all their values are zero
 NEVER_LEFT_OUT = ("W", "pocket", "first")
+#: arrays of a vote, see :class:`linsep.compiled.weights.Vote`
+VOTES = {
+    "features": Array("changes", np.int32), "columns": Array("changes", np.int32),
+    "amounts": Array("changes"), "starts": Array("versions", np.int64),
+    "rounds": Array("versions", np.int64), "machines": Array("versions", np.int32),
+}  # fmt: skip
+
+
+def votes_with_room(changes: int, versions: int) -> Vote:
+    """Return no votes, in arrays for so many changes and versions."""
+    room = {"changes": changes, "versions": versions}
+    arrays: list[Any] = [np.empty(room[part.shape], part.dtype) for part in VOTES.values()]
+    return Vote._make([*arrays, np.zeros(2, np.int64)])
 
 
 def columns_of(multiclass: str, n_classes: int) -> int:
@@ -74,8 +89,6 @@ class State:
         self.n_machines = 1 if multiclass == "native" else self.n_columns
         self.clear()
         self.n_updates = 0
-        #: whether a step of the native rule moves the weights of all classes, not of two
-        self.moves_all_classes = False
 
     def clear(self, rounds: int = 0) -> None:
         """Set the weights of the features there are to their first values, and drop the rest."""
@@ -85,8 +98,28 @@ class State:
         self.shaped: dict[str, np.ndarray] = {"W": W}
         #: arrays with one number per machine, by name
         self.counts: dict[str, np.ndarray] = {}
+        #: all versions of the weights, as changes of those named "first"; -1 is the constant one
+        self.votes = votes_with_room(0, 0)
         #: number of examples learned
         self.rounds = rounds
+
+    def used_votes(self) -> Vote:
+        """Return the votes without the room for more."""
+        used = dict(zip(("changes", "versions"), self.votes.used, strict=True))
+        parts = zip(self.votes, VOTES.values(), strict=False)
+        arrays = [array[: used[part.shape]] for array, part in parts]
+        return Vote._make([*arrays, self.votes.used.copy()])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"votes": self.used_votes()}
+
+    def snapshot(self) -> "State":
+        """Return a copy that later learning does not change; votes, which only grow, are shared."""
+        other = copy(self)
+        other.shaped = {name: array.copy() for name, array in self.shaped.items()}
+        other.counts = {name: array.copy() for name, array in self.counts.items()}
+        other.votes = self.used_votes()
+        return other
 
     def _shape(self, n_features: int) -> tuple[int, ...]:
         if self.n_classes == 2:
@@ -129,8 +162,20 @@ class State:
                 self.shaped[name] = larger
         self.n_features = max(self.n_features, n_features)
 
+    def features_in_use(self) -> np.ndarray:
+        """Return the features with a nonzero weight, now or in a vote."""
+        used = np.zeros(self.n_features + 1, dtype=bool)  # the last for the constant feature, -1
+        for array in self.shaped.values():
+            used[:-1] |= array[: self.n_features].reshape(self.n_features, -1).any(axis=1)
+        used[self.used_votes().features] = True
+        return np.flatnonzero(used[:-1])
+
     def select(self, features: np.ndarray) -> None:
         """Keep only the weights of these features, in this order."""
+        places = np.full(self.n_features + 1, -1, np.int32)
+        places[features] = np.arange(features.size)
+        votes = self.used_votes()
+        self.votes = votes._replace(features=places[votes.features])
         for name, array in self.shaped.items():
             self.shaped[name] = np.ascontiguousarray(array[np.append(features, -1)])
         self.n_features = features.size
@@ -174,6 +219,7 @@ class State:
         kept = {name: array for name, array in self.shaped.items() if name in ("W", *but)}
         counts = {name: array for name, array in self.counts.items() if name in but}
         self.shaped, self.counts, self.rounds = kept, counts, 0
+        self.votes = votes_with_room(0, 0)
 
     def array(self, name: str) -> np.ndarray:
         """Return the existing array of this name, of the weights or of the binary classifiers."""
@@ -183,22 +229,19 @@ class State:
         """Return whether all weights and sums of changes are finite."""
         return all(np.isfinite(array).all() for array in self.shaped.values())
 
-    def start_again(self) -> None:
-        """Set all weights and counters except ``n_updates`` to zero."""
-        for arrays in (self.shaped, self.counts):
-            for array in arrays.values():
-                array[:] = 0
-        self.rounds = 0
-
     def arrays(self) -> Arrays:
-        """Return weights and counters by name, as files have them: ``last``, the weights, and
-        ``weights.NAME`` have a ``coef`` and an ``intercept``, ``counts.NAME`` a number per machine.
+        """Return everything by name, as files have it: ``last``, the weights, and ``weights.NAME``
+        have a ``coef`` and an ``intercept``, ``counts.NAME`` a number per machine, ``vote.NAME``
+        the votes.
         """
         found = {f"counts.{name}": array for name, array in self.counts.items()}
         for name, array in self.shaped.items():
             if name in NEVER_LEFT_OUT or array.any():
                 key = "last" if name == "W" else f"weights.{name}"
                 found[f"{key}.coef"], found[f"{key}.intercept"] = self.split(array)
+        if "first" in self.shaped:
+            votes = zip(VOTES, self.used_votes(), strict=False)
+            found |= {f"vote.{name}": array for name, array in votes}
         return found
 
     def with_arrays(self, arrays: Arrays, rounds: int) -> "State":
@@ -219,11 +262,27 @@ class State:
                     if stored.shape != own.shape or stored.dtype != np.float64:
                         raise ValueError(f"{place} of {stored.dtype} {stored.shape}")
                     own[:] = stored
+        if "first" in state.shaped:
+            state.votes = state._votes_of(arrays)
         return state
 
+    def _votes_of(self, arrays: Arrays) -> Vote:
+        sizes: dict[str, int] = {}
+        found = [part.checked(f"vote.{name}", arrays, sizes) for name, part in VOTES.items()]
+        votes = Vote._make([*found, np.array([sizes["changes"], sizes["versions"]])])
+        parts = np.diff(votes.starts, prepend=0, append=sizes["changes"])
+        for numbers, low, high in (
+            (votes.features, -1, self.n_features - 1), (votes.columns, 0, self.n_columns - 1),
+            (votes.machines, 0, self.n_machines - 1), (parts, 0, sizes["changes"]),
+        ):  # fmt: skip
+            if numbers.size and not (numbers.min() >= low and numbers.max() <= high):
+                raise ValueError("votes that do not match the weights")
+        return votes
+
     def restore(self, before: "State") -> None:
-        """Return to the weights and counters of an earlier copy."""
+        """Return to the weights, counters and votes of another state."""
         self.shaped, self.counts, self.rounds = before.shaped, before.counts, before.rounds
+        self.votes = before.votes
 
     def scheme(self, tie: str, count_errors: bool, learning: bool = True) -> Any:
         """Return the multiclass scheme; without ``learning`` it does not change the state.
@@ -461,15 +520,15 @@ class Learner:
     # Shards of a cluster, which :mod:`linsep.learners.mixing` mixes. Arrays are those ``beside``
     # the weights, "W", and "average", if that is kept.
 
-    def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray | None:
-        """Return the share of a shard in the mean of each weight; None if all shares are equal.
+    def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray:
+        """Return the share of a shard in the mean of each weight; one number if all are equal.
 
         Parameters
         ----------
         state : the state of the arrays
         before, after : arrays at the start and the end of a pass
         """
-        return None
+        return np.ones(())
 
     def to_mix(self, state: State, arrays: Arrays) -> Arrays:
         """Return arrays in the form used for mixing."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from linsep.checkpoints.fits import SavedFit
 from linsep.checkpoints.saving import Checkpoint
+from linsep.compiled.loop import UPDATES
 from linsep.estimators._common import fitted_state
 from linsep.estimators._common.calibration import METHODS, Calibration
 from linsep.estimators._common.fitted_state import (
@@ -26,31 +27,26 @@ from linsep.estimators._common.fitted_state import (
 from linsep.estimators._common.labels import is_turned
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import keeping_of
-from linsep.learners.passes import Best, Course, PassReport, Run, nothing_counted
+from linsep.learners.passes import Course, PassReport, Run, nothing_counted
 from linsep.learners.proofs import runs_otherwise
 from linsep.learners.state import Arrays, State, columns_of
 
 
 def _share(value: Any) -> float | None:
-    """Return an accuracy or another result of a pass; ValueError if it is not a number."""
-    if not isinstance(value, float | int | None):
-        raise ValueError("an invalid accuracy")
-    float(value or 0)  # OverflowError for an integer that overflows float64
-    return value
+    return None if value is None else float(value)
 
 
 def _reason(stored: str | None) -> StopReason | None:
     return None if stored is None else StopReason(stored)
 
 
-def _reports(stored: list[list[Any]] | None) -> list[PassReport]:
-    reports = [PassReport(*fields) for fields in stored or []]
-    for report in reports:
-        for one in report[:5]:
-            count(one)
-        for share in report[5:8]:
-            _share(share)
-    return [report._replace(stop_reason=_reason(report.stop_reason)) for report in reports]
+def _reports(stored: list[list[Any]] | None) -> list[PassReport] | None:
+    if stored is None:
+        return None
+    return [
+        PassReport._make([*map(count, fields[:5]), *map(_share, fields[5:8]), _reason(*fields[8:])])
+        for fields in stored
+    ]
 
 
 def _cycle(stored: str | None) -> Any:
@@ -84,7 +80,7 @@ STATE: dict[str, Any] = {
 def state_of(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays of a fitted classifier, and its other state as plain JSON."""
     run = model.fitted_run()
-    changed = hasattr(model, "bounds") and runs_otherwise(model)
+    changed = runs_otherwise(model)
     _, facts = fitted_state.state_of(STATE, {
         "classes": described(model.classes_),
         "calibration": getattr(getattr(model, "calibration_", None), "method", None),
@@ -103,7 +99,12 @@ def state_of(model: Any) -> tuple[Arrays, dict[str, Any]]:
         "cycle": None if run.cycle is None else run.cycle.to_json(),
         "rows_seen": None,
     })  # fmt: skip
-    return arrays_of(model), facts
+    coef, intercept = run.weights()
+    arrays = {"coef": coef, "intercept": intercept} | run.state.arrays()
+    if model.keep == "last":
+        del arrays["last.coef"], arrays["last.intercept"]
+    arrays |= calibration_arrays(model)
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}, facts
 
 
 def set_state(model: Any, arrays: Arrays, facts: dict[str, Any]) -> None:
@@ -112,16 +113,18 @@ def set_state(model: Any, arrays: Arrays, facts: dict[str, Any]) -> None:
     model.classes_, began = found["classes"], found["began"]
     is_turned(model.reference, model.classes_)  # raises an error for an unknown class
     model._learned_with = model.get_params(deep=False)
-    run = model._run = _restored(model, arrays, found["rounds"])
-    run.state.n_updates, run.open_mistakes = found["n_updates"], found["open_mistakes"]
-    run.reports, run.trial = found["passes"], found["trial"] or None
-    run.fresh, run.weighted = began["fresh"] is True, began["weighted"] is not False
-    run.left_out = began["left_out"] is not False
-    run.seed = None if began["seed"] is None else int(began["seed"])
-    run.cycle = found["cycle"] and found["cycle"].of_run(len(run.reports))
+    state = _restored(model, arrays, found["rounds"])
+    state.n_updates, reports = found["n_updates"], found["passes"] or []
+    model._run = Run(
+        state, model.learner(), keeping_of(model), reports,
+        seed=None if began["seed"] is None else int(began["seed"]), fresh=began["fresh"] is True,
+        weighted=began["weighted"] is not False, left_out=began["left_out"] is not False,
+        open_mistakes=found["open_mistakes"], trial=found["trial"],
+        cycle=found["cycle"] and found["cycle"].of_run(len(reports)),
+    )  # fmt: skip
     model.stop_reason_, model.training_accuracy_ = found["stop_reason"], found["accuracy"]
     if getattr(model, "kernel", None) is None:
-        model.n_features_in_ = run.state.n_features
+        model.n_features_in_ = state.n_features
     if found["calibration"] is not None:
         model.calibration_ = calibration_of(model, arrays, found["calibration"])
 
@@ -148,36 +151,20 @@ def calibration_of(model: Any, arrays: Arrays, method: str) -> Calibration:
     return Calibration(method, curves)
 
 
-def arrays_of(model: Any) -> Arrays:
-    """Return arrays by name, see this module."""
-    run = model.fitted_run()
-    coef, intercept = run.weights()
-    found = {"coef": coef, "intercept": intercept} | run.arrays() | calibration_arrays(model)
-    if model.keep == "last":
-        del found["last.coef"], found["last.intercept"]
-    return {name: np.ascontiguousarray(array) for name, array in found.items()}
-
-
-def _restored(model: Any, arrays: Arrays, rounds: int) -> Run:
-    """Return the run of ``model``; raise ValueError if the arrays are inconsistent."""
+def _restored(model: Any, arrays: Arrays, rounds: int) -> State:
+    """Return the state of a fit of ``model``; raise ValueError if the arrays are inconsistent."""
     arrays = {re.sub(r"^vote\.first\.", "weights.first.", name): a for name, a in arrays.items()}
     for part in ("coef", "intercept"):
         arrays.setdefault(f"last.{part}", arrays[part])
-    coef = arrays["coef"]
-    if coef.ndim != 2 or len(coef) != columns_of(model.multiclass, model.classes_.size):
+    coef, n_classes = arrays["coef"], model.classes_.size
+    if coef.ndim != 2 or len(coef) != columns_of(model.multiclass, n_classes):
         raise ValueError(f"weights of shape {coef.shape}")
     for name, array in arrays.items():
-        if (
-            array.dtype.kind == "f"
-            and not name.startswith("counts.")
-            and not np.isfinite(array).all()
-        ):
+        finite = array.dtype.kind != "f" or name.startswith("counts.") or np.isfinite(array).all()
+        if not finite:
             raise ValueError(f"{name} that is not finite")
-    learner = model.learner()
-    state = model.new_state(learner, model.classes_.size, coef.shape[1])
-    run = Run(state, learner, keeping_of(model))
-    run.set_arrays(arrays, rounds)
-    return run
+    state: State = model.new_state(model.learner(), n_classes, coef.shape[1])
+    return state.with_arrays(arrays, rounds)
 
 
 class SavedOnlineFit(SavedFit):
@@ -188,13 +175,10 @@ class SavedOnlineFit(SavedFit):
         self._start = ""
 
     def begin(self, arrays: Arrays, about: dict[str, Any]) -> None:
-        """Load the seed, the classes, and the trial if it is complete."""
         self.seed, self.classes = int(about["seed"]), tuple(about["classes"])
-        trial = about["course"]["trial"]
-        self.trial = None if trial is None else _reports(trial)
+        self.trial = _reports(about["course"]["trial"])
 
     def resume(self, course: Course) -> None:
-        """Resume an earlier run, if any: restore its state and progress."""
         run, stream, progress = course.run, course.stream, course.progress
         self._start = _digest(run.state)
         # Of a trial and the run after it, only the interrupted one resumes.
@@ -217,19 +201,17 @@ class SavedOnlineFit(SavedFit):
                 raise ValueError(f"{run.state.n_features} examples")
         over = " over all rows" * (run.trial is not None)
         place = f"pass {course.number + 1}{over}, after {progress.rows:,} of its rows"
-        self.checkpoint.on_resume("training is complete" if course.over else place)
+        ended = run.reports and run.reports[-1].stop_reason is not None
+        self.checkpoint.on_resume("training is complete" if ended else place)
 
     def pause(self, course: Course) -> None:
-        """Save the run between two batches of rows, if it is due."""
         if self.due:
             self._write(course)
 
     def interrupted(self, course: Course) -> None:
-        """Save the run, which is being stopped."""
         self._write(course)
 
     def ended(self, course: Course) -> None:
-        """Save the completed run, unless the file is about to be removed."""
         if self.checkpoint.keep:
             self._write(course)
 
@@ -258,22 +240,21 @@ def _digest(state: State) -> str:
 
 def contents_of(course: Course) -> tuple[Arrays, Any]:
     """Return everything a run needs to resume, between two slices of rows."""
-    run, progress = course.run, course.progress
-    state, best, detection = run.state, course.best, course.detection
-    begun = progress.pass_number == course.number
-    arrays = run.arrays() | {"tally": progress.tally if begun else nothing_counted()}
-    arrays |= _with_prefix("rows", course.stream.arrays())
+    run, state, best = course.run, course.run.state, course.best
+    begun = course.progress.pass_number == course.number
+    tally = course.progress.tally if begun else nothing_counted()
+    arrays = state.arrays() | {"tally": tally} | _with_prefix("rows", course.stream.arrays())
     if best is not None:
-        arrays |= _with_prefix("best", best.state.arrays())
-    if detection is not None:
-        arrays |= _with_prefix("cycle", detection.arrays())
+        arrays |= _with_prefix("best", best[1].arrays())
+    if course.detection is not None:
+        arrays |= _with_prefix("cycle", course.detection.arrays())
     return arrays, {
         "number": course.number,
         "learned": course.learned,
         "rounds": state.rounds,
-        "n_updates": course.n_updates,
+        "n_updates": state.n_updates - int(tally[UPDATES]),
         "since_best": course.since_best,
-        "best": None if best is None else [best.score, best.state.rounds, best.kept],
+        "best": None if best is None else [best[0], best[1].rounds],
         "reports": [list(report) for report in run.reports[: course.number]],
         "trial": None if run.trial is None else [list(report) for report in run.trial],
     }
@@ -281,23 +262,22 @@ def contents_of(course: Course) -> tuple[Arrays, Any]:
 
 def restore_contents(arrays: Arrays, about: dict[str, Any], course: Course) -> None:
     """Restore the progress of a run; raise ValueError if the arrays do not fit."""
-    run, state = course.run, course.run.state
-    number, run.reports[:] = count(about["number"]), _reports(about["reports"])
-    if len(run.reports) != number:
-        raise ValueError(f"{len(run.reports)} reports of {number} passes")
-    state.n_features, state.n_updates = arrays["last.coef"].shape[1], count(about["n_updates"])
-    run.set_arrays(arrays, count(about["rounds"]))
-    course.number, course.learned = number, about["learned"] is True
-    course.n_updates, course.since_best = state.n_updates, count(about["since_best"])
-    if about["best"] is not None:
-        score, rounds, kept = about["best"]
-        best = state.with_arrays(_without_prefix("best", arrays), count(rounds))
-        course.best = Best(float(score), best, kept)
-    if course.detection is not None:
-        course.detection.restore(_without_prefix("cycle", arrays))
-    tally = arrays["tally"]
+    run, state, tally = course.run, course.run.state, arrays["tally"]
+    course.number, run.reports[:] = count(about["number"]), _reports(about["reports"]) or []
+    if len(run.reports) != course.number:
+        raise ValueError(f"{len(run.reports)} reports of {course.number} passes")
     if tally.shape != (4,) or tally.dtype != np.int64:
         raise ValueError(f"counts of shape {tally.shape}")
+    state.n_features = arrays["last.coef"].shape[1]
+    state.restore(state.with_arrays(arrays, count(about["rounds"])))
+    state.n_updates = count(about["n_updates"]) + int(tally[UPDATES])
+    course.learned, course.since_best = about["learned"] is True, count(about["since_best"])
+    if about["best"] is not None:
+        score, rounds = about["best"]
+        best = state.with_arrays(_without_prefix("best", arrays), count(rounds))
+        course.best = float(score), best
+    if course.detection is not None:
+        course.detection.restore(_without_prefix("cycle", arrays))
     course.progress.resume(run.reports, tally)
 
 

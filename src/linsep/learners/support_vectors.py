@@ -138,7 +138,6 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         return self.kernel_.gram(self.kernel_.prepare(X), self._prepared)
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
-        """Return the scores of all binary classifiers from kernel values of support vectors."""
         if sp.issparse(X) and X.shape[1] < self.n_features_in_:
             X = X.copy()
             X.resize(X.shape[0], self.n_features_in_)

@@ -63,13 +63,11 @@ class Winnow(LinearClassifier):
         return tags
 
     def learner(self) -> Learner:
-        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         threshold = None if self.threshold is None else float(self.threshold)
         return WinnowLearner(float(self.promotion), threshold)
 
     @property
     def learns_intercept(self) -> bool:
-        """Whether the intercept is trained: it is minus the threshold."""
         return False
 
 
@@ -108,7 +106,6 @@ class BalancedWinnow(LinearClassifier):
     threshold: float = parameter(default=0.0, help="score that a positive row exceeds")
 
     def learner(self) -> Learner:
-        """Return the learner of these parameters; raise ValueError if they are incompatible."""
         if self.threshold and not self.fit_intercept:
             raise ParameterError(
                 "The threshold is part of the intercept, which is not fitted",
@@ -129,7 +126,6 @@ class WinnowLearner(Learner):
         self.threshold, self.needs_width = threshold, threshold is None
 
     def begin(self, state: State) -> None:
-        """Set the threshold; the native rule has no threshold."""
         threshold = state.n_features / 2 if self.threshold is None else self.threshold
         native = state.n_machines < state.n_columns
         state.W[-1] = 0.0 if native else -threshold
@@ -137,7 +133,6 @@ class WinnowLearner(Learner):
     def check_initial(
         self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
     ) -> None:
-        """Raise ValueError unless initial weights are positive and there is no intercept."""
         if coef is not None and not (coef > 0).all():
             raise DataError(
                 "coef_init of Winnow must be above 0 everywhere.",
@@ -150,7 +145,6 @@ class WinnowLearner(Learner):
             )  # fmt: skip
 
     def check(self, rows: Dense | Csr | Unit) -> None:
-        """Raise Unlearnable for a negative feature."""
         if isinstance(rows, Unit):
             return self.check(rows.rows)
         if isinstance(rows, Csr) and rows.values.size and rows.values.min() < 0:
@@ -181,7 +175,6 @@ class BalancedWinnowLearner(Learner):
         self.threshold = threshold
 
     def begin(self, state: State) -> None:
-        """Subtract the threshold from the weight of the constant feature."""
         if self.threshold and state.n_machines < state.n_columns:
             raise ParameterError(
                 "The native rule compares the scores of classes and has no threshold",

@@ -25,7 +25,7 @@ from linsep.compiled.rows import Csr, Dense, Unit, csr_rows, read_only
 from linsep.errors import DataError, hint
 from linsep.estimators._common.labels import check_two_classes, is_turned
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.learners.from_source import SourceRun
+from linsep.learners.from_source import source_stream
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import (
     Progress,
@@ -33,9 +33,7 @@ from linsep.learners.passes import (
     check_batch,
     check_some_rows,
     close_pass,
-    infinite_weight,
     learn_batch,
-    without_mistakes,
 )
 from linsep.learners.state import Unlearnable
 from linsep.parameters import check_parameters
@@ -222,8 +220,7 @@ class Fit:
     def close_pass(self, stream: SourceStream) -> None:
         """Finish a pass; DataError if no row was learned."""
         check_some_rows(self.progress)
-        if self.run.learner.by_pass:
-            close_pass(self.run, self._scheme)
+        close_pass(self.run, self._scheme, self.progress)
         self.run.keeping.close_pass(self.run.state, stream.training_rows, self.tie)
         self.passes += 1
         for model in self.running:
@@ -237,16 +234,15 @@ class Fit:
 
     def decide(self) -> None:
         """Find out whether it is done, or starts again with other parameters."""
-        state, learner, keeping = self.run.state, self.run.learner, self.run.keeping
         reason = None
         if self.progress.mistakes == 0:
-            reason = without_mistakes(learner, state, self.progress.updates)
+            reason = self.run.clean_reason(self.progress.updates)
         elif self.passes == self.max_iter:
             reason = StopReason.MAX_ITER
-        elif learner.restarts(state):
-            keeping.start_again(state)
-        if reason and not np.isfinite([state.W.min(), state.W.max()]).all():
-            raise infinite_weight(state.W, True)
+        else:
+            self.run.learner.restarts(self.run.state)
+        if reason:
+            self.run.check_finite()
         for model in self.running:
             model.stop_reason = reason
 
@@ -362,22 +358,22 @@ class SideBySide:
         """
         (fit, *_), *_ = self._sets.values()
         reader = fit.models[0].estimator
-        first = SourceRun(reader, self.source, None, None, Saving())
-        first.stream.draws_sample = False  # the fit of the best draws its own
+        first = source_stream(reader, self.source, Saving())
+        first.draws_sample = False  # the fit of the best draws its own
         with (
             interrupts_deferred(),
-            closing(first.stream),
+            closing(first),
             ThreadPoolExecutor(thread_count()) as self._pool,
         ):
-            first.stream.begin()
-            check_two_classes(first.stream.classes, first.stream.source.name)
-            is_turned(reader.reference, np.sort(first.stream.classes))  # or refuses
+            first.begin()
+            check_two_classes(first.classes, first.source.name)
+            is_turned(reader.reference, np.sort(first.classes))  # or refuses
             try:
-                self._passes(first.stream)
+                self._passes(first)
             except Unlearnable as problem:
-                first.stream.stop_reading()
+                first.stop_reading()
                 raise problem.in_source(self.source) from None
-            self.source.kept_rows = first.stream
+            self.source.kept_rows = first
             try:
                 return finish(self.source)
             finally:
