@@ -46,9 +46,7 @@ def fetched(draw: random.Random) -> str | None:
     server.fault = fault
     with (
         server,
-        patch.multiple(
-            file, FRESH=draw.choice((0.0, 0.01, 5.0)), BLOCK=draw.randrange(300, 20_000), SILENCE=2
-        ),
+        patch.multiple(file, BLOCK=draw.randrange(300, 20_000), SILENCE=2),
     ):
         host = server.url.removeprefix("http://")
         return _judged(f"http://me:{SECRETS[0]}@{host}/{name}?key={SECRETS[1]}", name, swapped_at)

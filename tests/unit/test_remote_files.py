@@ -22,9 +22,8 @@ ROWS = 400
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch):
-    """Nothing is taken for fresh, and blocks are small."""
-    monkeypatch.setattr(file, "FRESH", 0.0)
+def small(monkeypatch):
+    """Blocks are small."""
     monkeypatch.setattr(file, "BLOCK", 3000)
 
 
@@ -89,7 +88,6 @@ def test_a_server_that_says_nothing_of_a_file(serve, folder):
 
 
 def test_of_parquet_only_the_columns_that_are_used_come(serve, monkeypatch):
-    monkeypatch.setattr(file, "FRESH", 5.0)
     server = serve()
     source = open_source(f"{server.url}/x.parquet", target="kind", exclude=["a", "b", "c"])
     server.requests.clear()
@@ -137,7 +135,6 @@ def test_a_server_that_stalls(serve, monkeypatch):
 
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.svm"])
 def test_a_change_while_rows_are_read_is_noticed_at_the_end(serve, monkeypatch, name):
-    monkeypatch.setattr(file, "FRESH", 60)
     server = serve()
     source = source_of(f"{server.url}/{name}")
     server.fault = lambda number, path: "changed"
@@ -160,7 +157,7 @@ def test_a_file_that_is_removed(serve):
     source = source_of(f"{server.url}/x.csv")
     del server.files["/x.csv"]
     with refused(DataError, "file-changed"):
-        assert source.paths[0].state
+        source.paths[0].check()
 
 
 @pytest.mark.parametrize(

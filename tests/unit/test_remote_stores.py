@@ -15,11 +15,6 @@ from refusals import refused
 fsspec = pytest.importorskip("fsspec")
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_fresh(monkeypatch):
-    monkeypatch.setattr(file, "FRESH", 0.0)
-
-
 @pytest.fixture(scope="module")
 def table():
     made = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 3)), columns=["a", "b", "c"])

@@ -204,7 +204,7 @@ def _on_this_machine() -> Iterator[None]:
 def _check_file(shard: Shard) -> None:
     """Raise DataError if the file is missing, or differs from the file that was split."""
     if isinstance(shard.path, RemoteFile):
-        shard.path.stat()  # which compares it with what the client saw
+        shard.path.check()  # compares it with what the client saw
         return
     try:
         now = os.stat(shard.path)

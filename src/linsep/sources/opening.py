@@ -17,7 +17,7 @@ from linsep.sources.remote.file import (
     File,
     RemoteFile,
     find_remote,
-    is_marker,
+    is_hidden,
     located,
     no_file,
 )
@@ -402,7 +402,7 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
             found += _of_folder(path, format)
         elif has_magic(str(path)) and not path.exists():
             matches = [p for p in map(Path, sorted(glob(str(path), recursive=True))) if p.is_file()]
-            matches = [p for p in matches if not is_marker(p.name)]
+            matches = [p for p in matches if not is_hidden(p.name.lstrip("."))]  # glob hides others
             if not matches:
                 raise DataError(f"No file matches {path}.", code="no-file", path=path)
             found += matches
@@ -477,4 +477,4 @@ def kind_of(paths: list[File], format: str | None = None) -> str:
 def _is_data(path: File, format: str | None) -> bool:
     """Return whether a file in a folder is read with the folder."""
     known = format is not None or format_by_name(path) is not None
-    return known and path.name[0] != "." and not is_marker(path.name) and path.is_file()
+    return known and not is_hidden(path.name) and path.is_file()

@@ -45,7 +45,7 @@ from linsep.compiled.loop import BLOCK
 from linsep.errors import DataError, LinsepError, Located, hint
 from linsep.sources.base import Source, WeighedSource
 from linsep.sources.fingerprints import state_of
-from linsep.sources.remote.file import File, local, located
+from linsep.sources.remote.file import File, located
 
 FORMAT = 3
 MAGIC = b"linsep\0S"
@@ -468,14 +468,13 @@ class RowsSource(WeighedSource):
             )
         self.paths, self.name = paths, str(paths[0])
         self._position = 0
-        (path,) = local(paths)
-        found = RowCache.open(path, ROWS_FILE_KEY, mark=False)
+        found = RowCache.open(self.name, ROWS_FILE_KEY, mark=False)
         if found is None or found.recipe is None:
             raise DataError(
                 f"{self.name} is not a complete file written by `linsep convert` on this type of "
                 "machine, or other users can write to it: convert the data again.",
                 code="damaged-file",
-                path=path,
+                path=paths[0],
             )
         self._cache, self.weighted, self._recipe = found, found.weighted, found.recipe
         self.dropped, self.filled = found.dropped, found.filled

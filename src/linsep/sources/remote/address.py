@@ -106,7 +106,7 @@ def identified(address: str) -> str:
 def name_of(address: str) -> PurePosixPath:
     """Return the last part of the path of a URL."""
     path = shown(address).removesuffix("?...").partition("://")[2].partition("/")[2]
-    return PurePosixPath(unquote(path)).relative_to(PurePosixPath(unquote(path)).parent)
+    return PurePosixPath(PurePosixPath(unquote(path)).name)
 
 
 def all_shown(text: str) -> str:

@@ -2,14 +2,14 @@
 
 import io
 import os
-import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from glob import has_magic
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 from linsep._system.files import scratch_folder
@@ -26,8 +26,6 @@ from linsep.sources.remote.address import (
     without_secrets,
 )
 
-#: seconds for which a file is assumed not to change after it was inspected
-FRESH = 5.0
 #: bytes of a request for text that is read from its start to its end, and how many are kept
 BLOCK, BLOCKS = 8 << 20, 3
 #: seconds without a byte from a web server
@@ -37,15 +35,10 @@ _VERSIONS = (
     "ETag", "etag", "generation", "content_md5", "md5Hash", "Last-Modified", "LastModified",
     "last_modified", "updated", "mtime", "modified", "modify", "created",
 )  # fmt: skip
-_GOOGLE, _PACKAGED = ("gs", "gcs"), ("http", "https", "s3", "s3a", "gs", "gcs")
 #: parts of a URL that are not settings of its store
 _NO_SETTINGS = {"url_query", "url_fragment"}
-
-
-class Stat(NamedTuple):
-    """What is known of a file without reading it."""
-
-    st_size: int
+#: the file that was read last, open, whose blocks serve who opens the same version again
+_last: dict[tuple[Any, ...], Any] = {}
 
 
 class RemoteFile:
@@ -77,9 +70,7 @@ class RemoteFile:
         self._fs = filesystem(address)
         self._path = self._fs._strip_protocol(address)
         self._seen: tuple[int | None, str | None] | None = None
-        self._looked, self._whole_only = -FRESH, False
         self._copy: Path | None = None
-        self._idle: Any = None
 
     def __str__(self) -> str:
         return shown(self.address)
@@ -92,9 +83,6 @@ class RemoteFile:
 
     def __hash__(self) -> int:
         return hash(self.address)
-
-    def __lt__(self, other: "RemoteFile") -> bool:
-        return str(self) < str(other)
 
     def __reduce__(self) -> Any:
         # What was seen of it goes along: whoever gets the file must find the same.
@@ -121,80 +109,61 @@ class RemoteFile:
         """Return False."""
         return False
 
-    def stat(self) -> Stat:
-        """Return the size; raises as :meth:`reading` does."""
-        return Stat(self.state[1])
+    def stat(self) -> Any:
+        """Return an object with the size as ``st_size``; raises as :meth:`reading` does."""
+        return SimpleNamespace(st_size=self.state[1])
 
     @property
     def state(self) -> tuple[str, int, str | None]:
-        """Address without credentials, size, and ETag or date: what a row cache is known by."""
-        size, version = self._known()
-        if size is None:
-            size = self._copied().stat().st_size
-        return str(self), size, version
+        """Address without credentials, size, and ETag or date, as first seen: what a row cache is
+        known by.
+        """
+        size, version = self._seen or self.check()
+        return str(self), self._copied().stat().st_size if size is None else size, version
 
-    def check(self) -> None:
-        """Raise DataError if the file is not what was seen of it."""
-        self._looked = -FRESH
-        self._known()
+    def check(self) -> tuple[int | None, str | None]:
+        """Return size and version of the file; DataError if they are not what was first seen."""
+        try:
+            return self._look()
+        except FileNotFoundError:
+            raise (no_file if self._seen is None else removed)(self) from None
 
     @contextmanager
     def reading(self, parts: bool = False) -> Iterator[Any]:
         """Open the file: blocks of it in the order of its bytes, or with ``parts`` only what is
-        asked for. From a server that sends whole files only, it is copied to a temporary folder.
+        asked for.
 
         Raises DataError if the file is not there any more, cannot be read, or has changed.
         """
-        size, _ = self._known()
-        if self._whole_only:
-            with self._copied().open("rb", buffering=0) as copy:
-                yield copy
-            return
-        how: dict[str, Any] = {"size": size} if protocol_of(self.address) in WEB else {}
-        opened, self._idle = None if parts else self._idle, None
-        if opened is None:
+        size, version = self.check()
+        key = os.getpid(), self.address, size, version
+        opened, keep = None if parts else _last.pop(key, None), not parts and version is not None
+        _last.clear()
+        if size is None or self._copy is not None:
+            opened = self._copied().open("rb")
+        elif opened is None:
+            how: dict[str, Any] = {"size": size} if protocol_of(self.address) in WEB else {}
             if parts:
                 how |= {"cache_type": "none"}
             elif self._fs.async_impl:
                 how |= {"cache_type": "background", "cache_options": {"maxblocks": BLOCKS}}
             with self._told():
                 opened = self._fs.open(self._path, "rb", block_size=BLOCK, **how)
-        opened.seek(0)
-        stream, failed = _Stream(opened, self, size), True
+        stream = _Stream(opened, self, self.state[1])
+        stream.seek(0)
         try:
             yield stream
-            failed = False
-        except GeneratorExit:  # of who has read enough
-            failed = False
+        except Exception:
+            keep = False
             raise
         finally:
-            if parts or failed or self._idle is not None:
-                opened.close()
-            else:  # its blocks serve who opens the file again
-                self._idle = opened
-                _keep(self)
-
-    def open(self, mode: str = "rb") -> Any:
-        """Do as :meth:`reading`, of some parts."""
-        return self.reading(parts=True)
-
-    def close(self) -> None:
-        """Forget the blocks that were read."""
-        idle, self._idle = self._idle, None
-        if idle is not None:
-            idle.close()
-
-    def _known(self) -> tuple[int | None, str | None]:
-        """Return size and version, as :meth:`_look` does; DataError if there is no such file."""
-        try:
-            return self._look()
-        except FileNotFoundError:
-            raise (no_file if self._seen is None else removed)(self) from None
+            if keep and self._copy is None:
+                _last[key] = stream.opened
+            else:
+                stream.opened.close()
 
     def _look(self) -> tuple[int | None, str | None]:
-        """Inspect the file, unless that was a moment ago; return its size and its version."""
-        if self._seen is not None and time.monotonic() - self._looked < FRESH:
-            return self._seen
+        """Inspect the file; return its size and its version."""
         with self._told():
             about = self._fs.info(self._path)
         if about["type"] == "directory":
@@ -202,30 +171,13 @@ class RemoteFile:
         # A weak tag and a strong one of the same text are of one version.
         version = next((str(about[name]) for name in _VERSIONS if about.get(name)), None)
         seen = about["size"], version and version.removeprefix("W/")
-        if self._seen is not None and self._seen != seen:
-            sizes = "" if None in (seen[0], self._seen[0]) or seen[0] == self._seen[0] else (
-                f" ({self._seen[0]:,} bytes at first, now {seen[0]:,})"
-            )  # fmt: skip
-            raise changed(self, sizes)
-        first, self._seen, self._looked = self._seen is None, seen, time.monotonic()
-        if first and protocol_of(self.address) in WEB:
-            self._whole_only = not (seen[0] and about.get("partial", True) and self._in_parts())
+        if self._seen not in (None, seen):
+            raise changed(self, "")
+        self._seen = seen
         return seen
 
-    def _in_parts(self) -> bool:
-        """Return whether a web server sends a part of the file."""
-        size = self._seen[0] if self._seen else 0
-        if not size or size == 1:
-            return True
-        how = {"size": size, "block_size": BLOCK, "cache_type": "none"}
-        with self._told(), self._fs.open(self._path, "rb", **how) as file:
-            try:
-                file._fetch_range(1, 2)
-            except ValueError:
-                return False
-        return True
-
     def _copied(self) -> Path:
+        """Return a copy on this machine, of a server that sends whole files only."""
         if self._copy is None:
             folder = scratch_folder()
             weakref.finalize(self, folder.cleanup)
@@ -249,8 +201,8 @@ class RemoteFile:
 class _Stream(io.RawIOBase):
     """A remote file, open for reading."""
 
-    def __init__(self, opened: Any, file: RemoteFile, size: int | None):
-        self._opened, self._file, self._size = opened, file, size or 0
+    def __init__(self, opened: Any, file: RemoteFile, size: int):
+        self.opened, self._file, self._size = opened, file, size
 
     def readable(self) -> bool:
         """Return True."""
@@ -262,22 +214,26 @@ class _Stream(io.RawIOBase):
 
     def tell(self) -> int:
         """Return the place of the next byte."""
-        return self._opened.tell()
+        return self.opened.tell()
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go to a place in the file."""
-        return self._opened.seek(offset, whence)
+        return self.opened.seek(offset, whence)
 
     def read(self, size: int | None = -1) -> bytes:
         """Return the next bytes, fewer only at the end of the file."""
+        at = self.opened.tell()
+        due = self._size - at if size is None or size < 0 else min(size, self._size - at)
         with self._file._told():
-            size = -1 if size is None else size
-            left = self._size - self._opened.tell()
-            due = left if size < 0 else min(size, left)
-            data = self._opened.read(due) if due > 0 else b""
+            try:
+                data = self.opened.read(due) if due > 0 else b""
+            except ValueError:  # the server sends whole files only
+                self.opened = self._file._copied().open("rb")
+                self.opened.seek(at)
+                data = self.opened.read(due)
         if len(data) < due:
             self._file.check()
-            raise _unreachable(self._file, f"{len(data):,} bytes came instead of {due:,}")
+            raise _unreachable(str(self._file), f"{len(data):,} bytes came instead of {due:,}")
         return data
 
     def readinto(self, buffer: Any) -> int:
@@ -287,43 +243,29 @@ class _Stream(io.RawIOBase):
         return len(data)
 
 
-#: the files whose blocks are kept, the one used last at the end
-_kept: "list[weakref.ref[RemoteFile]]" = []
-
-
-def _keep(file: RemoteFile) -> None:
-    """Keep the blocks of a file, and of three used before."""
-    _kept[:] = [other for other in _kept if other() not in (None, file)] + [weakref.ref(file)]
-    if len(_kept) > 4 and (oldest := _kept.pop(0)()) is not None:
-        oldest.close()
-
-
 def failure(error: Exception, address: str, seen: bool) -> Exception:
     """Return what to raise for an error of fsspec or of the library behind it; FileNotFoundError if
     there is no such file.
     """
     missing = isinstance(error, FileNotFoundError) and protocol_of(address) in WEB
     cause = error.__cause__ if missing and error.__cause__ else error  # of a web server anything
-    names = {kind.__name__ for kind in type(cause).__mro__}
     status = vars(cause).get("status", vars(cause).get("code"))
-    what = without_secrets(str(cause), address) or type(cause).__name__
-    if names & {"FileExpired"} or status == 412:
-        return changed(shown(address), "")
+    what, file = without_secrets(str(cause), address) or type(cause).__name__, shown(address)
+    if type(cause).__name__ == "FileExpired" or status == 412:
+        return changed(file, "")
     if isinstance(cause, PermissionError) or status in (401, 403) or what.startswith("530"):
         return DataError(
-            f"Access to {shown(address)} is denied ({what}): check the credentials in fsspec's "
+            f"Access to {file} is denied ({what}): check the credentials in fsspec's "
             "configuration.",
             code="access-denied",
-            path=shown(address),
+            path=file,
         )
     if isinstance(cause, FileNotFoundError) or status in (404, 410):
-        return removed(shown(address)) if seen else FileNotFoundError(shown(address))
-    if names & {"InvalidURL"}:
-        return _bad_url(address)
-    return _unreachable(shown(address), what)
+        return removed(file) if seen else FileNotFoundError(file)
+    return _unreachable(file, what)
 
 
-def _unreachable(file: Any, what: str) -> DataError:
+def _unreachable(file: str, what: str) -> DataError:
     return DataError(
         f"{file} cannot be read ({what}): check the URL, or copy it to this machine.",
         code="unreachable",
@@ -333,7 +275,9 @@ def _unreachable(file: Any, what: str) -> DataError:
 
 def _bad_url(address: str) -> DataError:
     return DataError(
-        f"{shown(address)} is not a valid URL: check it.", code="bad-url", path=shown(address)
+        f"{shown(address)} is not a URL that fsspec opens with its configuration: check both.",
+        code="bad-url",
+        path=shown(address),
     )
 
 
@@ -343,8 +287,7 @@ File = Path | RemoteFile
 
 def no_file(file: File) -> DataError:
     """Return the error for a file that is not there."""
-    advice = ": check the URL." if isinstance(file, RemoteFile) else "."
-    return DataError(f"There is no file {file}{advice}", code="no-file", path=file)
+    return DataError(f"There is no file {file}.", code="no-file", path=file)
 
 
 def changed(file: File | str, how: str) -> DataError:
@@ -374,23 +317,13 @@ def located(name: str | os.PathLike[str] | RemoteFile) -> File:
     return Path(str(name).removeprefix("file://") if isinstance(name, str) else name)
 
 
-def local(files: Sequence[File]) -> list[Path]:
-    """Return files that are on this machine; DataError if one is not."""
-    for file in files:
-        if isinstance(file, RemoteFile):
-            raise DataError(
-                f"{file} is not local: copy it to this machine.", code="unsupported", path=file
-            )
-    return [file for file in files if isinstance(file, Path)]
-
-
-def is_marker(name: str) -> bool:
-    """Return whether a file of this name describes the data files beside it."""
-    if name.startswith("_"):
-        return name[1:] in ("SUCCESS", "metadata", "common_metadata") or name.startswith(
-            ("_started_", "_committed_")
-        )
-    return name.endswith("_$folder$")
+def is_hidden(name: str) -> bool:
+    """Return whether a file of this name is left out, as in a shell, or describes the data files
+    beside it.
+    """
+    marks = ("_started_", "_committed_")
+    described = name in ("_SUCCESS", "_metadata", "_common_metadata") or name.startswith(marks)
+    return name.startswith(".") or described or name.endswith("_$folder$")
 
 
 def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
@@ -414,10 +347,9 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
             entries = (fs.glob if pattern else fs.ls)(path, detail=True)
     entries = entries.values() if isinstance(entries, dict) else entries
     names = sorted(entry["name"] for entry in entries if entry["type"] == "file")
-    lasts = [(name, name.rpartition("/")[2]) for name in names]
     chosen = [
-        name for name, last in lasts
-        if last and last[0] != "." and not is_marker(last) and name != path.rstrip("/")
+        name for name in names
+        if (last := name.rpartition("/")[2]) and not is_hidden(last) and name != path.rstrip("/")
     ]  # fmt: skip
     if not chosen:
         raise no_file(file)
@@ -440,45 +372,35 @@ def filesystem(address: str) -> Any:
 
     Raises DataError if a package for it is missing, or the store does not let us in.
     """
-    protocol = protocol_of(address)
+    protocol, place = protocol_of(address), address.partition("?")[0].lower()
     try:
         import fsspec
 
-        kind = fsspec.get_filesystem_class(protocol)
-        place = urlsplit(address)
-        named = bool(place.hostname) and place.port != 0
-        said = kind._get_kwargs_from_urls(address)
-    except ImportError as error:
-        raise _missing(protocol, error) from None
-    except ValueError as error:
-        if "not known" in str(error):
-            raise DataError(
-                f"{protocol}:// is not a protocol of fsspec: check the URL.", code="bad-url"
-            ) from None
-        raise _bad_url(address) from None
-    if protocol in SERVERS and not (named or "host" in fsspec.config.conf.get(protocol, {})):
-        raise _bad_url(address)
-    told = tuple(sorted((name, said[name]) for name in said.keys() - _NO_SETTINGS))
-    packed = address.partition("?")[0].lower().endswith((".gz", ".bz2", ".zst"))
-    try:
-        return _filesystem(protocol, told, packed, os.getpid())
-    except ImportError as error:
-        raise _missing(protocol, error) from None
+        said = fsspec.get_filesystem_class(protocol)._get_kwargs_from_urls(address)
+        settings = tuple(sorted((name, said[name]) for name in said.keys() - _NO_SETTINGS))
+        if protocol in SERVERS and "host" not in fsspec.config.conf.get(protocol, {}):
+            server = urlsplit(address)
+            if not server.hostname or server.port == 0:
+                raise _bad_url(address)
+        return _filesystem(protocol, settings, place.endswith((".gz", ".bz2", ".zst")), os.getpid())
     except DataError:
         raise
-    except (TypeError, ValueError):
+    except ImportError as error:
+        what, extra = str(error).partition("\n")[0].rstrip("."), "gs" if protocol == "gs" else ""
         raise DataError(
-            f"{protocol}:// cannot be read (its URL and fsspec's configuration are incomplete): "
-            "check its settings.",
-            code="bad-url",
+            f"{protocol}:// cannot be read ({what}): install that package, such as with "
+            f"pip install 'linsep[{extra or 'remote'}]'.",
+            code="missing-package",
         ) from None
+    except (TypeError, ValueError):
+        raise _bad_url(address) from None
     except Exception as error:
         raise failure(error, address, True) from None
 
 
 @cache
 def _filesystem(
-    protocol: str, told: tuple[tuple[str, Any], ...], packed: bool, process: int
+    protocol: str, settings: tuple[tuple[str, Any], ...], packed: bool, process: int
 ) -> Any:
     """Return the access to the store that a URL and fsspec's configuration define.
 
@@ -487,29 +409,13 @@ def _filesystem(
     """
     import fsspec
 
-    given: dict[str, Any] = dict(told)
+    given: dict[str, Any] = dict(settings)
     if protocol not in ("sftp", "ssh", "smb"):  # which keep no instance
         given["use_listings_cache"] = False
     if protocol in WEB:
-        settings = fsspec.config.conf.get(protocol, {})
-        client = {"auto_decompress": not packed, **settings.get("client_kwargs", {})}
         import aiohttp
 
-        client.setdefault("timeout", aiohttp.ClientTimeout(None, None, SILENCE, SILENCE))
-        given["client_kwargs"] = client
+        client = fsspec.config.conf.get(protocol, {}).get("client_kwargs", {})
+        patience = aiohttp.ClientTimeout(None, None, SILENCE, SILENCE)
+        given["client_kwargs"] = {"auto_decompress": not packed, "timeout": patience} | client
     return fsspec.filesystem(protocol, **given)
-
-
-def _missing(protocol: str, error: ImportError) -> DataError:
-    """Return the error for a missing package."""
-    if "fsspec" not in str(error) and protocol not in _PACKAGED:
-        return DataError(
-            f"{protocol}:// cannot be read ({str(error).partition(chr(10))[0].rstrip('.')}): "
-            "install that package.",
-            code="missing-package",
-        )
-    extra = f"pip install 'linsep[{'gs' if protocol in _GOOGLE else 'remote'}]'"
-    return DataError(
-        f"{protocol}:// needs fsspec and its package for {protocol}: {extra}.",
-        code="missing-package",
-    )

@@ -335,8 +335,9 @@ class CsvFile(TextFile):
 
     def last_values(self, name: str) -> list[str]:
         """Return values of a column in the last lines of a file on this machine."""
-        plain = isinstance(self.path, Path) and self.encoding is None
-        if not plain or codec_of(self.path) is not None or self.size <= self._block:
+        if not isinstance(self.path, Path) or self.encoding is not None:
+            return []
+        if codec_of(self.path) is not None or self.size <= self._block:
             return []
         with self.path.open("rb") as file:
             file.seek(max(0, self.size - LAST_BYTES))

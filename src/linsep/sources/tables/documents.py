@@ -2,7 +2,7 @@
 
 import email
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from email.message import EmailMessage, MIMEPart
 from pathlib import Path
 from typing import NamedTuple
@@ -47,13 +47,13 @@ class Documents(TableFile):
         The bytes that a text may have.
     """
 
-    def __init__(self, paths: list[Path], mixed: bool = False, max_bytes: int = MAX_LINE):
+    def __init__(self, paths: Sequence[File], mixed: bool = False, max_bytes: int = MAX_LINE):
         self.path, self.max_bytes = paths[0], max_bytes
         #: texts beside the folders of labels, which are left out
         self.beside: list[Path] = []
         found: list[Document] = []
         for path in paths:
-            if not path.is_dir():
+            if not isinstance(path, Path) or not path.is_dir():
                 raise DataError(
                     f"{path} is not a folder of texts: give a folder.", code="not-a-file", path=path
                 )

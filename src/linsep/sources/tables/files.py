@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from linsep.errors import DataError, NoRows, hint
 from linsep.sources.formats import format_by_name, unknown_format
-from linsep.sources.remote.file import File, local
+from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow_ipc import IpcFile
 from linsep.sources.tables.column_types import check_may_become, family_of
 from linsep.sources.tables.columns import Columns, check_target, kinds_of_row_columns
@@ -41,7 +41,7 @@ def open_table(
     if format == "arrow":
         return IpcFile(path)
     if format == "folder":
-        return Documents(local([path]), max_bytes=options.max_line)
+        return Documents([path], max_bytes=options.max_line)
     raise unknown_format(path)
 
 
@@ -55,7 +55,7 @@ def open_tables(
         return [FrameFile(path) for path in paths]
     documents = [p for p in paths if (format or format_by_name(p)) == "folder"]
     others = [open_table(p, format, options) for p in paths if p not in documents]
-    return [Documents(local(documents), mixed, options.max_line), *others] if documents else others
+    return [Documents(documents, mixed, options.max_line), *others] if documents else others
 
 
 def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -> None:
