@@ -16,7 +16,7 @@ from linsep import LinearRegression, LogisticRegression, compare, lanes, open_so
 from linsep._system.sealed import sealed, unsealed
 from linsep.batches import Batch
 from linsep.errors import DataError, ModelFileError, ParameterError, SeparationWarning
-from linsep.inference.signatures import Signature
+from linsep.inference.results import Signature
 from linsep.model_files import MODEL_FILE
 from refusals import refused
 

@@ -263,9 +263,9 @@ def test_points_are_the_diagnostics_of_each_class():
     named = [int(note.get_text()) for note in shown.named_]
     assert named == found.most_influential(3)
     x, share = shown.points_["calibration"].get_data()
-    test = found.hosmer_lemeshow()
-    assert x == pytest.approx(test.expected / test.rows)
-    assert share == pytest.approx(test.observed / test.rows)
+    test = found.hosmer_lemeshow().tidy()
+    assert x == pytest.approx(test["expected"] / test["rows"])
+    assert share == pytest.approx(test["observed"] / test["rows"])
     names = [text.get_text() for text in shown.legends_["residuals"].get_texts()]
     assert names == ["0", "1"]
     texts = [text.get_text() for text in shown.axes_["calibration"].texts]
@@ -276,8 +276,8 @@ def test_intervals_of_the_groups_are_wilsons():
     from statsmodels.stats.proportion import proportion_confint
 
     found = LogisticRegression().fit(GRADES, PASSED).diagnostics(GRADES, PASSED)
-    shown, test = found.plot(), found.hosmer_lemeshow()
-    low, high = proportion_confint(test.observed, test.rows, method="wilson")
+    shown, test = found.plot(), found.hosmer_lemeshow().tidy()
+    low, high = proportion_confint(test["observed"], test["rows"], method="wilson")
     (bars,) = shown.intervals_.lines[2]
     ends = np.array([bar[:, 1] for bar in bars.get_segments()])
     assert ends == pytest.approx(np.column_stack([low, high]), abs=1e-9)

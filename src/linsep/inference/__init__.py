@@ -1,9 +1,10 @@
 """Inference from fitted regressions, shared by linear and logistic regression.
 
-``results`` has the shared attributes, ``table`` the tables and the distributions of the statistics.
+``results`` has the shared attributes and the signatures of rows, ``table`` the tables and the
+distributions of the statistics.
 ``hypotheses`` tests linear functions of parameters, which ``restrictions`` reads from text and
 ``factors`` derives from levels. ``refitting`` tests nested models, fitted to rows with the same
-signature (``signatures``), terms and additional columns. ``robust`` has covariances for rows of
-unequal variance and clusters. ``diagnostics`` has residuals and influences of rows and tests of
-fit, ``collinearity`` the dependence of columns. ``adapters`` has what other packages read.
+signature, terms and additional columns. ``robust`` has covariances for rows of unequal variance and
+clusters. ``diagnostics`` has residuals and influences of rows and tests of fit, ``collinearity``
+the dependence of columns. ``adapters`` has what other packages read.
 """

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from linsep.estimators._common.labels import feature_names, with_intercept
+from linsep.estimators._common.labels import feature_names
 from linsep.inference.factors import terms_of
 from linsep.inference.table import number_text
 from linsep.layout import elided, pair_lines, room, wrapped
@@ -115,19 +115,18 @@ class Collinearity:
     def __str__(self) -> str:
         if not self.inflated:
             return ""
-        factors = [(name, number_text(factor)) for name, factor in self.inflated[:MOST_FEATURES]]
-        about = "Variance inflation factors" + " (of factors: GVIF^(1/df))" * bool(self.terms)
-        lines = [about, *_indented(factors)]
+        lines = ["Variance inflation factors" + " (of factors: GVIF^(1/df))" * bool(self.terms)]
+        lines += _indented([(name, number_text(x)) for name, x in self.inflated[:MOST_FEATURES]])
         if len(self.inflated) > MOST_FEATURES:
             lines.append(f"  ... and {len(self.inflated) - MOST_FEATURES:,} smaller")
-        about = "Condition indices, and estimates with more than half of the variance due to them"
         indices = list[tuple[str, str]]()
         pairs = zip(self.condition_indices, self.variance_proportions, strict=True)
         for index, shares in [*pairs][: -MOST_INDICES - 1 : -1]:
             order = [k for k in np.argsort(-shares, kind="stable") if shares[k] > MUCH]
-            if order or not indices:
-                text = ", ".join(f"{self.params[k]} {shares[k]:.2f}" for k in order)
+            text = ", ".join(f"{self.params[k]} {shares[k]:.2f}" for k in order)
+            if text or not indices:
                 indices.append((number_text(index), elided(text, MOST_LETTERS) or "-"))
+        about = "Condition indices, and estimates with more than half of the variance due to them"
         return "\n".join([*lines, *wrapped(about), *_indented(indices)])
 
     __repr__ = __str__
@@ -143,7 +142,6 @@ def collinearity_of(
     """Return the collinearity of the columns of a regression; no numbers if none are kept."""
     features, kept = feature_names(model), root.any(axis=0)
     first = kept.size - len(features)
-    params = with_intercept(features) if first else list(features)
     shares = np.full(root.shape, np.nan)
     # the singular values of root times lengths are the inverses of those of the scaled columns
     _, inverse, V = np.linalg.svd(root[:, kept] * lengths[kept])
@@ -167,4 +165,4 @@ def collinearity_of(
             inflated.append((features[numbers[0]], float(vif[own[0]])))
     indices = (inverse / inverse.min(initial=np.inf))[::-1]
     inflated.sort(key=lambda pair: -pair[1])
-    return Collinearity(features, params, vif[first:], terms, indices, shares, inflated)
+    return Collinearity(features, model.param_names_, vif[first:], terms, indices, shares, inflated)

@@ -54,8 +54,6 @@ OF_ROWS = (
 #: most values of the matrix of White's test, with a column for each product of two features, and
 #: most rows for which p-values of the Shapiro-Wilk test are valid
 WHITE_VALUES, SHAPIRO_ROWS = 1 << 23, 5000
-#: what is said of rows without labels
-COUNTED = "Rows are counted from 0."
 #: p-values below this contradict an assumption
 DOUBT = 0.05
 #: share of a column, of the variance of y, or of equal squares of residuals, that is rounding error
@@ -176,20 +174,37 @@ class Diagnostics(Printed):
         found = super().to_dict() | self.collinearity.to_dict()
         for row in found["rows"]:
             row["row"] = row["row"] if isinstance(row["row"], int | float) else str(row["row"])
-        test = {"hosmer_lemeshow": self.hosmer_lemeshow().to_dict()} if self.labels else {}
-        return found | test
+        if self.labels:
+            test = self.hosmer_lemeshow()
+            numbers = {"statistic": test.statistic, "df": test.df, "p_value": test.p_value}
+            found["hosmer_lemeshow"] = numbers | test.columns | {"notes": test.notes}
+        return found
 
-    def hosmer_lemeshow(self, groups: int = 10) -> "HosmerLemeshow":
+    def hosmer_lemeshow(self, groups: int = 10) -> Table:
         """Run the Hosmer-Lemeshow test of fit of probabilities, on groups of about equal size.
 
         Parameters
         ----------
         groups : int of at least 3, default=10
 
+        Returns
+        -------
+        linsep.inference.table.Table
+            ``statistic``, the sum over groups and both classes of (observed - expected)^2 /
+            expected; ``df``, the number of groups minus 2; ``p_value`` from the chi-squared
+            distribution, NaN if it is not defined; and the ``columns`` of the groups: ``low`` and
+            ``high``, their smallest and largest probabilities, ``rows``, their total weights,
+            ``observed``, those of the rows of class 1, and ``expected``, the sums of their
+            probabilities.
+
         Raises
         ------
         DataError
             For a linear regression.
+
+        References
+        ----------
+        D. Hosmer and S. Lemeshow, Communications in Statistics A 10, 1980, 1043-1069.
         """
         if not self.labels:
             raise DataError("Only probabilities have this test.", code="unsupported")
@@ -237,41 +252,14 @@ class Diagnostics(Printed):
 
 
 def _counted_from(index: np.ndarray) -> str:
-    return "Rows have the labels of the index." if index.dtype == object else COUNTED
+    labeled = index.dtype == object
+    return "Rows have the labels of the index." if labeled else "Rows are counted from 0."
 
 
-class HosmerLemeshow(Table):
-    """Result of the Hosmer-Lemeshow test, with its table of groups; ``print`` it.
-
-    Attributes
-    ----------
-    statistic : float
-        Sum over groups and both classes of (observed - expected)^2 / expected.
-    df : int, degrees of freedom, the number of groups minus 2
-    p_value : float, from the chi-squared distribution; NaN if it is not defined
-    low, high, rows, observed, expected : arrays of shape (groups,), also the ``columns``
-        The smallest and the largest probability of a group, the total weight of its rows, that of
-        its rows of class 1, and the sum of their probabilities.
-
-    References
-    ----------
-    D. Hosmer and S. Lemeshow, Communications in Statistics A 10, 1980, 1043-1069.
-    """
-
-    def __getattr__(self, name: str) -> np.ndarray:
-        if name not in ("low", "high", "rows", "observed", "expected"):
-            raise AttributeError(name)
-        return np.array(self.columns[name])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON; numbers may be NaN."""
-        numbers = {"statistic": self.statistic, "df": self.df, "p_value": self.p_value}
-        return numbers | self.columns | {"notes": self.notes}
-
-
+@np.errstate(divide="ignore", invalid="ignore")
 def hosmer_lemeshow(
     y: np.ndarray, p: np.ndarray, weights: np.ndarray, groups: int, known: bool = True
-) -> HosmerLemeshow:
+) -> Table:
     """Run the test of outcomes ``y`` with probabilities ``p`` in so many groups; without p if the
     maximum of the likelihood is not known.
 
@@ -295,22 +283,24 @@ def hosmer_lemeshow(
     group = np.searchsorted(edges[edges > p[0]], p)
     _, first, places = np.unique(group, return_index=True, return_inverse=True)
     rows, observed, expected = (np.bincount(places, weights * part) for part in (1.0, y, p))
-    other = observed != expected
     # (o - e)^2 / e + ((n - o) - (n - e))^2 / (n - e)
-    parts = np.square(observed - expected)[other] * (1 / expected + 1 / (rows - expected))[other]
+    parts = np.square(observed - expected) * (1 / expected + 1 / (rows - expected))
     df = rows.size - 2
-    statistic = float(parts.sum()) if df > 0 else np.nan
+    statistic = float(np.nansum(parts)) if df > 0 else np.nan
     p_value = upper_tail(statistic, df) if known else np.nan
     why = "p is not defined, for too few groups, or no maximum of the likelihood."
     if df > 0 and known:
         why = f"Tied probabilities leave {rows.size} of {groups} groups." * (rows.size < groups)
-    high = p[np.append(first[1:], p.size) - 1]
-    columns = {"low": p[first], "high": high, "rows": rows, "observed": observed,
-               "expected": expected}  # fmt: skip
+    columns = {
+        "low": p[first], "high": p[np.append(first[1:], p.size) - 1], "rows": rows,
+        "observed": observed, "expected": expected,
+    }  # fmt: skip
     numbers = f"chi-squared {number_text(statistic)}, df {max(df, 0)}, p {p_text(p_value)}"
-    title = f"Hosmer-Lemeshow, {counted(rows.size, 'group')}: {numbers}"
-    lists = {name: part.tolist() for name, part in columns.items()}
-    return HosmerLemeshow(title, [], lists, [why] * bool(why), statistic, p_value, df)
+    return Table(
+        f"Hosmer-Lemeshow, {counted(rows.size, 'group')}: {numbers}", [],
+        {name: column.tolist() for name, column in columns.items()}, [why] * bool(why), statistic,
+        p_value, df,
+    )  # fmt: skip
 
 
 def _dense(X: Any) -> np.ndarray:
@@ -452,8 +442,10 @@ def logistic_diagnostics(
     share = NEAR_LIMIT if model.stop_reason_ in SEPARATED else SAME_DEVIANCE
     close = abs(total - model.deviance_) <= share * abs(model.null_deviance_)
     _check_rows(close and y.size == model.n_rows_, "deviance", total, model.deviance_)
-    undefined = _undefined(model)
-    known = not model._wide and (not undefined or bool(fitted_parameter(model, "l2")))
+    undefined, l2 = "", bool(fitted_parameter(model, "l2"))
+    if l2 or model._covariance is None or not model._inferable or model.stop_reason_ in SEPARATED:
+        undefined = "with l2, or if no maximum is known (penalty='firth' has standard errors)"
+    known = not model._wide and (l2 or not undefined)
     firth = model.method_ == "Firth"  # whose score has y - p + h (1/2 - p) for y - p
     reference, other = labels.label_text(model.reference_), model._others()[0]
     title = f"Diagnostics of a logistic regression of {other} against {reference}"
@@ -475,13 +467,6 @@ def _outcomes(model: Any, y: Any, sample_weight: Any, n_rows: int) -> tuple[np.n
     weights = labels.check_sample_weight(sample_weight, codes.size)
     weights = labels.importance(fitted_parameter(model, "class_weight"), classes, codes, weights)
     return codes.astype(np.float64), weights if weights.size else np.ones(codes.size)
-
-
-def _undefined(model: Any) -> str:
-    known = model._covariance is not None and model._inferable and not fitted_parameter(model, "l2")
-    separated = model.stop_reason_ in SEPARATED
-    why = "without standard errors: with l2, or if no maximum is known (penalty='firth' has one)"
-    return why if separated or not known else ""
 
 
 class Finding(NamedTuple):

@@ -1,11 +1,13 @@
 """Inference about the parameters of fitted regressions."""
 
+import re
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.batches import Batch
 from linsep.estimators._common.explaining import standardized
 from linsep.estimators._common.labels import feature_names, with_intercept, words_and_signs
 from linsep.estimators._common.showing import HasEquation
@@ -22,6 +24,10 @@ from linsep.inference.table import (
     t_tail,
 )
 from linsep.parameters import fitted_parameter
+
+#: B, and the constants of splitmix64
+_BASE = 0xD1342543DE82EF95
+_FACTOR, _HALF = np.uint64(0xBF58476D1CE4E5B9), np.uint64(30)
 
 
 class Bands(NamedTuple):
@@ -227,3 +233,50 @@ class HasInference(HasEquation, WithHypotheses, WithRefits, ForOtherPackages):
         size = max(1, len(targets))
         columns = {name: np.broadcast_to(value, size).tolist() for name, value in values.items()}
         return as_frame(({"target": targets} if targets else {}) | columns)
+
+
+class Signature(NamedTuple):
+    """The signature of neighboring rows, which shows whether models were fitted to the same rows: a
+    number of 64 bits; the number of rows, and whether all weights are whole numbers.
+
+    The signature of rows 0, 1, ... is the sum of B^i h(y_i, offset_i, w_i) modulo 2^64, where y is
+    a number or that of a class, and h mixes bits (as S. Vigna's splitmix64). Signatures of
+    neighboring rows are joined like polynomials, so the result depends neither on batches nor on
+    the process that reads them. Rows of weight 0 are ignored. Features are not included, since
+    models of the same rows may have different features.
+    """
+
+    rows: int = 0
+    value: int = 0
+    whole: bool = True
+
+    @classmethod
+    def of(cls, lane: Batch) -> "Signature":
+        """Return the signature of rows whose y are floats, or codes of classes."""
+        weights = lane.weights
+        kept = slice(None) if weights is None or weights.all() else weights > 0
+        mixed = np.full(lane.y[kept].size, _FACTOR)
+        for part, usual in ((lane.y, 0.0), (lane.offset, 0.0), (weights, 1.0)):
+            values = np.float64(usual) if part is None else part[kept].astype(np.float64)
+            mixed = (mixed ^ (values + 0.0).view(np.uint64)) * _FACTOR  # zeros have one sign
+            mixed ^= mixed >> _HALF
+        powers = np.full(mixed.size, _BASE, dtype=np.uint64)
+        powers[:1] = 1
+        value = int((mixed * np.multiply.accumulate(powers)).sum())
+        return cls(mixed.size, value, weights is None or bool((weights % 1 == 0).all()))
+
+    def __add__(self, more: "Signature") -> "Signature":  # type: ignore[override]
+        value = (self.value + pow(_BASE, self.rows, 1 << 64) * more.value) % (1 << 64)
+        return Signature(self.rows + more.rows, value, self.whole and more.whole)
+
+    @property
+    def text(self) -> str:
+        """The value as hexadecimal digits, for files."""
+        return f"{self.value:016x}"
+
+
+def stored_signature(text: Any) -> str | None:
+    """Return the signature in a file, or None; raise an error for an invalid one."""
+    if text is not None and not re.fullmatch("[0-9a-f]{16}", text):
+        raise ValueError("an invalid signature of rows")
+    return text

@@ -12,7 +12,6 @@ tree of the lanes.
 """
 
 from collections.abc import Hashable
-from functools import reduce
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
@@ -42,30 +41,21 @@ VALUES, LEAST_FREE, NOISE = 1 << 18, 1e-8, 1e-7
 NOTHING = "A standard error is 0 where scores cancel; it does not measure precision."
 
 
-class Scores(NamedTuple):
-    """Scores of some rows: without clusters any rows with the same sum of products, else the sums
-    of the clusters and their numbers, in the order of their first rows.
-    """
-
-    rows: np.ndarray
-    clusters: np.ndarray | None = None
+#: scores of some rows: without clusters any rows with the same sum of products, and None; else the
+#: sums of the clusters and their numbers, in the order of their first rows
+Scores = tuple[np.ndarray, np.ndarray | None]
 
 
-def scores_of(rows: np.ndarray, clusters: np.ndarray | None) -> Scores:
-    """Return the scores of rows, summed by their clusters if there are any."""
-    if clusters is None:
-        return Scores(np.asarray(np.linalg.qr(rows, mode="r")))
+def added_scores(*parts: Scores) -> Scores:
+    """Return the scores of all rows, summed by their clusters if there are any."""
+    rows, numbers = np.concatenate([rows for rows, _ in parts]), [part[1] for part in parts]
+    if numbers[0] is None:
+        return np.asarray(np.linalg.qr(rows, mode="r")), None
+    clusters: Any = np.concatenate([own for own in numbers if own is not None])
     found, first, codes = np.unique(clusters, return_index=True, return_inverse=True)
-    order = np.argsort(first)
     members = sp.csc_array((np.ones(codes.size), codes, np.arange(codes.size + 1)))
-    return Scores(np.asarray(members @ rows)[order], found[order])
-
-
-def added_scores(one: Scores, other: Scores) -> Scores:
-    """Return the scores of the rows of both."""
-    both: list[Any] = [one.clusters, other.clusters]
-    clusters = None if one.clusters is None else np.concatenate(both)
-    return scores_of(np.concatenate([one.rows, other.rows]), clusters)
+    order = np.argsort(first)
+    return np.asarray(members @ rows)[order], found[order]
 
 
 def linear_scores(lane: Batch, fit: Any, name: str, frequency: bool) -> Scores:
@@ -89,9 +79,8 @@ def linear_scores(lane: Batch, fit: Any, name: str, frequency: bool) -> Scores:
                     value=name,
                 )  # fmt: skip
             e = e / (free if name == "HC3" else np.sqrt(free))
-        groups = part.groups if name == CLUSTERED else None
-        found.append(scores_of(V * e[:, None], groups))
-    return reduce(added_scores, found)
+        found.append(added_scores((V * e[:, None], part.groups if name == CLUSTERED else None)))
+    return added_scores(*found)
 
 
 class Robust(NamedTuple):
@@ -106,12 +95,13 @@ class Robust(NamedTuple):
     @classmethod
     def of(cls, name: str, found: Scores, n_rows: float, rank: int) -> "Robust":
         """Return the robust covariance for the scores of all rows and ``rank`` estimates."""
-        many = None if found.clusters is None else int(found.clusters.size)
+        rows, clusters = found
+        many = None if clusters is None else int(clusters.size)
         if many == 1:
             raise DataError("All rows are in one cluster: CR1 needs two.", code="too-few-rows")
-        root, left = np.zeros((found.rows.shape[1],) * 2), n_rows - rank
+        root, left = np.zeros((rows.shape[1],) * 2), n_rows - rank
         if root.size and left > 0:  # else standard errors are not defined
-            factor = np.linalg.qr(found.rows, mode="r")
+            factor = np.linalg.qr(rows, mode="r")
             scale = n_rows / left if name == "HC1" else 1.0
             if many is not None:
                 scale = many / (many - 1) * ((n_rows - 1) / left)

@@ -19,8 +19,8 @@ from linsep.estimators._common.frames import to_predict, to_regress, to_score
 from linsep.estimators._common.predicting import weights_to_score
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.inference import robust, signatures
-from linsep.inference.results import Bands
+from linsep.inference import robust
+from linsep.inference.results import Bands, stored_signature
 from linsep.inference.table import check_level
 from linsep.lanes import Lanes
 from linsep.linear.inference import LinearResults, dependence
@@ -65,7 +65,7 @@ STATE: dict[str, Any] = {
     "fit.n_rows": partial(count, least=1),
     "target": as_it_is,
     "interrupted": flag,
-    "signature": signatures.checked,
+    "signature": stored_signature,
     "offset": flag,
     "clusters": as_it_is,
 }  # fmt: skip

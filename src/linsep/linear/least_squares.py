@@ -22,7 +22,7 @@ from scipy.linalg import blas, lapack
 from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch, Batches
 from linsep.errors import DataError, FeatureOverflow, hint, warn_caller
-from linsep.inference.signatures import Signature
+from linsep.inference.results import Signature
 from linsep.lanes import Lanes, no_weight
 from linsep.linear.solution import LeastSquares
 

@@ -36,8 +36,8 @@ from linsep.estimators._common.offsets import (
 )
 from linsep.estimators._common.predicting import codes_of, decided, log_probabilities, share_right
 from linsep.estimators._common.showing import PlotsProbability
-from linsep.inference import robust, signatures
-from linsep.inference.results import Bands, HasInference
+from linsep.inference import robust
+from linsep.inference.results import Bands, HasInference, Signature, stored_signature
 from linsep.inference.table import ODDS_RATIO, OPPOSITE, Facts, Summary, check_level
 from linsep.logistic.effects import LogisticPrediction
 from linsep.logistic.newton import fitted, gradient_ascent, pearson_of, with_robust
@@ -131,7 +131,7 @@ STATE: dict[str, tuple[str, Any]] = {
     "levels": ("_intervals", list),
     "clusters": ("_clusters", stored.as_it_is),
     "separation": ("separation_", stored.as_it_is),
-    "signature": ("rows_signature_", signatures.checked),
+    "signature": ("rows_signature_", stored_signature),
     "dependent": ("_depends", stored.as_it_is),
     "offset": ("_with_offset", stored.flag),
     "fractional": ("_fractional", stored.flag),
@@ -493,7 +493,7 @@ class LogisticRegression(
                 task.start = self._start(task)
             task.journal = saving.journal
             self._begin(task)
-            signature = task.lanes.sum(signatures.Signature.of, add, lane_rows(task.n_features))
+            signature = task.lanes.sum(Signature.of, add, lane_rows(task.n_features))
             self.rows_signature_, self._fractional = signature.text, not signature.whole
             callbacks = Callbacks(self, {"X": X, "y": y, "metadata": metadata})
 

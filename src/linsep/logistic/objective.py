@@ -19,7 +19,7 @@ from linsep.batches import Batch, weighed
 from linsep.compiled import logistic
 from linsep.compiled.rows import as_rows
 from linsep.errors import FeatureOverflow
-from linsep.inference.robust import CLUSTERED, Scores, added_scores, scores_of
+from linsep.inference.robust import CLUSTERED, Scores, added_scores
 from linsep.lanes import Add, in_lanes
 from linsep.logistic.task import Batches, RowLanes, Task, Work, block_rows, lane_rows
 
@@ -330,17 +330,15 @@ class Terms:
         """Return the scores of the rows at weights B, w (y - p) x of each class beside the
         reference, for a robust covariance; with ``pairs``, two rows each have one, of counts.
         """
-        found, groups = None, lane.groups if covariance == CLUSTERED else None
+        found, groups = list[Scores](), lane.groups if covariance == CLUSTERED else None
         for start, Z in self.blocks(lane):
             _, residuals, _, _ = self.residuals(lane, start, Z, B)
             rows = (residuals[:, :, None] * Z[:, None, :]).reshape(len(Z), -1)
             own = None if groups is None else groups[start : start + len(Z)]
             if pairs:
                 rows, own = rows[::2] + rows[1::2], None if own is None else own[::2]
-            some = scores_of(rows, own)
-            found = some if found is None else added_scores(found, some)
-        assert found is not None
-        return found
+            found.append(added_scores((rows, own)))
+        return added_scores(*found)
 
     def pearson(self, lane: Batch, B: np.ndarray) -> float:
         """Return Pearson's chi-squared of counts, which are two rows each, at weights B."""

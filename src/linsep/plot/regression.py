@@ -15,9 +15,8 @@ from linsep.inference.diagnostics import (
     Assumptions,
     Diagnostics,
     Finding,
-    HosmerLemeshow,
 )
-from linsep.inference.table import p_text
+from linsep.inference.table import Table, p_text
 from linsep.linear.estimator import LinearRegression
 from linsep.parameters import INTERVALS, fitted_parameter
 from linsep.plot.display import (
@@ -436,7 +435,7 @@ class DiagnosticsDisplay(Display):
     ----------
     found : Diagnostics
     feature : int, the index of the feature of the partial residuals
-    test : HosmerLemeshow or None
+    test : linsep.inference.table.Table or None, of Hosmer and Lemeshow
     name : str, what the feature is called
     figure_ : matplotlib Figure
     ax_ : Axes of the first panel
@@ -623,16 +622,17 @@ class DiagnosticsDisplay(Display):
         drawn = [self.fitted_, *([self.smooth_["partial"]] if "partial" in self.smooth_ else [])]
         self.legends_["partial"] = ax.legend(handles=drawn, fontsize="small")
 
-    def _draw_calibration(self, test: HosmerLemeshow) -> None:
-        ax, rows = self.axes_["calibration"], test.rows
-        shares, z = test.observed / rows, float(ndtri(0.5 + LEVEL / 2))
+    def _draw_calibration(self, test: Table) -> None:
+        ax, columns = self.axes_["calibration"], list(map(np.array, test.columns.values()))
+        _, _, rows, observed, expected = columns
+        shares, z = observed / rows, float(ndtri(0.5 + LEVEL / 2))
         middle = (shares + z * z / (2 * rows)) / (1 + z * z / rows)
         half = np.sqrt(shares * (1 - shares) / rows + (z / (2 * rows)) ** 2) * z
         half /= 1 + z * z / rows
         draw_reference(ax)
         reach = np.maximum([shares - (middle - half), (middle + half) - shares], 0.0)
         self.intervals_ = ax.errorbar(
-            test.expected / rows, shares, yerr=reach, color=COLORS[0], ls="", marker="o",
+            expected / rows, shares, yerr=reach, color=COLORS[0], ls="", marker="o",
             markersize=5, elinewidth=1.0, capsize=2.0,
         )  # fmt: skip
         self.points_["calibration"] = self.intervals_.lines[0]
