@@ -1,10 +1,9 @@
 """Inference from fitted regressions, shared by linear and logistic regression.
 
 ``results`` has the shared attributes and the signatures of rows, ``table`` the tables and the
-distributions of the statistics.
-``hypotheses`` tests linear functions of parameters, which ``restrictions`` reads from text and
-``factors`` derives from levels. ``refitting`` tests nested models, fitted to rows with the same
-signature, terms and additional columns. ``robust`` has covariances for rows of unequal variance and
-clusters. ``diagnostics`` has residuals and influences of rows and tests of fit, ``collinearity``
-the dependence of columns. ``adapters`` has what other packages read.
+distributions of the statistics. ``hypotheses`` tests linear functions of parameters, written as
+text or of the levels of ``factors``. ``refitting`` tests nested models, fitted to rows with the
+same signature, terms and additional columns. ``robust`` has covariances for rows of unequal
+variance and clusters. ``diagnostics`` has residuals and influences of rows and tests of fit,
+``collinearity`` the dependence of columns.
 """

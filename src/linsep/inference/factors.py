@@ -108,7 +108,7 @@ def _read(model: Any) -> tuple[list[list[tuple[str, str]]], dict[str, Factor]]:
 
 
 def _named(block: dict[str, Any], inputs: dict[str, str]) -> tuple[str, str]:
-    """Return the name of a block of a formula, and the column whose levels it has."""
+    # the name, and the column whose levels it has
     if "levels" not in block:
         return block.get("expression") or block["column"], ""
     column = block["column"]

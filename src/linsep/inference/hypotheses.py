@@ -6,8 +6,10 @@ estimates b and their covariance V (Wald, Transactions of the American Mathemati
 distribution, exactly so for least squares with normal residuals.
 """
 
-from collections.abc import Sequence
-from itertools import combinations
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from itertools import combinations, pairwise
 from math import inf, isinf
 from typing import Any
 
@@ -17,9 +19,16 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.showing import linear_sum
 from linsep.inference.factors import Factor, factor_of
-from linsep.inference.restrictions import Restriction, restrictions_of
-from linsep.inference.table import Facts, Table, check_level, t_reach, t_tail, upper_tail
+from linsep.inference.table import Table, check_level, t_reach, t_tail, upper_tail
 from linsep.words import counted
+
+#: a linear function that is zero under a hypothesis, as it was written, and its coefficients and an
+#: added constant, an array of shape (parameters + 1,)
+Restriction = tuple[str, np.ndarray]
+
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_WORD = r"[^\s+*/=,()-]+"
+_SIGNS = {ast.Add: 1.0, ast.Sub: -1.0, ast.UAdd: 1.0, ast.USub: -1.0}
 
 
 class WithHypotheses:
@@ -61,43 +70,40 @@ class WithHypotheses:
             why = f"test is {test!r}: choose 'F' or 'chi2'."
             raise ParameterError(why, option="test", value=test)
         given = _given(self, hypotheses, q)
-        rows, df = np.array([one.row for one in given]), len(given)
-        R, degrees = rows[:, :-1], self._degrees
+        texts, rows = [text for text, _ in given], np.array([row for _, row in given])
+        R, df, distribution, degrees = rows[:, :-1], len(given), test, inf
+        if distribution is None:
+            distribution = "F" if self._statistic == "t" else "chi2"
+        if distribution == "F":
+            degrees = float(self.df_residual_ if isinf(self._degrees) else self._degrees)
         b, (root, noise) = _estimates(self, R), self._covariance_root()
-        if (test or ("F" if self._statistic == "t" else "chi2")) == "chi2":
-            degrees = inf
-        elif isinf(degrees):
-            degrees = self.df_residual_
         with np.errstate(over="ignore", invalid="ignore"):  # which have an error
             apart, parts = R @ b + rows[:, -1], root @ R.T
             errors = np.linalg.norm(parts, axis=0)
-        for one, error in zip(given, errors.tolist(), strict=True):
-            if not one.row[:-1].any():
-                why = f"'{one.text}' has no parameter with a nonzero coefficient: leave it out."
-                raise ParameterError(why, code="bad-hypothesis", value=one.text)
+        for text, row, error in zip(texts, R, errors.tolist(), strict=True):
+            if not row.any():
+                why = f"'{text}' has no parameter with a nonzero coefficient: leave it out."
+                raise ParameterError(why, code="bad-hypothesis", value=text)
             if not 0.0 < error < inf:
                 code = "overflow" if isinf(error) else "no-estimate"
-                why = f"'{one.text}' cannot be tested: its standard error is {error:g}."
-                raise DataError(why, code=code, value=one.text)
+                why = f"'{text}' cannot be tested: its standard error is {error:g}."
+                raise DataError(why, code=code, value=text)
         # without squares of standard errors, singular values have the digits of the root
         _, sizes, V = np.linalg.svd(parts / errors, full_matrices=False)
         if (many := int((sizes > noise).sum())) < df:
             alike = np.linalg.matrix_rank(R / np.linalg.norm(R, axis=1, keepdims=True)) < df
             why = "are dependent" if alike else "have a singular covariance"
-            raise (ParameterError if alike else DataError)(
-                f"The {df} restrictions {why}: test at most {many} at a time.",
-                code="bad-hypothesis",
-            )
-        statistic, name = float(np.square(V @ (apart / errors) / sizes).sum()), "chi-squared"
-        header: Facts = [("degrees of freedom", df)]
-        if not isinf(degrees):
-            statistic, name = statistic / df, "F"
-            header.append(("degrees of freedom, residuals", degrees))
+            why = f"The {df} restrictions {why}: test at most {many} at a time."
+            raise (ParameterError if alike else DataError)(why, code="bad-hypothesis")
+        statistic = float(np.square(V @ (apart / errors) / sizes).sum())
+        statistic, name = (statistic, "chi-squared") if isinf(degrees) else (statistic / df, "F")
         p = upper_tail(statistic, df, degrees)
-        columns = {"hypothesis": [one.text for one in given], **_singly(apart, errors, degrees)}
+        header = [(name, statistic), ("degrees of freedom", df)]
+        header += [("degrees of freedom, residuals", degrees)] * (not isinf(degrees))
         return Table(
-            "Wald test", [(name, statistic), *header, (f"p of {name}", p)], columns, [],
-            statistic, p, df, "F" if name == "F" else "chi2", float(degrees),
+            "Wald test", [*header, (f"p of {name}", p)],
+            {"hypothesis": texts, **_singly(apart, errors, degrees)}, [],
+            statistic, p, df, distribution, degrees,
         )  # fmt: skip
 
     def contrasts(
@@ -145,33 +151,32 @@ class WithHypotheses:
         for row, coding in zip(effects, of.levels.values(), strict=True):
             for feature, value in coding.items():
                 row[feature - self.n_features_in_] = value  # after the intercept
-        several, texts = self._equations, [one.text for one in wanted]
-        rows = np.kron(np.eye(len(several) or 1), [one.row[:-1] for one in wanted] @ effects)
+        rows = np.kron(np.eye(len(self._equations) or 1), [row[:-1] for _, row in wanted] @ effects)
         lost = (rows != 0.0)[:, words != ""].any(axis=1)
         estimates = rows @ np.where(words == "", params.ravel(), 0.0)
         errors = np.linalg.norm(self._covariance_root()[0] @ rows.T, axis=0)
         errors[lost | ~(errors > 0.0)] = estimates[lost] = np.nan
-        columns = _singly(estimates, errors, self._degrees)
-        notes = [f"Intervals are individual {100 * level:.6g}% intervals."]
-        if of.within:
-            products = ", ".join(of.within[:4]) + ", ..." * (len(of.within) > 4)
-            why = f"The factor is part of {products}: differences hold where these are 0."
-            notes.insert(0, why)
-        if lost.any():
-            why = "A dash: a coefficient of the level diverges, or its column is left out."
-            notes.insert(0, why)
+        columns, reach = _singly(estimates, errors, self._degrees), t_reach(level, self._degrees)
+        notes = []
         if adjust is not None:
             columns["adjusted_p_value"] = _holm(np.array(columns["p_value"])).tolist()
             many = counted(len(lost), "contrast")
-            notes.insert(0, f"p-values are adjusted by Holm's method for {many}.")
-        reach = t_reach(level, self._degrees) * errors
-        columns |= {"low": (estimates - reach).tolist(), "high": (estimates + reach).tolist()}
-        texts = [f"{one}: {text}" for one in several for text in texts] or texts
+            notes.append(f"p-values are adjusted by Holm's method for {many}.")
+        if lost.any():
+            notes.append("A dash: a coefficient of the level diverges, or its column is left out.")
+        if of.within:
+            products = ", ".join(of.within[:4]) + ", ..." * (len(of.within) > 4)
+            why = f"The factor is part of {products}: differences hold where these are 0."
+            notes.append(why)
+        notes.append(f"Intervals are individual {100 * level:.6g}% intervals.")
+        columns["low"] = (estimates - reach * errors).tolist()
+        columns["high"] = (estimates + reach * errors).tolist()
+        texts = [text for text, _ in wanted]
+        texts = [f"{one}: {text}" for one in self._equations for text in texts] or texts
         return Table(f"Contrasts of {of.name}", [], {"contrast": texts} | columns, notes)
 
 
 def _singly(estimates: np.ndarray, errors: np.ndarray, degrees: float) -> dict[str, list[Any]]:
-    """Return the columns of tests of single restrictions."""
     t, letter = estimates / errors, "z" if isinf(degrees) else "t"
     found = {"estimate": estimates, "standard_error": errors, letter: t}
     return {name: x.tolist() for name, x in (found | {"p_value": t_tail(t, degrees)}).items()}
@@ -186,7 +191,7 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
         known: dict[str, np.ndarray | None] = {}
         for name, row in zip(names, np.diag([*signs, 0.0])[:-1], strict=True):
             known[name] = None if name in known else row
-        return [found for text in texts for found in restrictions_of(text, known)]
+        return [found for text in texts for found in _restrictions_of(text, known)]
     try:
         rows = np.atleast_2d(np.asarray(hypotheses, dtype=np.float64))
         right = np.broadcast_to(np.asarray(0.0 if q is None else q, dtype=np.float64), len(rows))
@@ -201,9 +206,78 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
     if not (np.isfinite(rows).all() and np.isfinite(right).all()):
         raise ParameterError("R and q must be finite numbers.", code="not-finite")
     return [
-        Restriction(f"{linear_sum(row * signs, names)} = {value:.6g}", np.append(row, -value))
+        (f"{linear_sum(row * signs, names)} = {value:.6g}", np.append(row, -value))
         for row, value in zip(rows, right.tolist(), strict=True)
     ]
+
+
+@np.errstate(all="ignore")  # what is not finite is refused
+def _restrictions_of(
+    text: str, names: Mapping[str, np.ndarray | None], what: str = "parameter"
+) -> list[Restriction]:
+    """Return the restrictions of a text, as ``wald_test`` says; ``names`` has the linear function
+    of each name, None for an ambiguous one.
+    """
+    width = next((len(row) for row in names.values() if row is not None), 1)
+    one, marked, found = np.eye(width)[-1], list[Restriction](), list[Restriction]()
+    each = [
+        re.escape(name) + r"(?!\w)" * bool(re.search(r"\w$", name))
+        for name in sorted(names, key=len, reverse=True)
+        if not re.fullmatch(f"{_NUMBER}|", name)
+    ]
+
+    def mark(part: re.Match[str]) -> str:
+        if part["number"]:
+            return part[0]
+        name = re.sub(r"^`(.+)`$", r"\1", part[0])
+        if (row := names.get(name)) is None:
+            several, known = name in names, ", ".join(f"`{one}`" for one in list(names)[:12])
+            raise ParameterError(
+                f"'{text}' names '{name}', which is {'several' if several else 'no'} {what}s",
+                "pass a matrix" if several else f"choose among {known}, ...",
+                code="duplicate-name" if several else "bad-hypothesis", value=name,
+            )  # fmt: skip
+        marked.append((part[0], row))
+        return f"_{len(marked) - 1}_"
+
+    def linear(node: ast.AST) -> np.ndarray:
+        match node:
+            case ast.Constant(value=int() | float() as value):
+                return one * value
+            case ast.Name(id=name):
+                return marked[int(name.strip("_"))][1]
+            case ast.UnaryOp(op=op, operand=inner):
+                return _SIGNS[type(op)] * linear(inner)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+                return linear(left) + _SIGNS[type(op)] * linear(right)
+            case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
+                a, b = linear(left), linear(right)
+                if isinstance(op, ast.Mult) and b[:-1].any():
+                    a, b = b, a
+                if not b[:-1].any():
+                    return a * b[-1] if isinstance(op, ast.Mult) else a / b[-1]
+        raise ValueError("not linear")
+
+    parts = "`[^`]+`", *each, f"(?P<number>{_NUMBER})", _WORD
+    equations = re.sub("|".join(parts), mark, text).split(",")
+    try:
+        for equation in equations:
+            sides = [
+                (re.sub(r"_(\d+)_", lambda mark: marked[int(mark[1])][0], side),
+                 linear(ast.parse(side, mode="eval").body))
+                for side in map(str.strip, equation.split("="))
+            ]  # fmt: skip
+            pairs = [(f"{a} = {b}", x - y) for (a, x), (b, y) in pairwise(sides)]
+            found += pairs or sides
+        if not np.isfinite([row for _, row in found]).all():
+            raise ValueError
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ParameterError(
+            f"'{text}' is not a linear hypothesis",
+            f"write sums of numbers and {what}s, such as 'a = b, 2 * c - d = 1', and names with "
+            "signs in backticks", code="bad-hypothesis", value=text,
+        ) from None  # fmt: skip
+    return found
 
 
 def _estimates(model: Any, R: np.ndarray) -> np.ndarray:
@@ -243,10 +317,10 @@ def _wanted(factor: Factor, compare: Any) -> list[Restriction]:
     compare = [compare] if isinstance(compare, str) else compare
     for one in compare:
         if isinstance(one, tuple | list) and len(one) == 2:
-            (pair,) = restrictions_of(f"`{one[0]}` - `{one[1]}`", units, "level")
-            found.append(pair._replace(text=f"{one[0]} - {one[1]}"))
+            ((_, row),) = _restrictions_of(f"`{one[0]}` - `{one[1]}`", units, "level")
+            found.append((f"{one[0]} - {one[1]}", row))
         elif isinstance(one, str):
-            found += restrictions_of(one, units, "level")
+            found += _restrictions_of(one, units, "level")
     if not found or len(found) < len(compare):
         raise ParameterError(
             f"compare is {compare!r}: choose 'pairs', 'reference', or a list of contrasts such as "

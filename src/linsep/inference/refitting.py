@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError
@@ -158,6 +158,7 @@ class WithRefits:
                 wide, beside["y"], beside["sample_weight"]
             )
             _check_rows(self, n_rows, log_likelihood)
+            df = width - self.n_parameters_
         else:
             # n times the share of the residual sum of squares that the larger model explains
             # (Breusch and Pagan, Review of Economic Studies 47, 1980)
@@ -165,9 +166,9 @@ class WithRefits:
             _check_rows(self, smaller.n_rows_, smaller.rss_)
             if not self.rss_:
                 raise DataError("The fit is perfect: no variance is left.", code="no-estimate")
-            share = larger.solution_.residual_norm / self.solution_.residual_norm
-            statistic, width = self.n_rows_ * (1.0 - share) * (1.0 + share), larger.n_parameters_
-        statistic, df = float(np.maximum(0.0, statistic)), width - self.n_parameters_
+            gained, df = _gained(self, larger)
+            statistic = self.n_rows_ * gained / self.rss_
+        statistic = float(np.maximum(0.0, statistic))
         p = upper_tail(statistic, df)
         columns = {"test": ["added columns"], "df": [df], "chi2": [statistic], "p_value": [p]}
         notes = [] if df else ["The columns are linear combinations of the model's columns."]
@@ -268,7 +269,6 @@ def _notes(models: Sequence[Any], tests: list[Test]) -> list[str]:
 
 
 def _is_supremum(model: Any) -> bool:
-    """Return whether the log-likelihood of a model is a supremum, not a maximum."""
     return getattr(model, "stop_reason_", None) in ("separable", "quasi-separable")
 
 
@@ -298,37 +298,32 @@ def _check_nested(smaller: Any, larger: Any, said: str) -> None:
     """Raise DataError unless the other model is of the same kind, was fitted to the same rows, and
     has all features of the smaller one, computed in the same way, and more.
     """
-    few, many = _definitions(smaller), _definitions(larger)
-    same, facts = ("fit_intercept", "weight_type", "dispersion", "reference"), _facts(larger)
-    other = next((name for name, fact in _facts(smaller).items() if facts.get(name) != fact), None)
-    lacking = ", ".join([name for name in few if name not in many][:3])
-    named = all(hasattr(one, "feature_names_in_") or not one.n_features_in_
-                for one in (smaller, larger))  # fmt: skip
+    few, many, facts = _definitions(smaller), _definitions(larger), _facts(larger)
+    other = next((name for name, fact in _facts(smaller).items() if facts[name] != fact), None)
+    differs = next((name for name in few if few[name] != many.get(name)), None)
     rows = [(one.n_rows_, one.rows_signature_) for one in (smaller, larger)]
     refuse(
         DataError,
-        (other, f"{said} have another {other}.", "other-model", other if other in same else None),
-        (not named, f"{said} have features without names: fit to data frames, or to files with "
-         "named columns.", "other-model", None),
-        (lacking or len(few) == len(many), f"{said} are not nested: the larger needs more "
-         f"features, and {lacking or 'all of the smaller'}.", "other-model", None),
-        (rows[0] != rows[1] or None in rows[0], f"{said} were fitted to other rows, or in another "
-         "order, with other weights or offsets.", "other-rows", None),
+        (other, f"{said} have another {other}.", "other-model",
+         None if other in ("kind", "classes") else other),
+        (not smaller.n_features_in_ <= len(few) < len(many), f"{said} are not nested: the larger "
+         "needs more features, and all need names, as columns of data frames and files have.",
+         "other-model", None),
+        (differs is None and (rows[0] != rows[1] or None in rows[0]), f"{said} were fitted to "
+         "other rows, or in another order, with other weights or offsets.", "other-rows", None),
     )  # fmt: skip
-    for name in few:
-        if few[name] != many[name]:
-            why = f"{said} compute '{name}' in different ways."
-            raise DataError(why, code="other-model", column=name)
+    if differs is not None:
+        why = f"{said} are not nested: '{differs}' is not in the larger, or computed otherwise."
+        raise DataError(why, code="other-model", column=differs)
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    """Return what nested models have in common."""
-    names = "fit_intercept", "weight_type", "dispersion"
-    facts = {"kind": type(model).__name__} | {name: fitted_parameter(model, name) for name in names}
-    if hasattr(model, "classes_"):
-        facts["classes"] = sorted(map(label_text, model.classes_.tolist()))
-        facts["reference"] = label_text(model.reference_)
-    return facts
+    names, classes = ("fit_intercept", "weight_type", "dispersion"), getattr(model, "classes_", [])
+    return {
+        "kind": type(model).__name__, **{name: fitted_parameter(model, name) for name in names},
+        "classes": sorted(map(label_text, list(classes))),
+        "reference": label_text(getattr(model, "reference_", "")),
+    }  # fmt: skip
 
 
 def _definitions(model: Any) -> dict[str, list[Any]]:
@@ -356,20 +351,18 @@ def _rows_of(
     model: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None,
     successes: Any = None, trials: Any = None,
 ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
-    """Return the features of the rows of a fit, and what ``fit`` takes beside them."""
     labels = y if successes is None else successes
     with model.fitted_rows(X, labels, sample_weight, offset) as (rows, labels, weights, known, _):
-        features = as_csr(rows)
-    features = features if sp.issparse(features) else np.asarray(features)
+        features = as_csr(rows) if sp.issparse(rows) else np.asarray(rows)
     if features.shape[1:] != (model.n_features_in_,):
         raise DataError(f"X needs {model.n_features_in_} columns, as in the fit.", code="shape")
     offset = offset_to_predict(model, known, features.shape[0])
     if not _counts(model):
         return features, {"y": labels, "sample_weight": weights, "offset": offset}
-    if successes is not None:
-        return features, {"successes": successes, "trials": trials, "offset": offset}
-    pairs = pairs_joined(Batch(features, labels, 0, weights, offset=offset), model.classes_[1])
-    return pairs.X, {"successes": pairs.y, "trials": pairs.weights, "offset": pairs.offset}
+    if successes is None:
+        pairs = pairs_joined(Batch(features, labels, 0, weights, offset=offset), model.classes_[1])
+        features, successes, trials, offset = pairs.X, pairs.y, pairs.weights, pairs.offset
+    return features, {"successes": successes, "trials": trials, "offset": offset}
 
 
 def _counts(model: Any) -> bool:
@@ -385,7 +378,6 @@ def _refuse_counts(model: Any) -> None:
 
 
 def _refitted(model: Any, X: Any, beside: dict[str, Any]) -> Any:
-    """Return a model like this one, fitted to some columns of its rows."""
     changed = {"intervals": "wald", "on_separation": "warn", "trace": False}
     if not X.shape[1]:
         X = np.zeros((X.shape[0], 1))  # which has no effect
@@ -396,12 +388,10 @@ def _refitted(model: Any, X: Any, beside: dict[str, Any]) -> Any:
 
 
 def _fitness(model: Any) -> float:
-    """Return the residual sum of squares, or the log-likelihood."""
     return float(model.rss_ if model._equation == "target" else model.log_likelihood_)
 
 
 def _check_rows(model: Any, n_rows: int, found: float) -> None:
-    """Raise DataError unless these are the rows of the fit, by their number and likelihood."""
     fitted = _fitness(model)
     if n_rows != model.n_rows_ or abs(found - fitted) > _OTHERS * max(abs(fitted), 1e-300):
         raise DataError("These are not the rows of the fit with their weights.", code="other-rows")
@@ -414,8 +404,9 @@ def _added(more: Any) -> Any:
     more = more.to_frame() if hasattr(more, "to_frame") else more  # of one column
     try:
         with faults_named(more):
-            added = as_csr(more)
-            added = added if sp.issparse(added) else np.asarray(added, dtype=np.float64)
+            added = check_array(
+                as_csr(more), accept_sparse="csr", dtype=np.float64, ensure_2d=False,
+            )  # fmt: skip
     except DataError as fault:
         fault.option = "more"
         raise

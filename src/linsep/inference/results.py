@@ -5,13 +5,16 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
+from linsep.errors import DataError
+from linsep.estimators._common import labels
 from linsep.estimators._common.explaining import standardized
-from linsep.estimators._common.labels import feature_names, with_intercept, words_and_signs
 from linsep.estimators._common.showing import HasEquation
-from linsep.inference.adapters import ForOtherPackages
+from linsep.inference.factors import factors_of
 from linsep.inference.hypotheses import WithHypotheses
 from linsep.inference.refitting import WithRefits
 from linsep.inference.table import (
@@ -22,8 +25,18 @@ from linsep.inference.table import (
     check_level,
     t_reach,
     t_tail,
-)
+)  # fmt: skip
 from linsep.parameters import fitted_parameter
+from linsep.sources.feature_names import names_in_recipe
+
+#: statistics of maketables, by the attributes of a regression
+STATISTICS = {
+    "N": "n_rows_", "r2": "r_squared_", "adj_r2": "adjusted_r_squared_",
+    "pseudo_r2": "mcfadden_r2_", "ll": "log_likelihood_", "llnull": "null_log_likelihood_",
+    "aic": "aic_", "bic": "bic_", "df_model": "df_model_", "df_resid": "df_residual_",
+    "deviance": "deviance_", "null_deviance": "null_deviance_", "fvalue": "f_statistic_",
+    "f_pvalue": "f_p_value_", "rmse": "residual_error_",
+}  # fmt: skip
 
 #: B, and the constants of splitmix64
 _BASE = 0xD1342543DE82EF95
@@ -40,7 +53,7 @@ class Bands(NamedTuple):
     high: np.ndarray
 
 
-class HasInference(HasEquation, WithHypotheses, WithRefits, ForOtherPackages):
+class HasInference(HasEquation, WithHypotheses, WithRefits):
     """Mixin of regressions: estimates, standard errors, tests and intervals of the parameters.
 
     A regression with one equation (one target, or two classes) has arrays of shape (parameters,);
@@ -75,8 +88,8 @@ class HasInference(HasEquation, WithHypotheses, WithRefits, ForOtherPackages):
         side, for a feature that is left out, and for a class of weight 0.
         """
         check_is_fitted(self)
-        names = self._with_intercept(feature_names(self))
-        return self._named(self._params, self._equations or names, names)
+        names = self._with_intercept(labels.feature_names(self))
+        return self._named(self._params, *[self._equations] * bool(self._equations), names)
 
     @property
     def covariance_(self: Any) -> Any:
@@ -87,14 +100,12 @@ class HasInference(HasEquation, WithHypotheses, WithRefits, ForOtherPackages):
         matrix = self._covariance_matrix
         return None if matrix is None else self._named(matrix, *[self.param_names_] * 2)
 
-    def _named(self, values: np.ndarray, rows: list[str], columns: list[str]) -> Any:
+    def _named(self, values: np.ndarray, *names: list[str]) -> Any:
         if not hasattr(self, "feature_names_in_") or find_spec("pandas") is None:
             return values
         import pandas as pd
 
-        if values.ndim == 1:
-            return pd.Series(values, index=rows)
-        return pd.DataFrame(values, index=rows, columns=columns)
+        return pd.Series(values, *names) if values.ndim == 1 else pd.DataFrame(values, *names)
 
     @property
     def residuals_(self) -> np.ndarray:
@@ -135,7 +146,6 @@ class HasInference(HasEquation, WithHypotheses, WithRefits, ForOtherPackages):
 
     @property
     def _level(self) -> float:
-        """Level of the intervals, unless one is given."""
         check_is_fitted(self)
         return float(fitted_parameter(self, "level", 0.95))
 
@@ -146,10 +156,10 @@ class HasInference(HasEquation, WithHypotheses, WithRefits, ForOtherPackages):
         word that is counted with a negative sign has a minus.
         """
         check_is_fitted(self)
-        return self._in_equations(feature_names(self))
+        return self._in_equations(labels.feature_names(self))
 
     def _with_intercept(self, names: list[str]) -> list[str]:
-        return with_intercept(names) if fitted_parameter(self, "fit_intercept") else names
+        return labels.with_intercept(names) if fitted_parameter(self, "fit_intercept") else names
 
     def _in_equations(self, names: list[str]) -> list[str]:
         names = self._with_intercept(names)
@@ -157,7 +167,7 @@ class HasInference(HasEquation, WithHypotheses, WithRefits, ForOtherPackages):
 
     def _words_and_signs(self) -> tuple[list[str], np.ndarray]:
         """Return the names of parameters without the minus, and the signs."""
-        names, signs = words_and_signs(self)
+        names, signs = labels.words_and_signs(self)
         more = bool(fitted_parameter(self, "fit_intercept"))
         signs = np.tile(np.append([1] * more, signs), max(1, len(self._equations)))
         return self._in_equations(names), signs
@@ -175,7 +185,6 @@ class HasInference(HasEquation, WithHypotheses, WithRefits, ForOtherPackages):
 
     @property
     def _printed(self) -> tuple[str, np.ndarray]:
-        """The name and the values of the statistic in the summary."""
         return self._statistic, self.statistics_
 
     def summary(self: Any, level: float | None = None) -> Summary:
@@ -190,21 +199,21 @@ class HasInference(HasEquation, WithHypotheses, WithRefits, ForOtherPackages):
         level = check_level(self._level if level is None else level)
         (names, signs), (title, header, notes) = self._words_and_signs(), self._headed()
         (letter, statistics), words = self._printed, self._words.ravel()
-        parts = self._shown, self.standard_errors_, statistics, self.p_values_
         ends = self.confidence_intervals(level).reshape(-1, 2)
-        numbers = np.column_stack([*map(np.ravel, parts), ends])
-        numbers[words != "", :2] = np.nan
-        turned = signs < 0  # a word that is hashed with a negative sign
-        sides = [-1, 1, 1 if letter == "chi2" else -1, 1, -1, -1]
-        numbers[turned] = numbers[turned][:, [0, 1, 2, 3, 5, 4]] * sides + 0.0
-        words = np.where(turned, [OPPOSITE.get(word, word) for word in words], words)
-        rows = list(map(Coefficient, names, *numbers.T.tolist(), words.tolist()))
-        recipe = getattr(self, "recipe_", None) or {}
+        # a word that is hashed with a negative sign is minus the feature
+        ends = np.where(signs[:, None] < 0, -ends[:, ::-1], ends)
+        statistics = np.ravel(statistics) * (1 if letter == "chi2" else signs)
+        estimates, errors, p = map(np.ravel, (self._shown, self.standard_errors_, self.p_values_))
+        columns = np.stack([estimates * signs, errors, statistics, p, *ends.T]) + 0.0
+        columns[:2, words != ""] = np.nan
+        words = np.where(signs < 0, [OPPOSITE.get(word, word) for word in words], words)
+        rows = list(map(Coefficient, names, *columns.tolist(), words.tolist()))
+        recipe, scaled = getattr(self, "recipe_", None) or {}, standardized(self)
         text = recipe.get("text", {}) if recipe.get("hash_bits") is None else {}
         if alone := [name for name, places in text.items() if not places]:
             why = f"No feature, because all rows have the same text: {', '.join(alone)}."
             notes = [why, *notes]
-        if scaled := standardized(self):
+        if scaled:
             said = ", ".join(scaled[:3]) + f" and {len(scaled) - 3} more" * (len(scaled) > 3)
             notes = [f"Standardized, so the estimates are per standard deviation: {said}.", *notes]
         return Summary(
@@ -233,6 +242,105 @@ class HasInference(HasEquation, WithHypotheses, WithRefits, ForOtherPackages):
         size = max(1, len(targets))
         columns = {name: np.broadcast_to(value, size).tolist() for name, value in values.items()}
         return as_frame(({"target": targets} if targets else {}) | columns)
+
+    @property
+    def __maketables_coef_table__(self: Any) -> Any:
+        table = self.summary()
+        percent = f"{100 * table.level:.6g}"
+        names = {"estimate": "b", "standard_error": "se", "statistic": "t", "p_value": "p"}
+        names |= {"low": f"ci{percent}l", "high": f"ci{percent}u"}
+        return table.tidy().set_index([self.param_names_])[list(names)].rename(columns=names)
+
+    def __maketables_stat__(self: Any, key: str) -> Any:
+        if key == "se_type":
+            return self.__maketables_vcov_info__["vcov_type"]
+        if key == "n_clusters":
+            clustered = fitted_parameter(self, "covariance") == "CR1"
+            return int(self._degrees) + 1 if clustered else None
+        return getattr(self, STATISTICS.get(key, ""), None)
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return labels.target_name(self) or "y"
+
+    @property
+    def __maketables_vcov_info__(self) -> dict[str, Any]:
+        return {"vcov_type": fitted_parameter(self, "covariance") or "iid", "clustervar": None}
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        linear = self._equation == "target"
+        return ["N", "r2", "adj_r2"] if linear else ["N", "pseudo_r2", "ll", "aic"]
+
+    def for_marginaleffects(self: Any, data: Any) -> Any:
+        """Return the regression as a model of the package marginaleffects, whose functions compute
+        adjusted predictions, contrasts and slopes at values, by groups, with delta-method errors.
+
+        Parameters
+        ----------
+        data : data frame of pandas or polars
+            The rows of the fit, with the columns used for training.
+
+        Raises
+        ------
+        DataError
+            If a coefficient diverges.
+        """
+        check_is_fitted(self)
+        import polars as pl
+        from marginaleffects.classes import ModelAbstract, ModelVault
+
+        if not np.isin(self._words, ["", "dependent"]).all():
+            raise DataError("Some coefficients have no finite estimates.", code="separated")
+        linear, constant = self._equation == "target", int(fitted_parameter(self, "fit_intercept"))
+        classes = [] if linear else [*map(labels.label_text, self.classes_.tolist())]
+        order = [classes.index(name) for name in self._others()] if classes else []
+        groups = classes if len(classes) > 2 else [""]
+        columns, recipe = labels.feature_names(self), getattr(self, "recipe_", None) or {}
+        if recipe.get("format") == "table":
+            formula = recipe.get("formula")
+            columns = [*(formula["inputs"] if formula else names_in_recipe(recipe))]
+        frame = data if isinstance(data, pl.DataFrame) else pl.from_pandas(data)
+        levels = {
+            name: pl.Enum([*of.levels])
+            for name, of in factors_of(self).items()
+            if not frame[name].dtype.is_numeric()
+        }
+
+        class Model(ModelAbstract):
+            def get_exog(self, newdata: Any) -> np.ndarray:
+                texts = newdata.cast(dict.fromkeys(levels, pl.String))
+                X = self.model.features_of(texts.select(columns).to_pandas())
+                X = X.toarray() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+                return np.column_stack([np.ones((len(X), constant)), X])
+
+            def get_predict(self, params: np.ndarray, newdata: Any) -> Any:
+                means = np.asarray(newdata) @ np.reshape(params, (-1, newdata.shape[1])).T
+                if classes:
+                    odds = np.zeros((len(means), len(classes)))
+                    odds[:, order] = means
+                    means = softmax(odds, axis=1)[:, order if len(classes) == 2 else slice(None)]
+                rows = np.arange(len(means), dtype=np.int32)
+                parts = [
+                    pl.DataFrame({"rowid": rows, "group": name, "estimate": mean})
+                    for name, mean in zip(groups, means.T, strict=True)
+                ]
+                return pl.concat(parts) if len(groups) > 1 else parts[0].drop("group")
+
+            def get_vcov(self, vcov: Any = True) -> Any:
+                return None if vcov is False else self.vault.vcov
+
+        covariance = None if self._without_errors() else np.nan_to_num(self._covariance_matrix)
+        vault = ModelVault(
+            coef=np.nan_to_num(np.ravel(self._params)), coefnames=np.array(self.param_names_),
+            vcov=covariance, modeldata=frame.cast(levels), package="linsep",
+            formula=lambda rows: (None, rows),
+            variable_names=[labels.target_name(self) or "y", *columns],
+        )  # fmt: skip
+        found = Model(self, vault)
+        if np.isfinite(self._degrees):
+            found.df_resid = float(self._degrees)
+        return found
 
 
 class Signature(NamedTuple):

@@ -75,12 +75,15 @@ class Printed:
         least = [k for k, name in enumerate(self.columns) if name in LEAST]
         return table_lines(self._cells(), least=least)
 
+    def _body(self) -> dict[str, Any]:
+        cells = zip(*self.columns.values(), strict=True)
+        return {"rows": [dict(zip(self.columns, row, strict=True)) for row in cells]}
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""
-        cells = zip(*self.columns.values(), strict=True)
-        rows = [dict(zip(self.columns, row, strict=True)) for row in cells]
-        found = {"title": self.title, "header": dict(self.header), "rows": rows}
-        return _plain(found | {"notes": self.notes})
+        found = {"title": self.title, "header": dict(self.header)} | self._body()
+        text = json.dumps(found | {"notes": self.notes}, default=_plain)
+        return dict(json.loads(text, parse_constant=lambda name: None))
 
     def tidy(self) -> Any:
         """Return the ``columns`` as a data frame of pandas, or without it as an Arrow table."""
@@ -184,10 +187,10 @@ class Coefficient(NamedTuple):
     high: float = nan
     status: str = ""
 
+    @np.errstate(over="ignore")
     def exponentiated(self) -> "Coefficient":
         """Return exp of the coefficient and its interval, with an error by the delta method."""
-        with np.errstate(over="ignore"):
-            ratio, low, high = np.exp([self.estimate, self.low, self.high]).tolist()
+        ratio, low, high = np.exp([self.estimate, self.low, self.high]).tolist()
         return self._replace(
             estimate=ratio, standard_error=ratio * self.standard_error, low=low, high=high,
             status=EXPONENTIATED.get(self.status, self.status),
@@ -228,11 +231,9 @@ class Summary(Printed):
         order of the table, diverging ones first, without dependent ones.
         """
         rows = [row for row in self.coefficients if row.status != "dependent"]
-        sizes = [
-            (bool(row.status), *np.nan_to_num(np.abs(row[1:4:2][::-1]), nan=-1.0)) for row in rows
-        ]
-        order = sorted(range(len(rows)), key=sizes.__getitem__, reverse=True)
-        return [rows[k] for k in sorted(order[:most])]
+        sizes = [(bool(row.status), abs(row.statistic), abs(row.estimate)) for row in rows]
+        keys = np.nan_to_num(np.reshape(sizes, (-1, 3)), nan=-1.0)
+        return [rows[k] for k in np.sort(np.lexsort(-keys.T[::-1])[:most])]
 
     @property
     def _published_notes(self) -> int:  # type: ignore[override]
@@ -243,17 +244,16 @@ class Summary(Printed):
         """``class`` or ``target`` of several, ``term``, and what :class:`Coefficient` has, with
         infinite estimates; the status of a finite one is "finite".
         """
-        rows, columns = self.coefficients, dict[str, list[Any]]()
-        names = [row.name for row in rows]
-        if self.equations:
-            owners = np.repeat(self.equations, len(rows) // len(self.equations)).tolist()
-            names = [n.removeprefix(f"{one}: ") for one, n in zip(owners, names, strict=True)]
-            columns[self.equation] = owners
-        columns |= {"term": names}
+        rows, owners = self.coefficients, dict[str, list[Any]]()
+        columns = {name: [getattr(row, name) for row in rows] for name in Coefficient._fields}
         columns["estimate"] = [DIVERGING.get(row.status, row.estimate) for row in rows]
-        for name in Coefficient._fields[2:-1]:
-            columns[name] = [getattr(row, name) for row in rows]
-        return columns | {"status": [row.status or "finite" for row in rows]}
+        columns["status"] = [row.status or "finite" for row in rows]
+        terms = columns.pop("name")
+        if self.equations:
+            of = np.repeat(self.equations, len(rows) // len(self.equations)).tolist()
+            terms = [term.removeprefix(f"{one}: ") for one, term in zip(of, terms, strict=True)]
+            owners = {self.equation: of}
+        return owners | {"term": terms} | columns
 
     def _cells(self, digits: int = 6) -> list[list[str]]:
         letter, percent = self.statistic, f"{100 * self.level:.6g}%"
@@ -294,11 +294,9 @@ class Summary(Printed):
         """
         return display("CoefficientDisplay").from_summary(self, **kwargs)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain JSON: numbers unrounded, None if not finite."""
+    def _body(self) -> dict[str, Any]:
         rows = [row._asdict() for row in self.coefficients]
-        found = {"title": self.title, "header": dict(self.header), "statistic": self.statistic}
-        return _plain(found | {"level": self.level, "coefficients": rows, "notes": self.notes})
+        return {"statistic": self.statistic, "level": self.level, "coefficients": rows}
 
 
 def as_frame(columns: dict[str, list[Any]]) -> Any:
@@ -364,7 +362,6 @@ def cell_text(name: str, value: Any, digits: int = 6) -> str:
 
 
 def _two_a_line(pairs: list[tuple[str, str]]) -> list[str]:
-    """Return the pairs in two aligned columns, read downwards, or in one if that is too wide."""
     half = (len(pairs) + 1) // 2
     both = zip_longest(pairs[:half], pairs[half:], fillvalue=("", ""))
     rows = [(*left, f"  {name}", value) for left, (name, value) in both]
@@ -373,15 +370,14 @@ def _two_a_line(pairs: list[tuple[str, str]]) -> list[str]:
     return table_lines(rows, [False, True] * 2) if rows else []
 
 
-def _plain(content: dict[str, Any]) -> dict[str, Any]:
-    text = json.dumps(content, default=lambda x: x.item() if isinstance(x, np.generic) else str(x))
-    return dict(json.loads(text, parse_constant=lambda name: None))
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def _rounded(value: float, digits: int) -> str:
     if not isfinite(value) or value == 0:
-        return "" if isnan(value) else f"{value + 0.0:g}"
-    text = f"{value + 0.0:#.{digits}g}"
+        return number_text(value).removesuffix("-")
+    text = f"{value:#.{digits}g}"
     if "e" in text and 1e-4 <= abs(value) < 1e9:
         text = f"{value:.0f}"
     return text.removesuffix(".")
