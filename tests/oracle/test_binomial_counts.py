@@ -326,9 +326,13 @@ def test_separated_groups():
     ],
 )
 def test_bad_counts(change, code):
-    X, counts = np.arange(6.0)[:, None], {"successes": np.arange(1, 7), "trials": 9}
+    X, counts = np.arange(6.0)[:, None], {"successes": np.arange(1, 7), "trials": 9, **change}
     with refused(DataError, code):
-        LogisticRegression().fit(X, **{**counts, **change})
+        LogisticRegression().fit(X, **counts)
+    if code == "class-count":
+        frame = pd.DataFrame({"x": X[:, 0], **counts})
+        with refused(DataError, code):
+            LogisticRegression().fit(open_source(frame, successes="successes", trials="trials"))
 
 
 def test_class_weights_are_refused():

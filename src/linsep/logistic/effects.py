@@ -29,7 +29,7 @@ from linsep.estimators._common.predicting import Prediction, codes_of, decided
 from linsep.inference.factors import factors_of
 from linsep.inference.results import Bands
 from linsep.inference.table import Coefficient, Facts, Summary, check_level, t_reach, t_tail
-from linsep.logistic.task import NO_WEIGHT, SEPARATED, UNKNOWN, order_of_classes
+from linsep.logistic.task import NO_WEIGHT, SEPARATED, UNKNOWN, order_of
 from linsep.parameters import fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
 
@@ -52,9 +52,7 @@ Part = tuple[np.ndarray, np.ndarray]
 
 
 def delta_errors(J: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Return the square roots of the diagonal of J V J', for the gradients of some numbers; NaN
-    where rounding of the covariance leaves no digits.
-    """
+    """Return the roots of the diagonal of J V J'; NaN where rounding leaves no digits."""
     found = np.einsum("ij,ij->i", J @ covariance, J)
     sizes = np.einsum("ij,ij->i", np.abs(J) @ np.abs(covariance), np.abs(J))
     return np.sqrt(np.where(found < LOST * sizes, np.nan, found))
@@ -63,23 +61,14 @@ def delta_errors(J: np.ndarray, covariance: np.ndarray) -> np.ndarray:
 class Curves:
     """The probabilities of the classes as functions of the features.
 
-    Attributes
-    ----------
-    classes : int, the number of classes
-    order : list of their codes, as above
-    B : array of shape (classes - 1, parameters)
-    constant : int, 1 with an intercept, else 0
-    covariance : array or None
-        The covariance of ``B.ravel()``, zero for weights that were left out and for weights that
-        diverge; None if it is unknown.
-    in_limit : bool, whether some weight diverges
-    signs : array of shape (parameters,)
-        For two classes, the sign of each weight that diverges, NaN if it is unknown, and zero for
-        the others.
+    ``B`` are the weights, shape (classes - 1, parameters), ``order`` the codes of the classes, and
+    ``constant`` 1 with an intercept, else 0. ``covariance`` is of ``B.ravel()``, zero for weights
+    that were left out or diverge, or None. ``in_limit``: some weight diverges; ``signs`` (of two
+    classes): its sign, NaN if unknown, and zero for the others.
     """
 
     def __init__(self, model: Any):
-        self.model, self.order = model, order_of_classes(model)
+        self.model, self.order = model, order_of(model.reference_, model.classes_)
         self.classes, self.n_features = len(self.order), model.n_features_in_
         self.constant = int(bool(fitted_parameter(model, "fit_intercept")))
         self.B, limits = np.atleast_2d(model._shown), np.atleast_2d(model.limits_)
@@ -95,18 +84,14 @@ class Curves:
         return np.hstack([np.full((len(X), self.constant), constant), X])
 
     def log_odds(self, X: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
-        """Return the log-odds of the classes against the reference, shape (rows, classes), zeros
-        last; huge instead of infinite for a class without weight.
-        """
+        """Return the log-odds against the reference, shape (rows, classes), zeros last."""
         scores = self.model._scores(X, offset)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros(len(scores)), scores])
         return np.clip(scores[:, self.order] - scores[:, self.order[-1:]], -HUGE, HUGE)
 
     def probabilities(self, X: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
-        """Return the probabilities of the classes, shape (rows, classes): in the limit if weights
-        diverge, NaN where the limit is unknown.
-        """
+        """Return the probabilities, shape (rows, classes), or their limits; NaN if unknown."""
         found: np.ndarray = softmax(self.log_odds(X, offset), axis=1)
         if self.in_limit and self.classes > 2:
             found[:] = np.nan
@@ -118,17 +103,13 @@ class Curves:
         return found
 
     def diverging(self, X: np.ndarray, constant: float = 1.0) -> np.ndarray:
-        """Return the signs of the terms of the log-odds that diverge, shape (rows, weights that
-        diverge): NaN if unknown. ``constant``: the value of the constant feature.
-        """
+        """Return the signs of the terms that diverge, shape (rows, terms); NaN if unknown."""
         columns = np.flatnonzero(self.signs)
         part = self.with_ones(X, constant)[:, columns]
         return np.where(part == 0, 0.0, np.sign(part) * self.signs[columns])
 
     def bands(self, X: np.ndarray, level: float, offset: np.ndarray | None = None) -> Bands:
-        """Return the probabilities of all classes with confidence intervals, arrays of shape (rows,
-        classes) in the order of ``classes_``; see :meth:`linsep.LogisticRegression.predict_proba`.
-        """
+        """Return the probabilities, shape (rows, classes) as ``classes_``, and intervals."""
         against, inverse = self.log_odds(X, offset), np.argsort(self.order)
         others = [logsumexp(np.delete(against, k, axis=1), axis=1) for k in range(self.classes)]
         log_odds, reach = against - np.column_stack(others), np.full(against.shape, np.nan)
@@ -161,9 +142,7 @@ class LogisticPrediction(Prediction):
             yield batch, scores, decided(self.model, scores, codes_of(scores))
 
     def dense(self, batch: Batch, values: int) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Yield some rows of a batch at a time with the features of the model as an array, and up
-        to a number of values for each.
-        """
+        """Yield parts of a batch with the features as an array, of few ``values`` at once."""
         d = self.model.n_features_in_
         for part in batch.cut(max(1, MOST // max(d + 1, values))):
             X = self.fitted_width(part.X, d)
@@ -185,16 +164,12 @@ class LogisticPrediction(Prediction):
 class Variable(NamedTuple):
     """A column whose features change together.
 
-    Attributes
-    ----------
-    zero, unit : float
-        For a numeric column, the value of the feature where the column is 0, and its change per
-        unit: other than 0 and 1 where columns are scaled.
-    levels : dict of the name of a level to its features {number: value}, the others being zero; of
-        a tangled column, to its value in the table; None for numbers
-    base : the level, or zero, that others are compared with
-    tangled : whether its features also depend on other columns, or are not linear in it
-    plain : the feature that is the column itself, which shows zeros and ones; None without one
+    ``zero``, ``unit`` : of numbers, the feature where the column is 0, and its change per unit
+    ``levels`` : the features {number: value} of each level, the others being zero, or of a tangled
+        column its value in the table; None for numbers
+    ``base`` : the level, or zero, that others are compared with
+    ``tangled`` : whether its features also depend on other columns, or are not linear in it
+    ``plain`` : the feature that is the column itself, which shows zeros and ones, or None
     """
 
     name: str
@@ -208,9 +183,7 @@ class Variable(NamedTuple):
     plain: int | None = None
 
     def at(self, value: Any) -> Any:
-        """Return the features of a value, or the value in the table of a tangled column; DataError
-        if there is none.
-        """
+        """Return the features of a value, or the cell of a tangled column; else DataError."""
         if self.levels is not None:
             text, ends = label_text(value), self.ends
             for name in (str(value), text, BOOLEANS.get(text.lower(), text)):
@@ -287,9 +260,7 @@ def _of_table(model: Any, recipe: dict[str, Any], names: list[str]) -> list[Vari
 
 
 def _of_formula(model: Any, stored: dict[str, Any], names: list[str]) -> list[Variable]:
-    """Return the columns of a formula: tangled unless their features are the levels of the column,
-    or the column itself.
-    """
+    """Return the columns; tangled unless features are their levels, or a column itself."""
     from linsep.sources.tables.formulas import Formula
 
     formula, factors = Formula.from_json(stored), factors_of(model)
@@ -430,9 +401,7 @@ def _parts(curves: Curves, source: Any, sample_weight: Any = None) -> Iterator[P
 def _survey(
     parts: Iterable[Part], variables: list[Variable]
 ) -> tuple[int, float, np.ndarray, np.ndarray]:
-    """Return the number of all rows and their weight, the means of the features, and which of these
-    are 0 in some rows and 1 in all others.
-    """
+    """Return the numbers of rows, their weight, the features' means and which are 0 and 1."""
     rows, total, sums, only, some = 0, 0.0, np.zeros(1), np.ones(1, bool), np.zeros((2, 1), bool)
     for X, weights in parts:
         zero, one, near = np.zeros(X.shape[1]), np.ones(X.shape[1]), np.zeros(X.shape[1])
@@ -450,9 +419,7 @@ def _survey(
 def _set_to(
     at: Any, variables: list[Variable]
 ) -> tuple[dict[int, float], list[tuple[Variable, Any]]]:
-    """Return the values that features are set to in every row, and tangled columns, which are set
-    in the table, with their values.
-    """
+    """Return the values that features are set to, and tangled columns with their values."""
     values, cells = dict[int, float](), list[tuple[Variable, Any]]()
     if isinstance(at, str) and at in ("overall", "mean"):
         return values, cells
@@ -480,9 +447,7 @@ def _set_to(
 def _differing(
     curves: Curves, variables: list[Variable], binary: np.ndarray, table: Any, discrete: Any
 ) -> set[str]:
-    """Return the columns of numbers whose effects are differences of probabilities: those given, or
-    those of zeros and ones; ``table`` is None without the columns of a formula.
-    """
+    """Return the numeric columns whose effects are differences; ``table`` may be None."""
     numbers = [v for v in variables if v.levels is None]
     if discrete is not None:
         if unknown := {*discrete} - {v.name for v in numbers}:
@@ -503,14 +468,9 @@ def _differing(
 class _Effect:
     """The mean effect of a variable on each class, in the order of :class:`Curves`.
 
-    Attributes
-    ----------
-    ends : what :meth:`Variable.at` returns of a level and of the one it is compared with; None for
-        slopes
-    values : array of shape (classes,)
-    gradient : array of shape (classes, classes - 1, parameters), the derivatives in the weights
-    lost : bool, whether the effect is through weights that diverge
-    inside : bool, whether some row has probabilities other than 0 and 1
+    ``ends`` are what :meth:`Variable.at` returns of a level and of its base, None for slopes;
+    ``gradient``, shape (classes, classes - 1, parameters), the derivatives in the weights.
+    ``lost``: weights of the effect diverge; ``inside``: some probabilities are not 0 or 1.
     """
 
     def __init__(self, curves: Curves, v: Variable, name: str, ends: Any):

@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from operator import add
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -20,8 +21,6 @@ from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.errors import (
     DataError,
     ParameterError,
-    SeparationError,
-    SeparationWarning,
     hint,
     warn_caller,
 )
@@ -29,21 +28,17 @@ from linsep.estimators._common import fitted_state as stored, labels
 from linsep.estimators._common.frames import to_predict, to_regress
 from linsep.estimators._common.labels import FLOATS, brings_labels, feature_names, label_text
 from linsep.estimators._common.offsets import (
-    check_offset,
     note_of_offset,
     offset_to_predict,
-    refuse_several_with_offsets,
 )
 from linsep.estimators._common.predicting import codes_of, decided, log_probabilities, share_right
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.inference import robust
 from linsep.inference.results import Bands, HasInference, Signature, stored_signature
-from linsep.inference.table import ODDS_RATIO, OPPOSITE, Facts, Summary, check_level
+from linsep.inference.table import ODDS_RATIO, Facts, Summary, check_level
 from linsep.logistic.effects import LogisticPrediction
 from linsep.logistic.newton import fitted, gradient_ascent, pearson_of, with_robust
 from linsep.logistic.task import (
-    BY_L2,
-    FINITE,
     NO_WEIGHT,
     SEPARATED,
     UNINFERRED,
@@ -56,20 +51,15 @@ from linsep.logistic.task import (
     Steps,
     Stopped,
     Task,
-    check_both,
-    ending_of,
     given_counts,
     has_hessian,
     lane_rows,
-    limits_without,
-    order_of_classes,
+    order_of,
+    pairs_of,
     refuse_beside_counts,
-    refuse_class_weights,
     refuse_together,
-    separation_sentence,
     task_of_arrays,
     task_of_stream,
-    widened,
 )
 from linsep.parameters import (
     HasParameters,
@@ -411,28 +401,16 @@ class LogisticRegression(
             X, y, sample_weight, beside = to_regress(
                 self, X, y, sample_weight, beside, self.fit_intercept
             )
-            clusters = beside.pop("clusters")
+            offset, clusters = beside["offset"], beside.pop("clusters")
             if brings_labels(X, y, sample_weight, offsets=True, **beside):
                 self._fit_source(X, saving)
-            elif counted:
-                self._fit_counts(X, **beside, clusters=clusters, saving=saving)
-            else:
-                self._fit_rows(X, y, sample_weight, beside["offset"], clusters, saving)
+                return self
+            if counted:
+                X = rows_to_fit(X, self, FLOATS, order="C")
+                pairs = pairs_of(X, beside["successes"], beside["trials"], offset, clusters)
+                X, y, sample_weight, offset, clusters = pairs
+            self._fit_rows(X, y, sample_weight, offset, clusters, saving, counted)
         return self
-
-    def _fit_counts(
-        self, X: Any, offset: Any, successes: Any, trials: Any, clusters: Any, saving: Any
-    ) -> None:
-        """Fit to rows in memory with counts: to two rows for each, one of each class."""
-        X = rows_to_fit(X, self, FLOATS, order="C")
-        n_rows = X.shape[0]
-        successes, trials = given_counts(successes, trials, n_rows)
-        weights = np.column_stack([successes, trials - successes])
-        check_both(weights.sum(axis=0), "the rows")
-        offset = check_offset(offset, n_rows)
-        twice, y = np.repeat(np.arange(n_rows), 2), np.tile([1, 0], n_rows)
-        offset, clusters = (None if of is None else of[twice] for of in (offset, clusters))
-        self._fit_rows(X[twice], y, weights.ravel(), offset, clusters, saving, counted=True)
 
     def _fit_rows(
         self, X: Any, y: Any, sample_weight: Any, offset: Any, clusters: Any, saving: Any,
@@ -449,17 +427,13 @@ class LogisticRegression(
             (batch,) = task.batches()
             scores = self._scores(batch.X, batch.offset)
             p = expit(scores if self.reference_ == self.classes_[0] else -scores)
-            found = (y != self.reference_) - p
-            self._residuals = found if batch.weights is None else found[batch.weights > 0]
+            residuals = (y != self.reference_) - p
+            self._residuals = residuals if batch.weights is None else residuals[batch.weights > 0]
 
     def _fit_source(self, source: Source, saving: Saving) -> None:
         from linsep.learners.from_source import class_importance, fit_stream
 
         def learn(stream: "SourceStream", task: Task) -> None:
-            refuse_several_with_offsets(stream.classes, source.offsets)
-            if source.counts:
-                refuse_class_weights(self)
-                check_both(task.known.totals[::-1], source.name)
             source.stage = "fitting"
             self._fit(task, saving)
 
@@ -485,7 +459,7 @@ class LogisticRegression(
         self, task: Task, saving: Saving, X: Any = None, y: Any = None, metadata: Any = None
     ) -> None:
         """Maximize the likelihood, call callbacks, and keep the weights so far if stopped early."""
-        source, interrupted = task.source, False
+        interrupted, shown = False, task.source or SimpleNamespace()
         with interrupts_deferred(), one_blas_thread:
             if self.dispersion is not None:
                 robust.refuse_excluded(self, "dispersion", counts=task.groups is not None)
@@ -504,8 +478,7 @@ class LogisticRegression(
                 return dict(vars(model))
 
             steps = Steps(lambda: callbacks.iterated(snapshot))
-            if source is not None:
-                source.doing = partial(steps.doing, self.max_iter)
+            shown.doing = partial(steps.doing, self.max_iter)
             try:
                 with labels.features_named(self):
                     found = self._found(task, steps)
@@ -516,10 +489,9 @@ class LogisticRegression(
                     raise
                 found = so_far
             finally:
-                if source is not None:
-                    source.doing = None
+                shown.doing = None
             self._set_attributes(task, found)
-            if (warning := ending_of(self, found)[1]) is not None:
+            if (warning := found.ending(self)[1]) is not None:
                 warn_caller(warning)
             if interrupted:
                 raise KeyboardInterrupt
@@ -535,7 +507,7 @@ class LogisticRegression(
                 "With warm_start, the rows must have the classes and features of the last fit",
                 hint("leave {} out", warm_start=None), code="other-model", option="warm_start",
             )  # fmt: skip
-        old = order_of_classes(self)
+        old = order_of(self.reference_, self.classes_)
         weights = np.zeros((len(old), d + 1))
         weights[old[:-1]] = np.column_stack([self.coef_, self.intercept_])
         return (weights[known.codes[:-1]] - weights[known.codes[-1]])[:, : task.width]
@@ -549,7 +521,7 @@ class LogisticRegression(
         self.classes_, self.reference_ = known.classes, known.classes.tolist()[known.order[-1]]
         self.separation_, self.n_rows_ = None, task.n_counted
         self.method_ = "penalized likelihood" if self.l2 else "maximum likelihood"
-        self._saturated = None if groups is None else groups.saturated
+        self._saturated = None if groups is None else float(groups[2])
         self._total_weight, self._with_offset = task.total, task.offsets
         self._fractional, self._pearson = False, None
         #: log-odds of several classes for rows, from those against the reference and its code
@@ -568,12 +540,12 @@ class LogisticRegression(
         else:
             found = fitted(task, steps)
         if found.state is State.SUSPECT:
-            from linsep.logistic.limits import outcome_of_suspect
+            from linsep.logistic.limits import outcome_of_suspect, tell_separable
 
             found = outcome_of_suspect(task, found, steps)
             self.separation_ = found.verdict
             if found.state in SEPARATED:
-                self._warn_separable(found, task)
+                tell_separable(self, task, found)
         else:
             found = with_robust(task, found) if found.proved else found.unproved()
         if self.intervals == "profile" and task.q:
@@ -581,20 +553,6 @@ class LogisticRegression(
 
             found = with_profiles(self, task, found, steps)
         return found
-
-    def _warn_separable(self, found: Solution, task: Task) -> None:
-        lost = self._arranged(widened(found, task.known).limits).ravel().tolist()
-        words, signs = self._words_and_signs()
-        names = {
-            name: OPPOSITE.get(word, word) if sign < 0 else word
-            for name, word, sign in zip(words, lost, signs, strict=True)
-        }
-        of = {"verdict": found.verdict, "limits": names}
-        message = separation_sentence(found.state, names)
-        hints = FINITE if task.factored else (BY_L2,)
-        if self.on_separation == "raise":
-            raise SeparationError(message, *hints, **of)
-        warn_caller(SeparationWarning(message, *hints, **of))
 
     def _set_attributes(self, task: Task, found: Solution) -> None:
         d, value = task.n_features, float(found.log_likelihood)
@@ -610,7 +568,7 @@ class LogisticRegression(
         known, own = task.known, found.weights[:, d] if task.intercept else np.zeros(task.q)
         # a class without weight has no probability
         self.intercept_ = known.wide(own, -np.inf if known.order[-1] in known.codes else np.inf)
-        found = widened(found, task.known)
+        found = found.widened(known)
         self.coef_, self._limits = found.weights[:, :d].copy(), found.limits
         self._intervals, self._gained = found.intervals, found.gained
         self._depends = {} if found.terms is None else found.terms.dependent
@@ -618,7 +576,7 @@ class LogisticRegression(
         self._covariance = None if self.l2 else found.covariance
         self._clusters, self.n_iter_ = found.clusters, found.n_iter
         self.stop_reason_ = str(found.state)
-        self.stop_sentence_, _ = ending_of(self, found)
+        self.stop_sentence_, _ = found.ending(self)
 
     def predictions(self, source: Source) -> LogisticPrediction:
         """Return the predictions for the rows of a source."""
@@ -667,7 +625,7 @@ class LogisticRegression(
                 f"The score of {row_text(row)} overflows float64; scale the features.",
                 code="overflow", row=row + 1,
             )  # fmt: skip
-        order = order_of_classes(self)
+        order = order_of(self.reference_, self.classes_)
         if len(order) == 2 and self._nearer is None:
             return scores[:, 0] if order[0] == 1 else -scores[:, 0]
         found = np.zeros((len(scores), len(order)))
@@ -826,9 +784,7 @@ class LogisticRegression(
 
     @property
     def deviance_(self) -> float:
-        """-2 log-likelihood, without the penalty; for counts, twice the difference between the
-        log-likelihoods of the saturated model (one probability per row) and of this one.
-        """
+        """-2 log-likelihood; for counts, relative to the saturated model."""
         return self._deviance(self.log_likelihood_)
 
     def _deviance(self, log_likelihood: float) -> float:
@@ -843,20 +799,15 @@ class LogisticRegression(
 
     @property
     def pearson_chi2_(self) -> float:
-        """Pearson's chi-squared of counts, the sum of (successes - trials p)^2 / (trials p (1 - p))
-        over the rows; NaN for single rows, where it tests nothing.
-        """
+        """The sum of (successes - trials p)^2 / (trials p (1 - p)) over the rows of counts."""
         return np.nan if self._pearson is None else self._pearson
 
     @property
     def dispersion_(self) -> float:
-        """The factor of binomial variances: 1, or with ``dispersion="estimated"`` Pearson's
-        chi-squared divided by the residual degrees of freedom.
-        """
-        chi2, df = self.pearson_chi2_, self.df_residual_
+        """The factor of binomial variances, 1 unless ``dispersion="estimated"``."""
         if fitted_parameter(self, "dispersion") is None:
             return 1.0
-        return chi2 / df if df > 0 else np.nan
+        return self.pearson_chi2_ / self.df_residual_ if self.df_residual_ > 0 else np.nan
 
     @property
     def mcfadden_r2_(self) -> float:
@@ -874,10 +825,14 @@ class LogisticRegression(
         return (self._limits != "dependent") & (self._limits != NO_WEIGHT)
 
     @property
+    def df_residual_(self) -> int:
+        """Number of rows of positive weight minus ``n_parameters_``."""
+        return self.n_rows_ - self.n_parameters_
+
+    @property
     def aic_(self) -> float:
         """-2 log-likelihood + 2 parameters, without Firth's penalty. NaN with l2 or an estimated
-        dispersion, after an interrupted fit, and if neither a maximum nor a limit of the likelihood
-        is proved.
+        dispersion, and if neither a maximum nor a limit of the likelihood is proved.
         """
         if not self._inferable or fitted_parameter(self, "dispersion"):
             return np.nan
@@ -885,17 +840,13 @@ class LogisticRegression(
 
     @property
     def bic_(self) -> float:
-        """-2 log-likelihood + ln(n) parameters, where n is the sum of the row weights, or
-        ``n_rows_`` for counts. NaN where ``aic_`` is.
-        """
+        """As ``aic_``, with ln(n) parameters: n is the sum of weights, or ``n_rows_`` of counts."""
         n = self._total_weight if self._saturated is None else self.n_rows_
         return self.aic_ + (np.log(n) - 2.0) * self.n_parameters_
 
     @property
     def _inferable(self) -> bool:
-        """Whether the weights (nearly) reach a proved maximum of the plain or of Firth's
-        likelihood, or its supremum.
-        """
+        """Whether the weights (nearly) reach a proved maximum without l2, or the supremum."""
         if fitted_parameter(self, "l2") or self.stop_reason_ in UNINFERRED:
             return False
         if self.stop_reason_ == "quasi-separable":
@@ -912,8 +863,7 @@ class LogisticRegression(
 
         NaN where standard errors are not known. For separable data l is the supremum and p only a
         rough guide; with Firth's penalty the penalized likelihoods are compared (Heinze and
-        Schemper 2002). With an estimated dispersion it is F, the statistic per degree of freedom
-        divided by the dispersion.
+        Schemper 2002). With an estimated dispersion it is F, per degree of freedom and dispersion.
         """
         df = int(self._estimated[:, : self.coef_.shape[1]].sum())
         if not self._inferable or np.isnan(self.log_likelihood_):
@@ -944,9 +894,7 @@ class LogisticRegression(
 
     @property
     def dependent_(self) -> dict[str, list[str]]:
-        """The features left out because they are linear combinations of others, by name, with these
-        others, "intercept" among them; none for a feature that is zero in all rows.
-        """
+        """The features left out, by name, with those (and "intercept") they are combinations of."""
         dependent, names = (self._limits == "dependent").any(0), [*feature_names(self), "intercept"]
         return {
             names[j]: [names[k] for k in others]
@@ -966,10 +914,9 @@ class LogisticRegression(
 
     @property
     def _params(self) -> np.ndarray:
-        words, found = self._words, self._shown.copy()
-        found[words != ""] = np.nan
-        found[words == "+inf"], found[words == "-inf"] = np.inf, -np.inf
-        return found
+        words = self._words
+        signs = np.select([words == "+inf", words == "-inf"], [np.inf, -np.inf], np.nan)
+        return np.where(words == "", self._shown, signs)
 
     @property
     def _covariance_matrix(self) -> np.ndarray | None:
@@ -1007,19 +954,7 @@ class LogisticRegression(
     def _scored(self, X: Any, y: Any, sample_weight: Any) -> Any:
         from linsep.logistic.firth import scored
 
-        task, _ = task_of_arrays(as_fitted(self), X, y, sample_weight)
-        if task.known.classes.tolist() != self.classes_.tolist() or not task.factored:
-            raise DataError(
-                "The rows have other classes than the fit, or the larger model has too many "
-                "weights: pass the rows of the fit, and few columns.",
-                code="other-rows",
-            )
-        return scored(self, task)
-
-    @property
-    def df_residual_(self) -> int:
-        """Number of rows of positive weight minus ``n_parameters_``."""
-        return self.n_rows_ - self.n_parameters_
+        return scored(self, task_of_arrays(as_fitted(self), X, y, sample_weight)[0])
 
     def _without_errors(self) -> str:
         if fitted_parameter(self, "l2"):
@@ -1177,7 +1112,15 @@ class LogisticRegression(
             ("log-likelihood", float(self.log_likelihood_)),
             ("deviance", float(self.deviance_)),
             ("null deviance", float(self.null_deviance_)),
-            *self._tests_of_fit(),
+        ]
+        if self._saturated is not None and self._pearson is not None:
+            rest, chi2 = self.df_residual_, self._pearson
+            tests = [("p of Pearson chi-squared", chi2), ("p of deviance", self.deviance_)]
+            facts += [("degrees of freedom, residuals", rest), ("Pearson chi-squared", chi2)]
+            facts += [("dispersion", float(self.dispersion_))] if quasi else [
+                (what, float(chdtrc(rest, x)) if rest > 0 else np.nan) for what, x in tests
+            ]  # fmt: skip
+        facts += [
             ("McFadden R2", float(self.mcfadden_r2_)),
             (f"{tested} ({df} df)", float(statistic)),
             (f"p of {tested}", float(p)),
@@ -1197,17 +1140,6 @@ class LogisticRegression(
         ones = total == self.n_rows_ and not self._fractional and self._saturated is None
         return None if ones else int(total) if total.is_integer() else total
 
-    def _tests_of_fit(self) -> Facts:
-        """Return tests of fit of counts, whose residuals are compared with binomial variances."""
-        df, chi2 = self.df_residual_, self._pearson
-        if self._saturated is None or chi2 is None:
-            return []
-        facts: Facts = [("degrees of freedom, residuals", df), ("Pearson chi-squared", chi2)]
-        if fitted_parameter(self, "dispersion"):
-            return [*facts, ("dispersion", float(self.dispersion_))]
-        tests = [("p of Pearson chi-squared", chi2), ("p of deviance", self.deviance_)]
-        return facts + [(what, float(chdtrc(df, x)) if df > 0 else np.nan) for what, x in tests]
-
     @property
     def _robust(self) -> str | None:
         return None if self._covariance is None else fitted_parameter(self, "covariance")
@@ -1217,43 +1149,40 @@ class LogisticRegression(
         return not has_hessian(int((self._limits != NO_WEIGHT).sum()))
 
     def _notes(self) -> list[str]:
-        l2, name, limits = fitted_parameter(self, "l2"), self._robust, self._limits
+        l2, name = fitted_parameter(self, "l2"), self._robust
         of_classes = fitted_parameter(self, "class_weight") is not None
         weights = "class weights" if of_classes else "weights, some of which are fractions,"
         said = [f"{j} of {' and '.join(k)}" for j, k in self.dependent_.items() if k]
-        more = ", ..." if len(said) > MOST_NAMED else ""
+        more = ", ..." * (len(said) > MOST_NAMED)
         listed = f": {', '.join(said[:MOST_NAMED])}{more}" if said else ""
         no_errors = self._covariance is None and not np.isnan(self.log_likelihood_)
-        unproved, unknown = self._unproved, bool((limits == UNKNOWN).any())
+        legend = {
+            UNKNOWN: f"No maximum is proved, so {UNINFERABLE}." if self._unproved else
+            "Not checked: the time limit ended before this coefficient was checked.",
+            UNSIGNED: "Sign not checked: the coefficient diverges, but the work limit ended before "
+            "its sign was found.",
+            "dependent": "Dependent: the column is a linear combination of earlier columns and the "
+            f"intercept, or zero in all rows: it is dropped (redundant){listed}.",
+            NO_WEIGHT: "No weight: all rows of a class have weight 0, so its probability is 0.",
+        }  # fmt: skip
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
         notes += self._notes_of_dimension()
         notes += note_of_offset(self, "added to the log-odds of every row")
         if name is not None:
             notes.append(robust.robust_words(name, self._clusters, "from scores of single rows"))
-        return notes + [
-            sentence
-            for sentence, true in (
-                (robust.NOTHING, name is not None and (self.standard_errors_ == 0).any()),
-                ("The likelihood ratio, AIC and BIC assume independent rows.", name is not None),
-                (f"Penalized with l2={l2:g}: standard errors and tests are not known.", l2),
-                ("There are too many weights to compute standard errors or to find dependent "
-                 "columns.", self._wide and no_errors and not l2),
-                (f"Standard errors and tests treat {weights} as numbers of rows: if they are not, "
-                 "use a robust covariance, such as HC1.",
-                 name is None and (of_classes or (self._fractional and not l2))),
-                (f"No maximum is proved, so {UNINFERABLE}.", unproved),
-                ("Not checked: the time limit ended before this coefficient was checked.",
-                 unknown and not unproved),
-                ("Sign not checked: the coefficient diverges, but the work limit ended before its "
-                 "sign was found.", (limits == UNSIGNED).any()),
-                ("Dependent: the column is a linear combination of earlier columns and the "
-                 f"intercept, or zero in all rows: it is dropped (redundant){listed}.",
-                 (limits == "dependent").any()),
-                ("No weight: all rows of a class have weight 0, so its probability is 0.",
-                 (limits == NO_WEIGHT).any()),
+            notes += [robust.NOTHING] * bool((self.standard_errors_ == 0).any())
+            notes.append("The likelihood ratio, AIC and BIC assume independent rows.")
+        elif of_classes or (self._fractional and not l2):
+            notes.append(
+                f"Standard errors and tests treat {weights} as numbers of rows: if they are not, "
+                "use a robust covariance, such as HC1."
             )
-            if true
-        ]  # fmt: skip
+        if l2:
+            notes.append(f"Penalized with l2={l2:g}: standard errors and tests are not known.")
+        elif self._wide and no_errors:
+            notes.append("There are too many weights to compute standard errors or to find "
+                         "dependent columns.")  # fmt: skip
+        return notes + [said for word, said in legend.items() if (self._limits == word).any()]
 
     def _notes_of_dimension(self) -> list[str]:
         columns = int(self._estimated[:, : self.coef_.shape[1]].sum())
@@ -1281,9 +1210,8 @@ def implied(
 
     Parameters
     ----------
-    classes : array, sorted
+    classes, reference : as in :class:`FittedClasses`
     totals : array of shape (classes,), summed row weights; 0 leaves a class out
-    reference : label or None, as in the regression
     method : name of the method that gave the weights
     weights_against : function of the code of a reference
         Weights of shape (classes, features), and log-odds of the classes at zero.
@@ -1293,7 +1221,7 @@ def implied(
     coef, at = weights_against(known.codes[-1])
     weights = np.column_stack([coef, at])[known.codes[:-1]]
     task = Task(model, known, list, coef.shape[1], n_rows)
-    limits = limits_without((), weights.shape)
+    limits = np.full(weights.shape, "finite", dtype="U16")
     model._begin(task)
     model._set_attributes(
         task, Solution(None, None, State.IMPLIED, 0, weights=weights, limits=limits)

@@ -62,12 +62,9 @@ NEAREST = 1e-8
 class Flat:
     """An objective of the weights of independent columns, flat, with Firth's penalty or without.
 
-    Attributes
-    ----------
-    used : array of int, the numbers of these weights among all
-    rows : rows in one block with few columns, standardized, and their batch; or None
-    raw : array of shape (all weights, weights), which converts to weights of the raw features
-    few : these rows if there are two classes, their codes, weights and offsets; or None
+    ``used`` are the numbers of these weights among all; ``rows`` the standardized rows in one block
+    with few columns, and their batch, or None; ``raw``, shape (all weights, weights), converts to
+    weights of the raw features; ``few``, of two classes, rows, codes, weights and offsets, or None.
     """
 
     def __init__(self, objective: Objective, penalized: bool):
@@ -215,8 +212,8 @@ def held_at_zero(
     task: Task, terms: list[list[int]]
 ) -> tuple[int, float, float, list[tuple[float, int]]]:
     """Return the number of rows, the log-likelihood at the maximum of Firth's likelihood, this
-    maximum, and for each of the lists of features (``terms``) the maximum with their coefficients
-    held at zero, NaN if not reached, and the number of these.
+    maximum, and for each list of features the maximum with their coefficients held at zero, NaN if
+    not reached, and the number of these.
     """
     flat = opened(task, penalized=True)
     none = begun(task, flat)
@@ -238,10 +235,14 @@ def held_at_zero(
 
 
 def scored(model: Any, task: Task) -> tuple[int, float, float, int]:
-    """Return Rao's score statistic of the weights of a model, with zeros for the features that a
-    task has beyond its own: the number of rows, the log-likelihood, the statistic, and the number
-    of independent parameters.
+    """Return the number of rows, the log-likelihood, Rao's score statistic of a model's weights
+    for the features that a task has beyond its own, and the number of independent parameters.
     """
+    if task.known.classes.tolist() != model.classes_.tolist() or not task.factored:
+        raise DataError(
+            "The rows have other classes than the fit, or the larger model has too many "
+            "weights: pass the rows of the fit, and few columns.", code="other-rows",
+        )  # fmt: skip
     flat = opened(task, penalized=False)
     d, weights = model.coef_.shape[1], np.zeros((task.q, task.width))
     weights[:, :d] = model.coef_[task.known.fitted]
@@ -291,44 +292,36 @@ class Profiles:
 
     def __init__(self, flat: Flat, top: Solution, level: float):
         self.flat, self.top, self.high = flat, top, float(chdtri(1, 1.0 - level))
-        inverse = inverse_of(top.point.hessian)
-        self.inverse = np.eye(flat.size) if inverse is None else inverse
-        self.known = inverse is not None
+        self.inverse, self.known = damped_inverse(top.point.hessian)
         self.several = flat.penalized and flat.leverage(top.B) > LIKELY
 
-    def intervals(self, of: np.ndarray, limits: list[str]) -> list[tuple[float, float, float]]:
+    def intervals(self, of: np.ndarray, limits: list[str]) -> np.ndarray:
         """Return the intervals of functions, whose coefficients are rows of ``of``, each with the
-        p-value of the hypothesis that the function is zero.
+        p-value of the hypothesis that the function is zero, shape (functions, 3).
 
         Ends are -inf or inf if the profile does not fall enough, NaN if rounding hides them or they
         are not bracketed. Of functions that diverge one end or none is finite.
         """
-        found = [(np.nan, np.nan, np.nan)] * len(of)
-        plain = [k for k, limit in enumerate(limits) if of[k].any() and limit not in RUNAWAY]
-        for k in np.flatnonzero(of.any(axis=1)).tolist():
-            if limits[k] == "infinite":  # the supremum is reached at every value
-                found[k] = -np.inf, np.inf, 1.0
-            elif limits[k] in RUNAWAY:
+        found, known = np.full((len(of), 3), np.nan), of.any(axis=1)
+        runaway = np.isin(limits, RUNAWAY)
+        for k in np.flatnonzero(known & runaway).tolist():
+            found[k] = -np.inf, np.inf, 1.0
+            if limits[k] != "infinite":  # else the supremum is reached at every value
                 side = 1.0 if limits[k] == "-inf" else -1.0
                 b, lost, _ = self._at(of[k], 0.0, self.top.B)
                 end, _ = self._end(of[k], 0.0, lost, b, side, float(np.linalg.norm(of[k])))
-                ends = (-np.inf, end) if side > 0 else (end, np.inf)
-                found[k] = *ends, float(chdtrc(1, lost))
-        if plain:
-            some = of[plain]
-            _, point = self._on_planes(some, np.zeros(len(some)), self.top.B)
-            pairs = self._ends(np.repeat(some, 2, axis=0)).reshape(-1, 2).tolist()
-            for k, pair, p in zip(plain, pairs, chdtrc(1, self._lost(point.value)), strict=True):
-                found[k] = *pair, float(p)
+                found[k, int(side > 0)], found[k, 2] = end, chdtrc(1, lost)
+        if (plain := known & ~runaway).any():
+            _, point = self._on_planes(of[plain], np.zeros(plain.sum()), self.top.B)
+            found[plain, :2] = self._ends(np.repeat(of[plain], 2, axis=0)).reshape(-1, 2)
+            found[plain, 2] = chdtrc(1, self._lost(point.value))
         return found
 
     def _lost(self, value: Any) -> Any:
         return np.maximum(0.0, 2.0 * (self.top.point.value - value))
 
     def _at(self, of: np.ndarray, value: float, near: np.ndarray) -> tuple[Any, float, float]:
-        """Return the weights of the profile at a value, maximized starting from ``near``, twice the
-        loss there, and its derivative.
-        """
+        """Return the weights of the profile at a value, twice the loss, and its derivative."""
         (b,), point = self._on_planes(of[None], np.array([value]), near)
         slope = -2.0 * float(of @ point.gradient[0]) / float(of @ of)
         return b, float(self._lost(point.value[0])), slope
@@ -355,9 +348,7 @@ class Profiles:
     def _maximized(
         self, of: np.ndarray, B: np.ndarray, point: Point, tol: float, bend: np.ndarray
     ) -> tuple[np.ndarray, Point]:
-        """Return the maxima of the weights with the same values of functions, side by side, from
-        weights and the objective there.
-        """
+        """Return the maxima with the same values of functions, side by side, from points."""
         bend = np.repeat(bend[None], len(B), axis=0)
         left = np.flatnonzero(np.isfinite(point.value))
         for _ in range(MOST_STEPS):
@@ -406,15 +397,13 @@ class Profiles:
         greatest among points of its value (Venzon and Moolgavkar 1988): the Newton step less a
         multiple of the information's inverse times the function.
         """
-        many, ends, left = len(of), np.full(len(of), np.nan), np.arange(len(of))
-        B, length = np.repeat(self.top.B[None], many, axis=0), np.full(many, np.inf)
-        bend, top = np.repeat(self.top.bend[None], many, axis=0), self.top.point
-        parts: Any = top.value, top.gradient, top.hessian, None, top.log_likelihood, top.pull
-        here = Point._make(x if x is None else np.repeat(np.array([x]), many, 0) for x in parts)
+        ends, left = np.full(len(of), np.nan), np.arange(len(of))
+        B, bend = (np.repeat(x[None], len(of), axis=0) for x in (self.top.B, self.top.bend))
+        length, here = np.full(len(of), np.inf), self.flat.many(B)
         while left.size:
             step, tangent, size = _steps(here, bend, left, of)
             gain = (here.gradient * step).sum(axis=1)
-            over = 2.0 * (here.value - top.value) + self.high + gain
+            over = 2.0 * (here.value - self.top.point.value) + self.high + gain
             with np.errstate(invalid="ignore"):
                 by = sides[left] * np.sqrt(over / size)
             now = gain + by * (2.0 * (of[left] * step).sum(axis=1) + by * size)
@@ -484,9 +473,7 @@ class Profiles:
         return np.nan
 
     def _starts(self, of: np.ndarray, value: float, known: np.ndarray) -> np.ndarray:
-        """Return weights where a function has a value: those known, multiples of the estimate and
-        of the function, and the latter and the last known with anything, small or large, added.
-        """
+        """Return weights where a function has a value: known, multiples, and random ones."""
         b, shortest, draw = self.top.B, of * (value / float(of @ of)), np.random.default_rng(0)
         scaled = b * (value / at) if (at := float(of @ b)) else shortest
         centers = np.repeat([shortest, known[-1]], STARTS // 2, axis=0)
@@ -525,9 +512,7 @@ def _steps(
 def profiled(
     model: Any, flat: Flat | None, top: Solution, found: Solution, words: list[str], steps: Steps
 ) -> Solution:
-    """Return a solution with the intervals of all weights, given their limits; NaN for those left
-    out, and for all without an objective. ``steps`` has those so far.
-    """
+    """Return a solution with intervals, NaN for weights left out or without an objective."""
     shape, size = found.weights.shape, found.weights.size
     ends = np.full((3, size), np.nan)
     found = found._replace(intervals={model.level: tuple(ends.reshape(3, *shape))})
@@ -537,7 +522,7 @@ def profiled(
         some = size if flat.few is not None else 1  # of many rows one after another
         for k in range(0, size, some):
             own = profiles.intervals(flat.raw[k : k + some], words[k : k + some])
-            ends[:, k : k + some] = np.transpose(own)
+            ends[:, k : k + some] = own.T
             steps.n_intervals = k + some
     return found
 
@@ -564,9 +549,7 @@ def by_firth(model: Any, task: Task, steps: Steps) -> Solution:
 
 
 def with_profiles(model: Any, task: Task, found: Solution, steps: Steps) -> Solution:
-    """Add profile intervals and tests of the plain likelihood to a solution, NaN if the fit did not
-    end at a maximum or at the limit of a likelihood without one.
-    """
+    """Add profile intervals of the plain likelihood, NaN if there is no maximum or limit."""
     task, flat, top = in_memory(task), None, found
     if found.state in (State.CONVERGED, *SEPARATED) and found.at_limit:
         flat = opened(task, penalized=False)

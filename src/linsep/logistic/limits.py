@@ -17,7 +17,7 @@ ridges take long and matter less, so that the path ends early.
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +26,8 @@ from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch, weighed
 from linsep.certificate.canonical import padded
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided
+from linsep.errors import SeparationError, SeparationWarning, warn_caller
+from linsep.inference.table import OPPOSITE
 from linsep.logistic.newton import (
     Goal,
     covariance_of,
@@ -38,6 +40,9 @@ from linsep.logistic.newton import (
 )
 from linsep.logistic.objective import Objective, Penalty, Terms, moments
 from linsep.logistic.task import (
+    BY_L2,
+    DIVERGING,
+    FINITE,
     MOST_WEIGHTS as MOST_FACTORED,
     UNKNOWN,
     UNSIGNED,
@@ -153,21 +158,36 @@ def _gaps(W: np.ndarray, Z: np.ndarray, codes: np.ndarray, offset: Any) -> np.nd
     return scores[np.arange(len(Z)), codes][:, None] - scores
 
 
-class Asked(NamedTuple):
-    """The data of a verdict on a likelihood that seems to have no maximum.
+class Question:
+    """Whether the likelihood of a fit has a maximum, and its limit if it has none.
 
     Attributes
     ----------
-    columns : int array, the numbers of the weights of each class that the verdict is about
     rows : the task with its rows in memory, or None
+    data : the data of a verdict, without dependent features; None if they differ from those fitted
+    columns : int array, the numbers of the weights of each class that the verdict is about
     dependent : bool, whether some of the columns are linear combinations of others
     """
 
-    task: Task
-    data: Data
-    columns: np.ndarray
-    rows: Task | None = None
-    dependent: bool = False
+    def __init__(self, task: Task, fit: Solution):
+        self.task, self.rows, d = task, task.in_memory(), task.n_features
+        self.columns, self.dependent = np.arange(task.width), False
+        self.data: Any = None
+        if self.rows is not None:
+            batch, kept = self.rows.counted(), np.setdiff1d(np.arange(d), list(fit.terms.dependent))
+            # keeps the names of a data frame
+            named = len(kept) == d and hasattr(self.rows.given, "columns")
+            named = named and batch.size == self.rows.given.shape[0]
+            X = self.rows.given if named else batch.X if len(kept) == d else batch.X[:, kept]
+            self.data = data_of(X, task.known.labels[batch.y])
+            self.columns = np.concatenate([kept, [d] * task.intercept]).astype(int)
+            return
+        with interrupts_allowed():
+            data = data_of_batches(task) if task.source is None else data_of(task.source)
+        if len(data.classes) > task.q:  # else a weight of 0 leaves out a class that the data have
+            self.data = data
+        # columns of a source cannot be left out; columns of zeros, among very many, need not be
+        self.dependent = task.factored and bool(fit.terms.dependent)
 
     def by_weights(self, fit: Solution) -> Any:
         """Return the verdict that the weights of the fit prove, or None."""
@@ -178,27 +198,114 @@ class Asked(NamedTuple):
         with interrupts_allowed():
             return separated_by(self.data, weights.ravel(), self.task.intercept)
 
+    def limit(self, ridge: Solution, verdict: Any, limits: np.ndarray) -> Solution:
+        """Return the limit of the likelihood, by the verdict that there is no maximum.
 
-def _asked(task: Task, fit: Solution) -> Asked | None:
-    """Return the data to decide about, without dependent features; None if they differ from the
-    data of the fit.
-    """
-    rows, d = task.in_memory(), task.n_features
-    if rows is not None:
-        batch, kept = rows.counted(), np.setdiff1d(np.arange(d), list(fit.terms.dependent))
-        # keeps the names of a data frame
-        named = len(kept) == d and hasattr(rows.given, "columns")
-        named = named and batch.size == rows.given.shape[0]
-        X = rows.given if named else batch.X if len(kept) == d else batch.X[:, kept]
-        data = data_of(X, task.known.labels[batch.y])
-        return Asked(task, data, np.concatenate([kept, [d] * task.intercept]).astype(int), rows)
-    with interrupts_allowed():
-        data = data_of_batches(task) if task.source is None else data_of(task.source)
-    if len(data.classes) <= task.q:  # a weight of 0 leaves out a class that the data have
-        return None
-    # columns of a source cannot be left out; columns of zeros, among very many, need not be
-    dependent = task.factored and bool(fit.terms.dependent)
-    return Asked(task, data, np.arange(task.width), dependent=dependent)
+        The weights of the ridge are kept for rows that are not in memory and for too many weights,
+        and where they separate all rows.
+        """
+        task, rows, columns = self.task, self.rows, self.columns
+        contrasts = Contrasts(verdict, self.data, task.known.ranks, len(columns))
+        apart, lost = isinstance(verdict, Separable), limits.copy()
+        with interrupts_allowed():
+            lost[:, columns] = UNSIGNED if self.dependent else contrasts.limits()
+        if rows is None:  # whose columns cannot be left out
+            lost = np.where(limits == "dependent", limits, lost)
+        found = ridge._replace(
+            limits=lost, log_likelihood=0.0 if apart else ridge.log_likelihood, covariance=None,
+            verdict=verdict, state=State(verdict.kind), at_limit=False,
+        )  # fmt: skip
+        if rows is None or not task.factored:
+            return found
+        batch = rows.counted()
+        Z = np.concatenate([block.copy() for _, block in ridge.terms.blocks(batch)])
+        found = found._replace(covariance=np.zeros((task.q * task.width,) * 2), at_limit=True)
+        ahead = _gaps(ridge.B, Z, batch.y, np.zeros(1) if batch.offset is None else batch.offset)
+        others = np.arange(task.q + 1) != batch.y[:, None]
+        if apart and (ahead[others] > 0).all():
+            found.covariance[self._places()] = np.nan
+            return found
+        with interrupts_allowed():
+            return self._conditional(found, contrasts, batch, Z)
+
+    def _places(self) -> Any:
+        every = np.arange(self.task.q)[:, None] * self.task.width + self.columns
+        return np.ix_(every.ravel(), every.ravel())
+
+    def _conditional(
+        self, found: Solution, contrasts: Contrasts, batch: Batch, Z: np.ndarray
+    ) -> Solution:
+        """Return the limiting conditional model, given the weights of a ridge, the rows with weight
+        and all their standardized columns.
+
+        Rows that are right of the boundary have classes without them in the limit, whose scores are
+        infinitely far below the others by an offset.
+        """
+        task, columns, q, how = self.task, self.columns, self.task.q, found.terms
+        kept, codes, verdict = columns[columns < task.n_features], batch.y, found.verdict
+        last, Z = Z @ found.B.T, Z[:, columns]
+        offset = np.zeros(batch.size) if batch.offset is None else batch.offset
+        direction = contrasts.direction(how, kept, task.intercept)
+        gaps = _gaps(direction, Z, codes, 0.0)
+        sizes = np.column_stack([np.abs(Z) @ np.abs(direction).T, np.zeros(len(Z))])
+        right = gaps > TIE * (sizes.max(axis=1, keepdims=True) + 1e-300)
+        if q == 1 and isinstance(verdict, QuasiSeparable):  # which is exact in this case
+            right = np.arange(2) != codes[:, None]
+            right[list(verdict.boundary)] = False
+        batch, below = batch._replace(X=batch.X[:, kept]), np.where(right, -INFINITE, 0.0)
+        terms = Terms(q, how.centers[kept], how.scales[kept], task.intercept)
+
+        def at_offset(more: Any) -> Objective:
+            rows = batch._replace(offset=below[:, :q] - below[:, q:] + more)
+            return Objective(RowLanes(lambda: iter([rows])), terms)
+
+        # directions that change a choice
+        sizes, vectors = np.linalg.eigh(at_offset(0.0).at(np.zeros(terms.shape)).hessian)
+        basis = vectors[:, sizes > NOTHING * sizes.max(initial=0.0)]
+        boundary = at_offset(np.reshape(offset, (-1, 1)))
+        top = newton(boundary, np.zeros(terms.shape), Goal(1e-9, 100), free=basis)
+        # weights of these columns, which span all, with the scores of the ridge
+        rest = (np.linalg.lstsq(Z, last, rcond=None)[0].T - top.B).ravel()
+        B, W = top.B, top.B + (rest - basis @ (basis.T @ rest)).reshape(terms.shape)
+        if not (_gaps(W, Z, codes, offset)[right] > 0).all():  # the ridge was not small enough
+            with np.errstate(divide="ignore", invalid="ignore"):
+                far = ((CERTAIN - _gaps(B, Z, codes, offset)[right]) / gaps[right]).max(initial=0.0)
+            W = B + max(0.0, float(far)) * direction
+        wide = np.zeros((2, q, task.width))
+        wide[:, :, columns] = B, W
+        finite, other = map(how.raw, wide)
+        inverse = basis @ np.linalg.inv(basis.T @ boundary.at(B).hessian @ basis) @ basis.T
+        back = how.matrix()[self._places()]
+        if task.groups is not None and self.rows is not None:  # pairs of rows, also of weight 0
+            (pairs,) = self.rows.batches()
+            offsets = np.zeros((pairs.size, q))
+            offsets[pairs.importance > 0] = next(iter(boundary.lanes.batches())).offset
+            pairs = pairs._replace(X=pairs.X[:, kept], offset=offsets)
+            boundary = Objective(RowLanes(lambda: iter([pairs])), terms)
+        covariance, many = covariance_of(
+            task, boundary, B, inverse, back, len(columns), pairs=task.groups is not None
+        )
+        out = (found.limits[:, columns] != "finite").ravel()
+        covariance[out] = covariance[:, out] = np.nan
+        found.covariance[self._places()] = covariance
+        # separable in exact arithmetic, even where floats are equal
+        likelihood = 0.0 if found.state is State.SEPARABLE else top.point.log_likelihood
+        return found._replace(
+            weights=np.where(found.limits == "finite", finite, other), clusters=many,
+            log_likelihood=likelihood,
+        )  # fmt: skip
+
+
+def data_of_batches(task: Task) -> Data:
+    """Return the rows with weight as data of a verdict, which reads them again in every pass."""
+    codes = np.array(task.known.ranks, dtype=np.int64)
+
+    def parts() -> Iterator[Batch]:
+        for batch in weighed(task.batches()):
+            yield Batch(padded(batch.X, task.n_features), codes[batch.y], batch.first)
+
+    shape, sparse = (task.n_rows, task.n_features), sp.issparse(next(parts()).X)
+    return Data(parts, np.sort(task.known.labels), shape, None, sparse)
 
 
 def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
@@ -212,8 +319,8 @@ def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
     ridge, too, if the fit lost so little that they may classify all rows correctly.
     """
     steps.begin("verdict", fit)
-    asked, verdict = _asked(task, fit), None
-    if asked is None:
+    asked, verdict = Question(task, fit), None
+    if asked.data is None:
         return fit.unproved()
     ridge = cache(lambda: of_ridge(task, fit))
     if asked.rows is None or task.q > 1 or len(asked.columns) > MOST_WEIGHTS:
@@ -229,7 +336,7 @@ def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
                 )
             verdict = verdict.multinomial if isinstance(verdict, Separations) else verdict
         if isinstance(verdict, Separable | QuasiSeparable):
-            return _limit(asked, ridge(), verdict, fit.limits)
+            return asked.limit(ridge(), verdict, fit.limits)
     steps.stage = "ascent"
     fit = fitted(task, steps, fit)
     if not isinstance(verdict, Undecided):
@@ -240,7 +347,29 @@ def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
     if separated is None:
         return fit.unproved()._replace(verdict=verdict, state=State.UNDECIDED)
     with limited(Timed(TIME_LIMIT)):
-        return _limit(asked, ridge(), separated, fit.limits)
+        return asked.limit(ridge(), separated, fit.limits)
+
+
+def tell_separable(model: Any, task: Task, found: Solution) -> None:
+    """Warn that the classes are separable, or raise an error, as the model has it."""
+    lost = model._arranged(found.widened(task.known).limits).ravel().tolist()
+    words, signs = model._words_and_signs()
+    limits = {
+        name: OPPOSITE.get(word, word) if sign < 0 else word
+        for name, word, sign in zip(words, lost, signs, strict=True)
+    }
+    shown = [f"{name} ({word})" for name, word in limits.items() if word in DIVERGING]
+    listed = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
+    rest = f"; the other {finite} are finite" if (finite := lost.count("finite")) else ""
+    growing = f"these coefficients diverge: {listed}{rest}"
+    if not shown:
+        growing = "some coefficients diverge. The time limit ended before it was known which"
+    message = f"The data are {found.state}, so the likelihood has no maximum: it keeps growing as"
+    message = f"{message} {growing}"
+    hints = FINITE if task.factored else (BY_L2,)
+    if model.on_separation == "raise":
+        raise SeparationError(message, *hints, verdict=found.verdict, limits=limits)
+    warn_caller(SeparationWarning(message, *hints, verdict=found.verdict, limits=limits))
 
 
 def of_ridge(task: Task, fit: Solution) -> Solution:
@@ -267,114 +396,3 @@ def of_ridge(task: Task, fit: Solution) -> Solution:
             break
     likelihood = found.point.log_likelihood
     return fit._replace(B=B, terms=how, weights=how.raw(B), log_likelihood=likelihood)
-
-
-def _limit(asked: Asked, ridge: Solution, verdict: Any, limits: np.ndarray) -> Solution:
-    """Return the limit of a likelihood that has no maximum, by the verdict.
-
-    The weights of the ridge are kept for rows that are not in memory and for too many weights, and
-    where they separate all rows.
-    """
-    task, rows, columns = asked.task, asked.rows, asked.columns
-    contrasts = Contrasts(verdict, asked.data, task.known.ranks, len(columns))
-    apart, lost = isinstance(verdict, Separable), limits.copy()
-    with interrupts_allowed():
-        lost[:, columns] = UNSIGNED if asked.dependent else contrasts.limits()
-    if rows is None:  # whose columns cannot be left out
-        lost = np.where(limits == "dependent", limits, lost)
-    found = ridge._replace(
-        limits=lost, log_likelihood=0.0 if apart else ridge.log_likelihood, covariance=None,
-        verdict=verdict, state=State(verdict.kind), at_limit=False,
-    )  # fmt: skip
-    if rows is None or not task.factored:
-        return found
-    batch, terms = rows.counted(), ridge.terms
-    Z = np.concatenate([block.copy() for _, block in terms.blocks(batch)])
-    found = found._replace(covariance=np.zeros((task.q * task.width,) * 2), at_limit=True)
-    ahead = _gaps(ridge.B, Z, batch.y, np.zeros(1) if batch.offset is None else batch.offset)
-    others = np.arange(task.q + 1) != batch.y[:, None]
-    if apart and (ahead[others] > 0).all():
-        found.covariance[_places(task, columns)] = np.nan
-        return found
-    with interrupts_allowed():
-        return _conditional(asked, found, contrasts, batch, Z)
-
-
-def _places(task: Task, columns: np.ndarray) -> Any:
-    every = (np.arange(task.q)[:, None] * task.width + columns).ravel()
-    return np.ix_(every, every)
-
-
-def _conditional(
-    asked: Asked, found: Solution, contrasts: Contrasts, batch: Batch, Z: np.ndarray
-) -> Solution:
-    """Return the limiting conditional model, given the weights of a ridge, the rows with weight and
-    all their standardized columns.
-
-    Rows that are right of the boundary have classes without them in the limit, whose scores are
-    infinitely far below the others by an offset.
-    """
-    task, columns, q, how = asked.task, asked.columns, asked.task.q, found.terms
-    kept, codes, verdict = columns[columns < task.n_features], batch.y, found.verdict
-    last, Z = Z @ found.B.T, Z[:, columns]
-    offset = np.zeros(batch.size) if batch.offset is None else batch.offset
-    direction = contrasts.direction(how, kept, task.intercept)
-    gaps = _gaps(direction, Z, codes, 0.0)
-    sizes = np.column_stack([np.abs(Z) @ np.abs(direction).T, np.zeros(len(Z))])
-    right = gaps > TIE * (sizes.max(axis=1, keepdims=True) + 1e-300)
-    if q == 1 and isinstance(verdict, QuasiSeparable):  # which is exact in this case
-        right = np.arange(2) != codes[:, None]
-        right[list(verdict.boundary)] = False
-    batch, below = batch._replace(X=batch.X[:, kept]), np.where(right, -INFINITE, 0.0)
-    terms = Terms(q, how.centers[kept], how.scales[kept], task.intercept)
-
-    def likelihood(more: Any) -> Objective:
-        rows = batch._replace(offset=below[:, :q] - below[:, q:] + more)
-        return Objective(RowLanes(lambda: iter([rows])), terms)
-
-    # directions that change a choice
-    sizes, vectors = np.linalg.eigh(likelihood(0.0).at(np.zeros(terms.shape)).hessian)
-    basis = vectors[:, sizes > NOTHING * sizes.max(initial=0.0)]
-    boundary = likelihood(np.reshape(offset, (-1, 1)))
-    top = newton(boundary, np.zeros(terms.shape), Goal(1e-9, 100), free=basis)
-    # weights of these columns, which span all, with the scores of the ridge
-    rest = (np.linalg.lstsq(Z, last, rcond=None)[0].T - top.B).ravel()
-    B, W = top.B, top.B + (rest - basis @ (basis.T @ rest)).reshape(terms.shape)
-    if not (_gaps(W, Z, codes, offset)[right] > 0).all():  # the ridge was not small enough
-        with np.errstate(divide="ignore", invalid="ignore"):
-            far = ((CERTAIN - _gaps(B, Z, codes, offset)[right]) / gaps[right]).max(initial=0.0)
-        W = B + max(0.0, float(far)) * direction
-    wide = np.zeros((2, q, task.width))
-    wide[:, :, columns] = B, W
-    finite, other = map(how.raw, wide)
-    inverse = basis @ np.linalg.inv(basis.T @ boundary.at(B).hessian @ basis) @ basis.T
-    back = how.matrix()[_places(task, columns)]
-    if task.groups is not None and asked.rows is not None:  # pairs of rows, also of weight 0
-        (pairs,) = asked.rows.batches()
-        offsets = np.zeros((pairs.size, q))
-        offsets[pairs.importance > 0] = next(iter(boundary.lanes.batches())).offset
-        pairs = pairs._replace(X=pairs.X[:, kept], offset=offsets)
-        boundary = Objective(RowLanes(lambda: iter([pairs])), terms)
-    covariance, many = covariance_of(
-        task, boundary, B, inverse, back, len(columns), pairs=task.groups is not None
-    )
-    out = (found.limits[:, columns] != "finite").ravel()
-    covariance[out] = covariance[:, out] = np.nan
-    found.covariance[_places(task, columns)] = covariance
-    separable = found.state is State.SEPARABLE  # in exact arithmetic, even where floats are equal
-    return found._replace(
-        weights=np.where(found.limits == "finite", finite, other), clusters=many,
-        log_likelihood=0.0 if separable else top.point.log_likelihood,
-    )  # fmt: skip
-
-
-def data_of_batches(task: Task) -> Data:
-    """Return the rows with weight as data of a verdict, which reads them again in every pass."""
-    codes = np.array(task.known.ranks, dtype=np.int64)
-
-    def parts() -> Iterator[Batch]:
-        for batch in weighed(task.batches()):
-            yield Batch(padded(batch.X, task.n_features), codes[batch.y], batch.first)
-
-    shape, sparse = (task.n_rows, task.n_features), sp.issparse(next(parts()).X)
-    return Data(parts, np.sort(task.known.labels), shape, None, sparse)

@@ -68,14 +68,9 @@ class Goal:
     is none, each step moves the scores of the separated rows by one and the possible gain falls by
     the factor e: such a fit is suspect if no row moves back.
 
-    Attributes
-    ----------
-    tol : float, distance to the maximum, in standard errors, from which the last step may begin
-    rows : float, the number of rows with weight, divided by their total weight
-    proved : bool, whether the existence of a maximum is proved, or need not be
-    penalized : bool, whether a penalty makes the Hessian regular
-    longest : float, the longest step of a weight
-    gains : list of float, the gains that were possible at each step
+    ``tol`` is the distance to the maximum, in standard errors, from which the last step may begin;
+    ``rows`` the number of rows divided by their weight; ``proved`` whether a maximum exists or need
+    not; ``penalized`` whether the Hessian is regular; ``gains`` those possible at each step.
     """
 
     tol: float
@@ -88,11 +83,9 @@ class Goal:
 
     @property
     def distance(self) -> float:
-        """The length of the last step in standard errors, NaN before the first.
-
-        This is the Newton decrement, the square root of the step times the gradient (Boyd and
-        Vandenberghe, Convex Optimization, 2004, section 9.5): no linear combination of the weights
-        moves by more of its standard errors. Row weights are scaled to mean 1.
+        """The length of the last step in standard errors: the Newton decrement, the square root of
+        the step times the gradient (Boyd and Vandenberghe, Convex Optimization, 2004, section 9.5),
+        for row weights of mean 1. No linear combination of the weights moves by more.
         """
         return float(np.sqrt(max(self.gains[-1], 0.0) * self.rows)) if self.gains else np.nan
 
@@ -213,9 +206,7 @@ def damped_inverse(H: np.ndarray) -> tuple[np.ndarray, bool]:
 
 
 def inverses(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the inverses of a stack of positive definite matrices, the logarithms of their
-    determinants, and which of them are numerically regular.
-    """
+    """Return the inverses of a stack, the logarithms of determinants, and which are regular."""
     if matrices.shape[1] <= FEW:
         found: Any = logistic.inverses_of_few(matrices, LEAST_PIVOT)
         return found
@@ -252,9 +243,7 @@ def inverted(H: np.ndarray) -> np.ndarray:
 
 
 def updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarray:
-    """Return the rank-one updates of a stack of ``bend`` for changes of the penalties' gradients;
-    unchanged where the update would be noise.
-    """
+    """Return ``bend`` after steps with changes of ``pull``, unless the update is noise."""
     error = lost - np.einsum("mij,mj->mi", bend, moved)
     size = (error * moved).sum(axis=1)
     noise = NOISE * NOISE * (error * error).sum(axis=1) * (moved * moved).sum(axis=1)
@@ -500,9 +489,7 @@ def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
 
 
 def sharpened(task: Task, fit: Solution) -> Solution:
-    """Return a fit with the covariance at its weights, not before the last step, and how many
-    digits of it floats determine.
-    """
+    """Return a fit with the covariance at its weights, and how many digits floats determine."""
     objective = objective_of(task, fit.terms)
     point = objective.at(fit.B)
     inverse, sure = damped_inverse(point.hessian)

@@ -81,16 +81,10 @@ class Penalty(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """Effect of a step on the scores of rows with weight.
-
-    Attributes
-    ----------
-    forward, backward, apart : float
-        Largest increase and decrease of the difference between the score of a row's class and
-        another, and of the difference between any two scores of a row.
-    reach, squares : arrays of shape (width,), largest absolute values of the columns, and weighted
-        sums of their squares
-    weight, blocks : float, total weight of the rows, and number of blocks in which they were read
+    """Effect of a step on the scores of rows with weight: the largest increase and decrease of the
+    difference between the score of a row's class and another, and of that between any two scores;
+    largest absolute values of the columns, and weighted sums of their squares; the weight of the
+    rows, and the number of blocks in which they were read.
     """
 
     forward: float
@@ -114,15 +108,9 @@ def furthest(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 class Point(NamedTuple):
-    """An objective evaluated at some weights, or arrays of points at several.
-
-    Attributes
-    ----------
-    hessian : array of shape (weights, weights) or None
-        The negative Hessian, without a penalty the information; weights are numbered row by row.
-    shares : list or None, class probabilities for each lane, for :meth:`Objective.curved`
-    log_likelihood : float, the value without the penalty
-    pull : array of the shape of the weights, Firth's part of the gradient, or None
+    """An objective evaluated at some weights, or arrays of points at several: its value, gradient
+    and negative Hessian (weights are numbered row by row), class probabilities for each lane, the
+    value without the penalty, and Firth's part of the gradient.
     """
 
     value: Any
@@ -138,15 +126,10 @@ class Terms:
     """The terms of the rows of a lane, in features standardized to (x - center) * scale, then times
     ``turn``; and weights of these as weights of the raw features, and back.
 
-    Parameters
-    ----------
-    q : int, number of classes without the reference, and the code of the reference
-    centers, scales : arrays of shape (features,); scale 0 leaves a feature out
-    intercept : bool, whether weights have one more column, for a constant 1
-    turn : upper triangular array of shape (features, features), which makes nearly dependent
-        features orthogonal, or None
-    dependent : dict of the features left out to those that they are combinations of; the number of
-        features stands for the intercept
+    ``q`` is the number of classes without the reference, and its code. Scale 0 leaves a feature
+    out; with ``intercept`` weights have one more column, for a constant 1; ``turn``, upper
+    triangular, makes nearly dependent features orthogonal. ``dependent`` are the features left out,
+    with those that they are combinations of; the number of features stands for the intercept.
     """
 
     q: int
@@ -204,9 +187,7 @@ class Terms:
         return amounts.T @ Z
 
     def blocks(self, lane: Batch) -> Iterator[tuple[int, Any]]:
-        """Yield the standardized rows of a lane in blocks, in a buffer that is reused; rows of
-        weight 0 are zero, because their scores may overflow float64.
-        """
+        """Yield standardized rows in a buffer; those of weight 0 are 0: scores may overflow."""
         d, rows, weights = len(self.scales), as_rows(lane.X), lane.importance
         most = block_rows(d)
         room = np.empty((min(most, lane.size), self.width))
@@ -237,9 +218,7 @@ class Terms:
         return P, residuals, rest, logistic.several_classes(P, *known, residuals, rest)
 
     def point(self, lane: Batch, B: np.ndarray, hessian: bool = False, shares: bool = False) -> Any:
-        """Return value, gradient and, if wanted, the Hessian at the weights B in one array; with
-        ``shares`` also the class probabilities, shape (rows, q).
-        """
+        """Return value, gradient and Hessian in one array, and the class probabilities."""
         value, gradient, kept = 0.0, np.zeros(self.shape), np.empty((lane.size, self.q))
         H = np.zeros((*self.shape, *self.shape) if hessian else 0)
         for start, Z in self.blocks(lane):
@@ -265,9 +244,7 @@ class Terms:
         return (found, kept) if shares else found
 
     def moves(self, lane: Batch, step: np.ndarray) -> np.ndarray:
-        """Return the effect of a step, of the shape of the weights, on the scores, as an array of
-        what :class:`Moves` holds.
-        """
+        """Return what :class:`Moves` holds of a step, in one array."""
         most, blocks, reach, squares = np.zeros(3), 0, np.zeros(self.width), np.zeros(self.width)
         for start, Z in self.blocks(lane):
             logistic.extents(Z, lane.importance, start, reach, squares)
@@ -410,9 +387,7 @@ def columns_of(task: Task) -> Terms:
 
 
 def _as_they_are(task: Task) -> Terms:
-    """Return the terms in very many features, of which none is centered, to keep zeros; without l2
-    those that are zero in all rows are left out.
-    """
+    """Return the terms in very many features, not centered to keep zeros."""
     d, top, sparse = task.n_features, np.zeros(task.n_features), False
     for batch in weighed(task.batches()):
         interruption_point()

@@ -74,28 +74,13 @@ def has_hessian(n_weights: int) -> bool:
     return n_weights <= MOST_WEIGHTS
 
 
-class Groups(NamedTuple):
-    """What the likelihood of counts adds to the likelihood of single trials: each row is fitted as
-    two, one per class, weighted by the counts.
-
-    Attributes
-    ----------
-    rows : int, number of rows with trials
-    coefficients : float, sum of the logarithms of the binomial coefficients
-    saturated : float, log-likelihood, with these, of the model with a probability for each row
+def binomial(successes: np.ndarray, failures: np.ndarray) -> np.ndarray:
+    """Return of rows of counts, each fitted as two: the number of rows with trials, the sum of the
+    logarithms of binomial coefficients, and the log-likelihood with a probability for each row.
     """
-
-    rows: int = 0
-    coefficients: float = 0.0
-    saturated: float = 0.0
-
-    def and_more(self, successes: np.ndarray, failures: np.ndarray) -> "Groups":
-        """Return the same with more rows."""
-        s, f = (part[successes + failures > 0] for part in (successes, failures))
-        own = float((-np.log1p(s + f) - betaln(s + 1.0, f + 1.0)).sum())
-        apart = float((xlogy(s, s / (s + f)) + xlogy(f, f / (s + f))).sum())
-        rows, coefficients, saturated = self
-        return Groups(rows + len(s), coefficients + own, saturated + own + apart)
+    s, f = (part[successes + failures > 0] for part in (successes, failures))
+    own = (-np.log1p(s + f) - betaln(s + 1.0, f + 1.0)).sum()
+    return np.array([len(s), own, own + (xlogy(s, s / (s + f)) + xlogy(f, f / (s + f))).sum()])
 
 
 def block_rows(n_features: int) -> int:
@@ -111,9 +96,7 @@ def lane_rows(n_features: int) -> int:
 
 
 def with_head(given: Iterable[Batch], n_features: int) -> Iterator[Batch]:
-    """Yield the batches of a stream, the first with a number of rows that does not depend on how
-    they were read.
-    """
+    """Yield batches, the first with a number of rows that does not depend on the reading."""
     return in_lanes(given, max(HEAD_ROWS, HEAD_VALUES // (n_features + 1)))
 
 
@@ -124,9 +107,7 @@ class RowLanes:
         self.batches = batches
 
     def sum(self, work: Work, add: Add, size: int, kept: list[Any] | None = None) -> Any:
-        """Return the sum of ``work(lane)``, or ``work(lane, what was kept of it)``, over all lanes,
-        of ``size`` rows each.
-        """
+        """Return the sum of ``work(lane)``, or ``work(lane, what was kept)``, over lanes."""
         lanes = in_lanes(self.batches(), size)
         given = zip(lanes) if kept is None else zip(lanes, kept, strict=True)
         first, tree = list(islice(given, 2)), Tree(add)
@@ -137,9 +118,7 @@ class RowLanes:
         return tree.total()
 
     def sum_and_keep(self, work: Work, add: Add, size: int) -> tuple[Any, list[Any]]:
-        """Return the sum of the first of two results of ``work(lane)``, and the others, for
-        :meth:`sum`.
-        """
+        """Return the sum of the first result of ``work(lane)``, and the others for ``sum``."""
 
         def one(lane: Batch) -> tuple[Any, list[Any]]:
             value, other = work(lane)
@@ -155,9 +134,8 @@ class FittedClasses:
 
     Parameters
     ----------
-    classes : all labels, sorted
+    classes, totals : all labels, sorted, and the summed row weights of each
     reference : label whose weights are zero, or None: the smaller of two, the last of several
-    totals : array of shape (classes,), the summed row weights of each
 
     Attributes
     ----------
@@ -170,7 +148,7 @@ class FittedClasses:
     """
 
     def __init__(self, classes: np.ndarray, reference: Any, totals: np.ndarray):
-        counted, order = totals > 0, _order_of(reference, classes)
+        counted, order = totals > 0, order_of(reference, classes)
         refuse(
             DataError,
             (not counted.any(), "No row is left for training: all rows have weight 0.", "no-rows",
@@ -197,7 +175,8 @@ class FittedClasses:
         return found
 
 
-def _order_of(reference: Any, classes: np.ndarray) -> list[int]:
+def order_of(reference: Any, classes: np.ndarray) -> list[int]:
+    """Return the codes of the classes in the order of the weights, the reference last."""
     if reference is None:
         return [1, 0] if classes.size == 2 else list(range(classes.size))
     found = np.flatnonzero(classes == reference)
@@ -210,11 +189,6 @@ def _order_of(reference: Any, classes: np.ndarray) -> list[int]:
     return sorted(range(classes.size), key=lambda code: code == found[0])
 
 
-def order_of_classes(model: Any) -> list[int]:
-    """Return the codes of the classes in the order of the weights, the reference last."""
-    return _order_of(model.reference_, model.classes_)
-
-
 class Task:
     """A logistic regression to fit: its rows, and the model that has the parameters.
 
@@ -222,18 +196,15 @@ class Task:
     ----------
     batches : function that returns the batches; y are the places of the classes
     n_rows : int, number of rows with nonzero weight
-    groups : Groups of rows that are two each, None if rows are single
+    groups : what :func:`binomial` returns of rows that are two each, None if rows are single
     given : X of rows in memory, with its names; None for rows that are read again and again
-    clustered : function that returns the batches with the numbers of the clusters, if these have
-        none
+    clustered : function that returns the batches with numbers of clusters, if these have none
     lanes : RowLanes that others than this process sum, or None
 
     Attributes
     ----------
-    q : int, number of classes with weight beside the reference, and the place of that
-    width : int, number of weights per class
+    q, width : int, number of classes with weight beside the reference, of weights per class
     factored : bool, whether there are few enough weights for a Hessian
-    tol : float, distance to the maximum from which the last step may begin, in standard errors
     share : share of a class in the sum of all, for :class:`linsep.logistic.objective.Penalty`
     constant : float, what the log-likelihood has beside the sum over the rows
     n_counted : int, number of rows with weight, where two of counts are one
@@ -245,7 +216,7 @@ class Task:
 
     def __init__(
         self, model: Any, known: FittedClasses, batches: Batches, n_features: int, n_rows: int,
-        *, offsets: bool = False, groups: Groups | None = None, given: Any = None,
+        *, offsets: bool = False, groups: np.ndarray | None = None, given: Any = None,
         source: Source | None = None, clustered: Batches | None = None,
         lanes: RowLanes | None = None,
     ):  # fmt: skip
@@ -260,8 +231,8 @@ class Task:
         self.tol = default if model.tol is None else float(model.tol)
         self.total = float(known.totals.sum())
         self.share = 1.0 / (self.q + 1) if len(known.order) > 2 else 0.0
-        self.constant = 0.0 if groups is None else groups.coefficients
-        self.n_counted = n_rows if groups is None else groups.rows
+        self.constant = 0.0 if groups is None else float(groups[1])
+        self.n_counted = n_rows if groups is None else int(groups[0])
 
     def of(self, batches: Batches, given: Any = None) -> "Task":
         """Return the same task for other rows, in memory."""
@@ -335,8 +306,8 @@ def task_of_arrays(
     model: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None,
     clusters: np.ndarray | None = None, *, counted: bool = False, saving: Saving | None = None,
 ) -> tuple[Task, np.ndarray]:  # fmt: skip
-    """Return the task of fitting rows in memory, and their labels, after checking them;
-    ``counted``: successes and failures in turn, whose features are checked.
+    """Return the task of fitting rows in memory, and their labels, checked; ``counted``: successes
+    and failures in turn, whose features are checked.
     """
     given = X
     if not counted:
@@ -352,7 +323,7 @@ def task_of_arrays(
     if saving is not None:
         saving.check_arrays(X, classes, codes, weights, *([] if offset is None else [offset]))
     n_rows = int(np.count_nonzero(weights)) if weights.size else len(y)
-    groups = Groups().and_more(weights[::2], weights[1::2]) if counted else None
+    groups = binomial(weights[::2], weights[1::2]) if counted else None
     weighted = weights if weights.size else None
     batch = Batch(X, known.places[codes], 0, weighted, groups=clusters, offset=offset)
     task = Task(
@@ -365,20 +336,24 @@ def task_of_arrays(
 
 
 def task_of_stream(model: Any, stream: "SourceStream") -> Task:
-    """Return the task of fitting the rows of a stream, after reading them once to sum the weights
-    of each class and count the rows with weight.
-    """
+    """Return the task of fitting a stream, read once for the weight of each class."""
     source, classes = stream.source, stream.classes
-    totals, n_rows, groups = np.zeros(classes.size), 0, Groups() if source.counts else None
+    if source.counts:
+        refuse_class_weights(model)
+    totals, n_rows, groups = np.zeros(classes.size), 0, np.zeros(3) if source.counts else None
     for row_batch in stream.row_batches(0):
         weights, codes = row_batch.importance, row_batch.codes
         if groups is None:
             refuse_weights(model.covariance, weights if weights.size else None)
+        else:
+            groups += binomial(weights[::2], weights[1::2])
         totals = weight_totals(totals, codes, weights)
         n_rows += int((weights > 0).sum()) if weights.size else len(codes)
-        groups = groups and groups.and_more(weights[::2], weights[1::2])
     classes = stream.classes
     check_two_classes(classes, source.name)
+    refuse_several_with_offsets(classes, source.offsets)
+    if groups is not None:
+        check_both(totals[::-1], source.name)
     known = FittedClasses(classes, model.reference, totals)
     n_features = max(stream.n_features, len(stream.feature_names or []))
 
@@ -445,14 +420,23 @@ def given_counts(successes: Any, trials: Any, n_rows: int) -> tuple[np.ndarray, 
 
 
 def check_both(totals: np.ndarray, where: str) -> None:
-    """Raise DataError unless there are successes and failures in some rows; ``totals`` are their
-    numbers.
-    """
+    """Raise DataError unless there are successes and failures, whose numbers are given."""
     what = "trials" if not totals.any() else "failures" if totals[0] else "successes"
     refuse(DataError, (
         not totals.all(), f"There are no {what} in {where}: a logistic regression needs both "
         "successes and failures.", "class-count", None,
     ))  # fmt: skip
+
+
+def pairs_of(X: Any, successes: Any, trials: Any, offset: Any, clusters: Any) -> tuple[Any, ...]:
+    """Return rows, labels, weights, offsets and clusters: two rows of each, one per class."""
+    n_rows = X.shape[0]
+    successes, trials = given_counts(successes, trials, n_rows)
+    weights = np.column_stack([successes, trials - successes])
+    check_both(weights.sum(axis=0), "the rows")
+    twice, y = np.repeat(np.arange(n_rows), 2), np.tile([1, 0], n_rows)
+    beside = (check_offset(offset, n_rows), clusters)
+    return X[twice], y, weights.ravel(), *(None if of is None else of[twice] for of in beside)
 
 
 #: called after each step with the weights, the log-likelihood there, and the distance to the
@@ -532,24 +516,14 @@ class Stopped(Exception):
 class Solution(NamedTuple):
     """Weights of standardized features, and what is known of them in the raw features.
 
-    Attributes
-    ----------
-    point : Point at B, or just before the last step, with the value after it
-    n_iter : int, number of steps
-    distance : float, to the maximum from where the last step began, in standard errors; NaN if
-        unknown
-    proved : bool, whether a maximum is proved to exist
-    bend : what the negative Hessian is beside the information, approximately, or None
-    weights : array of shape (q, width), of the raw features, the intercept last
-    limits : array of str of that shape
-    log_likelihood : float, without the penalty; without a maximum the supremum, if it is known
-    covariance : array of shape (q width, q width) or None, 0 for features left out
-    intervals : {level: (low, high, p)} of profiles
-    gained : float, twice what the features add to Firth's penalized log-likelihood
-    at_limit : bool, False if finite weights come from a small ridge, not from the limit
-    digits : int, how many digits of standard errors floats determine
-    stopped_in : "ascent", "verdict" or "intervals" if Ctrl-C or a callback stopped it; else empty
-    clusters : int or None, their number if the covariance is summed over clusters
+    ``point`` is at B, or just before the last step, with the value after it; ``distance`` that to
+    the maximum from where the last step began, in standard errors; ``bend`` what the negative
+    Hessian is beside the information. ``weights`` and ``limits`` have shape (q, width), the
+    intercept last; ``covariance`` is 0 for features left out; ``intervals`` are {level: (low, high,
+    p)} of profiles; ``log_likelihood`` is without the penalty, without a maximum the supremum;
+    ``gained`` twice what the features add to Firth's likelihood. ``at_limit`` is False if finite
+    weights come from a small ridge; ``digits`` those of standard errors that floats determine;
+    ``stopped_in`` is the stage in which Ctrl-C or a callback stopped the fit, else empty.
     """
 
     B: np.ndarray | Any
@@ -577,6 +551,42 @@ class Solution(NamedTuple):
         limits = np.where(self.limits == "finite", UNKNOWN, self.limits)
         return self._replace(limits=limits, covariance=None)
 
+    def widened(self, known: FittedClasses) -> "Solution":
+        """Return the solution with weights for all classes, including those without weight."""
+        (q, width), covariance = self.weights.shape, self.covariance
+        if q == len(known.order) - 1:
+            return self
+        if covariance is not None:
+            places = np.add.outer(np.array(known.fitted, int) * width, np.arange(width)).ravel()
+            covariance = np.zeros(((len(known.order) - 1) * width,) * 2)
+            covariance[np.ix_(places, places)] = self.covariance
+        intervals = {
+            level: tuple(known.wide(end, np.nan) for end in ends)
+            for level, ends in self.intervals.items()
+        }
+        return self._replace(
+            weights=known.wide(self.weights, 0.0), limits=known.wide(self.limits, NO_WEIGHT),
+            covariance=covariance, intervals=intervals,
+        )  # fmt: skip
+
+    def ending(self, model: Any) -> tuple[str, Warning | None]:
+        """Return a sentence on how the fit ended, and a warning if not at a maximum."""
+        few = self.digits < ENOUGH_DIGITS
+        ending: Any = "digits" if few else self.state
+        if self.state is State.QUASI_SEPARABLE and not self.at_limit:
+            ending = "ridge"
+        message, *hints = ENDINGS.get(self.stopped_in or ending, ("",))
+        if message and ending is State.MAX_ITER and model.solver == "gradient_ascent":
+            hints.append(hint("use {}", solver="newton"))
+        by_callback = self.state is State.EARLY_STOP
+        who = "A callback stopped the fit" if by_callback else "The fit was interrupted"
+        near = f", about {self.distance:.2g} standard errors away from it"
+        message = message.replace("{}", near if self.distance <= NEAR else "").replace("{who}", who)
+        sentence = f"{message}." if message else ""
+        if not (self.stopped_in or self.state in UNFINISHED or few):
+            return sentence, None
+        return sentence, UnfinishedWarning(LinsepError(message, *hints) if hints else sentence)
+
 
 def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarray:
     """Return the limits of weights that are finite, except for dependent features."""
@@ -585,33 +595,11 @@ def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarr
     return limits
 
 
-def widened(found: Solution, known: FittedClasses) -> Solution:
-    """Return the solution with weights for all classes, including those without weight."""
-    (q, width), covariance = found.weights.shape, found.covariance
-    if q == len(known.order) - 1:
-        return found
-    if covariance is not None:
-        places = np.add.outer(np.array(known.fitted, dtype=int) * width, np.arange(width)).ravel()
-        covariance = np.zeros(((len(known.order) - 1) * width,) * 2)
-        covariance[np.ix_(places, places)] = found.covariance
-    return found._replace(
-        weights=known.wide(found.weights, 0.0), limits=known.wide(found.limits, NO_WEIGHT),
-        covariance=covariance,
-        intervals={
-            level: tuple(known.wide(end, np.nan) for end in ends)
-            for level, ends in found.intervals.items()
-        },
-    )  # fmt: skip
-
-
 class Steps:
     """Records the progress of one fit; ``after_step`` may raise :class:`Stopped`.
 
-    Attributes
-    ----------
-    stage : "ascent"; "verdict" while separation is being decided; "intervals" of profiles
-    known : function that returns the Solution so far; None before the first step
-    n_intervals : int, how many profile intervals are computed
+    ``stage`` is "ascent", "verdict" while separation is being decided, or "intervals" of profiles;
+    ``known`` returns the Solution so far, None before the first step.
     """
 
     def __init__(self, after_step: Callable[[], None] = lambda: None) -> None:
@@ -654,55 +642,17 @@ class Steps:
         return (found if model.l2 or model.penalty else found.unproved())._replace(state=state)
 
     def doing(self, max_iter: int) -> str:
-        """Return the current stage as text; steps beyond ``max_iter`` are possible, to prove that
-        there is a maximum.
-        """
-        if self.stage == "intervals":
-            size = 0 if self.known is None else self.known().weights.size
-            return f"profile interval {self.n_intervals + 1:,} of {size:,}"
+        """Return the current stage as text; a proof of a maximum may take steps beyond."""
         if self.stage == "verdict":
             return "deciding whether there is a maximum"
+        if self.stage == "intervals":
+            return f"profile interval {self.n_intervals + 1:,}"
         most = f" of at most {max_iter:,}" if self._made < max_iter else ""
         return f"iteration {self._made + 1:,}{most}"
 
 
 class UnfinishedWarning(ConvergenceWarning):
     """The fit stopped before a maximum, or floats do not determine its digits."""
-
-
-def ending_of(model: Any, found: Solution) -> tuple[str, Warning | None]:
-    """Return a sentence on how a fit ended, and a warning if not at a maximum."""
-    few = found.digits < ENOUGH_DIGITS
-    ending: Any = "digits" if few else found.state
-    if found.state is State.QUASI_SEPARABLE and not found.at_limit:
-        ending = "ridge"
-    message, *hints = ENDINGS.get(found.stopped_in or ending, ("",))
-    if message and ending is State.MAX_ITER and model.solver == "gradient_ascent":
-        hints.append(hint("use {}", solver="newton"))
-        if not isinstance(model.learning_rate, str):
-            message = f"Gradient ascent ended before the maximum{{}}: {model.ascent_.sentence}"
-            hints = []
-    by_callback = found.state is State.EARLY_STOP
-    who = "A callback stopped the fit" if by_callback else "The fit was interrupted"
-    near = f", about {found.distance:.2g} standard errors away from it"
-    message = message.replace("{}", near if found.distance <= NEAR else "").replace("{who}", who)
-    sentence = f"{message}." if message else ""
-    if not (found.stopped_in or found.state in UNFINISHED or few):
-        return sentence, None
-    text = str(LinsepError(message, *hints)) if hints else sentence
-    return sentence, UnfinishedWarning(text)
-
-
-def separation_sentence(kind: str, limits: dict[str, str]) -> str:
-    """Return the message for separable data, whose likelihood has no maximum."""
-    shown = [f"{name} ({word})" for name, word in limits.items() if word in DIVERGING]
-    grows = f"The data are {kind}, so the likelihood has no maximum: it keeps growing as"
-    if not shown:
-        return f"{grows} some coefficients diverge. The time limit ended before it was known which"
-    listed = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
-    finite = sum(word == "finite" for word in limits.values())
-    rest = f"; the other {finite} are finite" if finite else ""
-    return f"{grows} these coefficients diverge: {listed}{rest}"
 
 
 class Callbacks:
