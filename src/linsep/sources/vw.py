@@ -10,13 +10,14 @@ The parser in plain Python, one line at a time, explains what the scanner refuse
 """
 
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import murmurhash3_32
 
 from linsep.batches import Batch
 from linsep.compiled.scanners.vowpal_wabbit import DONE, PLAINLY, combine, count, scan
@@ -41,8 +42,6 @@ MASK_32, MASK_64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 #: prime of Fowler, Noll and Vo's hash, by which the columns of two features are combined
 FNV_PRIME = 16777619
 ANONYMOUS = ord(" ")
-_NAMESPACE = re.compile(rb"[^ \t:|]*")
-_TOKEN = re.compile(rb"[^ \t|]+")
 _LISTS = re.compile(rb".*[,:].*", re.DOTALL)
 _STARTS_A_NUMBER = re.compile(rb"[-+.0-9]")
 
@@ -94,66 +93,48 @@ def parse_line(line: bytes, rules: Rules, labeled: bool = True) -> Line | None:
         content.decode()
     except UnicodeDecodeError as error:
         refuse("encoding", f"byte {error.start + 1} is not UTF-8: save the file as UTF-8")
-    head, bar, _ = content.partition(b"|")
-    if content.startswith(b"#") and not bar:
-        refuse("bad-line", "this is a comment, which Vowpal Wabbit's text does not have: remove it")
-    if not bar:
+    head, *spaces = content.split(b"|")
+    if not spaces:
         refuse(
             "bad-line",
             f"there is no | before the features in {quoted(content)}: write '1 | a b:0.5'",
         )
     label, importance = _parse_head(head, labeled)
-    features: list[Feature] = []
-    at = len(head)
-    while at < len(content):
-        at = _parse_namespace(content, at + 1, rules, features)
+    features = [one for space in spaces for one in _parse_namespace(space, rules)]
     return Line(label, importance, features + list(_paired(features, rules)))
 
 
 def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
     """Return label and importance, which stand before the first bar."""
     tokens = BLANKS.split(head.strip(b" \t")) if head.strip(b" \t") else []
-    tag = None
     if tokens and (tokens[-1][:1] == b"'" or head[-1:] not in b" \t"):
         tag = tokens.pop()
+        if labeled and not tokens and DECIMAL.fullmatch(tag):
+            refuse("bad-line", f"{quoted(tag)} touches the |, which makes it a tag: insert a blank")
     if not tokens:
-        if labeled and tag is not None and DECIMAL.fullmatch(tag):
-            refuse(
-                "bad-line",
-                f"{quoted(tag)} touches the |, which makes it a tag: insert a blank between them",
-            )
         if labeled:
-            refuse(
-                "missing-value", "the line has no label: begin it with one, such as '1 | a b:0.5'"
-            )
+            refuse("missing-value", "the line has no label: write one, such as '1 | a b:0.5'")
         return None, 1.0
     if tokens[0] == b"shared":
-        refuse(
-            "unsupported",
-            "the line is shared by the next lines, as in contextual bandits: give every row its "
-            "own features",
-        )
+        refuse("unsupported", "lines share features: give every row its own")
     if len(tokens) > 3:
         refuse(
             "bad-line",
             f"there are {len(tokens)} numbers before the |: write a label and an importance",
         )
-    label = _number(tokens[0], "label")
+    numbers = [*map(_number, tokens, ("label", "importance", "base"))]
+    label, importance, base = numbers + [1.0, 0.0][len(numbers) - 1 :]
     if abs(label) >= LABELS_BELOW:
         refuse(
             "not-exact", f"the label {quoted(tokens[0])} has too many digits: shorten the labels"
         )
-    importance = _number(tokens[1], "importance") if len(tokens) > 1 else 1.0
     if importance < 0:
         refuse(
             "out-of-range",
             f"the importance {quoted(tokens[1])} is negative: give a number of at least 0",
         )
-    if len(tokens) > 2 and _number(tokens[2], "base") != 0:
-        refuse(
-            "unsupported",
-            f"the base {quoted(tokens[2])} is not 0, but linsep starts every score at 0: remove it",
-        )
+    if base:
+        refuse("unsupported", f"the base {quoted(tokens[2])} is not 0: remove it")
     return label, importance
 
 
@@ -173,54 +154,34 @@ def _number(token: bytes, what: str) -> float:
     return float(token)
 
 
-def _parse_namespace(text: bytes, at: int, rules: Rules, features: list[Feature]) -> int:
-    """Add the features of the namespace whose bar is before ``at``; return where it ends."""
-    found = _NAMESPACE.match(text, at)
-    assert found is not None
-    name, at, weight = found[0], found.end(), 1.0
-    if text[at : at + 1] == b":":
-        token = _TOKEN.match(text, at)
-        assert token is not None
-        if not name:
-            refuse(
-                "bad-line",
-                f"the namespace before {quoted(token[0])} has no name: write '|name:0.5 a b'",
-            )
-        weight, at = parse_value(token[0][1:], name, "it", "a:0.5"), token.end()
+def _parse_namespace(text: bytes, rules: Rules) -> Iterator[Feature]:
+    """Yield the features of a namespace, whose text follows its bar."""
+    start, *tokens = BLANKS.split(text)
+    name, colon, written = start.partition(b":")
+    if colon and not name:
+        refuse("bad-line", f"a namespace {quoted(start)} has no name: write '|name:0.5 a b'")
+    weight = parse_value(written, name, "it", "a:0.5") if colon else 1.0
     space, seed = name[0] if name else ANONYMOUS, hash_name(name, 0) if name else 0
-    end = text.find(b"|", at)
-    end = len(text) if end < 0 else end
     unnamed = 0
-    for token in _TOKEN.finditer(text, at, end):
-        own, colon, written = token[0].partition(b":")
-        value, place, factor = 1.0, seed, weight
-        if own:
-            place = hash_name(own, seed)
-        elif not colon:
-            continue
+    for token in filter(None, tokens):
+        own, colon, written = token.partition(b":")
+        value, place = weight, hash_name(own, seed)
         if colon and _is_text(written):
-            if own:
-                place, factor = hash_name(written, place), 1.0  # as in Vowpal Wabbit
-                own = own + b":" + written
-            else:
-                refuse(
-                    "bad-line",
-                    f"{quoted(token[0])} has no name before its text: write it like a:0.5",
-                )
+            if not own:
+                refuse("bad-line", f"{quoted(token)} has no name: write it like a:0.5")
+            place, value, own = hash_name(written, place), 1.0, token  # as in Vowpal Wabbit
         elif colon:
-            value = parse_value(written, own, "it", "a:0.5")
+            value *= parse_value(written, own, "it", "a:0.5")
         if not own:
             place, unnamed = seed + unnamed, unnamed + 1
-        value *= factor
         if not isfinite(value):
             refuse(
                 "overflow",
-                f"{quoted(token[0])} times the weight of its namespace is too large: scale it",
+                f"{quoted(token)} times the weight of its namespace is too large: scale it",
             )
         if value and space not in rules.left_out:
             full = name + b"^" + own if name else own
-            features.append(Feature(place & (1 << rules.bits) - 1, value, space, full))
-    return end
+            yield Feature(place & (1 << rules.bits) - 1, value, space, full)
 
 
 def _is_text(written: bytes) -> bool:
@@ -262,32 +223,13 @@ def summed(features: list[Feature]) -> dict[int, float]:
 
 
 def hash_name(name: bytes, seed: int) -> int:
-    """Return the hash of a name: a whole number is added to the seed, other names are scrambled."""
-    start = 0
-    while start < len(name) and name[start] <= 0x20:
-        start += 1
-    end = len(name)
-    while end > start and name[end - 1] <= 0x20:
-        end -= 1
-    name = name[start:end]
-    if all(48 <= byte <= 57 for byte in name):
+    """Return the hash of a name: a whole number is added to the seed, other names are scrambled by
+    the 32-bit MurmurHash3 (A. Appleby, 2011).
+    """
+    name = name.strip(bytes(range(33)))
+    if not name.strip(b"0123456789"):
         return (int(name or b"0") + seed) & MASK_64
-    return murmurhash3(name, seed & MASK_32)
-
-
-def murmurhash3(key: bytes, seed: int) -> int:
-    """Return the 32-bit MurmurHash3 of ``key`` (A. Appleby, 2011)."""
-    h = seed
-    for start in range(0, len(key), 4):
-        k = int.from_bytes(key[start : start + 4], "little") * 0xCC9E2D51 & MASK_32
-        k = (k << 15 | k >> 17) * 0x1B873593 & MASK_32
-        h ^= k
-        if start + 4 <= len(key):
-            h = ((h << 13 | h >> 19) * 5 + 0xE6546B64) & MASK_32
-    h ^= len(key)
-    h = (h ^ h >> 16) * 0x85EBCA6B & MASK_32
-    h = (h ^ h >> 13) * 0xC2B2AE35 & MASK_32
-    return h ^ h >> 16
+    return int(murmurhash3_32(name, seed & MASK_32, positive=True))
 
 
 #: bytes of memory of a product of two features: its column and its value
@@ -489,7 +431,10 @@ def scan_chunk(
     refused += [] if bad < 0 else [int(at[bad])]
     if labeled and np.isnan(labels[:rows]).any():
         refused.append(int(at[np.argmax(np.isnan(labels[:rows]))]))
-    refused += _not_utf8(chunk)
+    try:
+        str(memoryview(chunk.text)[: chunk.size], "utf-8")
+    except UnicodeDecodeError as error:
+        refused.append(error.start)
     return ScannedChunk(
         chunk.file, lines - 1, labels[:rows], found, amounts, bounds,
         line_at(chunk, min(refused)) if refused else None, importance[:rows],
@@ -507,18 +452,6 @@ def number_of_products(
         return of_rows
 
     return sum(int((counts(left) * counts(right)).sum()) for left, right in pairs)
-
-
-def _not_utf8(chunk: Chunk) -> list[int]:
-    """Return the place of the first bytes that are not UTF-8, if any."""
-    text = chunk.text[: chunk.size]
-    if text.isascii():
-        return []
-    try:
-        text.decode()
-    except UnicodeDecodeError as error:
-        return [error.start]
-    return []
 
 
 def scan_plainly(chunk: Chunk, rules: Rules, labeled: bool) -> ScannedChunk:
