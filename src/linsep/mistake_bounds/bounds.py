@@ -16,15 +16,12 @@ class Bound:
 
     Attributes
     ----------
-    name : str
+    name, learner, source : str
+        The theorem, the learner to which it applies, and the source of its proof.
     value : float
         Rounded up: at least the theorem's value in real arithmetic.
     what : str
         The bounded quantity: "mistakes", "updates" or "margin".
-    learner : str
-        The learner to which it applies.
-    source : str
-        The source of the proof.
     counted : int, float or None
         The count of a run; None without a run.
     by_pass : tuple of float or None
@@ -58,15 +55,13 @@ class Bound:
         return self.counted / self.value if self.counted is not None and self.value else None
 
     def __str__(self) -> str:
-        start, margin = self.learner, self.what == "margin"
-        # counts are integers: at most 132.7 mistakes are at most 132
-        most, unit = (shown(self.value), "margin ") if margin else (whole_count(self.value), "")
-        if not margin:
-            most += " " + (self.what.removesuffix("s") if most == "1" else self.what)
-        if self.counted is not None:
-            start = "kept" if self.kept else "BROKEN"
-            unit += f"{self.counted:{'.4g' if margin else ','}} of "
-        return f"{start}: {unit}at most {most} ({self.name})"
+        unit, most, noun = "margin ", shown(self.value), ""
+        if self.what != "margin":  # counts are integers: at most 132.7 mistakes are at most 132
+            unit, most = "", whole_count(self.value)
+            noun = f" {self.what.removesuffix('s') if most == '1' else self.what}"
+        start = self.learner if self.counted is None else "kept" if self.kept else "BROKEN"
+        count = "" if self.counted is None else f"{self.counted:{'.4g' if unit else ','}} of "
+        return f"{start}: {unit}{count}at most {most}{noun} ({self.name})"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Outward rounding: a stated bound is never below the theorem's."""
 
 import math
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from typing import Any
 
@@ -35,7 +35,5 @@ def length(w: Any) -> float:
 
 def shown(value: float, digits: int = 4) -> str:
     """Return a positive number in ``digits`` digits, rounded up by more than a share of 1e-8."""
-    if not math.isfinite(value):
-        return str(value)
-    context = Context(prec=digits, rounding=ROUND_CEILING)
-    return f"{float(context.create_decimal(Decimal(value * (1 - 1e-8)))):.{digits}g}"
+    up = Context(prec=digits, rounding=ROUND_CEILING)
+    return f"{float(up.create_decimal_from_float(value * (1 - 1e-8))):.{digits}g}"
