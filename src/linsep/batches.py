@@ -192,14 +192,12 @@ def joined(batches: list[Batch], n_features: int | None = None) -> Batch:
     y, weights = np.concatenate([np.asarray(batch.y) for batch in batches]), None
     if any(batch.weights is not None for batch in batches):
         ones = np.ones(max(batch.size for batch in batches))
-        weights = np.concatenate(
-            [ones[: b.size] if b.weights is None else b.weights for b in batches]
-        )
-    groups = offset = None
-    if first.groups is not None:
-        groups = np.concatenate([batch.groups for batch in batches])
-    if first.offset is not None:
-        offset = np.concatenate([batch.offset for batch in batches])
+        own = [ones[: b.size] if b.weights is None else b.weights for b in batches]
+        weights = np.concatenate(own)
+    groups, offset = (
+        None if getattr(first, of) is None else np.concatenate([getattr(b, of) for b in batches])
+        for of in ("groups", "offset")
+    )
     parts = [batch.X for batch in batches]
     batches.clear()
     return Batch(join(parts, width), y, first.first, weights, groups, offset=offset)
@@ -222,12 +220,11 @@ def weight_totals(totals: np.ndarray, codes: np.ndarray, weights: np.ndarray) ->
     Rows are added one after the other, so the sum does not depend on the batches. Empty ``weights``
     mean ones. Raises DataError if the sum overflows.
     """
-    found = np.bincount(codes, minlength=totals.size).astype(totals.dtype)
-    if weights.size:
-        found[:] = 0
-    found[: totals.size] += totals
-    if weights.size:
-        with np.errstate(over="ignore"):
-            np.add.at(found, codes, weights)
-        check_summable(found)
+    counts = np.bincount(codes, minlength=totals.size).astype(totals.dtype)
+    found = np.pad(totals, (0, counts.size - totals.size))
+    if not weights.size:
+        return found + counts
+    with np.errstate(over="ignore"):
+        np.add.at(found, codes, weights)
+    check_summable(found)
     return found

@@ -7,6 +7,7 @@ the workers of a cluster compute the sums.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -141,11 +142,8 @@ class Tree:
 
     def total(self) -> Any:
         """Return the sum of all, or None if there is nothing to add."""
-        total = None
-        for value in self._sums:
-            if value is not None:
-                total = value if total is None else self._add(value, total)
-        return total
+        left = [value for value in self._sums if value is not None]
+        return reduce(lambda total, value: self._add(value, total), left) if left else None
 
 
 def merged(add: Add, first: int, parts: Iterable[list[Piece]]) -> Tree:

@@ -1,8 +1,6 @@
 """Models on disk: safetensors with JSON metadata. No code in a file is ever executed."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from numbers import Integral
 from pathlib import Path
@@ -16,6 +14,7 @@ import linsep
 from linsep._system.files import check_free, written_whole
 from linsep._system.sealed import FileKind, sealed, unsealed
 from linsep.catalog import CLASSES, class_named, is_regression
+from linsep.checkpoints.saving import complete
 from linsep.errors import ModelFileError
 from linsep.estimators._common.fitted_state import plain
 from linsep.parameters import check_parameters, fitted_parameter
@@ -116,24 +115,8 @@ def load(path: str | Path) -> Any:
             f"use the linsep version that wrote it ({about.get('version', 'unknown version')}).",
             code="other-version", path=path,
         )  # fmt: skip
-    with _whole(path):
+    with complete(path, MODEL_FILE, ModelFileError):
         return _rebuild(tensors, about)
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    """Context manager that turns any error from an invalid description into ModelFileError."""
-    try:
-        yield
-    except ModelFileError:
-        raise
-    except (
-        LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError,
-        MemoryError,
-    ) as problem:  # fmt: skip
-        raise ModelFileError(
-            f"{path} does not describe a complete model ({problem}); fit again.", path=path
-        ) from None
 
 
 def _describe(model: Any) -> dict[str, Any]:

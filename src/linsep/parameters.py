@@ -11,6 +11,8 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, dataclass_transform, get_args, get_origin
 
+import numpy as np
+
 from linsep.errors import ArgumentError, ParameterError, in_python
 from linsep.other_names import advice_for
 
@@ -65,8 +67,8 @@ class Parameter:
         if value is None or isinstance(value, str):
             return value in self.also or value in self.choices
         if self.kind is bool:
-            return (isinstance(value, int) or _is_bool(value)) and value in (0, 1)
-        if _is_bool(value):
+            return isinstance(value, int | np.bool_) and value in (0, 1)
+        if isinstance(value, bool | np.bool_):
             return True in self.also
         if self.kind is str or not isinstance(value, Integral if self.kind is int else Real):
             return False
@@ -111,12 +113,6 @@ class Parameter:
         high = f"at most {self.at_most:.10g}" if isfinite(self.at_most) else high
         bounds = " and ".join(filter(None, (low, high)))
         return " or ".join([f"{text} {bounds}".rstrip(), *map(repr, self.words)])
-
-
-def _is_bool(value: Any) -> bool:
-    """Return whether a value is a Python or NumPy bool; NumPy need not be installed."""
-    kind = type(value)
-    return kind is bool or (kind.__module__, kind.__name__[:4]) == ("numpy", "bool")
 
 
 def parameter(*, default: Any, help: str, **valid: Any) -> Any:

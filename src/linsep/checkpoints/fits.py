@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import linsep
-from linsep.checkpoints.saving import CHECKPOINT, Checkpoint, Saving
+from linsep.checkpoints.saving import CHECKPOINT, Checkpoint, Saving, complete
 from linsep.errors import CheckpointError, LinsepError, warn_caller
 from linsep.kernels.base import Kernel
 from linsep.sources.fingerprints import hashes, state_of
@@ -154,12 +154,9 @@ def _difference(then: dict[str, Any], now: dict[str, Any]) -> str | None:
             return OTHERS[name]
         if max(len(str(before)), len(str(after))) > LONGEST:
             return f"{name} was different"
-        return f"{name} was {_or_missing(before)} and is {_or_missing(after)}"
+        was, now_is = ("missing" if value is None else value for value in (before, after))
+        return f"{name} was {was} and is {now_is}"
     return None
-
-
-def _or_missing(value: Any) -> str:
-    return "missing" if value is None else str(value)
 
 
 class SavedFit(Saving):
@@ -179,25 +176,22 @@ class SavedFit(Saving):
         self.found: tuple[dict[str, np.ndarray], dict[str, Any]] | None = None
         self.agreed = of_estimator(estimator)
         self._written, self._failed = time.monotonic(), False
-        self._lock = checkpoint.locked()
 
     def __enter__(self) -> "SavedFit":
-        self._lock.__enter__()
-        try:
+        with ExitStack() as lock:
+            lock.enter_context(self.checkpoint.locked())
             self.found = self.checkpoint.read()
             self.agree()
             if self.found is not None:
                 with self.as_checkpoint_error():
                     self.begin(*self.found)
-        except BaseException:
-            self._lock.__exit__(None, None, None)
-            raise
+            self._lock = lock.pop_all()
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is None and not self.checkpoint.keep:
             self.checkpoint.remove()
-        self._lock.__exit__(None, None, None)
+        self._lock.close()
 
     @property
     def due(self) -> bool:
@@ -227,19 +221,9 @@ class SavedFit(Saving):
                 then = {name: saved.get(name) for name in self.agreed}
                 refuse_other(self.checkpoint.path, then, self.agreed)
 
-    @contextmanager
-    def as_checkpoint_error(self) -> Iterator[None]:
-        """Turn errors from an invalid description into CheckpointError."""
-        try:
-            yield
-        except LinsepError:
-            raise
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
-            path = self.checkpoint.path
-            raise CheckpointError(
-                f"{path} does not describe a complete fit ({problem}); {CHECKPOINT.remedy}.",
-                path=path,
-            ) from None
+    def as_checkpoint_error(self) -> AbstractContextManager[None]:
+        """Return a context that turns errors from an invalid description into CheckpointError."""
+        return complete(self.checkpoint.path, CHECKPOINT, LinsepError)
 
     def check_arrays(self, X: Any, *labels: np.ndarray) -> None:
         """Raise CheckpointError if the run to resume had other rows."""

@@ -11,11 +11,7 @@ import numpy as np
 
 from linsep._system.files import check_free, remove_abandoned, written_whole
 from linsep._system.sealed import FileKind, sealed, unsealed
-from linsep.errors import (
-    CheckpointError,
-    ModelFileError,
-    ParameterError,
-)
+from linsep.errors import CheckpointError, ModelFileError, ParameterError
 
 FORMAT = 1
 CHECKPOINT = FileKind(
@@ -128,6 +124,25 @@ def as_checkpoint(given: Any) -> Checkpoint:
 
 
 @contextmanager
+def complete(path: Path, kind: FileKind, passed: type[Exception]) -> Iterator[None]:
+    """Context that turns errors from an invalid description of a file into those of its kind;
+    ``passed`` errors say enough.
+    """
+    try:
+        yield
+    except passed:
+        raise
+    except (
+        LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError,
+        MemoryError,
+    ) as problem:  # fmt: skip
+        raise kind.error(
+            f"{path} does not describe a complete {kind.name} ({problem}); {kind.remedy}.",
+            path=path,
+        ) from None
+
+
+@contextmanager
 def alone(path: Path) -> Iterator[None]:
     """Context in which no other process uses a checkpoint; raises CheckpointError if one does."""
     from filelock import FileLock, Timeout  # slow to import, and few fits have a checkpoint
@@ -144,11 +159,6 @@ def alone(path: Path) -> Iterator[None]:
         raise CheckpointError(
             f"{path} is in use by another running fit; wait for it, or choose another name.",
             code="in-use", path=path,
-        ) from None  # fmt: skip
-    except (OSError, NotImplementedError) as problem:  # network folders without locks
-        raise CheckpointError(
-            f"{path} cannot be locked against other fits ({problem}); choose a local folder.",
-            code="cannot-write", path=path,
         ) from None  # fmt: skip
     try:
         remove_abandoned(path.parent)  # what killed processes left

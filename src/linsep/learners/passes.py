@@ -25,7 +25,7 @@ from linsep.learners.state import (
     infinite_weight,
     too_large,
 )
-from linsep.rows.arrays import RowBatch, RowStream, longest_row, rows_per_slice, slices
+from linsep.rows.arrays import RowBatch, RowStream, row_lengths, rows_per_slice, slices
 
 
 def nothing_counted() -> np.ndarray:
@@ -267,7 +267,7 @@ def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) 
     state, learner, keeping, rows = run.state, run.learner, run.keeping, row_batch.rows
     state.grow(row_batch.n_features)
     started = perf_counter()
-    changes = count_changes(state, learner, longest_row(rows))
+    changes = count_changes(state, learner, int(row_lengths(rows).max(initial=0)))
     at_once = rows_per_slice(rows, state.n_columns)
     if isinstance(rows, Block):  # few rows, whose changes are collected at their end
         at_once = len(row_batch.order)

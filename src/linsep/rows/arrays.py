@@ -11,23 +11,6 @@ from linsep.batches import NO_IMPORTANCE, Batch
 from linsep.compiled.loop import BLOCK, interleave
 from linsep.compiled.rows import Block, Csr, Dense, Unit, as_rows, packed
 
-
-def hold_out(codes: np.ndarray, fraction: float, start: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Return the mask of the held-out rows: an even sample of every class, drawn in one pass.
-
-    ``start`` (a number in [0, 1) per class) decides which rows are drawn; ``seen`` (int64 per
-    class) counts the rows so far and is updated. One call or many calls give the same sample.
-    """
-    held = np.zeros(codes.size, dtype=bool)
-    for code in np.flatnonzero(np.bincount(codes)):  # a batch may hold few of many classes
-        members = np.flatnonzero(codes == code)
-        turns = np.arange(seen[code], seen[code] + members.size + 1)
-        # A row is held out where the share of rows so far passes a whole number: evenly spread.
-        held[members[np.diff(np.floor(start[code] + fraction * turns)) > 0]] = True
-        seen[code] += members.size
-    return held
-
-
 # Constants of SplitMix64 (S. Vigna): shift and multiply, twice; then shift.
 SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -51,22 +34,18 @@ def held_groups(groups: np.ndarray, fraction: float, seed: int) -> np.ndarray:
 
 
 class HoldOut:
-    """Draws the held-out rows, independently of the batches.
+    """Draws the held-out rows, independently of the batches: an even sample of every class.
 
     ``weights`` are the row weights for scoring the held-out rows, empty if all are 1. ``masks``
-    are the masks of :func:`held_groups`, one after the other, and ``groups`` the groups of all
-    rows; with neither, every row is drawn by itself.
+    are the masks of :func:`held_groups`, one after the other, which may still be added to, and
+    ``groups`` the groups of all rows; with neither, every row is drawn by itself. ``start`` (a
+    number in [0, 1) per class) decides which; ``seen`` counts the rows of each class so far.
     """
 
     def __init__(
-        self,
-        fraction: float,
-        n_classes: int,
-        seed: int,
-        weights: np.ndarray = NO_IMPORTANCE,
-        masks: list[np.ndarray] | None = None,
-        groups: np.ndarray | None = None,
-    ):
+        self, fraction: float, n_classes: int, seed: int, weights: np.ndarray = NO_IMPORTANCE,
+        masks: list[np.ndarray] | None = None, groups: np.ndarray | None = None,
+    ):  # fmt: skip
         if groups is not None:
             masks = [held_groups(groups, fraction, seed)]
         self._drawn: list[np.ndarray] = []
@@ -78,8 +57,19 @@ class HoldOut:
     def draw(self, codes: np.ndarray) -> np.ndarray:
         """Return the mask of the held-out rows among the next rows."""
         if self._masks is not None:
-            return self._of_groups(codes.size)
-        return hold_out(codes, self.fraction, self.start, self.seen)
+            while self._rest.size < codes.size:
+                self._rest = np.append(self._rest, self._masks[self._next])
+                self._next += 1
+            held, self._rest = np.split(self._rest, [codes.size])
+            return held
+        held = np.zeros(codes.size, dtype=bool)
+        for code in np.flatnonzero(np.bincount(codes)):  # a batch may hold few of many classes
+            members, seen = np.flatnonzero(codes == code), self.seen[code]
+            shares = self.start[code] + self.fraction * np.arange(seen, seen + members.size + 1)
+            # A row is held out where the share of rows so far passes a whole number: evenly spread.
+            held[members[np.diff(np.floor(shares)) > 0]] = True
+            self.seen[code] += members.size
+        return held
 
     def mask(self, codes: np.ndarray, first: int, draw: bool) -> np.ndarray:
         """Return the mask of the rows from ``first`` on, drawn in the first pass and kept."""
@@ -93,17 +83,6 @@ class HoldOut:
         if len(self._drawn) > 1:
             self._drawn = [np.concatenate(self._drawn)]
         return self._drawn[0]
-
-    def _of_groups(self, n_rows: int) -> np.ndarray:
-        """Return the next rows of the masks, which may still be added to."""
-        assert self._masks is not None
-        parts = [self._rest]
-        while sum(part.size for part in parts) < n_rows:
-            parts.append(self._masks[self._next])
-            self._next += 1
-        found = np.concatenate(parts)
-        self._rest = found[n_rows:]
-        return found[:n_rows]
 
 
 CompiledRows = Dense | Csr | Unit | Block
@@ -172,26 +151,17 @@ def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarra
 
 def rows_per_slice(rows: CompiledRows, columns: int) -> int:
     """Return the number of rows per slice, from their average length."""
-    if isinstance(rows, Unit):
-        return rows_per_slice(rows.rows, columns)
-    if isinstance(rows, Dense):
-        width = rows.values.shape[1]
-    elif isinstance(rows, Block):
-        width = 1
-    else:
-        width = rows.values.size / max(1, rows.starts.size - 1)
-    return max(1, int(VALUES_PER_SLICE / (width + 1) / columns))
+    long = row_lengths(rows)
+    return max(1, int(VALUES_PER_SLICE / (long.sum() / max(1, long.size) + 1) / columns))
 
 
-def longest_row(rows: CompiledRows) -> int:
-    """Return the largest number of weights that a row changes."""
+def row_lengths(rows: CompiledRows) -> np.ndarray:
+    """Return the number of weights that each row changes; of dense rows, one number for all."""
     if isinstance(rows, Unit):
-        return longest_row(rows.rows)
-    if isinstance(rows, Dense):
-        return rows.values.shape[1]
-    if isinstance(rows, Block):
-        return 1
-    return int((rows.starts[1:] - rows.starts[:-1]).max(initial=0))
+        return row_lengths(rows.rows)
+    if isinstance(rows, Csr):
+        return rows.starts[1:] - rows.starts[:-1]
+    return np.array([rows.values.shape[1] if isinstance(rows, Dense) else 1])
 
 
 def summed(X: Any) -> Any:
@@ -294,13 +264,9 @@ class MemoryStream(RowStream):
     reads, of_features = False, True
 
     def __init__(
-        self,
-        codes: np.ndarray,
-        importance: np.ndarray,
-        seed: int,
-        shuffle: bool,
+        self, codes: np.ndarray, importance: np.ndarray, seed: int, shuffle: bool,
         hold_out: HoldOut | None = None,
-    ):
+    ):  # fmt: skip
         self.codes, self.importance, self.seed, self.shuffle = codes, importance, seed, shuffle
         self.n_rows: int | None = codes.size
         self._learnable = self._held_out = None
@@ -315,11 +281,8 @@ class MemoryStream(RowStream):
     def order(self, pass_number: int) -> np.ndarray | range:
         """Return the training rows, shuffled after the first pass with ``shuffle``."""
         if not (self.shuffle and pass_number):
-            return (
-                range(self.codes.size)
-                if self._learnable is None
-                else np.flatnonzero(self._learnable)
-            )
+            every = range(self.codes.size)
+            return every if self._learnable is None else np.flatnonzero(self._learnable)
         if not self._group_size and self.codes.size > SMALL:
             self._group_size = ClassRuns().see(self.codes).group_size
         order = shuffled(self.codes.size, self.seed, pass_number, self._group_size)
@@ -346,27 +309,12 @@ class ArrayStream(MemoryStream):
     """
 
     def __init__(
-        self,
-        X: Any,
-        codes: np.ndarray,
-        importance: np.ndarray,
-        seed: int,
-        shuffle: bool,
-        hold_out: HoldOut | None = None,
-        unit: bool = False,
-    ):
+        self, X: Any, codes: np.ndarray, importance: np.ndarray, seed: int, shuffle: bool,
+        hold_out: HoldOut | None = None, unit: bool = False,
+    ):  # fmt: skip
         super().__init__(codes, importance, seed, shuffle, hold_out)
         self.rows, self.n_features = as_rows(X, unit), X.shape[1]
-        self._scored: RowBatch | None = None
-        if self.score_weights.size:  # only the held-out rows, because all rows passed are scored
-            held, weights = self.held_out_rows(), self.score_weights
-            rows, order = as_rows(X[held], unit), range(len(held))
-            self._scored = RowBatch(rows, codes[held], weights[held], order, X.shape[1], None)
-
-    def learn_all(self, state: Any, keeping: Any) -> None:
-        """Stop holding rows out; rows of weight 0 are still skipped."""
-        super().learn_all(state, keeping)
-        self._scored = None
+        self._X, self._unit = X, unit
 
     def pack(self) -> None:
         """Pack dense rows that are mostly zeros, so that passes of several classes take a third of
@@ -384,11 +332,12 @@ class ArrayStream(MemoryStream):
 
     def held_out(self) -> Iterator[RowBatch]:
         """Yield one batch: the held-out rows, with their weights in scores as ``importance``."""
-        if self._scored is not None:
-            yield self._scored
-            return
-        for row_batch in self._row_batch(self.held_out_rows()):
-            yield row_batch._replace(importance=NO_IMPORTANCE)
+        held, weights, width = self.held_out_rows(), self.score_weights, self.n_features
+        if weights.size:  # these rows alone, because all rows that have weights are scored
+            rows, order = as_rows(self._X[held], self._unit), range(len(held))
+            yield RowBatch(rows, self.codes[held], weights[held], order, width, None)
+        else:
+            yield RowBatch(self.rows, self.codes, NO_IMPORTANCE, held, width, 0)
 
     def training_rows(self) -> Iterator[RowBatch]:
         """Yield one batch: the training rows in the given order."""

@@ -33,15 +33,12 @@ class LabelBook:
         self._sort()
 
     def _sort(self) -> None:
-        self._sorted = np.array(sorted(self.labels))
-        ranks = np.array(
-            np.argsort(np.argsort(np.array(self.labels))) if self.labels else [], dtype=np.int32
-        )
-        self._numbers = np.argsort(ranks).astype(np.int32)
-        turned = len(self.labels) == 2 and self._sorted.tolist()[1] == self.reference
-        self.classes, self.codes = (
-            (self._sorted[::-1], 1 - ranks) if turned else (self._sorted, ranks)
-        )
+        labels = np.array(self.labels)
+        self._numbers = np.argsort(labels).astype(np.int32)
+        self.classes, self.codes = labels[self._numbers], np.argsort(self._numbers).astype(np.int32)
+        self._sorted = self.classes
+        if len(labels) == 2 and self.classes.tolist()[1] == self.reference:
+            self.classes, self.codes = self.classes[::-1], 1 - self.codes
 
     def numbers(self, y: np.ndarray, where: Callable[[int], str] = row_text) -> np.ndarray:
         """Return the number of each label as int32; new labels get the next numbers.

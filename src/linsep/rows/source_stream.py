@@ -28,14 +28,9 @@ from linsep.rows.arrays import (
     held_groups,
     summed,
     without_first,
-)
+)  # fmt: skip
 from linsep.rows.label_book import LabelBook
-from linsep.rows.stored import (
-    Keeper,
-    Sample,
-    StartAgain,
-    shuffled_batches,
-)
+from linsep.rows.stored import Keeper, Sample, StartAgain, shuffled_batches
 from linsep.sources.base import Source
 from linsep.sources.limits import check_weights
 from linsep.sources.row_cache import (
@@ -45,7 +40,7 @@ from linsep.sources.row_cache import (
     row_cache_path,
     row_folder,
     source_key,
-)
+)  # fmt: skip
 
 BATCH_BYTES = 16 << 20
 RowBatches = Generator[RowBatch, None, None]
@@ -75,20 +70,12 @@ class SourceStream(RowStream):
     draws_sample = True
 
     def __init__(
-        self,
-        source: Source,
-        *,
-        seed: int,
-        shuffle: bool,
-        keep: bool,
+        self, source: Source, *, seed: int, shuffle: bool, keep: bool,
         fraction: float | None = None,
         importance: Callable[[np.ndarray, np.ndarray | None], np.ndarray] | None = None,
-        counts: bool = False,
-        expected: Iterable[Any] = (),
-        reference: Any = None,
-        unit: bool = False,
-        lengths: bool = False,
-    ):
+        counts: bool = False, expected: Iterable[Any] = (), reference: Any = None,
+        unit: bool = False, lengths: bool = False,
+    ):  # fmt: skip
         self.source, self.seed, self.shuffle, self.keep = source, seed, shuffle, keep
         self.book = LabelBook(reference=reference)
         self.n_rows: int | None = None
@@ -131,15 +118,11 @@ class SourceStream(RowStream):
         if not self._owns_files:
             return
         self._open_cache()
-        if self.row_cache is not None and self._counts:
-            for batch in self.row_cache.iterate(BATCH_BYTES):
+        if self.row_cache is not None:
+            for batch in self.row_cache.iterate(BATCH_BYTES) if self._counts else ():
                 interruption_point()
                 self._totals = weight_totals(self._totals, batch.y, batch.importance)
-        if self.row_cache is None:
-            self._peek()
-
-    def _peek(self) -> None:
-        """Read the first rows of the source, or all if they do not suffice."""
+            return
         reading = self._read()
         self._reading = chained(next(reading), reading)
         late = not self._expected.issubset(self.book.labels)
@@ -160,17 +143,13 @@ class SourceStream(RowStream):
 
     def recipe(self) -> dict[str, Any]:
         """Return the recipe of the source; see :meth:`linsep.sources.base.Source.recipe`."""
-        cached = self.row_cache.recipe if self.row_cache is not None else None
-        return cached if cached is not None else self.source.recipe()
+        cached = None if self.row_cache is None else self.row_cache.recipe
+        return self.source.recipe() if cached is None else cached
 
     @property
     def feature_names(self) -> list[str] | None:
         """Names of the features, if the format has any."""
-        return (
-            self.row_cache.feature_names
-            if self.row_cache is not None
-            else self.source.feature_names
-        )
+        return (self.source if self.row_cache is None else self.row_cache).feature_names
 
     def stop_reading(self) -> None:
         """Stop all iterators: no thread reads the source any more."""
@@ -195,7 +174,6 @@ class SourceStream(RowStream):
     def _open_cache(self) -> None:
         # Other versions of linsep may parse differently.
         options = self.source.options() | {"version": linsep.__version__}
-        self._folder, self._key = None, {}
         if self.source.cache is not None and self.source.paths:
             self._folder = row_folder(self.source.cache)
         if self._folder is None:
@@ -293,10 +271,7 @@ class SourceStream(RowStream):
         k = self.classes.size
         self._class_importance = NO_IMPORTANCE
         if self._importance is not None:
-            totals = None
-            if self._counts:
-                totals = np.zeros(k)
-                totals[self.book.codes] = self._totals
+            totals = np.bincount(self.book.codes, self._totals) if self._counts else None
             self._class_importance = self._importance(self.classes, totals)
         weights = NO_IMPORTANCE if self._memory is None else self._memory.importance
         self._hold = None
@@ -387,6 +362,20 @@ class SourceStream(RowStream):
         """Return a batch with class codes for the numbers of its labels."""
         return batch._replace(y=self.book.codes[batch.y])
 
+    def _of_batch(self, batch: Batch, first: int, draw: bool, which: str = "learned") -> RowBatch:
+        """Return the rows of a batch in order, and with ``draw`` what the first pass learns of it;
+        ``first`` rows came before it.
+        """
+        order = np.arange(batch.size)
+        if draw:
+            self._class_runs.see(batch.y)
+            if self.draws_sample:
+                self.sample.take(batch)
+        if self._hold is not None and which != "all":
+            mask = self._hold.mask(batch.y, first, draw)
+            order = order[mask if which == "held out" else ~mask]
+        return self._row_batch(batch, order, batch.first, which)
+
     def _row_batch(
         self, batch: Batch, order: np.ndarray, first: int | None, which: str = "learned"
     ) -> RowBatch:
@@ -408,16 +397,8 @@ class SourceStream(RowStream):
                     for _ in reading:
                         pass
                     raise StartAgain("a class was seen late")
-                batch = self._coded(numbered)
-                if draw:
-                    self._class_runs.see(batch.y)
-                free = np.arange(batch.size)
-                if self._hold is not None:
-                    free = free[~self._hold.mask(batch.y, seen, draw)]
-                if draw and self.draws_sample:
-                    self.sample.take(batch)
-                yield self._row_batch(batch, free, batch.first)
-                seen += batch.size
+                yield self._of_batch(self._coded(numbered), seen, draw)
+                seen += numbered.size
         if self._memory is not None:
             self.start()  # rows that fit in memory are now streamed as an array
 
@@ -428,21 +409,12 @@ class SourceStream(RowStream):
             if self.offsets is not None:  # which samples have
                 at = slice(batch.first, batch.first + batch.size)
                 batch = batch._replace(offset=self.offsets[at])
-            if draw:
-                self._class_runs.see(batch.y)
-            order = np.arange(batch.size)
-            if self._hold is not None and which != "all":
-                mask = self._hold.mask(batch.y, batch.first, draw)
-                order = order[mask if which == "held out" else ~mask]
-            if draw:
-                self.sample.take(batch)
-            yield self._row_batch(batch, order, batch.first, which)
+            yield self._of_batch(batch, batch.first, draw, which)
 
     def _shuffled(self, pass_number: int) -> RowBatches:
         assert self.row_cache is not None
         how = self.seed, pass_number, self._class_runs.group_size
-        for batch, numbers, whole in shuffled_batches(self.row_cache, BATCH_BYTES, *how):
-            order = whole
-            if self._hold is not None:
-                order = whole[~self._hold.drawn()[numbers[whole]]]
-            yield self._row_batch(self._coded(batch), order, None)
+        for batch, numbers, order in shuffled_batches(self.row_cache, BATCH_BYTES, *how):
+            held = None if self._hold is None else self._hold.drawn()[numbers[order]]
+            learned = order if held is None else order[~held]
+            yield self._row_batch(self._coded(batch), learned, None)

@@ -3,7 +3,7 @@
 import mmap
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -92,12 +92,8 @@ class Keeper:
 MOST_BATCHES = 4
 
 
-class Shuffled(NamedTuple):
-    """Rows of a row cache, the number of each in the data, and the order in which to learn them."""
-
-    batch: Batch
-    numbers: np.ndarray
-    order: np.ndarray
+#: rows of a row cache, the number of each in the data, and the order in which to learn them
+Shuffled = tuple[Batch, np.ndarray, np.ndarray]
 
 
 def shuffled_batches(
@@ -124,7 +120,7 @@ def shuffled_batches(
         batch = row_cache.read_blocks(chosen)
         sizes = block_sizes(n, chosen)
         order = interleave(np.cumsum(sizes) - sizes, sizes, group_size)
-        yield Shuffled(batch, _rows_of(chosen, n), order)
+        yield batch, _rows_of(chosen, n), order
 
 
 def _picked(row_cache: RowCache, order: np.ndarray, at_once: int) -> Iterator[Shuffled]:
@@ -142,7 +138,7 @@ def _picked(row_cache: RowCache, order: np.ndarray, at_once: int) -> Iterator[Sh
             asked = np.isin(_rows_of(piece, n), rows)
             parts.append(row_cache.read_blocks(piece).rows(asked))
         batch = joined(parts, row_cache.n_features)
-        yield Shuffled(batch, rows, np.searchsorted(rows, wanted))
+        yield batch, rows, np.searchsorted(rows, wanted)
 
 
 def _rows_of(blocks: np.ndarray, n_rows: int) -> np.ndarray:
