@@ -192,6 +192,15 @@ class LinsepError(Exception):
         return type(self)(message, *hints, code=self.code, **self.fields | fields)
 
 
+def refuse(kind: type[LinsepError], *cases: tuple[Any, ...]) -> None:
+    """Raise an error for the first case that is true; each has a sentence, a code, an option and
+    remedies.
+    """
+    for wrong, why, code, option, *remedies in cases:
+        if wrong:
+            raise kind(why, *remedies, code=code, option=option)
+
+
 class DataError(LinsepError, ValueError):
     """Unusable data: the problem, its place (file, line or row), and the remedy."""
 

@@ -2,7 +2,7 @@
 least squares that it solves: of the rows, or these times p (1 - p) at the maximum.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,17 +99,20 @@ class Collinearity:
     terms: list[Inflation]
     condition_indices: np.ndarray
     variance_proportions: np.ndarray
-    inflated: list[tuple[str, float]] = field(default_factory=list)
+    inflated: list[tuple[str, float]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON; numbers may be NaN."""
-        shares = [dict(zip(self.params, row.tolist(), strict=True))
-                  for row in self.variance_proportions]  # fmt: skip
-        pairs = zip(self.condition_indices.tolist(), shares, strict=True)
+        pairs = zip(
+            self.condition_indices.tolist(), self.variance_proportions.tolist(), strict=True
+        )
         return {
             "vif": dict(zip(self.features, self.vif.tolist(), strict=True)),
             "terms": [term._asdict() for term in self.terms],
-            "condition_indices": [{"index": k, "variance_proportions": of} for k, of in pairs],
+            "condition_indices": [
+                {"index": k, "variance_proportions": dict(zip(self.params, of, strict=True))}
+                for k, of in pairs
+            ],
         }
 
     def __str__(self) -> str:
@@ -140,7 +143,7 @@ def collinearity_of(
     model: Any, root: np.ndarray, lengths: np.ndarray, spread: np.ndarray
 ) -> Collinearity:
     """Return the collinearity of the columns of a regression; no numbers if none are kept."""
-    features, kept = feature_names(model), root.any(axis=0)
+    features, kept = feature_names(model), np.asarray(root.any(axis=0))
     first = kept.size - len(features)
     shares = np.full(root.shape, np.nan)
     # the singular values of root times lengths are the inverses of those of the scaled columns
@@ -149,12 +152,11 @@ def collinearity_of(
     shares[:, kept] = (parts / parts.sum(axis=1, keepdims=True)).T[::-1]
     vif = np.where(kept, np.square(root * spread).sum(axis=0), np.nan)
     terms, inflated = list[Inflation](), list[tuple[str, float]]()
-    estimated = set(np.flatnonzero(kept).tolist()) - set(range(first))
     for name, numbers, _ in terms_of(model):
-        own = sorted(estimated & {first + j for j in numbers})
+        own = [first + j for j in numbers if kept[first + j]]
         if own and len(numbers) > 1:
             # det R_11 det R_22 / det R of the correlations of estimates, R_11 of the term's
-            others = sorted(estimated - set(own))
+            others = [j for j in np.flatnonzero(kept)[first:] if j not in own]
             alone, beside = (
                 triangle(root[:, some]).diagonal()[-len(own) :] for some in (own, others + own)
             )

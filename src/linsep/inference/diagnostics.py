@@ -4,10 +4,9 @@ Both regressions solve weighted least squares: the linear one with the weights o
 logistic one, in the last step of Newton's method, with these times p (1 - p). Leverages, influences
 and collinearity are computed from the columns of this problem in an orthonormal basis.
 
-The five assumptions of a linear regression: y has a mean and a variance for every x (existence),
-rows are independent, the mean is linear, the variance is constant, and the errors are normal. Data
-can contradict the last four but cannot prove them; single rows can determine a fit. Each test
-follows the paper it cites.
+A linear regression assumes that y has a mean and a variance for every x (existence), that rows are
+independent, the mean linear, the variance constant and the errors normal. Data can contradict the
+last four but cannot prove them. Each test follows the paper it cites.
 """
 
 from dataclasses import dataclass, field
@@ -23,12 +22,11 @@ from scipy.special import expit, xlogy
 
 from linsep.batches import Batch
 from linsep.drawing import display
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import Named
 from linsep.estimators._common.predicting import codes_in
 from linsep.inference.collinearity import Collinearity, collinearity_of, orthonormal
-from linsep.inference.robust import refuse
 from linsep.inference.table import Printed, Table, number_text, p_text, t_tail, upper_tail
 from linsep.layout import table_lines, wrapped
 from linsep.parameters import fitted_parameter
@@ -73,35 +71,33 @@ class Diagnostics(Printed):
         The number of each row in the data as given, from 0, and its label in the index of the data
         frame, or the number. With frequency weights w, a row is repeated w times.
     y, fitted, weights : arrays of shape (rows,)
-        The targets and their predictions. For classes, 0 for the reference and 1 for the other
-        class, and the probabilities of the other; for counts, shares.
+        For classes, y is 0 for the reference and 1 for the other, and ``fitted`` the probability of
+        the other; for counts, y are shares.
     pearson, deviance, working : arrays of shape (rows,), residuals
         (y - fitted) sqrt(weight) divided by the square root of the variance function (1 for
         numbers, p (1 - p) for classes); signed square roots of the contributions to the deviance;
         (y - fitted) divided by the derivative of the mean by the linear predictor.
     partial : array of shape (rows, features)
-        Working residuals plus the part of the linear predictor that is due to a feature, whose mean
-        over the rows is zero if there is an intercept; NaN for features left out.
+        Working residuals plus the part of the linear predictor that is due to a feature, about its
+        mean if there is an intercept; NaN for features left out.
     leverage : array of shape (rows,), between 0 and 1, the diagonal of the hat matrix
     standardized, standardized_deviance : arrays of shape (rows,)
-        Pearson and deviance residuals divided by their standard deviation, which falls with the
-        leverage (internally studentized). NaN if the leverage is 1.
+        Pearson and deviance residuals divided by their standard deviation; NaN if the leverage
+        is 1.
     studentized : array of shape (rows,)
-        For numbers: residuals divided by their standard deviation as estimated from the other rows,
-        which follow Student's t; NaN if these fit perfectly. For classes: signed square roots of
-        the approximate decrease of the deviance when the row is left out (Williams 1987); NaN with
-        Firth's penalty.
+        For numbers divided by the standard deviation from the other rows, which follow Student's t;
+        NaN if these fit perfectly. For classes signed square roots of the approximate decrease of
+        the deviance without the row (Williams 1987); NaN with Firth's penalty.
     dfbetas : array of shape (rows, parameters)
-        The change of each estimate, in standard errors, when the row is added to the others. For
-        numbers it is exact, with the residual variance of the other rows. For classes it is one
-        Newton step from the fit (Pregibon 1981), in standard errors of the fit; with Firth's
-        penalty on Firth's score, y - p + h (1/2 - p), with the leverages h held fixed.
+        The change of each estimate by the row, in standard errors: for numbers exact, with the
+        residual variance of the other rows; for classes one Newton step from the fit (Pregibon
+        1981), with Firth's penalty on its score, y - p + h (1/2 - p), with the leverages h fixed.
     cooks_distance : array of shape (rows,)
         Distance that all estimates move by the same step, in the metric of their covariance.
     params : array of shape (parameters,), the estimates, as ``params_`` of the model
     collinearity : Collinearity
     notes : list of str
-    X : array or sparse matrix of shape (rows, features)
+    X : array of shape (rows, features)
     labels : pair of str, the reference and the other class; empty for numbers
 
     References
@@ -160,13 +156,10 @@ class Diagnostics(Printed):
         """
         found = {"row": self.index, "y": self.y, "weight": self.weights, "fitted": self.fitted}
         found |= {name: getattr(self, name) for name in OF_ROWS}
-        found |= {
-            f"partial {name}": self.partial[:, j]
-            for j, name in enumerate(self.collinearity.features)
-        }
-        found |= {
-            f"dfbetas {name}": self.dfbetas[:, j] for j, name in enumerate(self.collinearity.params)
-        }
+        known = self.collinearity
+        for what, names in (("partial", known.features), ("dfbetas", known.params)):
+            columns = getattr(self, what).T
+            found |= {f"{what} {name}": of for name, of in zip(names, columns, strict=True)}
         return {name: values.tolist() for name, values in found.items()}
 
     def to_dict(self) -> dict[str, Any]:
@@ -176,8 +169,9 @@ class Diagnostics(Printed):
             row["row"] = row["row"] if isinstance(row["row"], int | float) else str(row["row"])
         if self.labels:
             test = self.hosmer_lemeshow()
-            numbers = {"statistic": test.statistic, "df": test.df, "p_value": test.p_value}
-            found["hosmer_lemeshow"] = numbers | test.columns | {"notes": test.notes}
+            found["hosmer_lemeshow"] = test.columns | {
+                name: getattr(test, name) for name in ("statistic", "df", "p_value", "notes")
+            }
         return found
 
     def hosmer_lemeshow(self, groups: int = 10) -> Table:
@@ -227,18 +221,8 @@ class Diagnostics(Printed):
         names, moves = np.array(self.collinearity.params)[most], moved[range(rows.size), most]
         dfbetas = [f"{move:+.3g}" if move else "-" for move in moves]
         columns = [map(str, self.index[rows]), *shown, dfbetas, np.where(moves, names, "")]
-        head = [
-            "row",
-            "y",
-            "fitted",
-            "pearson",
-            "standardized",
-            "leverage",
-            "Cook's",
-            "DFBETAS",
-            "",
-        ]
-        return [head, *map(list, zip(*columns, strict=True))]
+        head = ["row", "y", "fitted", "pearson", "standardized", "leverage", "Cook's", "DFBETAS"]
+        return [[*head, ""], *map(list, zip(*columns, strict=True))]
 
     def _lines(self) -> list[str]:
         by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
@@ -382,8 +366,7 @@ def _diagnosed(
 
 def _no_variance(fit: Any) -> str:
     known = fit.rank and fit.n_rows > fit.rank and not fit.perfect
-    why = "as the fit is perfect, or has no estimates or degrees of freedom"
-    return "" if known else why
+    return "" if known else "as the fit is perfect, or has no estimates or degrees of freedom"
 
 
 def linear_diagnostics(
@@ -439,22 +422,23 @@ def logistic_diagnostics(
     losses += xlogy(y, y) + xlogy(1 - y, 1 - y)
     deviance = np.sign(working) * np.sqrt(2.0 * weights * losses)
     total = float(deviance @ deviance)
-    share = NEAR_LIMIT if model.stop_reason_ in SEPARATED else SAME_DEVIANCE
-    close = abs(total - model.deviance_) <= share * abs(model.null_deviance_)
-    _check_rows(close and y.size == model.n_rows_, "deviance", total, model.deviance_)
-    undefined, l2 = "", bool(fitted_parameter(model, "l2"))
-    if l2 or model._covariance is None or not model._inferable or model.stop_reason_ in SEPARATED:
+    separated, l2 = model.stop_reason_ in SEPARATED, bool(fitted_parameter(model, "l2"))
+    share = abs(model.null_deviance_) * (NEAR_LIMIT if separated else SAME_DEVIANCE)
+    close = abs(total - model.deviance_) <= share and y.size == model.n_rows_
+    _check_rows(close, "deviance", total, model.deviance_)
+    undefined = ""
+    if l2 or separated or model._covariance is None or not model._inferable:
         undefined = "with l2, or if no maximum is known (penalty='firth' has standard errors)"
     known = not model._wide and (l2 or not undefined)
     firth = model.method_ == "Firth"  # whose score has y - p + h (1/2 - p) for y - p
     reference, other = labels.label_text(model.reference_), model._others()[0]
-    title = f"Diagnostics of a logistic regression of {other} against {reference}"
     return _diagnosed(
         model, X, curvature, working, np.nan if undefined else np.sqrt(model.dispersion_),
         undefined, known=known, deviance=deviance,
         penalty=(0.5 - p) / np.sqrt(curvature) if firth else None,
-        title=f"{title}, {counted(p.size, 'row')}", numbers=numbers, index=index, y=y,
-        weights=weights, fitted=p, labels=(reference, other),
+        title=f"Diagnostics of a logistic regression of {other} against {reference}, "
+        + counted(p.size, "row"), numbers=numbers, index=index, y=y, weights=weights, fitted=p,
+        labels=(reference, other),
     )  # fmt: skip
 
 
@@ -548,10 +532,10 @@ def check_assumptions(
             decided = against if p < DOUBT else f"not rejected at {DOUBT:.0%}"
             text = decided * bool(against) + text
         findings.append(Finding(assumption, name, statistic, p, text, source))
-    about_rows = any("row " in finding.conclusion for finding in findings)
-    changed = {"title": "Assumptions of a linear regression",
-               "notes": [_counted_from(index)] * about_rows}  # fmt: skip
-    return Assumptions(**vars(found) | changed, findings=findings)
+    return Assumptions(**vars(found) | {
+        "title": "Assumptions of a linear regression", "findings": findings,
+        "notes": [*found.notes, _counted_from(index)],
+    })  # fmt: skip
 
 
 def _explained(columns: np.ndarray, y: np.ndarray, whole: np.ndarray) -> tuple[int, float]:
@@ -606,12 +590,12 @@ def _variance(fit: Any, found: Diagnostics, shares: np.ndarray, products: bool =
 
 
 def _jarque_bera(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    from scipy.stats import jarque_bera, kurtosis, skew
+    from scipy.stats import kurtosis, skew
 
-    skewness, size = skew(shares), kurtosis(shares, fisher=False)
+    skewness, size = float(skew(shares)), float(kurtosis(shares, fisher=False))
+    jb = shares.size / 6 * (skewness**2 + (size - 3) ** 2 / 4)
     more = f": skewness {skewness:.3g} (0 if normal), kurtosis {size:.3g} (3)"
-    test = jarque_bera(shares)
-    return float(test.statistic), float(test.pvalue), more
+    return jb, upper_tail(jb, 2), more
 
 
 def _copied(found: Diagnostics) -> bool:
@@ -662,7 +646,6 @@ def _studentized(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     return _farthest(found.studentized, found, text, p)
 
 
-NOT_NORMAL = "residuals are not normal"
 #: each test, its assumption, its function, what small p-values say, and its paper
 TESTS: tuple[tuple[str, str, Any, str, str], ...] = (
     ("RESET", "linearity", _reset, "not linear: powers of the predictions explain more",
@@ -673,9 +656,9 @@ TESTS: tuple[tuple[str, str, Any, str, str], ...] = (
     ("White", "equal variance", partial(_variance, products=True),
      "the variance changes with squares or products of the features",
      "White, Econometrica 48, 1980, 817-838"),
-    ("Jarque-Bera", "normality", _jarque_bera, NOT_NORMAL,
+    ("Jarque-Bera", "normality", _jarque_bera, "residuals are not normal",
      "Jarque and Bera, International Statistical Review 55, 1987, 163-172"),
-    ("Shapiro-Wilk", "normality", _shapiro_wilk, NOT_NORMAL,
+    ("Shapiro-Wilk", "normality", _shapiro_wilk, "residuals are not normal",
      "Shapiro and Wilk, Biometrika 52, 1965, 591-611"),
     ("Durbin-Watson", "independence", _durbin_watson, "",
      "Durbin and Watson, Biometrika 38, 1951, 159-177"),

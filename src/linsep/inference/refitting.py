@@ -24,11 +24,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from linsep.batches import Batch
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators._common.labels import label_text
 from linsep.estimators._common.offsets import has_offset, offset_to_predict
 from linsep.inference.factors import parts_of, terms_of
-from linsep.inference.robust import pairs_joined, refuse
+from linsep.inference.robust import pairs_joined
 from linsep.inference.table import Table, upper_tail
 from linsep.parameters import as_fitted, fitted_parameter
 from linsep.sources.feature_names import names_in_recipe

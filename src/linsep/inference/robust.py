@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.errors import DataError, LinsepError, ParameterError, hint
+from linsep.errors import DataError, ParameterError, hint, refuse
 from linsep.estimators._common.fitted_state import count
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, is_missing
@@ -48,14 +48,15 @@ Scores = tuple[np.ndarray, np.ndarray | None]
 
 def added_scores(*parts: Scores) -> Scores:
     """Return the scores of all rows, summed by their clusters if there are any."""
-    rows, numbers = np.concatenate([rows for rows, _ in parts]), [part[1] for part in parts]
-    if numbers[0] is None:
-        return np.asarray(np.linalg.qr(rows, mode="r")), None
-    clusters: Any = np.concatenate([own for own in numbers if own is not None])
-    found, first, codes = np.unique(clusters, return_index=True, return_inverse=True)
+    rows, clusters = (list[Any](of) for of in zip(*parts, strict=True))
+    if clusters[0] is None:
+        return np.asarray(np.linalg.qr(np.concatenate(rows), mode="r")), None
+    found, first, codes = np.unique(
+        np.concatenate(clusters), return_index=True, return_inverse=True
+    )
     members = sp.csc_array((np.ones(codes.size), codes, np.arange(codes.size + 1)))
     order = np.argsort(first)
-    return np.asarray(members @ rows)[order], found[order]
+    return np.asarray(members @ np.concatenate(rows))[order], found[order]
 
 
 def linear_scores(lane: Batch, fit: Any, name: str, frequency: bool) -> Scores:
@@ -192,15 +193,6 @@ def check_clusters(
          "clusters", hint("use {}", covariance=CLUSTERED), "leave the clusters out"),
     )  # fmt: skip
     refuse_weights(covariance, weights)
-
-
-def refuse(kind: type[LinsepError], *cases: tuple[Any, ...]) -> None:
-    """Raise an error for the first case that is true; each has a sentence, a code, an option and
-    remedies.
-    """
-    for wrong, why, code, option, *remedies in cases:
-        if wrong:
-            raise kind(why, *remedies, code=code, option=option)
 
 
 def cluster_numbers(X: Any, clusters: Any, hashed: bool = False) -> np.ndarray:

@@ -23,15 +23,11 @@ from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep._system.threads import map_in_order
 from linsep.batches import Batch, joined, weight_totals
 from linsep.checkpoints.saving import Saving
-from linsep.errors import DataError, LinsepError, ParameterError, hint
+from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse
 from linsep.estimators._common import labels
 from linsep.estimators._common.labels import check_two_classes, encode, encode_with
 from linsep.estimators._common.offsets import check_offset, refuse_several_with_offsets
-from linsep.inference.robust import (
-    CLUSTERED,
-    refuse,
-    refuse_weights,
-)
+from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import Add, Tree, in_lanes
 from linsep.rows.arrays import summed
 from linsep.sources.base import Source
