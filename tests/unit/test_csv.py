@@ -4,7 +4,6 @@ import csv
 import gzip
 import json
 import shlex
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -400,38 +399,3 @@ def test_scanned_delimiters_compression_and_faults(tmp_path, monkeypatch):
     (path := tmp_path / "rows.csv").write_text("a,b\n" + "1,2\n" * 300 + "1,oops\n" + "3,4\n" * 9)
     found = assert_same_both_ways(path, ["a", "b"], monkeypatch, block=128)
     assert found == ("not-a-number", 301, "b", "oops")
-
-
-# very many columns
-
-WIDE = {
-    "plain": "1,x,true,2,y\n2,z,false,3.5,y\n",
-    "missing": "1,,true,NA,\n,NULL,,nan,n/a\n",
-    "quotes": '"1","x,""y""\r\nz",true,2,"\n"\n2,a"b",false,3,""\n',
-    "no last break": "1,x,true,2,y\r\n\r\n2,z,false,3,y",
-    "a short row": "1,x,true,2,y\n1,x\n",
-    "a word": "1,x,true,2,y\n1,x,true,two,y\n",
-}
-
-
-def test_strips_of_columns_give_what_all_columns_at_once_give(tmp_path, monkeypatch):
-    kinds = {"a": "number", "b": "text", "c": "bool", "d": "number", "e": "text"}
-    path = tmp_path / "a.csv"
-
-    def seen(kinds):
-        file = CsvFile(path, ReadingOptions())
-        try:
-            batches = list(file.chunks(kinds)) if kinds else [file.head()]
-            return file._strips, [(batch.schema, batch.to_pylist()) for batch in batches]
-        except DataError as problem:
-            return file._strips, (problem.code, problem.row, problem.column)
-
-    for rows, some in product(WIDE.values(), ({}, kinds, {"e": "text", "a": "number"})):
-        path.write_bytes(f'{MARK}"a",b,c,"d",e\r\n{rows}'.encode())
-        monkeypatch.setattr(csv_file, "STRIP", 2048)
-        whole = seen(some)
-        monkeypatch.setattr(csv_file, "STRIP", 2)
-        assert seen(some) == (True, whole[1])
-        assert whole[0] is False
-    path.write_text("a,b,c,d,e\n" + "1,x,true,2,y\n" * 100_000)
-    assert not CsvFile(path, ReadingOptions())._strips

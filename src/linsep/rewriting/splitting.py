@@ -22,8 +22,8 @@ from linsep.sources.remote.file import File
 from linsep.sources.tables.column_types import column_types, family_of
 from linsep.sources.tables.columns import check_column
 from linsep.sources.tables.csv import NULL_VALUES
-from linsep.sources.tables.files import AS_USUAL, FilesInOrder, check_separated, open_table
-from linsep.sources.tables.reading_options import ReadingOptions
+from linsep.sources.tables.files import FilesInOrder, check_separated, open_table
+from linsep.sources.tables.reading_options import AS_USUAL, ReadingOptions
 from linsep.sources.tables.table_file import Place, TableFile, plain_values, text_codes
 
 #: most classes to stratify by; other labels form one class, since regressions have many

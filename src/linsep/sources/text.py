@@ -201,11 +201,7 @@ def _row_named(method: Any, texts: pa.Array) -> Any:
     try:
         return method(texts)
     except NotUtf8 as error:
-        raise DataError(
-            f"Text {error.text} is not UTF-8 ({error}): correct it.",
-            code="encoding",
-            row=error.text,
-        ) from None
+        raise _bad_text(error.text, f"is not UTF-8 ({error}): correct it", "encoding") from None
 
 
 def _texts_given(X: Any) -> pa.Array | pa.ChunkedArray:
@@ -213,46 +209,30 @@ def _texts_given(X: Any) -> pa.Array | pa.ChunkedArray:
     if isinstance(X, pa.ChunkedArray | pa.Array):
         if not (pa.types.is_string(X.type) or pa.types.is_large_string(X.type)):
             raise DataError(f"Texts must be strings, not {X.type}: convert them.", code="bad-value")
-        found = X
-    else:
-        if isinstance(X, str | bytes):
-            raise DataError(
-                "Texts must be a list of strings, not one string: put it into a list.",
-                code="bad-value",
-            )
-        if isinstance(X, dict) or hasattr(X, "columns"):
-            raise DataError(
-                "Texts must be a list of strings, not a table: pass one of its columns.",
-                code="bad-value",
-            )
-        X = list(X)
-        for number, text in enumerate(X):
-            if not isinstance(text, str):
-                raise DataError(
-                    f"Text {number} is of type {type(text).__name__}, not a string: convert it.",
-                    code="bad-value", row=number, value=text,
-                )  # fmt: skip
-        try:
-            found = pa.array(X, pa.large_string())
-        except UnicodeEncodeError as error:
-            number = next(n for n, text in enumerate(X) if _has_surrogates(text))
-            raise DataError(
-                f"Text {number} has half of a surrogate pair, which is not a character: remove it.",
-                code="encoding",
-                row=number,
-            ) from error
-    if found.null_count:
-        number = found.is_null().to_pylist().index(True)
+        if X.null_count:
+            number = X.is_null().to_pylist().index(True)
+            raise _bad_text(number, "is missing: fill it, as with ''", "missing-value")
+        return X
+    if isinstance(X, str | bytes | dict) or hasattr(X, "columns"):
         raise DataError(
-            f"Text {number} is missing: fill it, as with an empty string.",
-            code="missing-value",
-            row=number,
+            f"Texts must be a list of strings, not a {type(X).__name__}: pass a list, or a column.",
+            code="bad-value",
         )
-    return found
+    X = list(X)
+    for number, text in enumerate(X):
+        if not isinstance(text, str):
+            said = f"is of type {type(text).__name__}, not a string: convert it"
+            raise _bad_text(number, said, "bad-value")
+    try:
+        return pa.array(X, pa.large_string())
+    except UnicodeEncodeError:
+        number = next(n for n, text in enumerate(X) if re.search("[\ud800-\udfff]", text))
+        said = "has half of a surrogate pair, which is not a character: remove it"
+        raise _bad_text(number, said, "encoding") from None
 
 
-def _has_surrogates(text: str) -> bool:
-    return any(0xD800 <= ord(letter) < 0xE000 for letter in text)
+def _bad_text(number: int, said: str, code: str) -> DataError:
+    return DataError(f"Text {number} {said}.", code=code, row=number)
 
 
 def _is_count(value: Any, most: float = float("inf")) -> bool:
@@ -355,6 +335,35 @@ class TextCounter:
     def parameters(self) -> dict[str, Any]:
         """The parameters by name, as plain JSON."""
         return asdict(self.settings) | {"ngram_range": list(self.settings.ngram_range)}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings and what was learned: terms, and in how many texts they are."""
+        counts = self.document_frequencies.tolist() if self.settings.use_idf else []
+        return {
+            "settings": self.parameters, "terms": self.terms, "texts": self.n_texts,
+            "frequencies": counts,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "TextCounter":
+        """Return what :meth:`to_json` described; raise ValueError, KeyError or TypeError if it is
+        not whole.
+        """
+        counter = cls(Text(**stored["settings"]))
+        settings, terms, texts = counter.settings, stored["terms"], stored["texts"]
+        counts = np.array(stored["frequencies"], dtype=np.int64)
+        if not counter.learns or (settings.vocabulary and terms is None):
+            return counter
+        whole = terms is None or (
+            settings.vocabulary and all(isinstance(term, str) and term for term in terms)
+            and len(set(terms)) == len(terms) > 0
+        )  # fmt: skip
+        width = settings.n_features if terms is None else len(terms)
+        counted = counts.shape == (width,) and 0 <= counts.min() <= counts.max() <= int(texts)
+        if not whole or (settings.use_idf and not counted):
+            raise ValueError("this is not what was learned of texts")
+        counter.restore(terms, counts, texts)
+        return counter
 
     @property
     def learns(self) -> bool:
@@ -612,11 +621,10 @@ def _as_arrow(pool: np.ndarray, ends: np.ndarray) -> pa.Array:
 
 def _grown(words: Vocabulary) -> Vocabulary:
     """Return a copy with twice the room."""
-    n_terms, n_bytes = 2 * words.hashes.size, 2 * words.pool.size
-    if words.size[0] < words.hashes.size:
-        n_terms = words.hashes.size
-    else:
-        n_bytes = words.pool.size
+    n_terms, n_bytes = words.hashes.size, words.pool.size
+    n_terms, n_bytes = (
+        (2 * n_terms, n_bytes) if words.size[0] == n_terms else (n_terms, 2 * n_bytes)
+    )
     if n_terms > MOST_TERMS or n_bytes > MOST_BYTES:
         raise DataError(
             f"The vocabulary has more than {MOST_TERMS:,} different words and n-grams, or "
@@ -684,44 +692,6 @@ class SeenTerms:
         size = int(self.arrays.size[0])
         terms = _as_arrow(self.arrays.pool, self.arrays.ends[: size + 1])
         return [terms.to_pylist(), self.arrays.columns[:size].tolist()]
-
-
-def to_json(counter: TextCounter) -> dict[str, Any]:
-    """Return the settings and what was learned: terms, and in how many of the texts they are."""
-    counts = counter.document_frequencies
-    return {
-        "settings": asdict(counter.settings) | {"ngram_range": list(counter.settings.ngram_range)},
-        "terms": counter.terms,
-        "texts": counter.n_texts,
-        "frequencies": counts.tolist() if counter.settings.use_idf else [],
-    }
-
-
-def from_json(stored: dict[str, Any]) -> TextCounter:
-    """Return what :func:`to_json` described; raise ValueError, KeyError or TypeError if it is not
-    whole.
-    """
-    counter = TextCounter(Text(**stored["settings"]))
-    settings = counter.settings
-    terms, texts = stored["terms"], stored["texts"]
-    counts = np.array(stored["frequencies"], dtype=np.int64)
-    if not counter.learns or (settings.vocabulary and terms is None):
-        return counter
-    if terms is not None and not (
-        settings.vocabulary
-        and all(isinstance(term, str) and term for term in terms)
-        and len(set(terms)) == len(terms) > 0
-    ):
-        raise ValueError("terms that are not a vocabulary")
-    width = settings.n_features if terms is None else len(terms)
-    if settings.use_idf and not (
-        counts.shape == (width,)
-        and isinstance(texts, int)
-        and 0 <= counts.min() <= counts.max() <= texts
-    ):
-        raise ValueError("frequencies of other terms")
-    counter.restore(terms, counts, texts)
-    return counter
 
 
 def described(words: dict[str, Any]) -> str:

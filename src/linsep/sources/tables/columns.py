@@ -441,10 +441,8 @@ def _words_to_recipe(columns: Columns) -> dict[str, Any]:
     """Return what is stored of columns whose words are features, and words of hashed ones."""
     if not columns.words:
         return {}
-    from linsep.sources.text import to_json
-
     seen = {name: c.seen.listed() for name, c in columns.words.items() if c.seen is not None}
-    words = {name: to_json(counter) for name, counter in columns.words.items()}
+    words = {name: counter.to_json() for name, counter in columns.words.items()}
     return {"words": words, "seen": columns.seen or seen}
 
 
@@ -478,9 +476,9 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             for name, stored in recipe.get("rare", {}).items()
         }
         if recipe.get("words"):
-            from linsep.sources.text import from_json
+            from linsep.sources.text import TextCounter
 
-            columns.words = {name: from_json(stored) for name, stored in recipe["words"].items()}
+            columns.words = {n: TextCounter.from_json(one) for n, one in recipe["words"].items()}
             columns.seen = recipe["seen"]
         columns.products = products_from_json(recipe.get("products", []), columns)
         if "formula" in recipe:

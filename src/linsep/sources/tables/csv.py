@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
 from functools import partial, reduce
-from itertools import chain, count, islice
+from itertools import chain, count
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -34,8 +34,6 @@ from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, T
 from linsep.validation.values import check_names
 from linsep.words import counted
 
-#: columns of a small file that Arrow reads at a time: each takes 9 kB, however few its rows
-STRIP = 2048
 #: advice where rows have names, but their column has none
 ROW_NAMES = (
     "name the column of row names in line 1, or write the file without it (in R, row.names = FALSE)"
@@ -95,7 +93,6 @@ class CsvFile(TextFile):
         self._check_header(header)
         self._header, self._has_rows = header, len(records) > headed
         self._block = max(text_file.BLOCK_BYTES, 4 * max(ends[0], ends[-1] - ends[0]))
-        self._strips = len(header) > STRIP and self._is_one_block()
 
     def _first_records(self) -> tuple[list[list[str]], list[int]]:
         """Return the first two records with fields, and at which bytes of the text they end."""
@@ -390,10 +387,9 @@ class CsvFile(TextFile):
         done: int = 0,
     ) -> Generator[pa.RecordBatch, None, None]:  # fmt: skip
         """Yield what Arrow makes of blocks that come after so many rows."""
-        open_reader = self._in_strips if self._strips else self._reader_of
         yield from self._checked(
             blocks,
-            lambda stream: open_reader(stream, kinds, names),
+            lambda stream: self._reader_of(stream, kinds, names),
             lambda error, _: self._explain(error, done, kinds),
         )
 
@@ -420,25 +416,6 @@ class CsvFile(TextFile):
                 decimal_point=self._options.decimal or ".",
             ),
         )
-
-    def _in_strips(
-        self, stream: pa.NativeFile, kinds: Kinds, names: list[str] | None
-    ) -> pa.RecordBatchReader:
-        """Return a reader of text that is one block, which parses a few columns at a time."""
-        text = pa.py_buffer(b"".join(iter(lambda: stream.read(text_file.BLOCK_BYTES), b"")))
-        columns: list[pa.ChunkedArray] = []
-        names = self._header if names is None else names
-        for start in range(0, len(names), STRIP):
-            strip = names[start : start + STRIP]
-            of_strip = {name: kinds[name] for name in strip if name in kinds}
-            with self._reader_of(pa.BufferReader(text), of_strip, strip) as reader:
-                columns += reader.read_all().columns
-        table = pa.Table.from_arrays(columns, names)
-        return pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
-
-    def _is_one_block(self) -> bool:
-        with closing(self.blocks()) as blocks:
-            return len(list(islice(blocks, 2))) == 1
 
     def _explain(self, error: pa.ArrowInvalid, done: int, kinds: Kinds) -> DataError | None:
         """Return the error for a row, of which Arrow says the number after ``done`` others."""

@@ -283,18 +283,12 @@ class Encoder:
         if y.dtype.kind in "biu" and kind != "float":
             return y
         y = y.astype(np.float64)
-        if np.isinf(y).any():
+        if (far := np.abs(y) >= EXACT).any():  # where floats no longer distinguish whole numbers
+            row = int(np.argmax(far))
             raise DataError(
-                place(int(np.argmax(np.isinf(y)))) + " has an infinite label in column "
-                f"'{self.columns.target}': correct it.",
-                code="not-finite",
-                column=self.columns.target,
-            )
-        if (np.abs(y) >= 2.0**53).any():  # where floats no longer distinguish whole numbers
-            raise DataError(
-                place(int(np.argmax(np.abs(y) >= 2.0**53))) + " has a label in column "
-                f"'{self.columns.target}' with too many digits: shorten the labels.",
-                code="not-exact",
+                place(row) + f" has the label {y[row]:g} in column '{self.columns.target}', which "
+                "is not finite or has too many digits: correct it.",
+                code="not-finite" if np.isinf(y[row]) else "not-exact",
                 column=self.columns.target,
             )
         if kind == "float":

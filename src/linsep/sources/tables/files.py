@@ -16,14 +16,13 @@ from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.frames import FrameFile
 from linsep.sources.tables.json_lines import JsonFile
 from linsep.sources.tables.parquet import ParquetFile
-from linsep.sources.tables.reading_options import ReadingOptions
+from linsep.sources.tables.reading_options import AS_USUAL, ReadingOptions
 from linsep.sources.tables.table_file import TableFile, bytes_of, expanded, listed
 
 #: bytes of rows from which on fewer of them make a table
 MOST_BYTES = 1 << 25
 #: the same where words are counted, while other rows are read and learned
 MOST_TEXT = 1 << 23
-AS_USUAL = ReadingOptions()
 
 
 def open_table(

@@ -215,6 +215,7 @@ class ReadingOptions(NamedTuple):
         return _ENDS.sub(b"", _BLANKS.sub(b"\t", lines))
 
 
+AS_USUAL = ReadingOptions()
 #: columns beside features and labels
 ROLES = ("weight", "group", "offset", "successes", "trials")
 #: options that are names of columns, or of products of these
@@ -246,17 +247,7 @@ class TableOptions:
     numeric: Any = ()
     date: Any = ()
     include: Any = ()
-    delimiter: str | None = None
-    quotes: bool | None = None
-    header: bool | None = None
-    null_values: Any = None
-    comment: str | None = None
-    skip_rows: int | None = None
-    encoding: str | None = None
-    max_line: int = MAX_LINE
-    decimal: str | None = None
-    thousands: str | None = None
-    units: bool | None = None
+    reading: ReadingOptions = AS_USUAL
 
     def __post_init__(self) -> None:
         for name in _NAMES:
@@ -264,17 +255,24 @@ class TableOptions:
             if isinstance(names, dict):  # formats of dates
                 names = [f"{column}={format}" for column, format in names.items()]
             setattr(self, name, [names] if isinstance(names, str) else list(names or ()))
-        self.reading = ReadingOptions(*(getattr(self, n) for n in ReadingOptions._fields))
         self.types = ColumnTypes(*(tuple(getattr(self, n)) for n in ColumnTypes._fields))
-        check_options({name: getattr(self, name) for name in self.names() & VALID.keys()})
+        check_options(vars(self) | self.reading._asdict())
+
+    @classmethod
+    def among(cls, given: dict[str, Any]) -> "TableOptions":
+        """Return these options by name."""
+        reading = {name: given[name] for name in ReadingOptions._fields if name in given}
+        others = {name: value for name, value in given.items() if name not in reading}
+        return cls(**others, reading=ReadingOptions(**reading))
 
     @classmethod
     def names(cls) -> set[str]:
         """The names of the options."""
-        return {one.name for one in fields(cls)}
+        return {one.name for one in fields(cls)} - {"reading"} | {*ReadingOptions._fields}
 
     @property
     def given(self) -> dict[str, Any]:
         """The options that are given and affect the rows, by name."""
-        each = {name: getattr(self, name) for name in sorted(self.names() - {"max_line"})}
-        return {name: value for name, value in each.items() if value not in (None, [])}
+        each = vars(self) | self.reading._asdict()
+        names = sorted(self.names() - {"max_line"})
+        return {name: each[name] for name in names if each[name] not in (None, [])}

@@ -99,11 +99,11 @@ class TableSource(Source):
         if not paths:
             raise DataError("There are no files to read: name at least one.", code="no-file")
         check_options({"batch_rows": batch_rows})
-        self._given = options = TableOptions(**given)
+        self._given = options = TableOptions.among(given)
         self._recipe_given, self._require_target = recipe, require_target
         self._words = word_counters(options.text)
         self.reading = options.reading.or_of(recipe or {})
-        self._as = [format, options.delimiter]
+        self._as = [format, options.reading.delimiter]
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
         self._open(opening, format, mixed=recipe is None and require_target)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
