@@ -152,7 +152,7 @@ def collinearity_of(
     shares[:, kept] = (parts / parts.sum(axis=1, keepdims=True)).T[::-1]
     vif = np.where(kept, np.square(root * spread).sum(axis=0), np.nan)
     terms, inflated = list[Inflation](), list[tuple[str, float]]()
-    for name, numbers, _ in terms_of(model):
+    for term, numbers in terms_of(model).items():
         own = [first + j for j in numbers if kept[first + j]]
         if own and len(numbers) > 1:
             # det R_11 det R_22 / det R of the correlations of estimates, R_11 of the term's
@@ -161,8 +161,9 @@ def collinearity_of(
                 triangle(root[:, some]).diagonal()[-len(own) :] for some in (own, others + own)
             )
             inflation = float(np.square(alone / beside).prod())
-            terms.append(Inflation(name, len(own), inflation, inflation ** (0.5 / len(own))))
-            inflated.append((name, terms[-1].per_df ** 2))
+            per_df = inflation ** (0.5 / len(own))
+            terms.append(Inflation(":".join(term), len(own), inflation, per_df))
+            inflated.append((terms[-1].name, per_df**2))
         elif own:
             inflated.append((features[numbers[0]], float(vif[own[0]])))
     indices = (inverse / inverse.min(initial=np.inf))[::-1]

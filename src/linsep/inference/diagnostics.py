@@ -128,7 +128,7 @@ class Diagnostics(Printed):
     X: Any = None
     labels: Any = ()
 
-    header, _apart = (), True
+    header = ()
 
     vif = property(attrgetter("collinearity.vif"), doc="See :class:`Collinearity`.")
     condition_indices = property(attrgetter("collinearity.condition_indices"), doc=vif.__doc__)
@@ -226,8 +226,9 @@ class Diagnostics(Printed):
 
     def _lines(self) -> list[str]:
         by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
-        lines = wrapped(f"Rows of the largest {by}; DFBETAS of the estimate that moves most")
-        lines += [*table_lines(self._cells(), [True] * 8 + [False]), _counted_from(self.index)]
+        about = f"Rows of the largest {by}; DFBETAS of the estimate that moves most"
+        lines = ["", *wrapped(about), *table_lines(self._cells(), [True] * 8 + [False])]
+        lines.append(_counted_from(self.index))
         if self.labels:
             test = self.hosmer_lemeshow()
             lines += ["", *(line for text in (test.title, *test.notes) for line in wrapped(text))]
@@ -485,7 +486,6 @@ class Assumptions(Diagnostics):
 
     findings: list[Finding] = field(default_factory=list)
 
-    _apart = False
     to_dict, _cells = Printed.to_dict, Printed._cells
 
     residuals = property(attrgetter("pearson"), doc="The same as ``pearson``.")

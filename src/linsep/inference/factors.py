@@ -29,16 +29,6 @@ class Factor(NamedTuple):
         return next((name for name, of in self.levels.items() if not of), next(iter(self.levels)))
 
 
-class Term(NamedTuple):
-    """Features that enter or leave a model together, by their numbers, and the names of the columns
-    (``parts``) that are multiplied.
-    """
-
-    name: str
-    features: list[int]
-    parts: frozenset[str]
-
-
 def factor_of(model: Any, name: str) -> Factor:
     """Return a factor of a fitted regression: ``name`` is its column, or C(column) of a formula."""
     found, quoted = factors_of(model), _IN_FORMULA.fullmatch(str(name))
@@ -59,12 +49,14 @@ def factors_of(model: Any) -> dict[str, Factor]:
     return _read(model)[1]
 
 
-def terms_of(model: Any) -> list[Term]:
-    """Return the terms of a fitted regression, in the order of their first features."""
+def terms_of(model: Any) -> dict[tuple[str, ...], list[int]]:
+    """Return the numbers of the features that enter or leave a model together, by the names of the
+    columns of which they are the products.
+    """
     found: dict[tuple[str, ...], list[int]] = {}
     for feature, parts in enumerate(parts_of(model)):
         found.setdefault(parts, []).append(feature)
-    return [Term(":".join(parts), some, frozenset(parts)) for parts, some in found.items()]
+    return found
 
 
 def parts_of(model: Any) -> list[tuple[str, ...]]:

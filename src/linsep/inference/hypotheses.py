@@ -149,28 +149,31 @@ class WithHypotheses:
         wanted, words, params = _wanted(of, compare), self._words.ravel(), self._params
         effects = np.zeros((len(of.levels), params.shape[-1]))
         for row, coding in zip(effects, of.levels.values(), strict=True):
-            for feature, value in coding.items():
-                row[feature - self.n_features_in_] = value  # after the intercept
+            row[[feature - self.n_features_in_ for feature in coding]] = [*coding.values()]
         rows = np.kron(np.eye(len(self._equations) or 1), [row[:-1] for _, row in wanted] @ effects)
         lost = (rows != 0.0)[:, words != ""].any(axis=1)
         estimates = rows @ np.where(words == "", params.ravel(), 0.0)
         errors = np.linalg.norm(self._covariance_root()[0] @ rows.T, axis=0)
         errors[lost | ~(errors > 0.0)] = estimates[lost] = np.nan
         columns, reach = _singly(estimates, errors, self._degrees), t_reach(level, self._degrees)
-        notes = []
         if adjust is not None:
             columns["adjusted_p_value"] = _holm(np.array(columns["p_value"])).tolist()
-            many = counted(len(lost), "contrast")
-            notes.append(f"p-values are adjusted by Holm's method for {many}.")
-        if lost.any():
-            notes.append("A dash: a coefficient of the level diverges, or its column is left out.")
-        if of.within:
-            products = ", ".join(of.within[:4]) + ", ..." * (len(of.within) > 4)
-            why = f"The factor is part of {products}: differences hold where these are 0."
-            notes.append(why)
-        notes.append(f"Intervals are individual {100 * level:.6g}% intervals.")
         columns["low"] = (estimates - reach * errors).tolist()
         columns["high"] = (estimates + reach * errors).tolist()
+        products = ", ".join(of.within[:4]) + ", ..." * (len(of.within) > 4)
+        many = counted(len(lost), "contrast")
+        notes = [
+            note
+            for note, true in (
+                (f"p-values are adjusted by Holm's method for {many}.", adjust is not None),
+                ("A dash: a coefficient of the level diverges, or its column is left out.",
+                 lost.any()),
+                (f"The factor is part of {products}: differences hold where these are 0.",
+                 of.within),
+                (f"Intervals are individual {100 * level:.6g}% intervals.", True),
+            )
+            if true
+        ]  # fmt: skip
         texts = [text for text, _ in wanted]
         texts = [f"{one}: {text}" for one in self._equations for text in texts] or texts
         return Table(f"Contrasts of {of.name}", [], {"contrast": texts} | columns, notes)

@@ -6,11 +6,9 @@ S1) / k) / (S0 / (n - r)), where S1 belongs to the larger model, and S0 and r pa
 largest. For logistic models the statistic is twice the difference of log-likelihoods, approximately
 chi-squared with k degrees of freedom (Wilks, Annals of Mathematical Statistics 9, 1938).
 
-A term is left out by fitting again (R's ``drop1``); terms that are part of products in the model
-stay, since leaving them out would change the meaning of the products. With Firth's penalty, which
-depends on the columns, the coefficients of a term are held at 0 instead (Heinze and Schemper,
-Statistics in Medicine 21, 2002). Rao's score test needs no fit of the larger model, which may have
-no maximum (Proceedings of the Cambridge Philosophical Society 44, 1948).
+Firth's penalty depends on the columns: the coefficients of a term are held at 0 instead of leaving
+it out (Heinze and Schemper, Statistics in Medicine 21, 2002). Rao's score test is of Proceedings of
+the Cambridge Philosophical Society 44, 1948.
 """
 
 import warnings
@@ -34,12 +32,6 @@ from linsep.parameters import as_fitted, fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import faults_named
-
-#: relative difference of likelihoods, or of residuals, from which rows are others than in the fit
-_OTHERS = 1e-6
-#: what is said of tests in which the likelihood has no maximum, and of those that are not defined
-SUPREMUM = "A log-likelihood of separated classes is the supremum; p is then only a rough guide."
-DASH = "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
 
 #: the number of parameters that are tested, the statistic and p
 Test = tuple[int, float, float]
@@ -84,13 +76,13 @@ class WithRefits:
         _refuse_without_likelihood(self, "The model", firth=True)
         if not (terms := terms_of(self)):
             raise DataError("The model has no features, and so no terms.", code="unsupported")
-        tried = [one for one in terms if not any(one.parts < other.parts for other in terms)]
+        tried = [one for one in terms if not any({*one} < {*other} for other in terms)]
         rows, beside = _rows_of(self, X, y, sample_weight, offset, successes, trials)
         columns: dict[str, list[Any]] = {}
         if fitted_parameter(self, "penalty"):
             _refuse_counts(self)
             n_rows, log_likelihood, value, held = self._held_at_zero(
-                rows, beside["y"], beside["sample_weight"], [one.features for one in tried]
+                rows, beside["y"], beside["sample_weight"], [terms[one] for one in tried]
             )
             _check_rows(self, n_rows, log_likelihood)
             tests = [_tested(self, 2.0 * (value - other), df) for other, df in held]
@@ -100,7 +92,7 @@ class WithRefits:
         else:
             full = _refitted(self, rows, beside)
             _check_rows(self, full.n_rows_, _fitness(full))
-            kept = [np.setdiff1d(np.arange(rows.shape[1]), one.features) for one in tried]
+            kept = [np.setdiff1d(np.arange(rows.shape[1]), terms[one]) for one in tried]
             fits = [_refitted(self, rows[:, some], beside) for some in kept]
             tests = [_tested(full, *_gained(fit, full)) for fit in fits]
             if self._equation == "target":
@@ -108,13 +100,13 @@ class WithRefits:
             columns["rss" if columns else "log_likelihood"] = [_fitness(fit) for fit in fits]
             columns["aic"] = [float(fit.aic_) for fit in fits]
             notes = _notes([full, *fits], tests)
-        if within := [one.name for one in terms if one not in tried]:
-            notes.insert(0, f"Not tested, as part of a product: {', '.join(within)}.")
-        df, statistic, p = zip(*tests, strict=True)
-        columns = {"term": [one.name for one in tried], "df": [*df]} | columns
-        columns |= {_letter(self): [*statistic], "p_value": [*p]}
-        kind = "F" if "F" in columns else "Likelihood-ratio"
-        return Table(f"{kind} tests of terms", [("rows", self.n_rows_)], columns, notes)
+        if within := ", ".join([":".join(one) for one in terms if one not in tried]):
+            notes.insert(0, f"Not tested, as part of a product: {within}.")
+        df, statistic, p = map(list, zip(*tests, strict=True))
+        terms, letter = [":".join(one) for one in tried], _letter(self)
+        columns = {"term": terms, "df": df, **columns, letter: statistic, "p_value": p}
+        title = f"{'F' if letter == 'F' else 'Likelihood-ratio'} tests of terms"
+        return Table(title, [("rows", self.n_rows_)], columns, notes)
 
     def score_test(
         self: Any, X: Any, y: Any = None, more: Any = None, sample_weight: Any = None
@@ -221,11 +213,12 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
     tests = [_tested(largest, *_gained(*pair)) for pair in pairwise(models)]
     linear = first._equation == "target"
     attributes = [*["rss", "df_residual"] * linear, "log_likelihood", "aic", "bic"]
-    columns: dict[str, list[Any]] = {"model": called}
-    columns["parameters"] = [one.n_parameters_ for one in models]
-    columns |= {name: [getattr(one, f"{name}_") for one in models] for name in attributes}
-    letters = "df", _letter(first), "p_value"
-    columns |= {name: [None, *(test[k] for test in tests)] for k, name in enumerate(letters)}
+    df, statistic, p = ([None, *test] for test in zip(*tests, strict=True))
+    columns = {
+        "model": called, "parameters": [one.n_parameters_ for one in models],
+        **{name: [getattr(one, f"{name}_") for one in models] for name in attributes},
+        "df": df, _letter(first): statistic, "p_value": p,
+    }  # fmt: skip
     notes = ["Each model is tested against the model above it.", *_notes(models, tests)]
     title = f"Nested {'linear' if linear else 'logistic'} regressions"
     return Table(title, [("rows", first.n_rows_)], columns, notes)
@@ -264,8 +257,11 @@ def _tested(largest: Any, gained: float, df: int) -> Test:
 
 
 def _notes(models: Sequence[Any], tests: list[Test]) -> list[str]:
-    notes = [SUPREMUM] * any(map(_is_supremum, models))
-    return notes + [DASH] * any(isnan(p) for _, _, p in tests)
+    supremum = (
+        "A log-likelihood of separated classes is the supremum; p is then only a rough guide."
+    )
+    dash = "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
+    return [supremum] * any(map(_is_supremum, models)) + [dash] * any(isnan(p) for *_, p in tests)
 
 
 def _is_supremum(model: Any) -> bool:
@@ -334,8 +330,9 @@ def _definitions(model: Any) -> dict[str, list[Any]]:
     if formula := recipe.get("formula"):
         blocks, made = formula["blocks"], {}
         for name, scale, parts in formula["features"]:
-            plain = len(parts) == 1 and set(blocks[parts[0][0]]) == {"column"} and scale == 1.0
-            made[str(name)] = [] if plain else [scale, [[blocks[k], at] for k, at in parts]]
+            own = [[blocks[k], at] for k, at in parts]
+            plain = scale == 1.0 and len(own) == 1 and set(own[0][0]) == {"column"}
+            made[str(name)] = [] if plain else [scale, own]
         return made
     names = map(str, getattr(model, "feature_names_in_", ()))
     table = recipe.get("format") == "table"
@@ -393,7 +390,7 @@ def _fitness(model: Any) -> float:
 
 def _check_rows(model: Any, n_rows: int, found: float) -> None:
     fitted = _fitness(model)
-    if n_rows != model.n_rows_ or abs(found - fitted) > _OTHERS * max(abs(fitted), 1e-300):
+    if n_rows != model.n_rows_ or abs(found - fitted) > 1e-6 * max(abs(fitted), 1e-300):
         raise DataError("These are not the rows of the fit with their weights.", code="other-rows")
 
 

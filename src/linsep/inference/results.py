@@ -14,18 +14,10 @@ from linsep.errors import DataError
 from linsep.estimators._common import labels
 from linsep.estimators._common.explaining import standardized
 from linsep.estimators._common.showing import HasEquation
+from linsep.inference import table as tables
 from linsep.inference.factors import factors_of
 from linsep.inference.hypotheses import WithHypotheses
 from linsep.inference.refitting import WithRefits
-from linsep.inference.table import (
-    OPPOSITE,
-    Coefficient,
-    Summary,
-    as_frame,
-    check_level,
-    t_reach,
-    t_tail,
-)  # fmt: skip
 from linsep.parameters import fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
 
@@ -127,7 +119,7 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
     @property
     def p_values_(self: Any) -> np.ndarray:
         """Two-sided p-values of the hypotheses that a parameter is zero."""
-        return np.asarray(t_tail(self.statistics_, self._degrees))
+        return np.asarray(tables.t_tail(self.statistics_, self._degrees))
 
     def confidence_intervals(self: Any, level: float | None = None) -> np.ndarray:
         """Return the confidence interval of each parameter.
@@ -140,8 +132,8 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
         -------
         array of shape ``params_.shape + (2,)``: the lower and the upper ends
         """
-        level = check_level(self._level if level is None else level)
-        reach = t_reach(level, self._degrees) * self.standard_errors_
+        level = tables.check_level(self._level if level is None else level)
+        reach = tables.t_reach(level, self._degrees) * self.standard_errors_
         return np.stack([self._shown - reach, self._shown + reach], axis=-1)
 
     @property
@@ -187,7 +179,7 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
     def _printed(self) -> tuple[str, np.ndarray]:
         return self._statistic, self.statistics_
 
-    def summary(self: Any, level: float | None = None) -> Summary:
+    def summary(self: Any, level: float | None = None) -> tables.Summary:
         """Return the table of the fit.
 
         Parameters
@@ -196,7 +188,7 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
             Confidence level of the intervals.
         """
         check_is_fitted(self)
-        level = check_level(self._level if level is None else level)
+        level = tables.check_level(self._level if level is None else level)
         (names, signs), (title, header, notes) = self._words_and_signs(), self._headed()
         (letter, statistics), words = self._printed, self._words.ravel()
         ends = self.confidence_intervals(level).reshape(-1, 2)
@@ -206,17 +198,17 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
         estimates, errors, p = map(np.ravel, (self._shown, self.standard_errors_, self.p_values_))
         columns = np.stack([estimates * signs, errors, statistics, p, *ends.T]) + 0.0
         columns[:2, words != ""] = np.nan
-        words = np.where(signs < 0, [OPPOSITE.get(word, word) for word in words], words)
-        rows = list(map(Coefficient, names, *columns.tolist(), words.tolist()))
+        words = np.where(signs < 0, [tables.OPPOSITE.get(word, word) for word in words], words)
+        rows = list(map(tables.Coefficient, names, *columns.tolist(), words.tolist()))
         recipe, scaled = getattr(self, "recipe_", None) or {}, standardized(self)
         text = recipe.get("text", {}) if recipe.get("hash_bits") is None else {}
-        if alone := [name for name, places in text.items() if not places]:
-            why = f"No feature, because all rows have the same text: {', '.join(alone)}."
-            notes = [why, *notes]
-        if scaled:
-            said = ", ".join(scaled[:3]) + f" and {len(scaled) - 3} more" * (len(scaled) > 3)
-            notes = [f"Standardized, so the estimates are per standard deviation: {said}.", *notes]
-        return Summary(
+        alone = ", ".join([name for name, places in text.items() if not places])
+        said = ", ".join(scaled[:3]) + f" and {len(scaled) - 3} more" * (len(scaled) > 3)
+        notes = [
+            *[f"Standardized, so the estimates are per standard deviation: {said}."] * bool(said),
+            *[f"No feature, because all rows have the same text: {alone}."] * bool(alone), *notes,
+        ]  # fmt: skip
+        return tables.Summary(
             title, header, rows, letter, level, notes, equations=self._equations,
             equation=self._equation, standardized=scaled,
         )  # fmt: skip
@@ -241,22 +233,20 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
         values = self._glanced() | {name: getattr(self, f"{name}_") for name in shared}
         size = max(1, len(targets))
         columns = {name: np.broadcast_to(value, size).tolist() for name, value in values.items()}
-        return as_frame(({"target": targets} if targets else {}) | columns)
+        return tables.as_frame(({"target": targets} if targets else {}) | columns)
 
     @property
     def __maketables_coef_table__(self: Any) -> Any:
-        table = self.summary()
-        percent = f"{100 * table.level:.6g}"
+        percent, frame = f"{100 * self._level:.6g}", self.tidy()
         names = {"estimate": "b", "standard_error": "se", "statistic": "t", "p_value": "p"}
         names |= {"low": f"ci{percent}l", "high": f"ci{percent}u"}
-        return table.tidy().set_index([self.param_names_])[list(names)].rename(columns=names)
+        return frame.set_index([self.param_names_])[list(names)].rename(columns=names)
 
     def __maketables_stat__(self: Any, key: str) -> Any:
-        if key == "se_type":
-            return self.__maketables_vcov_info__["vcov_type"]
-        if key == "n_clusters":
-            clustered = fitted_parameter(self, "covariance") == "CR1"
-            return int(self._degrees) + 1 if clustered else None
+        kind = self.__maketables_vcov_info__["vcov_type"]
+        if key in ("se_type", "n_clusters"):
+            clusters = int(self._degrees) + 1 if kind == "CR1" else None
+            return kind if key == "se_type" else clusters
         return getattr(self, STATISTICS.get(key, ""), None)
 
     @property

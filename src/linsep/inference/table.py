@@ -55,8 +55,6 @@ class Printed:
     notes: Sequence[str]
     #: the cells by column: text, int, float (NaN if undefined) or None
     columns: Any
-    #: whether an empty line is above a table without facts
-    _apart = False
     #: notes that are also below a published table
     _published_notes = 0
 
@@ -95,7 +93,7 @@ class Printed:
 
     def __str__(self) -> str:
         lines = [*wrapped(escaped(self.title)), *_two_a_line(self.details())]
-        lines += [""] * (self._apart or bool(self.header)) + self._lines()
+        lines += [""] * bool(self.header) + self._lines()
         notes = [line for note in self.notes for line in wrapped(escaped(note))]
         return "\n".join([*lines, *[""] * bool(notes), *notes])
 

@@ -83,7 +83,6 @@ class SoftMarginPath(Printed):
     separable: bool
     verdict: Separable | None
     header = ()
-    _apart = False
 
     @property
     def feature_names(self) -> list[str]:
