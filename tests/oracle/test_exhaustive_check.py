@@ -5,8 +5,8 @@ import pytest
 
 from fewest_errors_oracle import fewest_errors, reflected
 from fewest_errors_sets import nearly_tied, random_set
-from linsep.certificate import checking, exhaustive
-from linsep.certificate.exhaustive import enumerated_minimum
+from linsep.certificate import checking, errors
+from linsep.certificate.errors import enumerated_minimum
 from thoroughness import some
 
 
@@ -15,10 +15,10 @@ def test_as_the_oracle_says(seed):
     for one in range(seed, seed + 20):
         rows, labels, weights, intercept = random_set(one)
         a = [reflected(x, y, intercept) for x, y in zip(rows, labels, strict=True)]
-        c = weights if weights is not None else [1] * len(a)
+        c = [int(12 * x) for x in weights or [1] * len(a)]
         for strict in (True, False):
             expected = fewest_errors(rows, labels, weights, strict, intercept)
-            assert enumerated_minimum(a, c, strict) == expected, (one, strict)
+            assert enumerated_minimum(a, c, strict) == 12 * expected, (one, strict)
 
 
 @pytest.mark.parametrize("seed", some(range(40), 10))
@@ -42,7 +42,7 @@ def test_64_bits_as_numbers_of_any_size(monkeypatch, top):
     rng = np.random.default_rng(top)
     a, c = rng.integers(-top, top + 1, (30, 3)).tolist(), rng.integers(0, 3, 30).tolist()
     quick = [enumerated_minimum(a, c, strict) for strict in (True, False)]
-    monkeypatch.setattr(exhaustive, "SMALL", 0)
+    monkeypatch.setattr(errors, "SMALL", 0)
     assert [enumerated_minimum(a, c, strict) for strict in (True, False)] == quick
 
 

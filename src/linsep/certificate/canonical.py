@@ -23,7 +23,6 @@ numbers or booleans; a float without fraction is treated as an integer.
 """
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -41,7 +40,7 @@ import linsep
 from linsep.errors import DataError
 from linsep.validation.labels import check_beside, labels_of
 from linsep.validation.sparse import as_csr
-from linsep.validation.values import refuse_series
+from linsep.validation.values import faults_named
 from linsep.words import row_text
 
 #: types that are kept: exact, and supported by numpy's products
@@ -74,30 +73,21 @@ def exact_rows(X: Any) -> Any:
         For missing and infinite numbers, and values that cannot be read exactly: a DataError with
         column, row and value.
     """
-    refuse_series(X)
-    if hasattr(X, "column_names"):  # a table of Arrow
-        return _joined(zip(X.column_names, X.columns, strict=True))
-    if hasattr(X, "iloc"):
-        if not len(X.dtypes) or not all(hasattr(kind, "fill_value") for kind in X.dtypes):
-            return _joined((name, X.iloc[:, j]) for j, name in enumerate(X.columns))
-        X = X.sparse.to_coo()
-    if sp.issparse(X):
-        X = as_csr(X)
-        if X.dtype in (np.longdouble, object):
-            values = _column(X.data, "of stored values")
-            if values.dtype == object:
-                raise DataError(
-                    "X holds numbers that are not exactly representable as float64: pass a dense "
-                    "array.", code="not-exact", option="X",
-                )  # fmt: skip
-            X = sp.csr_matrix((values, X.indices, X.indptr), X.shape)
-        return _checked(X)
-    given = X if hasattr(X, "dtype") else np.asarray(X)
-    if given is not X and given.dtype.kind == "f" and (np.abs(given) >= EXACT).any():
-        given = np.array(X, dtype=object)  # numpy rounds long integers beside floats
-    if given.dtype in (object, np.longdouble) and given.dtype != np.float64:
-        return _joined(enumerate(check_array(given, dtype=None, ensure_all_finite=False).T))
-    return _checked(given if given.dtype in KEPT_TYPES else np.asarray(given))
+    with faults_named(X, exact=True):
+        if hasattr(X, "column_names"):  # a table of Arrow
+            return _joined(zip(X.column_names, X.columns, strict=True))
+        if hasattr(X, "iloc"):
+            if not len(X.dtypes) or not all(hasattr(kind, "fill_value") for kind in X.dtypes):
+                return _joined((name, X.iloc[:, j]) for j, name in enumerate(X.columns))
+            X = X.sparse.to_coo()
+        if sp.issparse(X):
+            return _of_sparse(as_csr(X))
+        given = X if hasattr(X, "dtype") else np.asarray(X)
+        if given is not X and given.dtype.kind == "f" and (np.abs(given) >= EXACT).any():
+            given = np.array(X, dtype=object)  # numpy rounds long integers beside floats
+        if given.dtype in (object, np.longdouble) and given.dtype != np.float64:
+            return _joined(enumerate(check_array(given, dtype=None, ensure_all_finite=False).T))
+        return _checked(given)
 
 
 class Labeled(NamedTuple):
@@ -173,6 +163,19 @@ def _checked(X: Any) -> Any:
         return check_array(X, accept_sparse="csr", dtype=KEPT_TYPES, order="C")
 
 
+def _of_sparse(X: Any) -> Any:
+    """Return a sparse matrix with values of a type that is kept."""
+    if X.dtype in (np.longdouble, object):
+        values = _column(X.data, "of stored values")
+        if values.dtype == object:
+            raise DataError(
+                "X holds numbers that are not exactly representable as float64: pass a dense "
+                "array.", code="not-exact", option="X",
+            )  # fmt: skip
+        X = sp.csr_matrix((values, X.indices, X.indptr), X.shape)
+    return _checked(X)
+
+
 def _joined(columns: Iterable[tuple[Any, Any]]) -> Any:
     """Return columns, given with their names, as one array in a common exact type."""
     exact = [_column(values, name) for name, values in columns]
@@ -192,16 +195,15 @@ def _column(values: Any, name: Any) -> np.ndarray:
     if not isinstance(getattr(values, "dtype", None), np.dtype):
         values = _of_arrow(values)
     values = np.asarray(values)
-    if values.dtype.kind == "f" and not (finite := np.isfinite(values)).all():
-        row = int(np.argmin(finite))
-        raise _missing(name, row, values[row])
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise ValueError("a number is not finite")
     if values.dtype in KEPT_TYPES:
         return values
     with np.errstate(over="ignore", under="ignore"):
         if values.dtype.kind in "bf" and (values == (near := values.astype(np.float64))).all():
             return near
     numbers = [_number(x, name, i) for i, x in enumerate(values)]
-    return np.array(numbers, np.float64) if all(map(_fits, numbers)) else _objects(numbers)
+    return np.array(numbers, np.float64 if all(map(_fits, numbers)) else object)
 
 
 def _of_arrow(column: Any) -> Any:
@@ -210,20 +212,16 @@ def _of_arrow(column: Any) -> Any:
 
     column = pa.Array.from_pandas(column) if hasattr(column, "dtype") else column
     number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    return column if number and not column.null_count else _objects(column.to_pylist())
-
-
-def _objects(values: Sequence[Any]) -> np.ndarray:
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
+    return (
+        column if number and not column.null_count else np.array(column.to_pylist(), dtype=object)
+    )
 
 
 def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
     """Return the exact value of a cell as a Python number."""
     plain = value.item() if isinstance(value, np.generic) else value
     if plain is None or str(plain) in ("<NA>", "NaT"):
-        raise _missing(name, row)
+        raise ValueError("a number is missing")
     place = f"{row_text(row).capitalize()}, column {name!r}"
     far = isinstance(plain, Decimal) and plain.is_finite() and abs(plain.adjusted()) > MOST_POWER
     try:
@@ -234,8 +232,8 @@ def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
             "number, leave the column out, or pass linsep.open_source(frame, target=...), which "
             "reads text.", code="not-a-number", row=row + 1, column=name, value=value,
         ) from None  # fmt: skip
-    except (ValueError, OverflowError):
-        raise _missing(name, row, plain) from None
+    except OverflowError:
+        raise ValueError("a number is not finite") from None
     if isinstance(plain, float):
         return plain
     if exact and not Fraction(1, LARGEST) < abs(exact) < LARGEST:
@@ -251,17 +249,6 @@ def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
 def _fits(x: Any) -> bool:
     """Return whether a number within the range of doubles equals one."""
     return bool(float(x) == x)
-
-
-def _missing(name: Any, row: int, value: Any = None) -> DataError:
-    """Return an error about a missing or infinite number."""
-    absent = value is None or math.isnan(value)
-    what = "has no value" if absent else f"is {value}"
-    return DataError(
-        f"{row_text(row).capitalize()}, column {name!r} {what} (it must be a finite number): fill "
-        "it, or leave the row out.",
-        code="missing-value" if absent else "not-finite", row=row + 1, column=name,
-    )  # fmt: skip
 
 
 # The hash.

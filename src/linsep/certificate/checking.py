@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,8 +40,6 @@ MOST_NUMBERS = 1 << 20
 #: differences of values of a Gram matrix that should be equal, relative to the largest: sums may
 #: be rounded
 ASYMMETRY = 2.0**-26
-
-T = TypeVar("T")
 
 
 class Check(NamedTuple):
@@ -112,7 +110,7 @@ class Clock:
         self.limit = math.inf if limit is None else limit
         self._spent, self._counted = 0.0, -math.inf
 
-    def over(self, items: Iterable[T]) -> Iterator[T]:
+    def over(self, items: Iterable[Any]) -> Iterator[Any]:
         """Yield the items and time the work on each; raise TooLong when the limit is exceeded."""
         last = time.monotonic()
         for item in items:
@@ -125,7 +123,7 @@ class Clock:
 
 
 #: the check of a claim: it is sent the constraints of each block of rows, and None after the last
-Proof = Generator[None, Constraints | None, None]
+Checking = Generator[None, Constraints | None, None]
 
 
 class Case:
@@ -225,8 +223,8 @@ def check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) ->
 def _check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) -> int:
     """Raise Fails unless all verdicts hold; return the number of rows."""
     subject = verdicts[0].subject
-    same = all(verdict.subject.same_data(subject) for verdict in verdicts)
-    need(same, "the verdicts are about different data")
+    data = {verdict.subject.of_sides((), ()) for verdict in verdicts}
+    need(len(data) == 1, "the verdicts are about different data")
     # What a check allocates for claimed counts: if much, they are compared with the data before.
     spaces = (one.subject.blocks * one.subject.width for one in verdicts if hasattr(one, "space"))
     signs = (len(subject.classes) * one.subject.blocks**2 for one in verdicts)

@@ -69,10 +69,6 @@ class Subject:
         """Return the subject with other sides."""
         return replace(self, positive=positive, negative=negative)
 
-    def same_data(self, other: Subject) -> bool:
-        """Return whether ``other`` is about the same rows, with any sides."""
-        return self.of_sides((), ()) == other.of_sides((), ())
-
     @property
     def multinomial(self) -> bool:
         """Whether every class has weights of its own and must score above every other."""

@@ -50,13 +50,13 @@ def write_object(given: Any) -> dict[str, Any]:
 
 @cache
 def _fields_of(kind: Any) -> list[tuple[str, Any, Field]]:
-    """Return name, default and field of what a proof has of a class: what is compared, with
-    keyword-only fields last.
+    """Return name, default and field of what a proof has of a class: what is compared, without the
+    subject, which is written once for all verdicts; keyword-only fields last.
     """
     kinds = get_type_hints(kind, include_extras=True)
-    kept = sorted((one for one in fields(kind) if one.compare), key=lambda one: bool(one.kw_only))
-    every = [(one.name, one.default, field_of(kinds[one.name])) for one in kept]
-    return [one for one in every if one[2] is not ELSEWHERE]
+    kept = [one for one in fields(kind) if one.compare and one.name != "subject"]
+    kept.sort(key=lambda one: bool(one.kw_only))
+    return [(one.name, one.default, field_of(kinds[one.name])) for one in kept]
 
 
 def field_of(kind: Any) -> Field:
@@ -152,5 +152,3 @@ Margin = Annotated[
 ]
 Direction = Annotated[Row, ROW]
 SpaceOfRows = Annotated[Space, Field(_read_space, lambda space: by_number(ROW).write(space.rows))]
-#: a field that is written by the object around it
-ELSEWHERE = Field(lambda plain: plain)

@@ -12,16 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from linsep.certificate.checking import (
     Case,
     Check,
+    Checking,
     Claim,
     Clock,
-    Proof,
     check,
     need,
     refuse,
@@ -36,7 +36,6 @@ from linsep.certificate.constraints import (
 from linsep.certificate.errors import FewestErrors
 from linsep.certificate.integers import Space, dot, in_lowest_terms
 from linsep.certificate.json_fields import (
-    ELSEWHERE,
     Counts,
     Direction,
     Margin,
@@ -133,7 +132,7 @@ class DecidingColumns:
 class Verdict(WithRows, Claims):
     """Base class of all verdicts."""
 
-    subject: Annotated[Subject, ELSEWHERE]
+    subject: Subject
     errors: FewestErrors | None = field(default=None, kw_only=True)
     #: columns that decide a separable or quasi-separable verdict alone; not in the proof
     deciding_columns: DecidingColumns | None = field(default=None, kw_only=True, compare=False)
@@ -142,7 +141,7 @@ class Verdict(WithRows, Claims):
     finding: ClassVar[str] = ""
     likelihood: ClassVar[str] = ""
 
-    def checks(self) -> list[Callable[[Case], Proof]]:
+    def checks(self) -> list[Callable[[Case], Checking]]:
         """Return the checks of the verdict, if it claims something, and of the fewest errors."""
         claims = (getattr(one, "check", None) for one in (self, self.errors))
         return [one for one in claims if one is not None]
@@ -179,22 +178,30 @@ class Verdict(WithRows, Claims):
 
         ``number`` returns the name of a row, given its index.
         """
-        subject = self.subject
+        subject, errors, deciding = self.subject, self.errors, self.deciding_columns
         features = f"{subject.n_features:,} features"
         if subject.columns is not None:
             features = f"in the space of a kernel, spanned by {len(subject.columns):,} of them"
         verdict, classes, *margin = self.claim()
-        return [
-            verdict,
-            classes,
-            ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored"),
-            *self._errors_lines(number),
-            *margin,
-            *self._evidence(number),
-            *[("likelihood", self.likelihood)] * bool(self.likelihood),
-            *self._columns_alone(),
-            *self.chance_line(),
-        ]
+        data = ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored")
+        found = [verdict, classes, data]
+        if errors is not None:
+            of = f"of {subject.n_rows:,} rows" if errors.weights is None else "(total weight)"
+            proved = "no hyperplane has fewer" if errors.closed else "both ends are proved"
+            ends = f"{'' if errors.closed else 'from '}{errors.ends()} {of}: {proved}"
+            ends += "" if errors.strict else " (a row on the hyperplane is not an error)"
+            wrong = f"errors of the hyperplane found: {numbered(errors.rows, number)}"
+            found += [("errors", ends), *[("wrong rows", wrong)] * bool(errors.rows)]
+        found += [*margin, *self._evidence(number)]
+        if self.likelihood:
+            found.append(("likelihood", self.likelihood))
+        touching = self.kind != "separable"
+        columns = () if deciding is None else deciding.touching if touching else deciding.alone
+        if deciding is not None and columns:
+            does = "each " * (len(columns) > 1) + "quasi-" * touching + "separates"
+            alone = f"{_some(deciding.named(columns))}: {does} the classes without the others"
+            found.append(("alone", alone))
+        return [*found, *self.chance_line()]
 
     @property
     def chance(self) -> Any:
@@ -237,26 +244,6 @@ class Verdict(WithRows, Claims):
     def _repr_html_(self) -> str:
         return self._beside(_table_html(self.described()))
 
-    def _errors_lines(self, number: Number) -> Lines:
-        """Return the fewest errors of any hyperplane, if they are known."""
-        if (found := self.errors) is None:
-            return []
-        of = f"of {self.subject.n_rows:,} rows" if found.weights is None else "(total weight)"
-        proved = "no hyperplane has fewer" if found.closed else "both ends are proved"
-        ends = f"{'' if found.closed else 'from '}{found.ends()} {of}: {proved}"
-        ends += "" if found.strict else " (a row on the hyperplane is not an error)"
-        wrong = f"errors of the hyperplane found: {numbered(found.rows, number)}"
-        return [("errors", ends), *[("wrong rows", wrong)] * bool(found.rows)]
-
-    def _columns_alone(self) -> Lines:
-        """Return the columns that separate, or quasi-separate, without the others."""
-        found, separable = self.deciding_columns, self.kind == "separable"
-        columns = getattr(found, "alone" if separable else "touching", ())
-        if found is None or not columns:
-            return []
-        does = "each " * (len(columns) > 1) + ("separates" if separable else "quasi-separates")
-        return [("alone", f"{_some(found.named(columns))}: {does} the classes without the others")]
-
 
 @dataclass(frozen=True, repr=False)
 class Separable(Verdict):
@@ -280,11 +267,9 @@ class Separable(Verdict):
     intercept: tuple[Weight, ...]
     margin: Margin
     support: Combination
-    kind: ClassVar[str] = "separable"
-    finding: ClassVar[str] = "{who} every row on the correct side"
-    likelihood: ClassVar[str] = (
-        "the logistic likelihood has no maximum: every coefficient may diverge"
-    )
+    kind = "separable"
+    finding = "{who} every row on the correct side"
+    likelihood = "the logistic likelihood has no maximum: every coefficient may diverge"
 
     def __post_init__(self) -> None:
         about = self.subject
@@ -298,7 +283,7 @@ class Separable(Verdict):
         w = [x for row, b in blocks for x in (*row, *[b] * self.subject.fit_intercept)]
         return Weights(self.subject, in_lowest_terms(dict(enumerate(map(Fraction, w)))))
 
-    def check(self, case: Case) -> Proof:
+    def check(self, case: Case) -> Checking:
         """Check that every row is on the correct side by the margin, and that none is wider."""
         about, (low, high) = self.subject, self.margin
         case.keep(self.support)
@@ -365,7 +350,7 @@ class Blocked(Verdict):
     #: kinds of limits of coefficients, in the order in which they are shown
     shown_limits: ClassVar[tuple[str, ...]] = ("dependent",)
 
-    def check(self, case: Case, *parts: Combination) -> Proof:
+    def check(self, case: Case, *parts: Combination) -> Checking:
         """Check that the witness and the spanning combination vanish, and that the latter spans the
         space, in which all rows lie.
         """
@@ -418,8 +403,8 @@ class Blocked(Verdict):
 class Overlapping(Blocked):
     """Every hyperplane has a row on the wrong side, unless all rows lie on it."""
 
-    kind: ClassVar[str] = "overlapping"
-    finding: ClassVar[str] = "every hyperplane has a row on the wrong side"
+    kind = "overlapping"
+    finding = "every hyperplane has a row on the wrong side"
 
     @property
     def likelihood(self) -> str:  # type: ignore[override]
@@ -458,16 +443,16 @@ class QuasiSeparable(Blocked):
     basis: Pairs
     signs: dict[int, Combination]
     unchecked: Counts = ()
-    kind: ClassVar[str] = "quasi-separable"
-    finding: ClassVar[str] = (
+    kind = "quasi-separable"
+    finding = (
         "{who} no row on the wrong side, but {boundary:,} of {rows:,} rows must lie on the boundary"
     )
-    likelihood: ClassVar[str] = "the logistic likelihood has no maximum: some coefficients diverge"
-    shown_limits: ClassVar[tuple[str, ...]] = (
+    likelihood = "the logistic likelihood has no maximum: some coefficients diverge"
+    shown_limits = (
         "+inf", "-inf", "infinite", "sign not checked", "finite", "dependent",
     )  # fmt: skip
 
-    def check(self, case: Case, *parts: Combination) -> Proof:
+    def check(self, case: Case, *parts: Combination) -> Checking:
         """Check also that the direction is zero on the boundary, and positive on all other rows;
         and the signs: modulo the space, rows sum to a coefficient with the sign of the direction,
         so it has that sign, or is zero, for all weights with no row on the wrong side.
@@ -536,8 +521,8 @@ class Undecided(Verdict):
     """
 
     reason: str
-    kind: ClassVar[str] = "undecided"
-    finding: ClassVar[str] = "{verdict.reason}"
+    kind = "undecided"
+    finding = "{verdict.reason}"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from linsep.certificate.canonical import check_labels, exact_rows, same_as_doubl
 from linsep.errors import DataError
 from linsep.parameters import fitted_parameter
 from linsep.validation.labels import check_beside, labels_of
-from linsep.validation.values import check_columns, faults_named
+from linsep.validation.values import check_columns
 from linsep.words import row_text
 
 
@@ -256,8 +256,7 @@ def linear_of(model: Any, y: Any = None) -> Linear:
 
 def checked_rows(X: Any) -> Any:
     """Return X as float64, dense or CSR; DataError if that would round a number."""
-    with faults_named(X, exact=True):
-        X = exact_rows(X)
+    X = exact_rows(X)
     if not same_as_doubles(X):
         raise DataError(
             "X holds numbers that are not representable as float64 and that learners round: pass "

@@ -19,7 +19,6 @@ from linsep.errors import DataError, NoRows
 from linsep.lanes import in_lanes
 from linsep.separability.time_limit import within_time
 from linsep.validation.labels import refuse_continuous
-from linsep.validation.values import faults_named
 
 #: numbers in a lane of dense rows: few enough to stay in the processor's cache
 LANE_VALUES = 1 << 18
@@ -147,8 +146,7 @@ def data_of(X: Any, y: Any = None) -> Data:
         return X
     if y is None and hasattr(X, "batches"):
         return _from_source(X)
-    with faults_named(X, exact=True):
-        rows, classes, codes, names = labeled_rows(X, y)
+    rows, classes, codes, names = labeled_rows(X, y)
     refuse_continuous(classes)
     sparse = sp.issparse(rows)
     if not sparse and rows.dtype.itemsize < 8 and rows.size <= MOST_COPIED:

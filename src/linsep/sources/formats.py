@@ -1,7 +1,6 @@
 """Formats and compressions of files (declared, by name or by first line), and opened files."""
 
 import atexit
-import io
 import lzma
 import os
 import re
@@ -40,6 +39,8 @@ MISSING = ("error", "zero", "drop", "mean")
 SCALES = ("none", "standard")
 #: formats that are never compressed from outside
 BINARY = ("parquet", "arrow", "rows")
+#: what reading a damaged file raises
+DAMAGE = (OSError, EOFError, lzma.LZMAError)
 
 #: what files with other endings are, and what to do
 _FOREIGN = {
@@ -183,7 +184,7 @@ def first_lines(path: File) -> list[bytes] | None:
     try:
         with opened(path) as (stream, _):
             text = stream.read(_PEEK_BYTES)
-    except OSError:
+    except DAMAGE:
         return None
     lines = text.removeprefix(b"\xef\xbb\xbf").splitlines()
     whole = lines[:-1] if len(text) == _PEEK_BYTES and len(lines) > 1 else lines
@@ -238,32 +239,12 @@ def _decompressed(raw: Any, codec: str | None) -> Iterator[tuple[Any, Callable[[
     if codec is None:
         yield raw, raw.tell
     elif codec == "xz":
-        yield _Xz(raw), raw.tell
+        with lzma.LZMAFile(raw) as stream:
+            yield stream, raw.tell
     else:
         file = raw if isinstance(raw, pa.NativeFile) else arrow_file(raw)
         with pa.CompressedInputStream(file, codec) as stream:
             yield stream, raw.tell
-
-
-class _Xz(io.RawIOBase):
-    """The content of a file compressed by xz; damage raises OSError."""
-
-    def __init__(self, raw: Any):
-        self._file = lzma.LZMAFile(raw)  # noqa: SIM115 - the raw file is closed
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer from the next piece."""
-        try:
-            part = self._file.read1(len(buffer))
-        except (lzma.LZMAError, EOFError) as error:
-            cut = isinstance(error, EOFError)
-            raise OSError("truncated compressed stream" if cut else str(error)) from error
-        buffer[: len(part)] = part
-        return len(part)
 
 
 def codec_of(path: File) -> str | None:
@@ -289,21 +270,21 @@ def bytes_on_disk(paths: Sequence[File]) -> int | None:
         return None
 
 
-def damage(path: File, error: OSError) -> DataError:
+def damage(path: File, error: Exception) -> DataError:
     """Return the error for a file that cannot be read to its end."""
     message = _reason(error)
     codec = codec_of(path)
     if codec is None:
         said = f"{path} cannot be read ({message}): check the disk."
         return DataError(said, code="cannot-read", path=path)
-    if "runcated compressed stream" in message:
+    if isinstance(error, EOFError) or "runcated compressed stream" in message:
         said = f"{path} is truncated in its {codec} data: copy it again from the original."
     else:
         said = f"{path} is damaged or not a {codec} file ({message}): copy it again or rename it."
     return DataError(said, code="damaged-file", path=path)
 
 
-def _reason(error: OSError) -> str:
+def _reason(error: Exception) -> str:
     return str(error).partition("\n")[0].rstrip(".")
 
 

@@ -21,7 +21,7 @@ from linsep.errors import DataError, LinsepError, Located, NoRows, hint
 from linsep.sources.base import WeighedSource
 from linsep.sources.exact import check_written, far_rows
 from linsep.sources.fingerprints import Unchanged
-from linsep.sources.formats import bytes_on_disk, codec_of, damage, opened
+from linsep.sources.formats import DAMAGE, bytes_on_disk, codec_of, damage, opened
 from linsep.sources.limits import MAX_LINE, check_growth, line_too_long
 from linsep.sources.remote.file import File, located
 from linsep.sources.tables.reading_options import ReadingOptions
@@ -32,18 +32,12 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 def utf_16_in(start: bytes) -> str | None:
     """Return the encoding of UTF-16 text from its first bytes, None for other text."""
-    start = start[:64][: len(start) // 2 * 2]
-    even, odd = start[::2], start[1::2]
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encoding = "utf-16"
-    elif odd and not odd.strip(b"\0") and b"\0" not in even:
-        encoding = "utf-16-le"
-    elif even and not even.strip(b"\0") and b"\0" not in odd:
-        encoding = "utf-16-be"
-    else:
-        return None
-    text = start.decode(encoding, "replace")
-    return encoding if is_text(text.encode()) else None
+    marked = start.startswith((b"\xff\xfe", b"\xfe\xff"))
+    for encoding in ["utf-16"] if marked else ["utf-16-le", "utf-16-be"]:
+        text = start[:64][: len(start) // 2 * 2].decode(encoding, "replace")
+        if text and (marked or max(text) < "\u0100") and is_text(text.encode()):
+            return encoding
+    return None
 
 
 def no_text(line: bytes) -> DataError | None:
@@ -230,7 +224,7 @@ class LineReader:
             while end < room:
                 try:
                     count = stream.readinto(view[end:room])
-                except OSError as error:
+                except DAMAGE as error:
                     raise damage(path, error) from error
                 if not count:
                     return end, True

@@ -35,7 +35,6 @@ CONTRASTS = {
 _OF_PATSY = {
     "Treatment": "treatment", "Sum": "sum", "Helmert": "helmert", "Diff": "diff", "Poly": "poly",
 }  # fmt: skip
-_KNOWN = "C, I, abs, bs, cr, exp, log, log10, log1p, log2, poly or sqrt"
 _ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide,
     ast.Pow: np.power,
@@ -162,40 +161,22 @@ def _names(node: ast.AST) -> list[str]:
     if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
         return _names(node.left) + _names(node.right)
     if isinstance(node, ast.Call):
-        _check_call(node)
-        return _names(node.args[0])
-    what, advice = _OTHERS.get(type(node), _ANYTHING)
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        what, advice = "has text", 'text is for levels only, as in C(city, Treatment("Rome"))'
-    raise NotAllowed(what, advice, node)
-
-
-_ANYTHING = ("has an expression that is not arithmetic", "use columns, numbers, +, -, *, / and **")
-_OTHERS: dict[type, tuple[str, str]] = {
-    ast.Attribute: ("has an attribute", "put a name with a dot in backticks"),
-    ast.Subscript: ("has a subscript", "put a name with brackets in backticks"),
-    ast.Lambda: ("defines a function", f"call {_KNOWN}"),
-    ast.Compare: ("has a comparison", "compute it in a column"),
-    ast.BoolOp: ("has a condition", "compute it in a column"),
-    ast.IfExp: ("has a condition", "compute it in a column"),
-}
-
-
-def _check_call(node: ast.Call) -> None:
-    """Raise NotAllowed unless a function of numbers is called with one of these."""
-    name = ast.unparse(node.func)[:40]
-    if name == "offset":
-        raise NotAllowed(
-            "has an offset in a factor", "add it by itself, as in 'y ~ x + offset(z)'", node
-        )
-    if name in (*TRANSFORMS, "C", "factor"):
-        raise NotAllowed(
-            f"has {name} within another function", f"make {name} a term by itself", node
-        )
-    if not isinstance(node.func, ast.Name) or name not in FUNCTIONS:
-        raise NotAllowed(f"calls {name}, which formulas do not have", f"call {_KNOWN}", node)
-    if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
-        raise NotAllowed(f"gives {name} other than one argument", f"write {name}(column)", node)
+        name, argument = ast.unparse(node.func)[:40], node.args[0] if len(node.args) == 1 else None
+        if not isinstance(node.func, ast.Name) or name not in FUNCTIONS:
+            raise NotAllowed(
+                f"calls {name} within arithmetic",
+                f"call {', '.join(FUNCTIONS)}, and {', '.join(TRANSFORMS)}, C and offset as terms "
+                "by themselves", node,
+            )  # fmt: skip
+        if argument is None or node.keywords or isinstance(argument, ast.Starred):
+            raise NotAllowed(f"gives {name} other than one argument", f"write {name}(column)", node)
+        return _names(argument)
+    raise NotAllowed(
+        "has an expression that is not arithmetic",
+        "use columns, numbers, +, -, *, / and **, with backticks around other names; conditions "
+        "are columns of their own, and text is for levels only, as in C(city, Treatment('Rome'))",
+        node,
+    )
 
 
 def _levels(node: Any, called: dict[str, str]) -> Factor:
@@ -257,16 +238,13 @@ def _settings(
     name: str, allowed: tuple[str, ...], args: list[ast.expr], keywords: list[ast.keyword]
 ) -> dict[str, Any]:
     """Return the settings of a transformation or of contrasts by name."""
-    if len(args) > len(allowed):
-        raise NotAllowed(f"gives {name} too many arguments", f"it has {', '.join(allowed) or 'no'}")
-    given = dict(zip(allowed, args, strict=False))
-    for keyword in keywords:
-        if keyword.arg not in allowed or keyword.arg in given:
-            raise NotAllowed(
-                f"gives {name} {keyword.arg or 'arguments'} that it does not have, or twice",
-                f"it has {', '.join(allowed)}" if allowed else "leave it out",
-            )
-        given[keyword.arg] = keyword.value
+    pairs = [*zip(allowed, args, strict=False), *((k.arg, k.value) for k in keywords)]
+    given = {str(setting): node for setting, node in pairs}
+    if len(args) > len(allowed) or len(given) < len(pairs) or not given.keys() <= {*allowed}:
+        raise NotAllowed(
+            f"gives {name} arguments that it does not have, or one twice",
+            f"it has {', '.join(allowed) or 'none'}",
+        )
     return {setting: _setting(name, setting, node) for setting, node in given.items()}
 
 
@@ -284,12 +262,9 @@ def _setting(name: str, setting: str, node: ast.expr) -> Any:
     }.get(setting, type(value) is bool)  # fmt: skip
     if not fine:
         raise NotAllowed(
-            f"has {ast.unparse(node)[:40]} for {setting} of {name}",
-            {"raw": "write True or False", "constraints": 'write "center"'}.get(
-                setting, "give it a value of its type"
-            ),
+            f"has {ast.unparse(node)[:40]} for {setting} of {name}", "give it a value of its type",
             node,
-        )
+        )  # fmt: skip
     return value
 
 

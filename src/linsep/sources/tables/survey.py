@@ -34,17 +34,11 @@ class Moments:
 
     def add(self, X: np.ndarray) -> None:
         """Add the rows of X, shape (rows, width)."""
-        start = (self.BLOCK - len(self._open)) % self.BLOCK
-        if len(self._open):
-            self._open = np.concatenate([self._open, X[:start]])
-            if len(self._open) < self.BLOCK:
-                return
-            self._add(self._open)
-        for first in range(start, len(X), self.BLOCK):
-            self._open = X[first : first + self.BLOCK]
-            if len(self._open) == self.BLOCK:
-                self._add(self._open)
-        self._open = self._open[:0] if len(self._open) == self.BLOCK else self._open.copy()
+        rows = np.concatenate([self._open, X]) if len(self._open) else X
+        whole = len(rows) // self.BLOCK * self.BLOCK
+        for first in range(0, whole, self.BLOCK):
+            self._add(rows[first : first + self.BLOCK])
+        self._open = rows[whole:].copy()
 
     def close(self) -> "Moments":
         """Add the rows of an unfinished block; call it last."""
