@@ -56,8 +56,7 @@ class Batch(NamedTuple):
     @property
     def size(self) -> int:
         """Number of rows."""
-        rows: int = self.X.shape[0]
-        return rows
+        return int(self.X.shape[0])
 
     @property
     def importance(self) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,25 +13,15 @@ from linsep.learners.perceptron import Perceptron
 from linsep.learners.proofs import check_literals
 from linsep.mistake_bounds.bounds import Bounds
 from linsep.mistake_bounds.theorems import THEORIES, Case
+from linsep.parameters import Parameter
 from linsep.validation.labels import check_beside, labels_of, refuse_continuous
-
-#: the largest float
-LARGEST = float(np.finfo(np.float64).max)
 
 
 def bounds(
-    X: Any,
-    y: Any,
-    *,
-    fit_intercept: bool = True,
-    multiclass: str = "native",
-    weights: Any = None,
-    mistakes: int | None = None,
-    passes: int = 1,
-    literals: int | None = None,
-    majority: int = 1,
+    X: Any, y: Any, *, fit_intercept: bool = True, multiclass: str = "native", weights: Any = None,
+    mistakes: int | None = None, passes: int = 1, literals: int | None = None, majority: int = 1,
     gamma: float | None = None,
-) -> Bounds:
+) -> Bounds:  # fmt: skip
     """Bound the number of mistakes of online learners on these rows, in any order.
 
     With an intercept, the theory applies to z = [x; 1]: R and the margin are measured in z. For a
@@ -94,7 +83,7 @@ def bounds(
     ...              mistakes=3)["Novikoff"])
     kept: 3 of at most 26 mistakes (Novikoff)
     """
-    finite = gamma is None or (isinstance(gamma, Real) and 0 < gamma <= LARGEST)
+    finite = Parameter(kind=float, above=0.0, also=(None,)).accepts(gamma)
     for name, value, right, must in (
         ("multiclass", multiclass, multiclass in ("native", "ovr", "ovo"), "native, ovr or ovo"),
         ("passes", passes, passes >= 1, "at least 1"),
@@ -114,12 +103,11 @@ def bounds(
             f"All rows have the label {classes[0]!s}: bounds need two classes.",
             code="class-count", value=classes[0],
         )  # fmt: skip
-    codes, of = np.searchsorted(classes, y), {"weights": weights, "in_advance": True}
-    of |= {"literals": literals, "majority": majority, "gamma": gamma}
     found = [
         Case(
-            kind(), X, codes, len(classes), multiclass, fit_intercept, passes=passes,
-            mistakes=mistakes if kind is Perceptron else None, **of,
+            kind(), X, np.searchsorted(classes, y), len(classes), multiclass, fit_intercept, passes,
+            mistakes if kind is Perceptron else None, literals=literals, majority=majority,
+            gamma=gamma, weights=weights, in_advance=True,
         ).bounds()
         for name, kind in LINEAR.items() if name in THEORIES
     ]  # fmt: skip

@@ -196,9 +196,7 @@ class Lanes:
 
 def lane_rows(X: Any) -> int:
     """Return the number of rows in a lane of such rows."""
-    if sp.issparse(X):
-        return SPARSE_ROWS
-    return max(LEAST_ROWS, DENSE_VALUES // (2 + X.shape[1]))
+    return SPARSE_ROWS if sp.issparse(X) else max(LEAST_ROWS, DENSE_VALUES // (2 + X.shape[1]))
 
 
 def lanes_of(blocks: Iterable[Batch]) -> Iterator[Batch]:

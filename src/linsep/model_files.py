@@ -1,6 +1,5 @@
 """Models on disk: safetensors with JSON metadata. No code in a file is ever executed."""
 
-import json
 from datetime import UTC, datetime
 from numbers import Integral
 from pathlib import Path
@@ -53,18 +52,12 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
 def holds(path: str | Path, model: BaseEstimator) -> bool:
     """Return whether a file is a model file of this model, ignoring when it was saved."""
     try:
-        tensors, about = unsealed(Path(path), MODEL_FILE)
+        _, about = unsealed(Path(path), MODEL_FILE)
     except ModelFileError:
         return False
-    ours, described = _content(model)
-    described = json.loads(json.dumps(described, default=plain)) | {"saved": about.get("saved")}
-    return described == about and {k: _bits(a) for k, a in ours.items()} == {
-        k: _bits(a) for k, a in tensors.items()
-    }
-
-
-def _bits(array: np.ndarray) -> tuple[Any, ...]:
-    return array.dtype, array.shape, array.tobytes()
+    tensors, described = _content(model)
+    described["saved"] = about.get("saved")
+    return Path(path).read_bytes() == sealed(tensors, described, plain)
 
 
 def to_bytes(model: BaseEstimator) -> bytes:
@@ -171,10 +164,9 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     width = getattr(model, "n_features_in_", None)
     names, recipe = about["feature_names"], about["recipe"]
     if names is not None:
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise ValueError("feature names that are not a list of text")
-        if len(names) != width:
-            raise ValueError(f"{len(names)} names for {width} features")
+        text = isinstance(names, list) and all(isinstance(name, str) for name in names)
+        if not text or len(names) != width:
+            raise ValueError(f"names that are not a list of text for {width} features")
         model.feature_names_in_ = np.array(names, dtype=object)
     if recipe is not None:
         if not isinstance(recipe["format"], str):

@@ -3,6 +3,7 @@ derived from them.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, wraps
 from inspect import get_annotations, signature
@@ -82,12 +83,10 @@ class Parameter:
 
     def parse(self, text: str) -> Any:
         """Return the number that ``text`` spells, or ``text`` itself if it is not a number."""
-        if self.kind is str or text in self.also:
-            return text
-        try:
-            return self.kind(text)
-        except ValueError:
-            return text
+        if self.kind is not str and text not in self.also:
+            with suppress(ValueError):
+                return self.kind(text)
+        return text
 
     @property
     def words(self) -> list[str]:
@@ -155,8 +154,7 @@ class HasParameters:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` adds the parameters of nested estimators."""
         if deep:
-            found: dict[str, Any] = super().get_params(deep=True)  # type: ignore[misc]
-            return found
+            return dict(super().get_params(deep=True))  # type: ignore[misc]
         kind: Any = type(self)
         return {name: getattr(self, name) for name in _names_of(kind)}
 
@@ -171,8 +169,7 @@ class HasParameters:
 @cache
 def _names_of(estimator: Any) -> list[str]:
     """Return the names of the parameters of a class (cached, since reading a signature is slow)."""
-    names: list[str] = estimator._get_param_names()
-    return names
+    return list(estimator._get_param_names())
 
 
 def _with_advice(init: Any) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 
 from linsep import naive_bayes
 from linsep.batches import Batch
+from linsep.certificate.canonical import tidy
 from linsep.checkpoints.saving import Saving
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.rows import ShardedRows, measure
@@ -14,7 +15,6 @@ from linsep.estimators._common import labels
 from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import no_weight
 from linsep.linear import estimator as linear
-from linsep.rows.arrays import summed
 
 
 class Numbers(NamedTuple):
@@ -54,7 +54,7 @@ class Codes(NamedTuple):
             return Batch(rows.X, np.zeros(0, np.int32), weights=rows.weights, groups=groups)
         codes = labels.encode_with(rows.y, self.classes)
         assert codes is not None
-        return Batch(summed(rows.X), codes, weights=rows.weights, groups=groups)
+        return Batch(tidy(rows.X), codes, weights=rows.weights, groups=groups)
 
 
 def check_shards(estimator: Any, rows: ShardedRows) -> bool:

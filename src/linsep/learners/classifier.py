@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from linsep.certificate.canonical import tidy
 from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common import labels
@@ -16,7 +17,7 @@ from linsep.learners.online import OnlineClassifier
 from linsep.learners.passes import Run
 from linsep.learners.state import Learner, Unlearnable
 from linsep.parameters import Keep, check_parameters, fitted_parameter, parameter
-from linsep.rows.arrays import ArrayStream, HoldOut, MemoryStream, summed
+from linsep.rows.arrays import ArrayStream, HoldOut, MemoryStream
 from linsep.validation.labels import check_beside
 from linsep.validation.values import check_prepared, rows_to_fit
 
@@ -219,7 +220,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     ) -> tuple[Any, np.ndarray]:
         X = rows_to_fit(X, self, FLOATS, order="C", checked=checked, columns=checked, reset=reset)
         y = labels.label_a_row(self, y, X.shape[0])
-        X = summed(X) if self.normalize or learner.needs_lengths else X
+        X = tidy(X) if self.normalize or learner.needs_lengths else X
         if checked and type(learner).check is not Learner.check:
             try:
                 learner.check(as_rows(X))
@@ -248,7 +249,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         rows, n = as_rows(X), X.shape[0]
         if fitted_parameter(self, "normalize"):  # features without a weight count in the length
-            rows = Unit(as_rows(summed(X)), scales(as_rows(summed(whole)), n))
+            rows = Unit(as_rows(tidy(X)), scales(as_rows(tidy(whole)), n))
         return self._run.keeping.scores(self._run.state, rows, n)
 
     def _start(

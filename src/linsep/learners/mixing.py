@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch
+from linsep.certificate.canonical import tidy
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import labels
@@ -34,7 +35,7 @@ from linsep.learners.passes import (
 )
 from linsep.learners.state import Arrays, Unlearnable
 from linsep.parameters import check_parameters
-from linsep.rows.arrays import ArrayStream, summed
+from linsep.rows.arrays import ArrayStream
 
 #: how the weights of shards are mixed
 MixingName = Literal["uniform", "mistakes"]
@@ -205,7 +206,7 @@ class Setting(NamedTuple):
         """Return rows for training, with codes of their labels, which are in ``classes``."""
         model, codes = self.estimator, labels.encode_with(rows.y, self.classes)
         assert codes is not None
-        X = summed(rows.X) if model.normalize or model.learner().needs_lengths else rows.X
+        X = tidy(rows.X) if model.normalize or model.learner().needs_lengths else rows.X
         return rows._replace(X=X, y=codes_given(model, self.classes, codes))
 
     def learn(self, shard: int, rows: Batch, start: Arrays, number: int) -> ShardSums:

@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep._system.threads import map_in_order
 from linsep.batches import Batch, joined, weight_totals
+from linsep.certificate.canonical import tidy
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse
 from linsep.estimators._common import labels
@@ -29,7 +30,6 @@ from linsep.estimators._common.labels import check_two_classes, encode, encode_w
 from linsep.estimators._common.offsets import check_offset, refuse_several_with_offsets
 from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import Add, Tree, in_lanes
-from linsep.rows.arrays import summed
 from linsep.sources.base import Source
 from linsep.validation.counts import check_counts
 from linsep.words import row_text
@@ -367,7 +367,7 @@ def task_of_stream(model: Any, stream: "SourceStream") -> Task:
             if batch.size:
                 codes = encode_with(batch.y, classes)
                 assert codes is not None
-                yield batch._replace(X=summed(batch.X), y=known.places[codes])
+                yield batch._replace(X=tidy(batch.X), y=known.places[codes])
 
     return Task(
         model, known, lambda: with_head(in_order(), n_features), n_features, n_rows,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.batches import NO_IMPORTANCE, Batch
+from linsep.batches import NO_IMPORTANCE, Batch, weight_totals
 from linsep.compiled.loop import BLOCK, interleave
 from linsep.compiled.rows import Block, Csr, Dense, Unit, as_rows, packed
 
@@ -110,9 +110,7 @@ class ClassRuns:
     def see(self, codes: np.ndarray) -> "ClassRuns":
         """Count the class changes in the next rows."""
         if codes.size:
-            fresh = np.bincount(codes, minlength=self._counts.size)
-            fresh[: self._counts.size] += self._counts
-            self._counts = fresh
+            self._counts = weight_totals(self._counts, codes, NO_IMPORTANCE)
             self._changes += int(np.count_nonzero(codes[1:] != codes[:-1]))
             self._changes += self._last not in (-1, codes[0])
             self._last = int(codes[-1])
@@ -162,15 +160,6 @@ def row_lengths(rows: CompiledRows) -> np.ndarray:
     if isinstance(rows, Csr):
         return rows.starts[1:] - rows.starts[:-1]
     return np.array([rows.values.shape[1] if isinstance(rows, Dense) else 1])
-
-
-def summed(X: Any) -> Any:
-    """Return X with duplicate columns of a row summed; X itself if there are none."""
-    if not sp.issparse(X) or X.has_canonical_format:
-        return X
-    X = X.copy()
-    X.sum_duplicates()
-    return X
 
 
 class RowBatch(NamedTuple):

@@ -52,7 +52,6 @@ class LabelBook:
         if found is None:
             self._add(y)
             found = self._look_up(y)
-            assert found is not None
         return found
 
     def _plain(self, y: np.ndarray) -> np.ndarray:
@@ -99,7 +98,7 @@ class LabelBook:
                 code="label-type",
             )
 
-    def _look_up(self, y: np.ndarray) -> np.ndarray | None:
+    def _look_up(self, y: np.ndarray) -> Any:
         known = self._sorted
         if not known.size or (known.dtype.kind == "U") != (y.dtype.kind == "U"):
             return None

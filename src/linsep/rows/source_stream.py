@@ -17,6 +17,7 @@ from linsep._system.files import scratch_folder
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import chained, in_background
 from linsep.batches import NO_IMPORTANCE, Batch, weight_totals
+from linsep.certificate.canonical import tidy
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError
 from linsep.rows.arrays import (
@@ -26,7 +27,6 @@ from linsep.rows.arrays import (
     RowBatch,
     RowStream,
     held_groups,
-    summed,
     without_first,
 )  # fmt: skip
 from linsep.rows.label_book import LabelBook
@@ -214,7 +214,7 @@ class SourceStream(RowStream):
         reading = in_background(self.source.batches())
         try:
             for given in reading:
-                batch = given._replace(X=summed(given.X)) if self._lengths else given
+                batch = given._replace(X=tidy(given.X)) if self._lengths else given
                 numbers = self._numbers(batch, reading)
                 self._totals = weight_totals(self._totals, numbers, batch.importance)
                 if self._fraction is not None and batch.groups is not None:

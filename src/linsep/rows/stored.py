@@ -168,8 +168,7 @@ class Sample:
 
     def take(self, batch: Batch) -> None:
         """Add the rows of a batch, whose y are class codes."""
-        fresh = np.bincount(batch.y, minlength=self.counts.size)
-        self.counts += fresh
+        self.counts += np.bincount(batch.y, minlength=self.counts.size)
         self.totals = weight_totals(self.totals, batch.y, batch.importance)
         rows, before = self._kept(batch), self._every
         # Asked before the rows are copied: one batch may be larger than the sample may become.
@@ -186,16 +185,13 @@ class Sample:
 
     def rows(self, n_features: int) -> Batch:
         """Return the sample, with at least ``n_features`` columns; y are class codes."""
-        return joined(list(self._parts), max(n_features, self._width))
+        width = max(n_features, *(part.X.shape[1] for part in self._parts))
+        return joined(list(self._parts), width)
 
     @property
     def whole(self) -> bool:
         """Whether the sample has all rows."""
         return self._every == 1
-
-    @property
-    def _width(self) -> int:
-        return max(part.X.shape[1] for part in self._parts)
 
     def _kept(self, batch: Batch) -> np.ndarray:
         """Return which rows of a batch, which comes after those seen, are in the sample."""
@@ -209,7 +205,7 @@ class Sample:
     def _thin(self, step: int) -> None:
         """Keep every ``step``-th row of the sample."""
         if self._parts:
-            sample, self._parts, self._size = joined(self._parts, self._width), [], 0
+            sample, self._parts, self._size = joined(self._parts), [], 0
             self._add(sample, np.arange(0, sample.size, step))
 
     def _too_many(self, rows: int, size: int) -> bool:

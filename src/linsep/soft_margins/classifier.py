@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import in_background
 from linsep.batches import joined
+from linsep.certificate.canonical import tidy
 from linsep.errors import ParameterError, hint, warn_caller
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import (
@@ -39,7 +40,6 @@ from linsep.learners.state import Learner, State
 from linsep.learners.stored import calibration_arrays, calibration_of
 from linsep.logistic.task import Callbacks, Stopped
 from linsep.parameters import HasParameters, TwoSided, check_parameters, parameter
-from linsep.rows.arrays import summed
 from linsep.soft_margins.problem import Certificate, relative_gap
 from linsep.sources.base import Source
 from linsep.validation.values import rows_to_fit
@@ -140,7 +140,7 @@ class SoftMarginClassifier(
     keep = "last"
 
     def _checked(self, X: Any) -> Any:
-        return summed(rows_to_fit(X, self, labels.FLOATS, order="C"))
+        return tidy(rows_to_fit(X, self, labels.FLOATS, order="C"))
 
     def _solver(self, X: Any) -> Callable[[Machine, Any], Certificate]:
         """Return a solver for binary problems of these rows, given a function of the best
