@@ -184,12 +184,10 @@ class Diagnostics(Printed):
         Returns
         -------
         linsep.inference.table.Table
-            ``statistic``, the sum over groups and both classes of (observed - expected)^2 /
-            expected; ``df``, the number of groups minus 2; ``p_value`` from the chi-squared
-            distribution, NaN if it is not defined; and the ``columns`` of the groups: ``low`` and
-            ``high``, their smallest and largest probabilities, ``rows``, their total weights,
-            ``observed``, those of the rows of class 1, and ``expected``, the sums of their
-            probabilities.
+            ``statistic``, ``df`` (the number of groups minus 2), ``p_value`` (chi-squared; NaN if
+            not defined), and the ``columns`` of the groups: ``low`` and ``high``, the smallest and
+            largest probabilities; ``rows``, their total weight; ``observed``, that of the rows of
+            class 1; ``expected``, the sum of their probabilities.
 
         Raises
         ------
@@ -620,7 +618,10 @@ def _durbin_watson(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     return dw, np.nan, f"2 if neighboring rows are independent; {near}"
 
 
-def _farthest(values: np.ndarray, found: Diagnostics, text: str, p: float = np.nan) -> Result:
+def _farthest(
+    fit: Any, found: Diagnostics, shares: np.ndarray, of: str, text: str, p: float = np.nan
+) -> Result:  # fmt: skip
+    values = getattr(found, of)
     most = int(np.nanargmax(np.abs(values)))
     return float(values[most]), p, f"row {found.index[most]}; {text}"
 
@@ -629,21 +630,17 @@ def _leverage(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     twice = 2 * fit.rank / fit.n_rows
     high = int((found.leverage > twice).sum())
     text = f"{high:,} of {fit.n_rows:,} rows have more than twice the mean, {twice:.3g}"
-    return _farthest(found.leverage, found, text)
-
-
-def _cook(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    text = "near 1, the estimates move far without the row"
-    return _farthest(found.cooks_distance, found, text)
+    return _farthest(fit, found, shares, "leverage", text)
 
 
 def _studentized(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    if (np.isnan(found.studentized) & ~np.isnan(found.standardized)).any():
-        return "if without a row the fit is perfect, or no degree of freedom is left"
+    alone = found.index[np.isnan(found.studentized) & ~np.isnan(found.standardized)]
+    if alone.size:
+        return f"as without row {alone[0]} the fit is perfect, or no degree of freedom is left"
     t = np.nanmax(np.abs(found.studentized))
     p = min(1.0, fit.n_rows * float(t_tail(t, fit.n_rows - fit.rank - 1)))
     text = f"p is for the largest of {fit.n_rows:,} (Bonferroni)"
-    return _farthest(found.studentized, found, text, p)
+    return _farthest(fit, found, shares, "studentized", text, p)
 
 
 #: each test, its assumption, its function, what small p-values say, and its paper
@@ -664,7 +661,9 @@ TESTS: tuple[tuple[str, str, Any, str, str], ...] = (
      "Durbin and Watson, Biometrika 38, 1951, 159-177"),
     ("leverage", "influence", _leverage, "",
      "Hoaglin and Welsch, American Statistician 32, 1978, 17-22"),
-    ("Cook's distance", "influence", _cook, "", "Cook, Technometrics 19, 1977, 15-18"),
+    ("Cook's distance", "influence", partial(
+        _farthest, of="cooks_distance", text="near 1, the estimates move far without the row"
+    ), "", "Cook, Technometrics 19, 1977, 15-18"),
     ("studentized residual", "influence", _studentized, "",
      "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1"),
 )  # fmt: skip

@@ -195,9 +195,8 @@ def check_clusters(
     refuse_weights(covariance, weights)
 
 
-def cluster_numbers(X: Any, clusters: Any, hashed: bool = False) -> np.ndarray:
-    """Return a number for the cluster of every row, shape (rows,); ``hashed``: of 64 bits, which
-    equal labels of other rows have, too.
+def cluster_numbers(X: Any, clusters: Any) -> np.ndarray:
+    """Return a number of 56 bits for the cluster of every row, equal for equal labels of any rows.
 
     Labels are numbers, text, dates, categories or other values that can be hashed; the index of
     pandas is compared with that of the rows X.
@@ -220,13 +219,11 @@ def cluster_numbers(X: Any, clusters: Any, hashed: bool = False) -> np.ndarray:
             f"The cluster of {row_text(row)} is {kind}: give numbers or text.",
             code="missing-value" if missing else "bad-value", option="clusters", row=row + 1,
         )  # fmt: skip
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(values))}
-    codes = np.array([numbers[label] for label in values], dtype=np.uint64)
-    if not hashed:
-        return codes
-    texts = [str(label + 0.0 if isinstance(label, float) else label) for label in numbers]
-    digests = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
-    return np.frombuffer(digests, "<u8").astype(np.uint64)[codes]
+    numbers = {}
+    for label in dict.fromkeys(values):
+        text = repr(label + 0.0 if isinstance(label, float) else label)
+        numbers[label] = int.from_bytes(blake2b(text.encode(), digest_size=7).digest())
+    return np.array([numbers[label] for label in values], dtype=np.uint64)
 
 
 def pairs_joined(batch: Batch, positive: Any = 1) -> Batch:
