@@ -32,7 +32,7 @@ def short_lanes(monkeypatch):
         monkeypatch.setattr(rows, name, value)  # 64 rows
     monkeypatch.setattr(rows, "HEAD_ROWS", 300)
     monkeypatch.setattr(rows, "HEAD_VALUES", 1)
-    monkeypatch.setattr("linsep.logistic.objective.SPARSE_LANE_ROWS", 50)
+    monkeypatch.setattr("linsep.logistic.objective.SparseTerms.lane_rows", 50)
 
 
 @pytest.fixture(scope="module")

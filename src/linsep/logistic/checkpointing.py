@@ -15,12 +15,7 @@ from linsep.checkpoints.fits import SavedFit
 
 
 class Journal:
-    """Results of passes over the rows, in order: records of a key and an array.
-
-    Parameters
-    ----------
-    after : function without arguments, called after each new pass
-    """
+    """Results of passes over the rows, in order; ``after()`` is called after each new pass."""
 
     def __init__(self, after: Callable[[], None]) -> None:
         self.records: list[tuple[str, np.ndarray]] = []
@@ -61,10 +56,7 @@ class SavedAscent(SavedFit):
 
     def begin(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Take the results of the passes made."""
-        for k, key in enumerate(about["passes"]):
-            if not isinstance(key, str) or arrays[str(k)].dtype != np.float64:
-                raise ValueError(f"the result of pass {k}")
-            self.journal.records.append((key, arrays[str(k)]))
+        self.journal.records += [(key, arrays[str(k)]) for k, key in enumerate(about["passes"])]
 
     def agree(self, **more: Any) -> None:
         """Add to what must be unchanged; raise CheckpointError if it changed."""

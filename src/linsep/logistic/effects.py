@@ -2,13 +2,11 @@
 confidence intervals, and marginal effects, averaged over rows or at given values.
 
 For P_k the probability of class k, b_l the weights of equation l and V the covariance of all, the
-average effect of feature j is f = mean P_k sum_l (d_kl - P_l) b_lj, with Kronecker's d; the effect
-of a level, or of a 0/1 feature, is a difference of means of P_k. Their variance is J V J', J the
-gradient of f in the weights (Greene, Econometric Analysis, 5th ed. 2003, sec. 21.3). A column in
-several terms of a formula acts on P_k through all of them, as in R's margins.
+average effect of feature j is f = mean P_k sum_l (d_kl - P_l) b_lj, with Kronecker's d; that of a
+level, or of a 0/1 feature, is a difference of means of P_k. Their variance is J V J', J the
+gradient of f in the weights (Greene, Econometric Analysis, 5th ed. 2003, sec. 21.3).
 
-Classes are in the order of the weights here: first the classes of the equations, then the
-reference, whose weights are zero. Parameters are in the order of ``params_``.
+Classes are in the order of the weights: the equations, then the reference, whose weights are zero.
 """
 
 import math
@@ -21,7 +19,7 @@ from scipy.special import expit, logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators._common.frames import to_average
 from linsep.estimators._common.labels import check_sample_weight, label_text, words_and_signs
 from linsep.estimators._common.offsets import refuse_with_offset
@@ -33,18 +31,14 @@ from linsep.logistic.task import NO_WEIGHT, SEPARATED, UNKNOWN, order_of
 from linsep.parameters import fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
 
-#: numbers of an array that is made of some rows at once
-MOST = 1 << 22
-#: log-odds of a probability of 0 or 1
-HUGE = 1e300
+MOST = 1 << 22  #: numbers of an array that is made of some rows at once
+HUGE = 1e300  #: log-odds of a probability of 0 or 1
 #: signs of estimates that diverge, by their limits; of others the sign is unknown
 SIGNS = {"+inf": 1.0, "-inf": -1.0, "finite": 0.0, "dependent": 0.0, NO_WEIGHT: 0.0}
 #: a variance that is a smaller share of the sum of its terms' sizes has lost its digits
 LOST = 1e-12
-#: how far a 0/1 feature of a scaled column may be from its two values
-NEARLY = 1e-6
-#: names that a message lists
-MOST_NAMED = 10
+NEARLY = 1e-6  #: how far a 0/1 feature of a scaled column may be from its two values
+MOST_NAMED = 10  #: names that a message lists
 #: the levels of boolean columns in a formula, as files and numbers spell them
 BOOLEANS = {"0": "False", "1": "True", "false": "False", "true": "True"}
 #: some rows with their weights
@@ -302,10 +296,8 @@ def marginal_effects(
     refuse_with_offset(model, "Marginal effects")
     source = model._source_of(to_average(model, X))
     n_rows, total, center, binary = _survey(_parts(curves, source, sample_weight), variables)
-    if not total:
-        raise DataError(
-            "All rows of X have weight 0, so there is nothing to average.", code="no-rows"
-        )
+    nothing = "All rows of X have weight 0, so there is nothing to average."
+    refuse(DataError, (not total, nothing, "no-rows", None))
     table = source if hasattr(source, "changed") and not means else None
     differ = _differing(curves, variables, binary, table, discrete)
 

@@ -18,19 +18,11 @@ from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving, as_checkpoint
-from linsep.errors import (
-    DataError,
-    ParameterError,
-    hint,
-    warn_caller,
-)
+from linsep.errors import DataError, ParameterError, hint, refuse, warn_caller
 from linsep.estimators._common import fitted_state as stored, labels
 from linsep.estimators._common.frames import to_predict, to_regress
 from linsep.estimators._common.labels import FLOATS, brings_labels, feature_names, label_text
-from linsep.estimators._common.offsets import (
-    note_of_offset,
-    offset_to_predict,
-)
+from linsep.estimators._common.offsets import note_of_offset, offset_to_predict
 from linsep.estimators._common.predicting import codes_of, decided, log_probabilities, share_right
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.inference import robust
@@ -82,8 +74,7 @@ OnSeparation = Literal["warn", "raise"]
 Intervals = Literal["wald", "profile"]
 
 
-#: most classes that a title names
-MOST_NAMED = 10
+MOST_NAMED = 10  #: most classes that a title names
 #: columns to rows up to which estimates are hardly biased, and so few columns, whatever the rows
 FEW_COLUMNS, FEWEST = 0.05, 9
 #: what is missing without a proof of a maximum
@@ -102,8 +93,7 @@ def _or_none(value: Any) -> float | None:
 
 
 #: the attributes in a model file: arrays of the classes but the reference, with the intercept last,
-#: and facts. Of ``limits`` there are the numbers in :data:`LIMITS`; each of the ``levels`` of
-#: profile intervals has arrays of its own
+#: and facts; ``limits`` are numbers in :data:`LIMITS`, and ``levels`` have arrays of their own
 STATE: dict[str, tuple[str, Any]] = {
     "coef": ("coef_", stored.Array("classes, features")),
     "intercept": ("intercept_", stored.Array("classes", finite=False)),
@@ -160,17 +150,17 @@ class LogisticRegression(
     Parameters
     ----------
     solver : {"newton", "gradient_ascent"}, default="newton"
-        "newton": Newton's method, with a Cholesky factor for up to 2,500 weights, and with
-        conjugate gradients for more. "gradient_ascent": w += eta sum of x (y - p). With both the
-        existence of the maximum is then proved, or decided by :func:`linsep.separation`.
+        "newton": by a Cholesky factor for up to 2,500 weights, by conjugate gradients for more.
+        "gradient_ascent": w += eta sum of x (y - p). With both the existence of the maximum is then
+        proved, or decided by :func:`linsep.separation`.
     l2 : float, default=0.0
         Ridge penalty: maximize the log-likelihood - l2 / 2 times the sum of squared coefficients,
         without intercepts (scikit-learn's C is 1 / l2). For several classes the coefficients of all
         classes, shifted to sum to zero, are penalized, so the reference does not matter.
     penalty : {"firth"} or None, default=None
-        "firth": maximize Firth's penalized likelihood, the log-likelihood + ``ln |I| / 2`` with the
-        information I. The estimates are less biased in small samples and always finite. Needs rows
-        in memory and at most 2,500 weights. Not with l2.
+        "firth": maximize the log-likelihood + ``ln |I| / 2`` with the information I. The estimates
+        are less biased in small samples and always finite. Needs rows in memory and at most 2,500
+        weights. Not with l2.
     fit_intercept : bool, default=True
     reference : label or None, default=None
         The class whose weights are zero. None: the smaller label of two, the last of several.
@@ -179,32 +169,29 @@ class LogisticRegression(
         estimate the limit, or raise a :class:`linsep.errors.SeparationError`. With l2 or Firth's
         penalty a maximum always exists, and separability is not checked.
     intervals : {"wald", "profile"} or None, default=None
-        Method for intervals and p-values of the weights. "wald": estimate -+ quantile times
-        standard error. "profile": profiles of the (penalized) likelihood, for rows in memory and up
-        to 2,500 weights, at the cost of a few fits per weight. None: "profile" with Firth's
-        penalty, else "wald".
+        "wald": estimate -+ quantile times standard error. "profile": profiles of the (penalized)
+        likelihood, for rows in memory and up to 2,500 weights, at the cost of a few fits per
+        weight. None: "profile" with Firth's penalty, else "wald".
     level : float, default=0.95
         Confidence level of the intervals in the summary and of profile intervals.
     covariance : {"HC0", "HC1", "CR1"} or None, default=None
-        Covariance of the estimates, from which standard errors, tests and intervals follow. None:
-        the inverse information. "HC0": A M A, where A is the inverse information and M the sum over
-        the rows of s s' with the scores s = w (y - p) x, w the weight of the row. "HC1": HC0 times
-        n / (n - k) for n rows and k estimates. "CR1": s summed over each of G clusters, times
-        G / (G - 1) (n - 1) / (n - k), with t tests of G - 1 degrees of freedom. Not with l2,
-        Firth's penalty or profiles. If no maximum exists, it is computed in the limit.
+        Covariance of the estimates. None: the inverse information. "HC0": A M A, where A is the
+        inverse information and M the sum over the rows of s s' with the scores s = w (y - p) x, w
+        the weight of the row. "HC1": HC0 times n / (n - k) for n rows and k estimates. "CR1": s
+        summed over each of G clusters, times G / (G - 1) (n - 1) / (n - k), with t tests of G - 1
+        degrees of freedom. Not with l2, Firth's penalty or profiles.
     dispersion : "estimated" or None, default=None
-        For counts: "estimated" multiplies the covariance by Pearson's chi-squared divided by the
-        residual degrees of freedom, as R's quasibinomial; the statistics are then t and F, and AIC
-        and BIC NaN. Not with a robust covariance, l2, Firth's penalty or profiles.
+        For counts: "estimated" multiplies the covariance by Pearson's chi-squared per residual
+        degree of freedom, as R's quasibinomial; the statistics are then t and F, AIC and BIC NaN.
+        Not with a robust covariance, l2, Firth's penalty or profiles.
     class_weight : dict {label: weight}, "balanced" or None, default=None
         Factors of the row weights by class. "balanced": total weight of the rows / (number of
         classes * weight of the rows of the class); rows of weight 0 are ignored.
     max_iter : int, default=1000
     tol : float or None, default=None
-        "newton": stop when the Newton decrement is at most tol; every linear combination
-        of weights is then within tol standard errors of its maximizer. "gradient_ascent": stop when
-        the next step is at most tol long. None: 1e-8, or 1e-3 for more than 2,500 weights (which
-        have no standard errors).
+        "newton": stop when every linear combination of weights is within tol standard errors of
+        its maximizer (Newton decrement). "gradient_ascent": stop when the next step is at most tol
+        long. None: 1e-8, or 1e-3 for more than 2,500 weights, which have no standard errors.
     learning_rate : float, function of k or "auto", default="auto"
         Step size of "gradient_ascent". "auto": 1 / (a bound on the curvature), which never
         overshoots.
@@ -222,24 +209,21 @@ class LogisticRegression(
     reference_ : label
     coef_ : array of shape (1, features) or (classes - 1, features)
         In the order of ``classes_`` without the reference. If no maximum exists, coefficients that
-        diverge (see ``limits_``) have the values of a very small ridge penalty: 1e-8 times the
-        total weight of the rows, on squared coefficients per standard deviation, or per unit for
-        columns of zeros and ones. Their direction is nearly that of the widest margin. (With 401 to
-        2,500 weights the penalty is 1e-4 times the total weight, or the first of 1e-2, 1e-3 and
-        1e-4 times it that classifies every row correctly.)
+        diverge have the values of a very small ridge penalty: 1e-8 times the total weight of the
+        rows, on squared coefficients per standard deviation, or per unit for columns of zeros and
+        ones. (With 401 to 2,500 weights it is 1e-4 times the total weight, or the first of 1e-2,
+        1e-3 and 1e-4 times it that classifies every row correctly.)
     intercept_ : array of shape (1,) or (classes - 1,)
-        -inf for a class whose rows all have weight 0: its probability is 0. (If this class is the
-        reference: +inf with two classes; with several, the last class with weight becomes the
-        reference.)
+        -inf for a class whose rows all have weight 0: its probability is 0. (If it is the
+        reference: +inf with two classes, else the last class with weight becomes the reference.)
     limits_ : array of str, of the shape of ``params_``
-        Status code of each estimate. "finite": proved to be finite. "+inf", "-inf": no finite
-        estimate; the sign is proved. "infinite": no finite estimate; either sign is possible. "sign
-        not checked": no finite estimate, but the work limit ended before the sign was found.
-        "dependent": a linear combination of the intercept and earlier features, left out; with more
-        than 2,500 weights only columns of zeros are found. "not checked": the likelihood may have
-        no maximum, but there are more than 2,500 weights and no penalty, or deciding took, or would
-        take, too long, or the fit was stopped before. Standard errors, tests, AIC and BIC are then
-        NaN. "no weight": all rows of the class have weight 0.
+        "finite": proved to be finite. "+inf", "-inf": no finite estimate; the sign is proved.
+        "infinite": either sign is possible. "sign not checked": the work limit ended before the
+        sign was found. "dependent": a linear combination of the intercept and earlier features,
+        left out; with more than 2,500 weights only columns of zeros are found. "not checked": the
+        likelihood may have no maximum, but there are more than 2,500 weights and no penalty, or
+        deciding would take too long, or the fit was stopped before. Standard errors, tests, AIC and
+        BIC are then NaN. "no weight": all rows of the class have weight 0.
     dependent_ : dict of the names of dependent features to those that they are combinations of
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
         For counts, likelihoods include the binomial coefficients, and deviances are relative to the
@@ -251,10 +235,8 @@ class LogisticRegression(
     params_, standard_errors_, statistics_, p_values_ : arrays
         Of shape (parameters,) for two classes, else (classes - 1, parameters): the intercept first,
         if there is one, then the features. ``params_`` are infinite where an estimate diverges, and
-        NaN where it is unknown; the statistics are Wald's z. With names of features ``params_`` is
-        a Series or a frame of pandas, if that is installed.
-    covariance_ : array or frame of shape (parameters, parameters) or None, in the order of
-        ``param_names_``: the inverse information, or the robust one named by ``covariance``
+        NaN where it is unknown; the statistics are Wald's z.
+    covariance_ : array or frame of shape (parameters, parameters) or None, as ``param_names_``
     param_names_ : list of str
     equation_ : the log-odds as an equation in the features, in the units of the data; print it
     separation_ : verdict of :func:`linsep.separation`, None if it was not needed
@@ -300,22 +282,16 @@ class LogisticRegression(
     )
     covariance: robust.OfLogistic | None = parameter(default=None, help=robust.HELP)
     dispersion: Literal["estimated"] | None = parameter(
-        default=None,
-        help="of counts: 1, or estimated from Pearson's residuals (quasi-binomial)",
+        default=None, help="of counts: 1, or estimated from Pearson's residuals (quasi-binomial)"
     )
     class_weight: Any = None
     max_iter: int = parameter(default=1000, at_least=1, help="maximum number of iterations")
     tol: float | None = parameter(
-        default=None,
-        at_least=0.0,
-        help="distance to the maximum, in standard errors, at which to stop; if not given, "
-        "1e-8, or 1e-3 for more than 2,500 weights",
-    )
+        default=None, at_least=0.0, help="distance to the maximum, in standard errors, at which to "
+        "stop; if not given, 1e-8, or 1e-3 for more than 2,500 weights",
+    )  # fmt: skip
     learning_rate: float | Literal["auto"] | Callable[[int], float] = parameter(
-        default="auto",
-        above=0.0,
-        called_with="k",
-        help="initial learning rate of gradient ascent",
+        default="auto", above=0.0, called_with="k", help="initial learning rate of gradient ascent"
     )
     schedule: ScheduleName = parameter(
         default="constant",
@@ -348,10 +324,8 @@ class LogisticRegression(
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
             Not copied if float32 or float64 and C-contiguous, or CSR. A source
-            (:func:`linsep.open_source`) is read batch by batch, in constant memory, once per
-            iteration; it has its own labels, so omit y. If it is separable and larger than its
-            memory limit, it is read again for the proof, and the weights of the last iteration are
-            kept.
+            (:func:`linsep.open_source`) has its own labels, so omit y, and is read batch by batch,
+            in constant memory, once per iteration, and again for a proof of separability.
         y : array of shape (rows,), labels of any type
         sample_weight : array of shape (rows,), default ones
             Number of times that each row is counted.
@@ -364,18 +338,13 @@ class LogisticRegression(
             features includes it, too.
         successes, trials : arrays of shape (rows,) of whole numbers, 0 <= successes <= trials
             Counts instead of y and sample_weight: a row stands for its successes, of class 1, and
-            for the rest of its trials, of class 0. ``trials`` may be one number for all rows. The
-            likelihood is then binomial: see ``n_rows_`` and ``deviance_``.
-
-        Returns
-        -------
-        self
+            for the rest of its trials, of class 0. ``trials`` may be one number for all rows.
 
         Raises
         ------
         ValueError
-            If a parameter, row, label, weight, offset or count is invalid, if there are offsets and
-            more than two classes, or if ``solver="gradient_ascent"`` diverges.
+            If a parameter, row, label, weight, offset or count is invalid, there are offsets and
+            more than two classes, or ``solver="gradient_ascent"`` diverges.
         SeparationError
             If the data are separable and on_separation="raise".
         KeyboardInterrupt
@@ -491,7 +460,7 @@ class LogisticRegression(
             finally:
                 shown.doing = None
             self._set_attributes(task, found)
-            if (warning := found.ending(self)[1]) is not None:
+            if (warning := found.ending()[1]) is not None:
                 warn_caller(warning)
             if interrupted:
                 raise KeyboardInterrupt
@@ -502,11 +471,11 @@ class LogisticRegression(
         """Return the weights of the last fit against the reference of this one."""
         known, d = task.known, task.n_features
         same = np.array_equal(self.classes_, known.classes) and len(known.codes) == len(known.order)
-        if not (same and self.coef_.shape[1] == d and np.isfinite(self.intercept_).all()):
-            raise DataError(
-                "With warm_start, the rows must have the classes and features of the last fit",
-                hint("leave {} out", warm_start=None), code="other-model", option="warm_start",
-            )  # fmt: skip
+        same = same and self.coef_.shape[1] == d and bool(np.isfinite(self.intercept_).all())
+        refuse(DataError, (
+            not same, "With warm_start, the rows must have the classes and features of the last "
+            "fit", "other-model", "warm_start", hint("leave {} out", warm_start=None),
+        ))  # fmt: skip
         old = order_of(self.reference_, self.classes_)
         weights = np.zeros((len(old), d + 1))
         weights[old[:-1]] = np.column_stack([self.coef_, self.intercept_])
@@ -559,12 +528,12 @@ class LogisticRegression(
         if not d and task.intercept:  # the same model; both are rounded
             self.null_log_likelihood_ = value + task.constant
         little = value <= (self.null_log_likelihood_ - task.constant) * (1.0 - 1e-12)
-        if little and found.state in (State.STUCK, State.SUSPECT, State.UNDECIDED):
-            raise DataError(
-                "The fit made no progress: rounding errors exceed the gain of the first step",
-                "scale the features", "leave out features that nearly depend on others",
-                code="not-converged",
-            )  # fmt: skip
+        refuse(DataError, (
+            little and found.state in (State.STUCK, State.SUSPECT, State.UNDECIDED),
+            "The fit made no progress: rounding errors exceed the gain of the first step",
+            "not-converged", None, "scale the features",
+            "leave out features that nearly depend on others",
+        ))  # fmt: skip
         known, own = task.known, found.weights[:, d] if task.intercept else np.zeros(task.q)
         # a class without weight has no probability
         self.intercept_ = known.wide(own, -np.inf if known.order[-1] in known.codes else np.inf)
@@ -576,7 +545,7 @@ class LogisticRegression(
         self._covariance = None if self.l2 else found.covariance
         self._clusters, self.n_iter_ = found.clusters, found.n_iter
         self.stop_reason_ = str(found.state)
-        self.stop_sentence_, _ = found.ending(self)
+        self.stop_sentence_, _ = found.ending()
 
     def predictions(self, source: Source) -> LogisticPrediction:
         """Return the predictions for the rows of a source."""
@@ -665,8 +634,7 @@ class LogisticRegression(
         Raises
         ------
         ValueError
-            If these are not the rows of the fit (another number of rows or features, or another
-            deviance), and for models of several classes.
+            If these are not the rows of the fit, and for models of several classes.
         """
         from linsep.inference.diagnostics import logistic_diagnostics
 
@@ -701,8 +669,8 @@ class LogisticRegression(
         X, missing, offset : as in :meth:`decision_function`
         interval : None or "confidence"
             "confidence": the log-odds of each class against all others, -+ quantile times their
-            delta-method standard error, transformed to probabilities. With two classes these
-            intervals equal R's from ``predict(fit, type = "link", se.fit = TRUE)``.
+            delta-method standard error, transformed to probabilities; with two classes R's of
+            ``predict(fit, type = "link", se.fit = TRUE)``.
         level : float, default=0.95
             Coverage of the intervals, between 0 and 1.
 
@@ -861,9 +829,8 @@ class LogisticRegression(
     def likelihood_ratio_(self) -> tuple[float, int, float]:
         """The test against no features: 2 (l - l0), its degrees of freedom, p from chi-squared.
 
-        NaN where standard errors are not known. For separable data l is the supremum and p only a
-        rough guide; with Firth's penalty the penalized likelihoods are compared (Heinze and
-        Schemper 2002). With an estimated dispersion it is F, per degree of freedom and dispersion.
+        NaN where standard errors are not known. For separable data l is the supremum, and p a rough
+        guide; with Firth's penalty the penalized likelihoods are compared; F with a dispersion.
         """
         df = int(self._estimated[:, : self.coef_.shape[1]].sum())
         if not self._inferable or np.isnan(self.log_likelihood_):
@@ -985,10 +952,9 @@ class LogisticRegression(
     def confidence_intervals(self, level: float | None = None) -> np.ndarray:
         """Return the confidence interval of each parameter, of shape ``params_.shape + (2,)``.
 
-        Wald intervals (estimate -+ quantile times standard error) are NaN without a standard error.
-        Ends of profile intervals are infinite where the profile of the (penalized) likelihood does
-        not fall enough, and NaN if no maximum was reached; ValueError at another level than that of
-        the fit.
+        Wald intervals are NaN without a standard error. Ends of profile intervals are infinite
+        where the profile does not fall enough, and NaN if no maximum was reached; ValueError at
+        another level than that of the fit.
 
         Parameters
         ----------
@@ -1009,9 +975,8 @@ class LogisticRegression(
         """Return the table of odds ratios: the factors by which the odds of a class against the
         reference change per unit of a feature.
 
-        Estimates and interval ends are the exponentials of the coefficients' and standard errors
-        come from the delta method; z and p are the coefficients' own. Where a coefficient diverges,
-        its odds ratio is infinite or 0, with an interval if profiles were computed.
+        Estimates and ends are the exponentials of the coefficients' (infinite or 0 where one
+        diverges), standard errors come from the delta method; z and p are the coefficients' own.
 
         Parameters
         ----------
@@ -1031,13 +996,12 @@ class LogisticRegression(
         """Return the table of average marginal effects: the change of a class probability per unit
         of a feature, with delta-method standard errors.
 
-        The effect of a numeric feature is the derivative of the probability. The effect of a 0/1
-        feature is the probability at 1 minus the probability at 0. The effect of a level of a text
-        column, a category, ``C(column)`` or a boolean column of a formula is the probability at
-        this level minus the probability at the reference level, or at the first level, with all
-        other features unchanged. A column in several terms of a formula, or in a product, acts
-        through all of them. Effects of scaled columns are per unit of the original column. With two
-        classes the table has effects on the class that is not the reference; with several, on each.
+        The effect of a numeric feature is the derivative of the probability; of a 0/1 feature the
+        probability at 1 minus that at 0; of a level of a text column, a category, ``C(column)`` or
+        a boolean column of a formula the probability at this level minus that at the reference, or
+        the first, level. A column in several terms of a formula acts through all of them. Effects
+        of scaled columns are per unit of the original column. With two classes the table has
+        effects on the class that is not the reference; with several, on each.
 
         Parameters
         ----------
@@ -1045,10 +1009,9 @@ class LogisticRegression(
             The rows to average over: usually the rows of the fit. Frames and files hold the columns
             used for training. A source is read twice, in constant memory.
         at : "overall", "mean" or dict of column to value, default="overall"
-            "overall": effects at each row, averaged. "mean": effects at the means of all features,
-            where the mean of an indicator is a share. ``{"age": 40, "sex": "f"}``: averaged over
-            the rows with these columns set to these values, as in R's margins, Stata and
-            statsmodels.
+            "overall": effects at each row, averaged. "mean": effects at the means of all features.
+            ``{"age": 40, "sex": "f"}``: averaged over the rows with these columns set to these
+            values, as in R's margins, Stata and statsmodels.
         level : float between 0 and 1, default: the ``level`` of the model
         sample_weight : array of shape (rows,), default ones, or the weights in a file
         discrete : list of names of numeric columns, default None
@@ -1058,11 +1021,10 @@ class LogisticRegression(
         Returns
         -------
         linsep.inference.table.Summary
-            Standard errors are missing where the covariance is unknown, as with l2. If the classes
-            are separable or quasi-separable, effects are computed in the limit, and NaN ("unknown")
-            where it is unknown; effects through coefficients that diverge have no standard error,
-            test or interval ("limit"). A column in several terms has NaN at the means of the
-            features, and where X holds features instead of columns.
+            Standard errors are missing where the covariance is unknown, as with l2. Effects of
+            separated classes are limits, NaN ("unknown") where these are unknown; those through
+            coefficients that diverge have no standard error, test or interval ("limit"). A column
+            in several terms has NaN at the means, and where X holds features instead of columns.
 
         Raises
         ------
@@ -1072,15 +1034,6 @@ class LogisticRegression(
         References
         ----------
         W. Greene, Econometric Analysis, 5th ed. (2003), section 21.3.
-
-        Examples
-        --------
-        >>> from linsep import LogisticRegression
-        >>> model = LogisticRegression().fit([[0], [0], [0], [0], [1], [1], [1], [1]],
-        ...                                  [0, 0, 0, 1, 0, 1, 1, 1])
-        >>> row = model.marginal_effects([[0], [1]]).coefficients[0]
-        >>> round(row.estimate, 6), round(row.standard_error, 6)
-        (0.5, 0.306186)
         """
         from linsep.logistic.effects import marginal_effects
 

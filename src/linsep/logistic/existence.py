@@ -22,8 +22,7 @@ import scipy.linalg as sla
 from linsep.logistic.objective import Moves, Objective, Point, Terms
 from linsep.logistic.task import UNIT, block_rows
 
-#: number of roundings of one term, without the roundings of the classes and of the sum
-TERM = 80
+TERM = 80  #: number of roundings of one term, without the roundings of the classes and of the sum
 #: ratio of the largest backward to the largest forward move below which the classes seem separable
 BACKWARD = 1e-3
 
@@ -45,10 +44,8 @@ def one_sided(moves: Moves) -> bool:
 
 
 def reach(objective: Objective, point: Point, step: np.ndarray, moves: Moves) -> float:
-    """Bound how far the exact step moves two scores of a row apart, given the moves of all rows by
-    an approximate one; infinite if the Hessian cannot be proved regular.
-
-    Weights are scaled so that the Hessian has a unit diagonal.
+    """Bound how far the exact step, scaled to a unit diagonal of the Hessian, moves two scores of a
+    row apart, given the moves by an approximate one; infinite if H cannot be proved regular.
     """
     used, terms = objective.used, objective.terms
     every, noise = np.tile(used, objective.q), _noise(terms, moves.reach)[used]

@@ -1,18 +1,15 @@
 """Firth's penalized likelihood, and profiles of both likelihoods.
 
-Firth's likelihood is l*(b) = l(b) + ln |I(b)| / 2, the likelihood times Jeffreys' prior, whose
-maximum is finite whatever the data (D. Firth, Bias reduction of maximum likelihood estimates,
-Biometrika 80, 1993; finite: I. Kosmidis and D. Firth, Jeffreys-prior penalty, finiteness and
-shrinkage in binomial-response generalized linear models, Biometrika 108, 2021); of several classes:
-S. Bull, C. Mak and C. Greenwood, A modified score function estimator for multinomial logistic
-regression in small samples, Computational Statistics and Data Analysis 39 (2002).
+Firth's likelihood is l*(b) = l(b) + ln |I(b)| / 2, whose maximum is finite whatever the data (D.
+Firth, Biometrika 80, 1993; I. Kosmidis and D. Firth, Jeffreys-prior penalty, finiteness and
+shrinkage in binomial-response generalized linear models, Biometrika 108, 2021; several classes: S.
+Bull, C. Mak and C. Greenwood, Computational Statistics and Data Analysis 39, 2002).
 
 The profile at a value v is the largest (penalized) log-likelihood with one weight fixed at v. Twice
 its difference to the maximum is approximately chi-squared with one degree of freedom, which tests a
 value; the values that are not rejected form an interval (D. Venzon and S. Moolgavkar, A method for
 computing profile-likelihood-based confidence intervals, Applied Statistics 37, 1988; with Firth's
-penalty: G. Heinze and M. Schemper, A solution to the problem of separation in logistic regression,
-Statistics in Medicine 21, 2002).
+penalty: G. Heinze and M. Schemper, Statistics in Medicine 21, 2002).
 """
 
 from functools import cached_property
@@ -144,9 +141,8 @@ class Flat:
             for start, Z in self.objective.terms.blocks(lane):
                 here = slice(start, start + len(Z))
                 p = _shares(Z, B, None if lane.offset is None else lane.offset[here])[:, :q]
-                # z' (block of classes k and l) z of every row, and its derivative by the scores:
-                # the sum of the third cumulants of the classes times H; of two
-                # p (1 - p) h (1/2 - p)
+                # z' (block of classes k and l) z, and its derivative by the scores: the sum of the
+                # third cumulants of the classes times H; of two p (1 - p) h (1/2 - p)
                 H = np.einsum("nklj,nj->nkl", np.tensordot(Z, blocks, (1, 1)), Z)
                 own, Hp = np.einsum("nkk->nk", H), np.einsum("nkl,nl->nk", H, p)
                 both = 2.0 * (p * Hp).sum(axis=1, keepdims=True)
@@ -180,10 +176,9 @@ def opened(task: Task, penalized: bool) -> Flat:
 
 
 def begun(task: Task, flat: Flat) -> Solution:
-    """Return the maximum of the model without features, where the maximization begins.
-
-    Without offsets all rows have the same probabilities, so that ln |I| is the sum of their
-    logarithms times the number of columns, but for a constant.
+    """Return the maximum of the model without features, where the maximization begins. Without
+    offsets ln |I| is the sum of the log-probabilities times the number of columns, but for a
+    constant.
     """
     start, columns = np.zeros((task.q, task.width)), flat.size / task.q
     if task.intercept:
@@ -265,30 +260,22 @@ CLOSE = 1e-9
 #: distance to a constrained maximum from which the last step begins: precise, and rough
 PRECISE, ROUGH = 3e-5, 1e-3
 MOST_POINTS, MOST_STEPS, MOST_HALVINGS = 100, 500, 60
-#: loss of a value at which there is none
-MOST_LOST = 1e12
-#: factor by which squared lengths of Newton steps to an end shrink at least, and of the last step,
-#: in standard errors
+MOST_LOST = 1e12  #: loss of a value at which there is none
+#: factor by which squared lengths of steps to an end shrink, and the last of them
 SHRINKS, LAST_LENGTH = 4.0, 1e-12
-#: an end further away than this, in half-widths of Wald's interval, is infinite: a plain likelihood
-#: falls ever faster or not at all
+#: an end further away than this, in half-widths of Wald's interval, is infinite
 FARTHEST = 1e6
-#: leverage of a row at the estimate from which Firth's likelihood may have several local maxima
-#: with one weight fixed: in 842 tables, a quarter of them separated, none were found below 0.2
+#: leverage of a row from which Firth's likelihood may have several local maxima with one weight
+#: fixed: in 842 tables, a quarter of them separated, none were found below 0.2
 LIKELY = 0.17
-#: a loss lower by this is of another maximum, how often the search continues, and from how many
-#: random points
+#: a loss lower by this is of another maximum, most of these, and from how many random points
 OTHER_BRANCH, MOST_BRANCHES, STARTS = 1e-4, 20, 40
-#: log-likelihood below the maximum at which other starting weights are tried
-FAR = 50.0
-#: limits of weights without a finite estimate
-RUNAWAY = ("+inf", "-inf", "infinite")
+FAR = 50.0  #: log-likelihood below the maximum at which other starting weights are tried
+RUNAWAY = ("+inf", "-inf", "infinite")  #: limits of weights without a finite estimate
 
 
 class Profiles:
-    """The profiles of linear functions of the weights, with intervals at a level; ``top``: the
-    maximum over all weights, or weights near the supremum, with that.
-    """
+    """The profiles of linear functions of the weights; ``top``: the maximum, or near a supremum."""
 
     def __init__(self, flat: Flat, top: Solution, level: float):
         self.flat, self.top, self.high = flat, top, float(chdtri(1, 1.0 - level))
@@ -297,10 +284,8 @@ class Profiles:
 
     def intervals(self, of: np.ndarray, limits: list[str]) -> np.ndarray:
         """Return the intervals of functions, whose coefficients are rows of ``of``, each with the
-        p-value of the hypothesis that the function is zero, shape (functions, 3).
-
-        Ends are -inf or inf if the profile does not fall enough, NaN if rounding hides them or they
-        are not bracketed. Of functions that diverge one end or none is finite.
+        p-value of zero, shape (functions, 3). Ends are infinite if the profile does not fall
+        enough, NaN if they are not bracketed; of functions that diverge one at most is finite.
         """
         found, known = np.full((len(of), 3), np.nan), of.any(axis=1)
         runaway = np.isin(limits, RUNAWAY)
@@ -393,9 +378,8 @@ class Profiles:
         """Return the values on one side of the estimate where twice the loss is ``high``, side by
         side, with the weights there; NaN where Newton's method does not find it at once.
 
-        A step is to the point where a quadratic model of the objective has that loss and is
-        greatest among points of its value (Venzon and Moolgavkar 1988): the Newton step less a
-        multiple of the information's inverse times the function.
+        A step is to the point where a quadratic model of the objective has that loss and the value
+        is greatest (Venzon and Moolgavkar 1988).
         """
         ends, left = np.full(len(of), np.nan), np.arange(len(of))
         B, bend = (np.repeat(x[None], len(of), axis=0) for x in (self.top.B, self.top.bend))
@@ -422,9 +406,8 @@ class Profiles:
         self, of: np.ndarray, value: float, lost: float, b: np.ndarray, side: float, stride: float
     ) -> tuple[float, np.ndarray]:
         """Return the value on one side of the estimate where twice the loss is ``high``, and
-        weights near it; searched from a value with the loss and the weights there.
-
-        The root of the loss is nearly linear; steps become longer until it is bracketed.
+        weights near it, from a value with the loss and weights there: steps become longer until it
+        is bracketed; its root is nearly linear.
         """
         root, inner, near = np.sqrt(self.high), lost < self.high, [b]
         known = {value: (np.sqrt(lost) - root, 0.0)}
@@ -453,9 +436,8 @@ class Profiles:
     ) -> float:
         """Return an end beyond which other maxima of the penalized likelihood lose more, too.
 
-        It is not concave: with one weight fixed it may have several local maxima, and the one that
-        the search followed from the estimate need not be the largest. The maximization is repeated
-        from other points; the search continues from a larger maximum.
+        With one weight fixed it may have several, and the one followed from the estimate need not
+        be the largest: the maximization is repeated from other points.
         """
         none: np.ndarray = np.zeros_like(self.top.bend)
         for _ in range(MOST_BRANCHES):

@@ -4,14 +4,10 @@ the limit.
 Along a direction with no row on the wrong side the likelihood keeps growing. In the limit the rows
 on the right side have probability 1 and no information; those on the boundary determine the
 coefficients that stay finite (Albert and Anderson 1984; Geyer 2009: the limiting conditional
-model).
-
-Coefficients that diverge predict by the weights of a ridge that vanishes. As its factor goes to
-zero, the weights of separable classes, divided by their length, converge to the direction of the
-widest margin (Rosset, Zhu and Hastie, Margin maximizing loss functions, NIPS 16, 2004), and the
-scores of the rows on a boundary to their limits. A ridge has one maximum, which Newton's method
-finds in a few steps from the weights of larger ridges. With many rows and weights the smallest
-ridges take long and matter less, so that the path ends early.
+model). Coefficients that diverge predict by the weights of a ridge that vanishes: those of
+separable classes, divided by their length, converge to the direction of the widest margin (Rosset,
+Zhu and Hastie, Margin maximizing loss functions, NIPS 16, 2004), and the scores of the rows on a
+boundary to their limits. With many rows and weights the smallest ridges take long and matter less.
 """
 
 from collections.abc import Iterator
@@ -58,12 +54,10 @@ from linsep.separability.recession import Cone, cone_of
 from linsep.separability.search import MOST_WEIGHTS
 from linsep.separability.time_limit import Task as Timed, TooLarge, limited
 
-#: seconds for a verdict in a fit, which :func:`linsep.separation` may exceed
-TIME_LIMIT = 10.0
+TIME_LIMIT = 10.0  #: seconds for a verdict in a fit, which :func:`linsep.separation` may exceed
 #: difference of scores that saturates the probabilities, and one that does in floats
 CERTAIN, INFINITE = 40.0, 1e3
-#: a difference of scores below this share of their terms is treated as zero
-TIE = 1e-9
+TIE = 1e-9  #: a difference of scores below this share of their terms is treated as zero
 #: less information about a direction, as a share of the largest, is treated as none
 NOTHING = 1e-10
 #: loss of log-likelihood, in rows of mean weight, below which the classes may be separable
@@ -73,19 +67,13 @@ RIDGES = tuple(10.0**-k for k in range(2, 9))
 #: distance to the maximum of the first, in standard errors; share of the penalty that the last step
 #: of each later factor may gain; most steps for one factor
 NEAR, GAIN, STEPS = 0.01, 1e-2, 50
-#: most weights for all factors, the number of factors for more, and distance to the maximum of the
-#: first
+#: most weights for all factors; for more: the number of factors, distance to the first maximum
 FEW_WEIGHTS, FIRST, FAR = 400, 3, 1.0
 
 
 class Contrasts:
-    """The weights of a verdict as weights of a regression: differences from the reference.
-
-    Parameters
-    ----------
-    verdict : for two classes, or of the multinomial formulation
-    order : class codes in the order of the regression, the reference last
-    width : int, number of weights per class
+    """The weights of a verdict (for two classes, or multinomial) as weights of a regression:
+    differences from the last of the class codes in ``order``; ``width`` weights per class.
     """
 
     def __init__(self, verdict: Any, data: Data, order: list[int], width: int):
@@ -116,10 +104,8 @@ class Contrasts:
         return direction / (np.abs(direction).max(initial=0.0) or 1.0)
 
     def limits(self) -> np.ndarray:
-        """Return the limit of every weight, "not checked" after the time limit.
-
-        With more than 2,500 weights no sign is searched for. Where the classes are separable, every
-        weight can diverge.
+        """Return the limit of every weight, "not checked" after the time limit. With more than
+        2,500 weights no sign is searched for; of separable classes every weight can then diverge.
         """
         limits = np.full((len(self.order) - 1, self.width), UNKNOWN, dtype="U16")
         verdict, apart = self.verdict, isinstance(self.verdict, Separable)
@@ -199,10 +185,8 @@ class Question:
             return separated_by(self.data, weights.ravel(), self.task.intercept)
 
     def limit(self, ridge: Solution, verdict: Any, limits: np.ndarray) -> Solution:
-        """Return the limit of the likelihood, by the verdict that there is no maximum.
-
-        The weights of the ridge are kept for rows that are not in memory and for too many weights,
-        and where they separate all rows.
+        """Return the limit of the likelihood, by the verdict that there is no maximum. The weights
+        of the ridge are kept without rows in memory, for many weights, and if they separate all.
         """
         task, rows, columns = self.task, self.rows, self.columns
         contrasts = Contrasts(verdict, self.data, task.known.ranks, len(columns))
@@ -235,11 +219,8 @@ class Question:
     def _conditional(
         self, found: Solution, contrasts: Contrasts, batch: Batch, Z: np.ndarray
     ) -> Solution:
-        """Return the limiting conditional model, given the weights of a ridge, the rows with weight
-        and all their standardized columns.
-
-        Rows that are right of the boundary have classes without them in the limit, whose scores are
-        infinitely far below the others by an offset.
+        """Return the limiting conditional model: rows right of the boundary have classes without
+        them, whose scores are infinitely far below the others by an offset.
         """
         task, columns, q, how = self.task, self.columns, self.task.q, found.terms
         kept, codes, verdict = columns[columns < task.n_features], batch.y, found.verdict
@@ -311,9 +292,6 @@ def data_of_batches(task: Task) -> Data:
 def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
     """Decide separability; if there is a maximum, continue to it, else compute the limit.
 
-    Coefficients without a finite estimate come from a vanishing ridge; with too many weights for a
-    Hessian, or more rows than a source may keep in memory, all are.
-
     The search for a verdict, with the limit of the weights, takes no longer than its time limit.
     Unless it is quick, the weights at hand are checked exactly first, in one pass; those of the
     ridge, too, if the fit lost so little that they may classify all rows correctly.
@@ -373,10 +351,8 @@ def tell_separable(model: Any, task: Task, found: Solution) -> None:
 
 
 def of_ridge(task: Task, fit: Solution) -> Solution:
-    """Return the fit with the weights of a vanishing ridge: on coefficients per standard deviation,
-    or per unit for columns of zeros and ones, where columns that depend on others share their
-    weight. With many weights, of the third ridge, or of the first that classifies every row
-    correctly.
+    """Return the fit with the weights of a vanishing ridge, with many weights of the third, or the
+    first that classifies every row correctly; per standard deviation, or unit of 0/1 columns.
     """
     how = moments(task, task.batches, marks=True) if task.factored else fit.terms
     large = task.factored and task.q * task.width > FEW_WEIGHTS

@@ -33,23 +33,17 @@ if TYPE_CHECKING:
 
 #: consecutive steps that shrink more slowly than Newton steps near a maximum, which cause a check
 SLOW = 3
-#: most products with the Hessian for a step by conjugate gradients, and the number up to which the
-#: next step has the same blocks
+#: most products with the Hessian for a step, and those up to which the next has the same blocks
 MOST_PRODUCTS, ENOUGH_PRODUCTS = 200, 10
 #: factors of the step in the line search
 PARTS = (*(0.5**k for k in range(5)), *(0.5**k for k in range(8, 200, 4)))
 #: distance left by a step, as a share of the tolerance, at which conjugate gradients may stop
 ENOUGH = 0.01
-#: smallest acceptable diagonal entry of a Cholesky factor of a matrix with unit diagonal; values
-#: then added to the diagonal, in turn
-LEAST_PIVOT = 1e-7
-DAMPINGS = (1e-13, 1e-10, 1e-7, 1e-4, 1.0)
-#: relative rounding error of a log-likelihood
-ROUNDING = 1e-13
-#: most weights for which LAPACK is slower than a loop
-FEW = 32
-#: a curvature correction that is a smaller share of its terms is noise
-NOISE = 1e-8
+LEAST_PIVOT = 1e-7  #: smallest pivot of a Cholesky factor of a matrix with unit diagonal
+DAMPINGS = (1e-13, 1e-10, 1e-7, 1e-4, 1.0)  #: values then added to the diagonal, in turn
+ROUNDING = 1e-13  #: relative rounding error of a log-likelihood
+FEW = 32  #: most weights for which LAPACK is slower than a loop
+NOISE = 1e-8  #: a curvature correction that is a smaller share of its terms is noise
 #: most values in the factors of all classes; with more weights only the diagonal is used
 MOST_VALUES = 1 << 24
 #: rows per feature to estimate correlations from, fewest, and their shrinkage factor
@@ -94,7 +88,9 @@ class Goal:
         gain, before = float(np.vdot(step, point.gradient)), ([np.nan, *self.gains])[-1]
         self.gains.append(gain)
         # small enough, or no longer shrinking, with a gain below the rounding error of the value
-        small = self.distance <= self.tol or (0.25 * before < gain <= rounding(point.value))
+        small = self.distance <= self.tol or (
+            0.25 * before < gain <= ROUNDING * max(1.0, abs(point.value))
+        )
         last = self.gains[-SLOW - 1 :]
         slow = len(last) > SLOW and last[0] < 1.0 and all(b > 0.1 * a for a, b in pairwise(last))
         if not self.proved and (small or slow):
@@ -107,31 +103,22 @@ class Goal:
         return State.CONVERGED if small else None
 
 
-def rounding(value: float) -> float:
-    """Return the rounding error of a log-likelihood."""
-    return ROUNDING * max(1.0, abs(value))
-
-
 def newton(
     objective: Any, start: np.ndarray, goal: Goal, report: Report = lambda *step: None, *,
     conjugate: bool = False, free: np.ndarray | None = None, bend: np.ndarray | None = None,
 ) -> Solution:  # fmt: skip
-    """Maximize an objective from some weights.
-
-    The last step of a Cholesky factor is taken without another evaluation, even if it is tiny.
+    """Maximize an objective from some weights; the last step of a Cholesky factor is taken without
+    another evaluation.
 
     Parameters
     ----------
-    objective : Objective, or anything with its ``at``
-    start : array of the shape of its weights
-    report : called after each step
     conjugate : bool
         Steps by conjugate gradients, inexact (Dembo and Steihaug 1983) and preconditioned.
     free : array of shape (weights, directions), orthonormal columns, to which steps are confined
     bend : array of shape (weights, weights)
-        What the negative Hessian is beside ``hessian`` of a point, approximately; updated by
-        changes of the gradient's ``pull`` (symmetric rank-one updates; A. Conn, N. Gould and P.
-        Toint, Mathematical Programming 50, 1991).
+        What the negative Hessian is beside ``hessian``, approximately; updated by changes of the
+        gradient's ``pull`` (symmetric rank-one updates; A. Conn, N. Gould and P. Toint,
+        Mathematical Programming 50, 1991).
     """
     B, needs = start, {"hessian": not conjugate, "shares": conjugate}
     point, state, sure = objective.at(B, **needs), None, True
@@ -155,7 +142,7 @@ def newton(
             break
         better = _searched(objective, B, point, step, needs)
         if better is None:  # only rounding errors are left
-            lost = state or goal.gains[-1] <= rounding(point.value)
+            lost = state or goal.gains[-1] <= ROUNDING * max(1.0, abs(point.value))
             state = State.CONVERGED if lost else State.STUCK
             break
         if bend is not None and better[1].pull is not None:
@@ -218,13 +205,9 @@ def inverses(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         fine[k] = not failed and factor.diagonal().min() >= LEAST_PIVOT
         if fine[k]:
             log_det[k] = 2.0 * float((np.log(factor.diagonal()) - np.log(roots)).sum())
-            inverse[k] = symmetric(sla.lapack.dpotri(factor, lower=1)[0]) * roots * roots[:, None]
+            half, _ = sla.lapack.dpotri(factor, lower=1)
+            inverse[k] = (np.tril(half) + np.tril(half, -1).T) * roots * roots[:, None]
     return inverse, log_det, fine
-
-
-def symmetric(lower: np.ndarray) -> np.ndarray:
-    """Return the symmetric matrix of a lower triangle."""
-    return np.tril(lower) + np.tril(lower, -1).T
 
 
 def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
@@ -254,7 +237,7 @@ def updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarray
 def _searched(
     objective: Any, B: np.ndarray, point: Point, step: np.ndarray, needs: dict[str, bool]
 ) -> tuple[np.ndarray, Point] | None:
-    least = point.value - rounding(point.value)
+    least = point.value - ROUNDING * max(1.0, abs(point.value))
     for part in PARTS:
         moved, whole = B + part * step, part == 1.0
         # A whole step is nearly always taken; of shorter ones first the value, which costs less.
@@ -265,12 +248,10 @@ def _searched(
 
 
 class Conjugate:
-    """Newton steps by conjugate gradients, with a block-diagonal preconditioner.
-
-    A class has a block: feature correlations of a sample with the exact diagonal; with too many
-    weights, or too few rows, only the diagonal. For several classes the reference has a block as
-    well: with weights of all classes that add up to zero, the Hessian is nearer to its blocks than
-    with differences from a reference.
+    """Newton steps by conjugate gradients, preconditioned by a block for each class: feature
+    correlations of a sample with the exact diagonal; with too many weights, or too few rows, only
+    the diagonal. For several classes the reference has a block as well: with weights that add up
+    to zero, the Hessian is nearer to its blocks.
     """
 
     def __init__(self, objective: Objective, goal: Goal):
@@ -343,7 +324,8 @@ class Conjugate:
         block = (self.correlations * own * own[:, None]).astype(np.float32)
         block[np.diag_indices(len(own))] = 1.0
         factor, _ = sla.lapack.spotrf(block, lower=1, overwrite_a=1)
-        return symmetric(sla.lapack.spotri(factor, lower=1, overwrite_c=1)[0])
+        half, _ = sla.lapack.spotri(factor, lower=1, overwrite_c=1)
+        return np.tril(half) + np.tril(half, -1).T
 
 
 def goal_of(task: Task, **more: Any) -> Goal:
@@ -405,10 +387,8 @@ def objective_of(
 
 
 def with_existence(task: Task, objective: Objective, found: Solution) -> Solution:
-    """Return the ascent as proved or suspect.
-
-    If it is neither, Newton steps follow until one proves that there is a maximum. Without a
-    Hessian they prove nothing; weights on the right side of every row are suspect.
+    """Return the ascent as proved or suspect, by more Newton steps until one proves that there is
+    a maximum. Without a Hessian weights on the right side of every row are suspect.
     """
     if found.proved or found.state is State.SUSPECT:
         return found
@@ -439,10 +419,8 @@ def solution_of(terms: Terms, found: Solution) -> Solution:
 
 
 def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
-    """Maximize from zero, in the raw features, then check that there is a maximum.
-
-    Weights of dependent features stay at zero. DataError if the learning rate is so large that the
-    ascent diverges or cycles.
+    """Maximize from zero, in the raw features, then check that there is a maximum. Weights of
+    dependent features stay at zero. DataError if the ascent diverges or cycles.
     """
     from linsep.descent import descended
 
@@ -493,8 +471,7 @@ def sharpened(task: Task, fit: Solution) -> Solution:
     objective = objective_of(task, fit.terms)
     point = objective.at(fit.B)
     inverse, sure = damped_inverse(point.hessian)
-    # a term of the gradient is w r z, and the sum of w r^2 z^2 is at most about the term of the
-    # Hessian
+    # a term of the gradient is w r z; the sum of w r^2 z^2 is at most about that of the Hessian
     slope = UNIT * np.sqrt(np.abs(np.diag(point.hessian)))
     left = (np.abs(inverse) @ slope).reshape(objective.shape)
     moves = objective.moves((inverse @ point.gradient.ravel()).reshape(objective.shape))

@@ -26,30 +26,20 @@ from linsep.logistic.task import Batches, RowLanes, Task, Work, block_rows, lane
 if TYPE_CHECKING:
     from linsep.logistic.checkpointing import Journal
 
-#: largest spread of values, and inverse of the smallest
-MOST_SPREAD = 1e100
+MOST_SPREAD = 1e100  #: largest spread of values, and inverse of the smallest
 #: a spread that is a smaller share of the values is treated as none, as in a constant column
 CONSTANT = 1e-12
-#: a column whose distance from the span of earlier ones is a smaller share of its length is
-#: dependent; columns with a larger one need no turn
+#: distances from the span of earlier columns, relative: dependent below, no turn needed above
 LOST, APART = 1e-12, 1e-3
-#: share of its length that a column takes from another it depends on, at least
-TAKEN = 1e-9
-#: rows in a lane of :class:`SparseTerms`
-SPARSE_LANE_ROWS = 8192
+TAKEN = 1e-9  #: share of its length that a column takes from another it depends on, at least
 
 
 class Penalty(NamedTuple):
-    """L2 penalty: half the weighted squared norm of the weights.
+    """L2 penalty: half the weighted squared norm of the weights, with ``factors`` of the squares.
 
-    With several classes the weights of all classes, shifted to sum to zero, are penalized, so that
-    the choice of the reference does not matter; and so are the levels of a text column.
-
-    Attributes
-    ----------
-    factors : array of shape (width,), factors of the squared weights
-    share : 1 / classes for several classes, 0 for two
-    levels : arrays of column numbers, of equal factors each: the levels of a text column but one
+    With several classes (``share`` is 1 / their number, else 0) the weights of all, shifted to sum
+    to zero, are penalized, so that the choice of the reference does not matter; and so are the
+    ``levels`` of a text column, of which there are the column numbers of all but one.
     """
 
     factors: np.ndarray
@@ -203,9 +193,8 @@ class Terms:
     def residuals(
         self, lane: Batch, start: int, Z: np.ndarray, B: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """Return, for a block of standardized rows from row ``start`` of a lane on: class
-        probabilities, weighted residuals, 1 - p of the likeliest class, and the log-likelihood; of
-        two classes curvatures in place of both probabilities.
+        """Return, of a block from row ``start`` of a lane on, class probabilities, weighted
+        residuals, 1 - p of the likeliest class, and the log-likelihood; of two classes curvatures.
         """
         P = self.scores(Z, B)
         n_rows, residuals = len(P), np.empty_like(P)
@@ -331,10 +320,7 @@ class Terms:
 class SparseTerms(Terms):
     """Terms of CSR rows with too many weights for a Hessian; features are not centered."""
 
-    @property
-    def lane_rows(self) -> int:
-        """Number of rows in a lane."""
-        return SPARSE_LANE_ROWS
+    lane_rows = 8192
 
     def blocks(self, lane: Batch) -> Iterator[tuple[int, Any]]:
         """Yield all rows of the lane."""
@@ -364,10 +350,9 @@ class SparseTerms(Terms):
 
 
 def columns_of(task: Task) -> Terms:
-    """Return the terms in standardized features, computed from a sample if that suffices.
-
-    Features that depend on the intercept and earlier features are left out, and others that nearly
-    do are turned. With l2 neither is looked for.
+    """Return the terms in standardized features, computed from a sample if that suffices. Features
+    that depend on the intercept and earlier features are left out, and others that nearly do are
+    turned. With l2 neither is looked for.
     """
     if not task.factored:
         return _as_they_are(task)
@@ -406,9 +391,7 @@ def _as_they_are(task: Task) -> Terms:
 def moments(task: Task, batches: Batches, marks: bool = False) -> Terms:
     """Return the terms with means (0 without an intercept) as centers, and 1 / root mean square
     around them (0 if that is 0) as scales; with ``marks``, columns of zeros and ones are only
-    centered. FeatureOverflow if the spread of a feature is too large or too small.
-
-    Sums are of differences from the first row, to keep the digits of a small spread far from zero.
+    centered. Sums are of differences from the first row, to keep the digits of a small spread.
     """
     d, first, total = task.n_features, np.empty(0), 0.0
     low, high, sums, squares, marked = *np.zeros((4, d)), np.full(d, marks)

@@ -39,25 +39,19 @@ if TYPE_CHECKING:
     from linsep.logistic.objective import Point, Terms
     from linsep.rows.source_stream import SourceStream
 
-#: half a unit in the last place of 1.0
-UNIT = 2.0**-53
-#: most weights for a Hessian, which inference needs
-MOST_WEIGHTS = 2500
-#: default tolerances: with inference, and without
-WITH_INFERENCE, WITHOUT = 1e-8, 1e-3
-#: values in a block of dense rows, which fits in the cache
-BLOCK_VALUES = 1 << 16
+UNIT = 2.0**-53  #: half a unit in the last place of 1.0
+MOST_WEIGHTS = 2500  #: most weights for a Hessian, which inference needs
+WITH_INFERENCE, WITHOUT = 1e-8, 1e-3  #: default tolerances: with inference, and without
+BLOCK_VALUES = 1 << 16  #: values in a block of dense rows, which fits in the cache
 #: fewest and most rows in a lane of dense rows, and values in between: short lanes cost threads
 #: more than they share out
 LEAST_LANE_ROWS, MOST_LANE_ROWS, LANE_VALUES = 1 << 10, 1 << 15, 1 << 21
 #: fewest rows and values in the first batch of a stream, of which a sample is taken
 HEAD_ROWS, HEAD_VALUES = 20_000, 1 << 21
-#: dense rows with a smaller share of nonzeros are copied into a CSR matrix
-SPARSE = 0.3
+SPARSE = 0.3  #: dense rows with a smaller share of nonzeros are copied into a CSR matrix
 #: what the weights of all rows add up to at least, so that curvatures and their inverses are finite
 LEAST_WEIGHT = 1e-200
-#: value of ``limits_`` for the weights of a class without weight
-NO_WEIGHT = "no weight"
+NO_WEIGHT = "no weight"  #: value of ``limits_`` for the weights of a class without weight
 
 #: a function that returns an iterator over all batches, or a list of them: rows in memory
 Batches: TypeAlias = Callable[[], Iterable[Batch]]
@@ -126,20 +120,15 @@ class RowLanes:
 
 class FittedClasses:
     """Classes with weight, in the order of a logistic regression; the others stay among the labels,
-    with probability 0.
-
-    Parameters
-    ----------
-    classes, totals : all labels, sorted, and the summed row weights of each
-    reference : label whose weights are zero, or None: the smaller of two, the last of several
+    with probability 0. ``reference``: the label whose weights are zero, or None.
 
     Attributes
     ----------
     order : the codes of all classes, the reference last; with several classes, a reference without
         weight is replaced by the last class with weight
-    codes : list of the codes with weight, in this order; ``ranks``: renumbered among these
+    codes : the codes with weight, in this order; ``ranks``: renumbered among these
     labels, totals : arrays of their labels and of their weights
-    places : int32 array of shape (classes,), the place of a class among those with weight
+    places : int32 array, the place of a class among those with weight
     fitted : indices of the fitted rows of weights in a model of all classes
     """
 
@@ -188,23 +177,13 @@ def order_of(reference: Any, classes: np.ndarray) -> list[int]:
 class Task:
     """A logistic regression to fit: its rows, and the model that has the parameters.
 
-    Parameters
-    ----------
-    batches : function that returns the batches; y are the places of the classes
-    n_rows : int, number of rows with nonzero weight
-    groups : what :func:`binomial` returns of rows that are two each, None if rows are single
-    given : X of rows in memory, with its names; None for rows that are read again and again
-    clustered : function that returns the batches with numbers of clusters, if these have none
-    lanes : RowLanes that others than this process sum, or None
-
-    Attributes
-    ----------
-    q, width : int, number of classes with weight beside the reference, of weights per class
-    factored : bool, whether there are few enough weights for a Hessian
-    share : share of a class in the sum of all, for :class:`linsep.logistic.objective.Penalty`
-    constant : float, what the log-likelihood has beside the sum over the rows
-    n_counted : int, number of rows with weight, where two of counts are one
-    start : weights of the raw features to start from, or None
+    ``batches()`` are the rows, with the places of the classes as y, ``clustered()`` those with
+    numbers of clusters, if these have none, and ``lanes`` their sums. ``given`` is X of rows in
+    memory, with its names; ``n_rows`` counts rows with weight, ``n_counted`` two of counts as one;
+    ``groups`` is what :func:`binomial` returns of counts. There are ``q`` classes with weight
+    beside the reference, with ``width`` weights each, ``factored`` if there are few enough for a
+    Hessian; ``share`` is that of a class in the sum of all, for a Penalty; ``constant`` what the
+    log-likelihood has beside the sum over the rows; ``start`` the weights to start from, or None.
     """
 
     journal: "Journal | None" = None
@@ -273,10 +252,7 @@ class Task:
     @cached_property
     def null(self) -> tuple[np.ndarray, float]:
         """The model without features, but with the offsets of the rows: its intercepts, shape
-        (classes - 1,), zeros if it has none, and its log-likelihood.
-
-        It has class frequencies with an intercept, else equal probabilities. With offsets, of two
-        classes, the log-likelihood is a concave function of the intercept.
+        (classes - 1,), zeros if it has none, and its log-likelihood, concave in the intercept.
         """
         totals, total = self.known.totals, self.total
         if not (self.offsets and self.q):
@@ -335,7 +311,7 @@ def task_of_stream(model: Any, stream: "SourceStream") -> Task:
     """Return the task of fitting a stream, read once for the weight of each class."""
     source, classes = stream.source, stream.classes
     if source.counts:
-        refuse_class_weights(model)
+        refuse_beside_counts(model, None, None, {})
     totals, n_rows, groups = np.zeros(classes.size), 0, np.zeros(3) if source.counts else None
     for row_batch in stream.row_batches(0):
         weights, codes = row_batch.importance, row_batch.codes
@@ -377,21 +353,13 @@ def task_of_stream(model: Any, stream: "SourceStream") -> Task:
 
 
 def refuse_beside_counts(model: Any, y: Any, sample_weight: Any, counts: dict[str, Any]) -> None:
-    """Raise DataError for counts of one kind only, or beside labels or weights."""
+    """Raise DataError for counts of one kind only, or beside labels or (class) weights."""
     refuse(
         DataError,
         *((values is None, f"Counts need both successes and trials: pass {name}, too.",
            "needs-option", name) for name, values in counts.items()),
         *((value is not None, f"Successes and trials take the place of {name}: leave it out.",
            "conflict", name) for name, value in (("y", y), ("sample_weight", sample_weight))),
-    )  # fmt: skip
-    refuse_class_weights(model)
-
-
-def refuse_class_weights(model: Any) -> None:
-    """Raise DataError for class weights, which would turn counts into other numbers."""
-    refuse(
-        DataError,
         (model.class_weight is not None, "Successes and trials are counts, which class weights "
          "would change", "conflict", "class_weight", hint("leave out {}", class_weight=None)),
     )  # fmt: skip
@@ -443,12 +411,9 @@ Report = Callable[[np.ndarray, float, float], None]
 UNKNOWN = "not checked"
 #: limit of a coefficient that diverges, if the work limit ended before its sign was found
 UNSIGNED = "sign not checked"
-#: limits of coefficients that diverge
-DIVERGING = ("+inf", "-inf", "infinite", UNSIGNED)
-#: digits of standard errors that are enough to say nothing
-ENOUGH_DIGITS = 4
-#: distance, in standard errors, beyond which the Newton decrement says nothing
-NEAR = 10.0
+DIVERGING = ("+inf", "-inf", "infinite", UNSIGNED)  #: limits of coefficients that diverge
+ENOUGH_DIGITS = 4  #: digits of standard errors that are enough to say nothing
+NEAR = 10.0  #: distance, in standard errors, beyond which the Newton decrement says nothing
 
 
 class State(StrEnum):
@@ -475,31 +440,21 @@ UNFINISHED = (State.MAX_ITER, State.STUCK, State.SUSPECT, State.UNDECIDED)
 #: hints to get finite estimates although there is no maximum
 BY_L2 = hint("use {} for finite estimates", l2=None)
 FINITE = (hint("use {}", l2=None), hint("{} for finite estimates", penalty="firth"))
-#: how fits end, with what to do; in place of {} the distance to the maximum
-ENDINGS: dict[Any, tuple[Any, ...]] = {
-    State.MAX_ITER: (
-        "The fit reached the iteration limit before the maximum{}", hint("raise {}", max_iter=None),
-    ),
-    State.STUCK: (
-        "The fit stopped before the maximum{}: rounding errors exceed the gain of another step",
-        "scale the features",
-    ),
+#: how fits end, with what to do
+ENDINGS: dict[str, tuple[Any, ...]] = {
+    State.MAX_ITER: ("The fit reached the iteration limit before the maximum{near}",
+                     hint("raise {}", max_iter=None)),
+    State.STUCK: ("The fit stopped before the maximum{near}: rounding errors exceed the gain of "
+                  "another step", "scale the features"),
     State.SUSPECT: ("The likelihood probably has no maximum, but this was not checked",),
     State.UNDECIDED: ("Whether the likelihood has a maximum is undecided",),
     State.SEPARABLE: ("The classes are separable: no coefficient has a finite estimate",),
-    State.QUASI_SEPARABLE: (
-        "The classes are quasi-separable: coefficients shown as a status code have no finite "
-        "estimate; the others are estimated in the limit",
-    ),
-    "ridge": (
-        "The classes are quasi-separable: coefficients shown as a status code have no finite "
-        "estimate; the others come from a very small ridge",
-    ),
-    "digits": (
-        "A maximum exists, but float64 determines hardly a digit of the estimates and standard "
-        "errors", *FINITE,
-    ),
-    "ascent": ("{who} before the maximum was reached{}: nothing can be inferred from the weights",),
+    State.QUASI_SEPARABLE: ("The classes are quasi-separable: coefficients shown as a status code "
+                            "have no finite estimate; the others {others}",),
+    "digits": ("A maximum exists, but float64 determines hardly a digit of the estimates and "
+               "standard errors", *FINITE),
+    "ascent": ("{who} before the maximum was reached{near}: nothing can be inferred from the "
+               "weights",),
     "verdict": ("{who} before it was decided whether the likelihood has a maximum",),
     "intervals": ("{who} while computing intervals",),
 }  # fmt: skip
@@ -565,19 +520,19 @@ class Solution(NamedTuple):
             covariance=covariance, intervals=intervals,
         )  # fmt: skip
 
-    def ending(self, model: Any) -> tuple[str, Warning | None]:
+    def ending(self) -> tuple[str, Warning | None]:
         """Return a sentence on how the fit ended, and a warning if not at a maximum."""
-        few = self.digits < ENOUGH_DIGITS
-        ending: Any = "digits" if few else self.state
-        if self.state is State.QUASI_SEPARABLE and not self.at_limit:
-            ending = "ridge"
-        message, *hints = ENDINGS.get(self.stopped_in or ending, ("",))
-        if message and ending is State.MAX_ITER and model.solver == "gradient_ascent":
-            hints.append(hint("use {}", solver="newton"))
-        by_callback = self.state is State.EARLY_STOP
-        who = "A callback stopped the fit" if by_callback else "The fit was interrupted"
+        few, stopped = self.digits < ENOUGH_DIGITS, self.state is State.EARLY_STOP
+        named = self.stopped_in or ("digits" if few else self.state)
+        message, *hints = ENDINGS.get(named, ("",))
         near = f", about {self.distance:.2g} standard errors away from it"
-        message = message.replace("{}", near if self.distance <= NEAR else "").replace("{who}", who)
+        message = message.format(
+            near=near if self.distance <= NEAR else "",
+            who="A callback stopped the fit" if stopped else "The fit was interrupted",
+            others="are estimated in the limit"
+            if self.at_limit
+            else "come from a very small ridge",
+        )
         sentence = f"{message}." if message else ""
         if not (self.stopped_in or self.state in UNFINISHED or few):
             return sentence, None
@@ -608,15 +563,13 @@ class Steps:
 
         def report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
             self._made += 1
-            made, here = self._made, B.copy()
+            here = Solution(B.copy(), None, State.MAX_ITER, self._made, distance)
+            here = here._replace(log_likelihood=float(log_likelihood))
 
             def so_far() -> Solution:
-                weights = raw(here)
-                return Solution(
-                    here, None, State.MAX_ITER, made, distance, weights=weights,
-                    limits=limits_without(dependent, weights.shape),
-                    log_likelihood=float(log_likelihood),
-                )  # fmt: skip
+                weights = raw(here.B)
+                limits = limits_without(dependent, weights.shape)
+                return here._replace(weights=weights, limits=limits)
 
             self.known = so_far
             self.after_step()
@@ -652,9 +605,7 @@ class UnfinishedWarning(ConvergenceWarning):
 
 
 class Callbacks:
-    """scikit-learn's callbacks of one fit: a task for the fit and one for each iteration; ``known``
-    are other arguments of the hooks: X, y and metadata.
-    """
+    """scikit-learn's callbacks of one fit and its iterations; ``known``: X, y and metadata."""
 
     def __init__(self, model: Any, known: dict[str, Any]) -> None:
         self.model, self.known = model, {"estimator": model} | known
