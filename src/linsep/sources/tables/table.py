@@ -243,7 +243,7 @@ class TableSource(Source):
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows; see the class for X. Raises DataError naming file, row and column."""
-        return self._described(exact=False)
+        return self._batches(exact=False)
 
     def exactly(self, weightless: bool = False) -> Iterator[Batch]:
         """Yield the rows with whole numbers and decimals as in the file, unless they are scaled.
@@ -251,23 +251,21 @@ class TableSource(Source):
         Decimals in text are the nearest doubles. Rows of weight 0 are left out unless
         ``weightless``.
         """
-        return self._described(exact=True, proving=not weightless)
+        return self._batches(exact=True, proving=not weightless)
 
-    def _described(self, exact: bool, proving: bool = False) -> Iterator[Batch]:
+    def _batches(self, exact: bool, proving: bool = False) -> Iterator[Batch]:
         self._proving = proving
-        yield from self._batches(exact)
-
-    def _batches(self, exact: bool) -> Iterator[Batch]:
         kept = self._survey()
         self.stage = "reading"
         self._encoder.unseen, self.dropped, self.skipped, self.filled = {}, 0, 0, {}
         self._encoder.filled.clear()
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
-        first, sent, some, weightless = 0, 0, False, False
+        first, sent, read, weightless = 0, 0, 0, False
         for number, start, table in self._all_tables() if kept is None else _drained(kept):
-            some, table = True, self._changes(table)  # noqa: PLW2901
+            table = self._changes(table)  # noqa: PLW2901
             # Files without rows begin where the next one does.
-            self._starts += [first] * (number + 1 - len(self._starts))
+            self._starts += [read] * (number + 1 - len(self._starts))
+            read += table.num_rows
             place = self._files[number].places_from(start)
             X, y, rows = self._encoder.encode(table, place, exact)
             weights, groups = of_rows(table, self._columns, place, rows, self._require_target)
@@ -290,9 +288,9 @@ class TableSource(Source):
                 yield batch
                 self.skipped += 0 if batch.unanswered is None else int(batch.unanswered.sum())
                 first, sent = first + X.shape[0], sent + batch.size
-        self._starts += [first] * (len(self._files) - len(self._starts))
+        self._starts += [read] * (len(self._files) - len(self._starts))
         self.n_rows, self.filled = sent, dict(+self._encoder.filled)
-        if not some:
+        if not read:
             raise NoRows(f"{self.name} has no rows: give a file with rows.")
         if first == 0:
             raise no_weight(self.name, self.dropped) if weightless else all_dropped(self.name)
@@ -369,8 +367,8 @@ class TableSource(Source):
         Rows of a file are counted from 1, also those left out by "drop", without header and blank
         lines. IndexError beyond the last.
         """
-        file, at, _ = self._row(row)
-        return file.where(at)
+        file, at = self._row(row)
+        return self._files[file].where(at)
 
     def number(self, row: int) -> int:
         """Return the number of a row of the last reading; see :meth:`Source.number`."""
@@ -381,41 +379,35 @@ class TableSource(Source):
         places = self._among_groups(np.arange(rows))
         if not (self.dropped or (self._proving and self.weighted and not self.counts)):
             return places
-        found, before = [], 0
-        for *_, kept, table in self._kept_rows():
-            found.append(before + kept)
-            before += table.num_rows
-        return np.concatenate(found)[places]
+        found, sent, before = [], 0, 0
+        for number, file in enumerate(self._files):
+            for start, table in self._tables(number):
+                kept = self._kept(table, file.places_from(start))
+                among = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
+                found.append(before + among)
+                sent, before = sent + among.size, before + table.num_rows
+                if sent > places.max(initial=-1):
+                    return np.concatenate(found)[places]
+        raise IndexError(f"{self.name} has {sent} rows, but not row {rows - 1}.")
 
     def gaps(self, row: int) -> dict[str, dict[str, int]]:
         """Return what is unseen and what is filled in a row; see :meth:`Source.gaps`."""
-        file, at, cells = self._row(row)
+        number, at = self._row(row)
         encoder = Encoder(self._columns, labels_needed=False)
-        encoder.encode(self._changes(cells), file.places_from(at))
+        for start, table in self._tables(number):
+            if at < start + table.num_rows:
+                cells = self._changes(table.slice(at - start, 1))
+                encoder.encode(cells, self._files[number].places_from(at))
+                break
         return {"unknown_values": encoder.unseen, "values_filled": dict(+encoder.filled)}
 
-    def _row(self, row: int) -> tuple[Any, int, pa.Table]:
-        """Return the file of a row of the last reading, its number there, and its cells."""
-        row = self._among_groups(row)
-        number = max(0, bisect_right(self._starts, row) - 1)
-        left = row - (self._starts[number] if self._starts else 0)
-        for file, start, rows, table in self._kept_rows(number):
-            if left < rows.size:
-                at = int(rows[left])
-                return file, start + at, table.slice(at, 1)
-            left -= rows.size
-        raise IndexError(f"{self.name} has {row - left} rows, but not row {row}.")
-
-    def _kept_rows(self, number: int = 0) -> Iterator[tuple[Any, int, np.ndarray, pa.Table]]:
-        """Yield, for each table from a file on, its file, the number of its first row there, which
-        of its rows are in a batch, and the table.
-        """
-        for file_number in range(number, len(self._files)):
-            file = self._files[file_number]
-            for start, table in self._tables(file_number):
-                kept = self._kept(table, file.places_from(start))
-                rows = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
-                yield file, start, rows, table
+    def _row(self, row: int) -> tuple[int, int]:
+        """Return the file of a row of the last reading, and its number there."""
+        at = self.number(row) - 1
+        if self.n_rows is not None and row >= self.n_rows:
+            raise IndexError(f"{self.name} has {self.n_rows} rows, but not row {row}.")
+        number = max(0, bisect_right(self._starts, at) - 1)
+        return number, at - (self._starts[number] if self._starts else 0)
 
     def _among_groups(self, rows: Any) -> Any:
         """Return the numbers of rows of the last reading among the rows of the files, where each
@@ -424,7 +416,6 @@ class TableSource(Source):
         if not self.counts:
             return rows
         if self._proving:
-            self._proving = False
             try:
                 rows = numbers_of_weighed(self._batches(exact=False))[rows]
             finally:
