@@ -100,7 +100,6 @@ def _read(model: Any) -> tuple[list[list[tuple[str, str]]], dict[str, Factor]]:
 
 
 def _named(block: dict[str, Any], inputs: dict[str, str]) -> tuple[str, str]:
-    # the name, and the column whose levels it has
     if "levels" not in block:
         return block.get("expression") or block["column"], ""
     column = block["column"]

@@ -136,9 +136,7 @@ class WithRefits:
         """
         _refuse_without_likelihood(self, "The model")
         if _is_supremum(self):
-            raise DataError(
-                "Separated classes have no estimates: compare models.", code="separated"
-            )
+            raise DataError("Separated classes: call compare instead.", code="separated")
         _refuse_counts(self)
         (rows, beside), added = _rows_of(self, X, y, sample_weight), _added(more)
         if added.ndim != 2 or added.shape[0] != rows.shape[0]:
@@ -146,9 +144,8 @@ class WithRefits:
         either = sp.issparse(added) or sp.issparse(rows)
         wide = sp.csr_matrix(sp.hstack([rows, added])) if either else np.hstack([rows, added])
         if self._equation == "class":
-            n_rows, log_likelihood, statistic, width = self._scored(
-                wide, beside["y"], beside["sample_weight"]
-            )
+            weights = beside["sample_weight"]
+            n_rows, log_likelihood, statistic, width = self._scored(wide, beside["y"], weights)
             _check_rows(self, n_rows, log_likelihood)
             df = width - self.n_parameters_
         else:
@@ -233,12 +230,12 @@ def _gained(smaller: Any, larger: Any) -> tuple[float, int]:
     """Return the decrease of the residual sum of squares, or twice the increase of the
     log-likelihood, from a model to a larger one, and the number of parameters.
     """
+    df = larger.n_parameters_ - smaller.n_parameters_
     if larger._equation == "target":
         a, b = (one.solution_.residual_norm for one in (smaller, larger))
-        return (a - b) * (a + b), smaller.df_residual_ - larger.df_residual_
+        return (a - b) * (a + b), df
     known = not isnan(smaller.likelihood_ratio_[0])
-    gained = 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_) if known else nan
-    return gained, larger.n_parameters_ - smaller.n_parameters_
+    return 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_) if known else nan, df
 
 
 def _tested(largest: Any, gained: float, df: int) -> Test:
@@ -257,9 +254,7 @@ def _tested(largest: Any, gained: float, df: int) -> Test:
 
 
 def _notes(models: Sequence[Any], tests: list[Test]) -> list[str]:
-    supremum = (
-        "A log-likelihood of separated classes is the supremum; p is then only a rough guide."
-    )
+    supremum = "A log-likelihood of separated classes is the supremum; p is only a rough guide."
     dash = "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
     return [supremum] * any(map(_is_supremum, models)) + [dash] * any(isnan(p) for *_, p in tests)
 

@@ -160,9 +160,8 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
     def _words_and_signs(self) -> tuple[list[str], np.ndarray]:
         """Return the names of parameters without the minus, and the signs."""
         names, signs = labels.words_and_signs(self)
-        more = bool(fitted_parameter(self, "fit_intercept"))
-        signs = np.tile(np.append([1] * more, signs), max(1, len(self._equations)))
-        return self._in_equations(names), signs
+        signs = np.append([1] * bool(fitted_parameter(self, "fit_intercept")), signs)
+        return self._in_equations(names), np.tile(signs, max(1, len(self._equations)))
 
     def _covariance_root(self: Any) -> tuple[np.ndarray, float]:
         """Return a matrix whose transpose times itself is ``covariance_``, with zeros where that
@@ -244,10 +243,9 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
 
     def __maketables_stat__(self: Any, key: str) -> Any:
         kind = self.__maketables_vcov_info__["vcov_type"]
-        if key in ("se_type", "n_clusters"):
-            clusters = int(self._degrees) + 1 if kind == "CR1" else None
-            return kind if key == "se_type" else clusters
-        return getattr(self, STATISTICS.get(key, ""), None)
+        clusters = int(self._degrees) + 1 if kind == "CR1" else None
+        own = {"se_type": kind, "n_clusters": clusters}
+        return own.get(key, getattr(self, STATISTICS.get(key, ""), None))
 
     @property
     def __maketables_depvar__(self) -> str:
