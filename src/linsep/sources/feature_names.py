@@ -107,20 +107,17 @@ class FeatureNames:
             }
             for product in self._recipe.get("products", ()):
                 for *key, place in product["features"]:
-                    names[place] = self._of_product(product, iter(key))
+                    values = iter(key)
+                    names[place] = ":".join(
+                        self._shown[name] + (f"={next(values)}" if name in product["texts"] else "")
+                        for name in product["columns"]
+                    )
             for place in sorted(names):
                 yield 1, names[place], None
         for name, stored in self._recipe.get("words", {}).items():
             settings = stored["settings"]
             width = len(stored["terms"] or ()) if settings["vocabulary"] else settings["n_features"]
             yield width, name, stored
-
-    def _of_product(self, product: Any, values: Iterator[str]) -> str:
-        """Return the name of a product of two columns, ``column:column=value``."""
-        return ":".join(
-            self._shown[name] + (f"={next(values)}" if name in product["texts"] else "")
-            for name in product["columns"]
-        )
 
     def _in_block(self, name: str, stored: Any, at: int) -> tuple[str, int]:
         if stored is None:

@@ -314,7 +314,9 @@ class SvmlightSource(ScannedFiles):
         return 1 if self._base is None else super()._ahead()
 
     def _scan(self, chunk: Chunk) -> ScannedChunk:
-        chunk = _with_labels(chunk) if self._bare[chunk.file] else chunk
+        if self._bare[chunk.file]:  # the label 0 before each row
+            text = bytes(chunk.text[: chunk.size])
+            chunk = _padded(chunk.file, DATA_LINE.sub(lambda row: b"0 " + row[0], text))
         part = scan_chunk(chunk, self._base)
         if part.refused is None or not self.mends:
             return part
@@ -334,10 +336,8 @@ def _begins_with_pair(path: File, max_line: int) -> bool:
     return False
 
 
-def _with_labels(chunk: Chunk) -> Chunk:
-    """The same lines with a label 0 before each row."""
-    text = DATA_LINE.sub(lambda row: b"0 " + row[0], bytes(chunk.text[: chunk.size]))
-    return Chunk(chunk.file, bytearray(text + b"\n" * PADDING), len(text))
+def _padded(file: int, text: bytes) -> Chunk:
+    return Chunk(file, bytearray(text + b"\n" * PADDING), len(text))
 
 
 def mended(chunk: Chunk) -> tuple[Chunk, Counter[str]]:
@@ -361,8 +361,7 @@ def mended(chunk: Chunk) -> tuple[Chunk, Counter[str]]:
         if any(found.values()):
             count.update(name for name, is_so in found.items() if is_so)
             lines[number] = b" ".join([label, *once]) + mark + comment
-    text = b"\n".join(lines)
-    return Chunk(chunk.file, bytearray(text + b"\n" * PADDING), len(text)), count
+    return _padded(chunk.file, b"\n".join(lines)), count
 
 
 def scan_chunk(chunk: Chunk, base: int | None) -> ScannedChunk:

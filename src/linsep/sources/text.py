@@ -240,16 +240,15 @@ def _is_count(value: Any, most: float = float("inf")) -> bool:
     return whole and 1 <= value <= most
 
 
-def _is_frequency(value: Any) -> bool:
-    return _is_count(value) or (isinstance(value, float) and 0 <= value <= 1)
-
-
 def _is_range(value: Any) -> bool:
     pair = tuple(value) if isinstance(value, list | tuple) else ()
     return len(pair) == 2 and all(_is_count(n, LONGEST) for n in pair) and pair[0] <= pair[1]
 
 
-_FREQUENCY = "a number of texts, 1 or more, or a share of them from 0.0 to 1.0", _is_frequency
+_FREQUENCY = (
+    "a number of texts, 1 or more, or a share of them from 0.0 to 1.0",
+    lambda value: _is_count(value) or (isinstance(value, float) and 0 <= value <= 1),
+)
 #: what each parameter may be, in words and as a function
 _VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "analyzer": ("'word', 'char' or 'char_wb'", lambda value: value in ANALYZERS),
@@ -535,7 +534,6 @@ def _check_utf8(texts: Texts, first: int, number: int, fault: int) -> None:
 #: their lower case is two characters, or depends on the letters around them
 SPECIAL = "\u0130\u03a3"
 _ALL = 0x110000
-_SURROGATES = range(0xD800, 0xE000)
 
 
 @cache

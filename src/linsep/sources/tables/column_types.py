@@ -3,7 +3,7 @@ with a value; and text that represents another type, such as numbers with commas
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -214,15 +214,23 @@ def text_refusal(
             code="column-type", path=file.path, column=name,
         )  # fmt: skip
     if values and not odd:
-        return _odd_later(file, name, len(first)) or _numbers_as_text(file, name, values[0])
+        later = [hint("name the mark of missing values with {}", null_values=None)]
+        return _odd_later(file, name, len(first)) or DataError(
+            f"{file.path}, column '{name}' looks like numbers stored as text (such as "
+            f"'{values[0]}')",
+            hint("read them with {}", numeric=[name]), *later * file.marks_missing,
+            hint("leave it out with {}", exclude=[name]),
+            code="column-type", path=file.path, column=name,
+        )  # fmt: skip
     keep = hint("keep its values as categories with {}", categorical=[name])
     some = [value for value in values if value.strip() not in NO_NUMBER][:MOST_TRIED]
     if (options := number_options(some)) is not None:
         odd_one = next(value for value in some if not _NUMBER.fullmatch(value))
-        if "units" in options and (two := _of_two_units(some)):
+        units = {unit(value): value for value in reversed(some) if unit(value)}
+        if "units" in options and len(units) > 1:
             return DataError(
                 f"{file.path}, column '{name}' holds numbers with different units (such as "
-                f"{' and '.join(map(repr, two))})",
+                f"{' and '.join(map(repr, list(units.values())[:2]))})",
                 "convert them to one unit", keep, hint("leave it out with {}", exclude=[name]),
                 code="column-type", path=file.path, column=name,
             )  # fmt: skip
@@ -261,23 +269,6 @@ def text_refusal(
             code="column-type", path=file.path, column=name,
         )  # fmt: skip
     return None
-
-
-def _of_two_units(values: Sequence[str]) -> tuple[str, str] | None:
-    """Return two values with different units, or None."""
-    known = [(unit(value), value) for value in values if unit(value)]
-    other = next((value for found, value in known if found != known[0][0]), None)
-    return None if other is None else (known[0][1], other)
-
-
-def _numbers_as_text(file: TableFile, name: str, value: str) -> DataError:
-    later = [hint("name the mark of missing values with {}", null_values=None)]
-    return DataError(
-        f"{file.path}, column '{name}' looks like numbers stored as text (such as '{value}')",
-        hint("read them with {}", numeric=[name]), *later * file.marks_missing,
-        hint("leave it out with {}", exclude=[name]),
-        code="column-type", path=file.path, column=name,
-    )  # fmt: skip
 
 
 def _odd_later(file: TableFile, name: str, start: int) -> DataError | None:

@@ -74,10 +74,6 @@ class ColumnTypes(NamedTuple):
         return bool(self.include) and not _among(name, self.include)
 
 
-#: no column options
-UNTOLD = ColumnTypes()
-
-
 def matching(patterns: Iterable[str], names: list[str]) -> list[str]:
     """Return the patterns, with the names that match in the place of each glob that any does."""
     found: list[str] = []

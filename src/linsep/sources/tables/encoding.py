@@ -86,7 +86,11 @@ class Encoder:
         cells = {name: Cells(*text_codes(column, name, place)) for name, column in texts.items()}
         crossed = [product for product in self.columns.products if product.crossed]
         pairs = {product.name: {*pairs_in(product, cells).distinct} for product in crossed}
-        return X, {name: _counts(*cell) for name, cell in cells.items()}, pairs
+        counts = {}
+        for name, (codes, values) in cells.items():
+            rows = np.bincount(codes[codes >= 0], minlength=len(values))
+            counts[name] = dict(zip(values, rows.tolist(), strict=True))
+        return X, counts, pairs
 
     def encode(
         self, table: pa.Table, place: Place, exact: bool = False
@@ -120,7 +124,9 @@ class Encoder:
             )
         if self.columns.missing != "skip":
             self.filled.update({name: column.null_count for name, column in texts.items()})
-        self._widen(X)
+        if X.size:
+            np.minimum(self.lows, _over_rows(np.minimum, X), out=self.lows)
+            np.maximum(self.highs, _over_rows(np.maximum, X), out=self.highs)
         names, floats = list(self.columns.numeric), X
         exact &= not self.columns.scale and self.columns.formula is None
         multiplied = {name for p in self.columns.products for name in (p.first, p.second)}
@@ -150,14 +156,17 @@ class Encoder:
         which rows of the table they are (None: all).
         """
         X, texts, label, kept = self._parts(table, place)
-        if kept is not None:
-            place = _place_of_kept(place, np.flatnonzero(kept))
-        self._check_inputs(table, kept, place)
         if kept is None:
+            self._check_inputs(table, None, place)
             return X, texts, label, place, None
-        mask = pa.array(kept)
+        rows, mask = np.flatnonzero(kept), pa.array(kept)
+
+        def among(row: int) -> str:
+            return place(int(rows[row]))
+
+        self._check_inputs(table, kept, among)
         texts = {name: column.filter(mask) for name, column in texts.items()}
-        return X[kept], texts, None if label is None else label.filter(mask), place, kept
+        return X[kept], texts, None if label is None else label.filter(mask), among, kept
 
     def _check_inputs(self, table: pa.Table, kept: np.ndarray | None, place: Place) -> None:
         """Raise DataError for a number that float64 does not hold in a column of a formula, of
@@ -172,12 +181,6 @@ class Encoder:
             if (np.abs(floats) >= EXACT).any():
                 self._far_inputs.add(name)
                 refuse_rounded(table, [name], kept, floats[:, None], place)
-
-    def _widen(self, X: np.ndarray) -> None:
-        """Update the :attr:`lows` and :attr:`highs` of the numeric columns."""
-        if X.size:
-            np.minimum(self.lows, _over_rows(np.minimum, X), out=self.lows)
-            np.maximum(self.highs, _over_rows(np.maximum, X), out=self.highs)
 
     @property
     def far(self) -> list[str]:
@@ -277,7 +280,15 @@ class Encoder:
         kind = self.columns.target_kind
         if kind == "text":
             codes, values = text_codes(label, self.columns.target, place)
-            self._check_labels(codes, values, place)
+            for code, value in enumerate(values):  # numpy's text, or memory, would not hold others
+                if "\0" in value or len(value) > LONGEST_LABEL:
+                    raise DataError(
+                        place(int(np.argmax(codes == code))) + f" has a label of {len(value):,} "
+                        f"characters, or with a NUL character, in column '{self.columns.target}': "
+                        "correct it, or choose another column.",
+                        code="bad-value",
+                        column=self.columns.target,
+                    )
             return np.array(values, dtype=np.str_)[codes]
         y = np.array(label.to_numpy())
         if y.dtype.kind in "biu" and kind != "float":
@@ -298,18 +309,6 @@ class Encoder:
             self.columns.target_kind = "float"
             return y
         return y.astype(np.int64)
-
-    def _check_labels(self, codes: np.ndarray, values: list[str], place: Place) -> None:
-        """Refuse labels that numpy's text would cut, or that no memory would hold."""
-        for code, value in enumerate(values):
-            if "\0" in value or len(value) > LONGEST_LABEL:
-                what = "with a NUL character" if "\0" in value else f"of {len(value):,} characters"
-                raise DataError(
-                    place(int(np.argmax(codes == code))) + f" has a label {what} in column "
-                    f"'{self.columns.target}': correct it, or choose another column.",
-                    code="bad-value",
-                    column=self.columns.target,
-                )
 
     def _with_indicators(
         self, X: np.ndarray, texts: dict[str, pa.ChunkedArray], place: Place
@@ -385,11 +384,6 @@ class Encoder:
         return self.columns.text[name].get(level, _UNKNOWN)
 
 
-def _counts(codes: np.ndarray, values: list[str]) -> dict[str, int]:
-    rows = np.bincount(codes[codes >= 0], minlength=len(values))
-    return dict(zip(values, rows.tolist(), strict=True))
-
-
 def _over_rows(least: np.ufunc, X: np.ndarray) -> np.ndarray:
     """Return the least, or the greatest, of each column."""
     rows, width = X.shape
@@ -399,10 +393,6 @@ def _over_rows(least: np.ufunc, X: np.ndarray) -> np.ndarray:
     long = least.reduce(X[:whole].reshape(-1, together * width), axis=0)
     found = least.reduce(long.reshape(together, width), axis=0)
     return found if whole == rows else least(found, least.reduce(X[whole:], axis=0))
-
-
-def _place_of_kept(place: Place, rows: np.ndarray) -> Place:
-    return lambda row: place(int(rows[row]))
 
 
 def _missing(column: pa.ChunkedArray) -> np.ndarray | None:

@@ -190,7 +190,9 @@ def _parsed(block: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table |
         if not all(map(_is_enclosed, lines)):
             return "is not one JSON object"
     if block.count(b"[") + block.count(b"{") - filled >= MOST_DEPTH and any(
-        _fields(line) is None for line in _filled(block) if _brackets(line) > MOST_DEPTH
+        _fields(line) is None
+        for line in _filled(block)
+        if line.count(b"[") + line.count(b"{") > MOST_DEPTH
     ):
         return f"has values nested more than {MOST_DEPTH} deep"
     try:
@@ -222,10 +224,6 @@ def _by_arrow(block: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table
 def _is_enclosed(line: bytes) -> bool:
     plain = line.strip(b" \t\r")
     return plain.startswith(b"{") and plain.endswith(b"}")
-
-
-def _brackets(line: bytes) -> int:
-    return line.count(b"[") + line.count(b"{")
 
 
 def _fields(line: bytes) -> dict[str, Any] | None:

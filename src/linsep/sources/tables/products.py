@@ -113,7 +113,8 @@ def _split(text: Any, columns: Any, path: Any) -> tuple[str, str]:
             "rename a column",
             code="bad-option", option="products", value=text,
         )  # fmt: skip
-    missing = next(name for name in min(cuts, key=_strangers(known)) if name not in known)
+    strangers = [[name for name in pair if name not in known] for pair in cuts]
+    missing = min(strangers, key=len)[0]
     roles = {columns.target: "the label", **dict(columns.beside)}
     roles |= dict.fromkeys(columns.words, "text read as words")
     roles |= dict.fromkeys(columns.exclude, "left out")
@@ -125,10 +126,6 @@ def _split(text: Any, columns: Any, path: Any) -> tuple[str, str]:
             column=missing,
         )
     raise unknown_column(path, known, missing, option="products")
-
-
-def _strangers(known: dict[str, Any]) -> Any:
-    return lambda pair: sum(name not in known for name in pair)
 
 
 def pairs_in(product: Product, cells: dict[str, Cells]) -> Cells:

@@ -117,15 +117,11 @@ def number_options(values: Sequence[str]) -> dict[str, Any] | None:
 
 def date_formats(values: Sequence[str]) -> list[str]:
     """Return the formats by which most of some different values are dates, "" for ISO 8601."""
+    some = [value for value in values if not value.strip().isdigit()]  # rather a number
     return [
         format or "" for format in DATES
-        if sum(_is_date(value, format) for value in values) >= _MOST * len(values)
+        if sum(days(value, format) is not None for value in some) >= _MOST * len(values)
     ]  # fmt: skip
-
-
-def _is_date(text: str, format: str | None) -> bool:
-    # Eight digits in a row are rather a number.
-    return days(text, format) is not None and not text.strip().isdigit()
 
 
 def _undressed(text: str) -> str:

@@ -167,7 +167,14 @@ class TableSource(Source):
         self._fit_batches()
         self._kinds = [kinds_in(f, self._columns, self._require_target, first) for f in self._files]
         self._encoder = Encoder(self._columns, self._require_target and not self.counts)
-        self.surveys = not self.by_recipe and self._learns()
+        columns = self._columns
+        moments = self._given.scale != "none" or columns.missing == "mean"
+        self.surveys = not self.by_recipe and bool(
+            formula is not None
+            or (columns.text and columns.hash_bits is None)
+            or (columns.numeric and moments)
+            or any(counter.learns for counter in columns.words.values())
+        )
         self._surveyed = not self.surveys
         self._units: dict[str, tuple[str, str]] = {}
         self._starts: list[int] = []  # number of the first row of every file reached so far
@@ -177,17 +184,6 @@ class TableSource(Source):
         """Raise DataError if a file on this machine is another than when the source was opened."""
         for file in self._files:
             file.unchanged.check(file.path)
-
-    def _learns(self) -> bool:
-        """Return whether something must be known of all rows before the first batch."""
-        columns = self._columns
-        numbers = self._given.scale != "none" or columns.missing == "mean"
-        return (
-            columns.formula is not None
-            or (bool(columns.text) and columns.hash_bits is None)
-            or (bool(columns.numeric) and numbers)
-            or any(counter.learns for counter in columns.words.values())
-        )
 
     def changed(self, name: str, change: Callable[[np.ndarray], np.ndarray] | str) -> "TableSource":
         """Return the same rows with other values of a column, where it has one.
@@ -273,10 +269,17 @@ class TableSource(Source):
             if self._proving and weights is not None and not weights.all():
                 X, rows, weightless = X[weights > 0], self._kept(table, place), True
                 y, weights = None if y is None else y[weights > 0], weights[weights > 0]
-            if number in texts and (far := self._far()):
+            far = [name for name in self._encoder.far if name not in self._columns.converted]
+            if number in texts and far:  # whose text is more precise than a float
                 proof = exact and not (self._columns.scale or self._columns.formula)
                 texts[number].check(start, table.select(far), rows, proof)
-            self._check_unchanged()
+            if not self.by_recipe and (names := list(self._encoder.unseen)):
+                raise DataError(
+                    f"{self.name} changed while it was read (there are new values in column "
+                    f"'{names[0]}'): start again when nothing writes to it.",
+                    code="file-changed",
+                    column=names[0],
+                )
             if X.shape[0]:
                 batch = Batch(X, y, sent, weights, groups, self._encoder.unanswered)
                 batch = beside_rows(
@@ -294,10 +297,6 @@ class TableSource(Source):
             raise NoRows(f"{self.name} has no rows: give a file with rows.")
         if first == 0:
             raise no_weight(self.name, self.dropped) if weightless else all_dropped(self.name)
-
-    def _far(self) -> list[str]:
-        """Return the columns with numbers so large that their text is more precise than a float."""
-        return [name for name in self._encoder.far if name not in self._columns.converted]
 
     def _survey(self) -> list[tuple[int, int, pa.Table]] | None:
         """Learn what must be known of all rows, unless it is known; the tables that were read for
@@ -350,16 +349,6 @@ class TableSource(Source):
                 self._files[number].unchanged.check(path)
         # Arrow keeps what it freed for what it may read next; passes from a cache read nothing.
         pa.default_memory_pool().release_unused()
-
-    def _check_unchanged(self) -> None:
-        """Raise DataError for text values that were not there when the table was surveyed."""
-        if not self.by_recipe and (names := list(self._encoder.unseen)):
-            raise DataError(
-                f"{self.name} changed while it was read (there are new values in column "
-                f"'{names[0]}'): start again when nothing writes to it.",
-                code="file-changed",
-                column=names[0],
-            )
 
     def where(self, row: int) -> str:
         """Return "file.csv row 17" for the row of that number.
