@@ -2,7 +2,6 @@
 least squares that it solves: of the rows, or these times p (1 - p) at the maximum.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +66,6 @@ class Inflation(NamedTuple):
     per_df: float
 
 
-@dataclass(frozen=True)
 class Collinearity:
     """Variance inflation and condition indices of a regression.
 
@@ -93,13 +91,34 @@ class Collinearity:
     G. Monette, Journal of the American Statistical Association 87, 1992, 178-183.
     """
 
-    features: list[str]
-    params: list[str]
-    vif: np.ndarray
-    terms: list[Inflation]
-    condition_indices: np.ndarray
-    variance_proportions: np.ndarray
-    inflated: list[tuple[str, float]]
+    def __init__(self, model: Any, root: np.ndarray, lengths: np.ndarray, spread: np.ndarray):
+        """From what :func:`orthonormal` returns of the columns; no numbers if none are kept."""
+        self.features, kept = feature_names(model), np.asarray(root.any(axis=0))
+        first = kept.size - len(self.features)
+        self.variance_proportions = shares = np.full(root.shape, np.nan)
+        # the singular values of root times lengths are the inverses of those of the scaled columns
+        _, inverse, V = np.linalg.svd(root[:, kept] * lengths[kept])
+        parts = np.square(V.T * inverse)
+        shares[:, kept] = (parts / parts.sum(axis=1, keepdims=True)).T[::-1]
+        vif = np.where(kept, np.square(root * spread).sum(axis=0), np.nan)
+        self.vif, self.params = vif[first:], model.param_names_
+        self.terms, self.inflated = list[Inflation](), list[tuple[str, float]]()
+        for term, numbers in terms_of(model).items():
+            own = [first + j for j in numbers if kept[first + j]]
+            if own and len(numbers) > 1:
+                # det R_11 det R_22 / det R of the correlations of estimates, R_11 of the term's
+                others = [j for j in np.flatnonzero(kept)[first:] if j not in own]
+                alone, beside = (
+                    triangle(root[:, some]).diagonal()[-len(own) :] for some in (own, others + own)
+                )
+                inflation = float(np.square(alone / beside).prod())
+                per_df = inflation ** (0.5 / len(own))
+                self.terms.append(Inflation(":".join(term), len(own), inflation, per_df))
+                self.inflated.append((self.terms[-1].name, per_df**2))
+            elif own:
+                self.inflated.append((self.features[numbers[0]], float(vif[own[0]])))
+        self.condition_indices = (inverse / inverse.min(initial=np.inf))[::-1]
+        self.inflated.sort(key=lambda pair: -pair[1])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON; numbers may be NaN."""
@@ -137,35 +156,3 @@ class Collinearity:
 
 def _indented(pairs: list[tuple[str, str]]) -> list[str]:
     return [f"  {line}" for line in pair_lines(pairs, columns=room() - 2)]
-
-
-def collinearity_of(
-    model: Any, root: np.ndarray, lengths: np.ndarray, spread: np.ndarray
-) -> Collinearity:
-    """Return the collinearity of the columns of a regression; no numbers if none are kept."""
-    features, kept = feature_names(model), np.asarray(root.any(axis=0))
-    first = kept.size - len(features)
-    shares = np.full(root.shape, np.nan)
-    # the singular values of root times lengths are the inverses of those of the scaled columns
-    _, inverse, V = np.linalg.svd(root[:, kept] * lengths[kept])
-    parts = np.square(V.T * inverse)
-    shares[:, kept] = (parts / parts.sum(axis=1, keepdims=True)).T[::-1]
-    vif = np.where(kept, np.square(root * spread).sum(axis=0), np.nan)
-    terms, inflated = list[Inflation](), list[tuple[str, float]]()
-    for term, numbers in terms_of(model).items():
-        own = [first + j for j in numbers if kept[first + j]]
-        if own and len(numbers) > 1:
-            # det R_11 det R_22 / det R of the correlations of estimates, R_11 of the term's
-            others = [j for j in np.flatnonzero(kept)[first:] if j not in own]
-            alone, beside = (
-                triangle(root[:, some]).diagonal()[-len(own) :] for some in (own, others + own)
-            )
-            inflation = float(np.square(alone / beside).prod())
-            per_df = inflation ** (0.5 / len(own))
-            terms.append(Inflation(":".join(term), len(own), inflation, per_df))
-            inflated.append((terms[-1].name, per_df**2))
-        elif own:
-            inflated.append((features[numbers[0]], float(vif[own[0]])))
-    indices = (inverse / inverse.min(initial=np.inf))[::-1]
-    inflated.sort(key=lambda pair: -pair[1])
-    return Collinearity(features, model.param_names_, vif[first:], terms, indices, shares, inflated)

@@ -9,7 +9,6 @@ independent, the mean linear, the variance constant and the errors normal. Data 
 last four but cannot prove them. Each test follows the paper it cites.
 """
 
-from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral
 from operator import attrgetter
@@ -26,7 +25,7 @@ from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import Named
 from linsep.estimators._common.predicting import codes_in
-from linsep.inference.collinearity import Collinearity, collinearity_of, orthonormal
+from linsep.inference.collinearity import Collinearity, orthonormal
 from linsep.inference.table import Printed, Table, number_text, p_text, t_tail, upper_tail
 from linsep.layout import table_lines, wrapped
 from linsep.parameters import fitted_parameter
@@ -58,7 +57,6 @@ DOUBT = 0.05
 NOTHING = 1e-12
 
 
-@dataclass(frozen=True, repr=False)
 class Diagnostics(Printed):
     """Residuals, leverages and influences of the rows of a fit, and collinearity; ``print`` it.
 
@@ -96,6 +94,7 @@ class Diagnostics(Printed):
         Distance that all estimates move by the same step, in the metric of their covariance.
     params : array of shape (parameters,), the estimates, as ``params_`` of the model
     collinearity : Collinearity
+    vif, condition_indices, variance_proportions : as those of ``collinearity``
     notes : list of str
     X : array of shape (rows, features)
     labels : pair of str, the reference and the other class; empty for numbers
@@ -106,35 +105,68 @@ class Diagnostics(Printed):
     Statistics 9, 1981, 705-724. D. Williams, Applied Statistics 36, 1987, 181-191.
     """
 
-    title: str
-    numbers: np.ndarray
-    index: np.ndarray
-    y: np.ndarray
-    weights: np.ndarray
-    fitted: np.ndarray
-    pearson: np.ndarray
-    deviance: np.ndarray
-    working: np.ndarray
-    partial: np.ndarray
-    leverage: np.ndarray
-    standardized: np.ndarray
-    standardized_deviance: np.ndarray
-    studentized: np.ndarray
-    dfbetas: np.ndarray
-    cooks_distance: np.ndarray
-    params: np.ndarray
-    collinearity: Collinearity
-    notes: list[str] = field(default_factory=list)
-    X: Any = None
-    labels: Any = ()
-
     header = ()
 
-    vif = property(attrgetter("collinearity.vif"), doc="See :class:`Collinearity`.")
-    condition_indices = property(attrgetter("collinearity.condition_indices"), doc=vif.__doc__)
-    variance_proportions = property(
-        attrgetter("collinearity.variance_proportions"), doc=vif.__doc__
-    )
+    @np.errstate(divide="ignore", invalid="ignore")
+    def __init__(
+        self, model: Any, X: np.ndarray, curvature: np.ndarray, working: np.ndarray, sigma: float,
+        undefined: str, *, title: str, numbers: np.ndarray, index: np.ndarray, y: np.ndarray,
+        weights: np.ndarray, fitted: np.ndarray, labels: Any = (), known: bool = True,
+        df: int | None = None, deviance: Any = None, penalty: Any = None,
+    ):  # fmt: skip
+        """From the weighted least squares of the ``working`` residuals, with weights ``curvature``.
+
+        What changes without a row is exact for numbers, with ``df`` degrees of freedom of the
+        residuals; else it is one Newton step on the score, to which Firth's ``penalty`` adds a
+        multiple of the leverage. ``sigma``, the standard deviation of the residuals, is NaN if it
+        is ``undefined``; the curvatures may not be ``known`` then.
+        """
+        self.title, self.numbers, self.index, self.labels = title, numbers, index, labels
+        self.X, self.y, self.weights, self.fitted, self.working = X, y, weights, fitted, working
+        self.params, first = np.asarray(model._params), model._params.size - X.shape[1]
+        self.pearson = working * np.sqrt(curvature)
+        self.deviance = self.pearson if deviance is None else deviance
+        kept = ~np.isnan(self.params) & known
+        Q, root, lengths, spread = orthonormal(X, curvature, first, kept)
+        self.collinearity = of = Collinearity(model, root, lengths, spread)
+        self.vif, self.condition_indices = of.vif, of.condition_indices
+        self.variance_proportions = of.variance_proportions
+        self.leverage = np.square(Q).sum(axis=1)
+        if undefined and df is None:
+            self.leverage = np.full(len(Q), np.nan)
+        free = np.where(self.leverage < 1.0 - CANCELLED, 1.0 - self.leverage, np.nan)
+        self.standardized = self.pearson / (sigma * np.sqrt(free))
+        self.standardized_deviance = self.deviance / (sigma * np.sqrt(free))
+        score = self.pearson if penalty is None else self.pearson + self.leverage * penalty
+        step = score / (sigma * free)
+        self.cooks_distance = self.leverage * np.square(step) / len(root)
+        if df is None:
+            sizes = np.hypot(self.deviance / sigma, np.sqrt(self.leverage) * self.standardized)
+            self.studentized = np.sign(self.deviance) * (sizes if penalty is None else np.nan)
+        else:
+            without = 1.0 - np.square(self.standardized) / df  # the share of the residual variance
+            without[(without <= PERFECT) | (df == 1)] = np.nan
+            self.studentized = self.standardized * np.sqrt((df - 1.0) / (df * without))
+            step = self.studentized / np.sqrt(free)
+        self.dfbetas = Q @ (root / np.linalg.norm(root, axis=0)) * step[:, None]
+        parts = X
+        for _ in range(2 * first):  # twice, as means are rounded
+            parts = parts - parts.mean(axis=0)
+        self.partial = parts * self.params[first:] + working[:, None]
+        alone, unknown = (
+            ", ".join(map(str, index[some][:5]))
+            for some in (self.leverage >= 1.0 - CANCELLED,
+                         np.isnan(self.studentized) & ~np.isnan(self.standardized))
+        )  # fmt: skip
+        notes = [
+            f"Standardized residuals and influences are not defined {undefined}." * bool(undefined),
+            f"The studentized residual of row {unknown} is not defined: without it the fit is "
+            "perfect, no degree of freedom is left, or the penalty is Firth's." * bool(unknown),
+            f"The leverage of row {alone} is 1: the fit passes through any y there, so the "
+            "residual cannot be standardized, and an estimate is undetermined without the row."
+            * bool(alone),
+        ]
+        self.notes = [note for note in notes if note]
 
     def most_influential(self, most: int = MOST_ROWS) -> list[Any]:
         """Return the labels (``index``) of the rows with the largest Cook's distances, or with the
@@ -304,65 +336,6 @@ def _check_rows(close: bool, what: str, found: float, fitted: float) -> None:
     refuse(DataError, (not close, why, "other-rows", None))
 
 
-@np.errstate(divide="ignore", invalid="ignore")
-def _diagnosed(
-    model: Any, X: np.ndarray, curvature: np.ndarray, working: np.ndarray, sigma: float,
-    undefined: str, *, known: bool = True, df: int | None = None, deviance: Any = None,
-    penalty: Any = None, **rows: Any,
-) -> Diagnostics:  # fmt: skip
-    """Return the diagnostics of rows from the weighted least squares of the ``working`` residuals.
-
-    What changes without a row is exact for numbers, with ``df`` degrees of freedom of the
-    residuals; else it is one Newton step on the score, to which Firth's ``penalty`` adds a multiple
-    of the leverage. ``sigma``, the standard deviation of the residuals, is NaN if it is
-    ``undefined``; the curvatures may not be ``known`` then.
-    """
-    first, pearson = model._params.size - X.shape[1], working * np.sqrt(curvature)
-    kept = ~np.isnan(model._params) & known
-    Q, root, lengths, spread = orthonormal(X, curvature, first, kept)
-    leverage = np.square(Q).sum(axis=1)
-    if undefined and df is None:
-        leverage = np.full(leverage.size, np.nan)
-    free = np.where(leverage < 1.0 - CANCELLED, 1.0 - leverage, np.nan)
-    deviance = pearson if deviance is None else deviance
-    standardized, of_deviance = (one / (sigma * np.sqrt(free)) for one in (pearson, deviance))
-    score = pearson if penalty is None else pearson + leverage * penalty
-    step = score / (sigma * free)
-    cooks = leverage * np.square(step) / len(root)
-    if df is None:
-        sizes = np.hypot(deviance / sigma, np.sqrt(leverage) * standardized)
-        studentized = np.sign(deviance) * (sizes if penalty is None else np.nan)
-    else:
-        without = 1.0 - np.square(standardized) / df  # the share of the residual variance
-        without[(without <= PERFECT) | (df == 1)] = np.nan
-        studentized = standardized * np.sqrt((df - 1.0) / (df * without))
-        step = studentized / np.sqrt(free)
-    units, parts = root / np.linalg.norm(root, axis=0), X
-    for _ in range(2 * first):  # twice, as means are rounded
-        parts = parts - parts.mean(axis=0)
-
-    def listed(some: np.ndarray) -> str:
-        return ", ".join(map(str, rows["index"][some][:5]))
-
-    alone = listed(leverage >= 1.0 - CANCELLED)
-    unknown = listed(np.isnan(studentized) & ~np.isnan(standardized))
-    notes = [
-        f"Standardized residuals and influences are not defined {undefined}." * bool(undefined),
-        f"The studentized residual of row {unknown} is not defined: without it the fit is perfect, "
-        "no degree of freedom is left, or the penalty is Firth's." * bool(unknown),
-        f"The leverage of row {alone} is 1: the fit passes through any y there, so the residual "
-        "cannot be standardized, and an estimate is undetermined without the row." * bool(alone),
-    ]
-    return Diagnostics(
-        X=X, working=working, pearson=pearson, deviance=deviance, leverage=leverage,
-        standardized=standardized, standardized_deviance=of_deviance, studentized=studentized,
-        cooks_distance=cooks, dfbetas=Q @ units * step[:, None], params=model._params,
-        partial=parts * model._params[first:] + working[:, None],
-        collinearity=collinearity_of(model, root, lengths, spread),
-        notes=list(filter(None, notes)), **rows,
-    )  # fmt: skip
-
-
 def _no_variance(fit: Any) -> str:
     known = fit.rank and fit.n_rows > fit.rank and not fit.perfect
     return "" if known else "as the fit is perfect, or has no estimates or degrees of freedom"
@@ -379,7 +352,7 @@ def linear_diagnostics(
     close = abs(norm - fit.residual_norm) <= SAME * (fit.residual_norm + size * SAME)
     _check_rows(close, "residual sum of squares", norm * norm, fit.rss)
     df = fit.n_rows - fit.rank
-    return _diagnosed(
+    return Diagnostics(
         model, X, weights, np.zeros(y.size) if fit.perfect else residuals,
         np.nan if undefined else fit.residual_norm / np.sqrt(df), undefined, df=df, y=y,
         title=f"Diagnostics of a linear regression, {counted(y.size, 'row')}", numbers=numbers,
@@ -431,7 +404,7 @@ def logistic_diagnostics(
     known = not model._wide and (l2 or not undefined)
     firth = model.method_ == "Firth"  # whose score has y - p + h (1/2 - p) for y - p
     reference, other = labels.label_text(model.reference_), model._others()[0]
-    return _diagnosed(
+    return Diagnostics(
         model, X, curvature, working, np.nan if undefined else np.sqrt(model.dispersion_),
         undefined, known=known, deviance=deviance,
         penalty=(0.5 - p) / np.sqrt(curvature) if firth else None,
@@ -472,7 +445,6 @@ class Finding(NamedTuple):
     source: str
 
 
-@dataclass(frozen=True, repr=False)
 class Assumptions(Diagnostics):
     """Results of tests of all assumptions, and the diagnostics of the rows; ``print`` it.
 
@@ -482,9 +454,25 @@ class Assumptions(Diagnostics):
     fitted, leverage, studentized, ... : as those of :class:`Diagnostics`
     """
 
-    findings: list[Finding] = field(default_factory=list)
-
     to_dict, _cells = Printed.to_dict, Printed._cells
+
+    @np.errstate(divide="ignore")
+    def __init__(self, model: Any, block: Batch, numbers: np.ndarray, index: np.ndarray):
+        """From the rows of the fit of a linear regression; numbers are equal for copies of one."""
+        fit, found = model.solution_, linear_diagnostics(model, block, numbers, index)
+        shares, why = found.pearson / (fit.residual_norm or 1.0), _no_variance(fit)
+        vars(self).update(vars(found))
+        self.title, self.findings = "Assumptions of a linear regression", list[Finding]()
+        self.notes = [*found.notes, _counted_from(index)]
+        for name, assumption, test, against, source in TESTS:
+            result = why if why and name != "leverage" else test(fit, found, shares)
+            if isinstance(result, str):
+                statistic, p, text = np.nan, np.nan, f"not defined {result}"
+            else:
+                statistic, p, text = result
+                decided = against if p < DOUBT else f"not rejected at {DOUBT:.0%}"
+                text = decided * bool(against) + text
+            self.findings.append(Finding(assumption, name, statistic, p, text, source))
 
     residuals = property(attrgetter("pearson"), doc="The same as ``pearson``.")
 
@@ -511,29 +499,6 @@ class Assumptions(Diagnostics):
 
 #: statistic, p and conclusion of a test, or why it is not defined
 Result = tuple[float, float, str] | str
-
-
-@np.errstate(divide="ignore")
-def check_assumptions(
-    model: Any, block: Batch, numbers: np.ndarray, index: np.ndarray
-) -> Assumptions:
-    """Test the assumptions of a linear regression; numbers are equal for copies of a row."""
-    fit, found = model.solution_, linear_diagnostics(model, block, numbers, index)
-    shares, why = found.pearson / (fit.residual_norm or 1.0), _no_variance(fit)
-    findings = []
-    for name, assumption, test, against, source in TESTS:
-        result = why if why and name != "leverage" else test(fit, found, shares)
-        if isinstance(result, str):
-            statistic, p, text = np.nan, np.nan, f"not defined {result}"
-        else:
-            statistic, p, text = result
-            decided = against if p < DOUBT else f"not rejected at {DOUBT:.0%}"
-            text = decided * bool(against) + text
-        findings.append(Finding(assumption, name, statistic, p, text, source))
-    return Assumptions(**vars(found) | {
-        "title": "Assumptions of a linear regression", "findings": findings,
-        "notes": [*found.notes, _counted_from(index)],
-    })  # fmt: skip
 
 
 def _explained(columns: np.ndarray, y: np.ndarray, whole: np.ndarray) -> tuple[int, float]:

@@ -424,9 +424,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         ValueError
             If these are not the rows of the fit.
         """
-        from linsep.inference.diagnostics import check_assumptions
+        from linsep.inference.diagnostics import Assumptions
 
-        return check_assumptions(self, *self._rows_of_fit(X, y, sample_weight, offset))
+        return Assumptions(self, *self._rows_of_fit(X, y, sample_weight, offset))
 
     def diagnostics(
         self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None
