@@ -7,8 +7,8 @@ largest. For logistic models the statistic is twice the difference of log-likeli
 chi-squared with k degrees of freedom (Wilks, Annals of Mathematical Statistics 9, 1938).
 
 Firth's penalty depends on the columns: the coefficients of a term are held at 0 instead of leaving
-it out (Heinze and Schemper, Statistics in Medicine 21, 2002). Rao's score test is of Proceedings of
-the Cambridge Philosophical Society 44, 1948.
+it out (Heinze and Schemper, Statistics in Medicine 21, 2002). Rao's score test: Proceedings of the
+Cambridge Philosophical Society 44, 1948.
 """
 
 import warnings
@@ -103,8 +103,8 @@ class WithRefits:
         if within := ", ".join([":".join(one) for one in terms if one not in tried]):
             notes.insert(0, f"Not tested, as part of a product: {within}.")
         df, statistic, p = map(list, zip(*tests, strict=True))
-        terms, letter = [":".join(one) for one in tried], _letter(self)
-        columns = {"term": terms, "df": df, **columns, letter: statistic, "p_value": p}
+        names, letter = [":".join(one) for one in tried], _letter(self)
+        columns = {"term": names, "df": df, **columns, letter: statistic, "p_value": p}
         title = f"{'F' if letter == 'F' else 'Likelihood-ratio'} tests of terms"
         return Table(title, [("rows", self.n_rows_)], columns, notes)
 

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.batches import Batch
 from linsep.errors import DataError
 from linsep.estimators._common import labels
-from linsep.estimators._common.explaining import standardized
 from linsep.estimators._common.showing import HasEquation
 from linsep.inference import table as tables
 from linsep.inference.factors import factors_of
@@ -59,7 +58,6 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
     the fit, and notes; and ``_glanced()``, the statistics that only it has.
     """
 
-    n_features_in_: int
     #: "t" or "z", whose distribution the statistics have
     _statistic: str = "t"
     #: what one of several equations is of
@@ -199,7 +197,8 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
         columns[:2, words != ""] = np.nan
         words = np.where(signs < 0, [tables.OPPOSITE.get(word, word) for word in words], words)
         rows = list(map(tables.Coefficient, names, *columns.tolist(), words.tolist()))
-        recipe, scaled = getattr(self, "recipe_", None) or {}, standardized(self)
+        recipe = getattr(self, "recipe_", None) or {}
+        scaled = labels.feature_names(self)[: len(recipe.get("scale") or {})]  # the first
         text = recipe.get("text", {}) if recipe.get("hash_bits") is None else {}
         alone = ", ".join([name for name, places in text.items() if not places])
         said = ", ".join(scaled[:3]) + f" and {len(scaled) - 3} more" * (len(scaled) > 3)
