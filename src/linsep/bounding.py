@@ -105,9 +105,9 @@ def bounds(
         )  # fmt: skip
     found = [
         Case(
-            kind(), X, np.searchsorted(classes, y), len(classes), multiclass, fit_intercept, passes,
-            mistakes if kind is Perceptron else None, literals=literals, majority=majority,
-            gamma=gamma, weights=weights, in_advance=True,
+            kind(), X, np.searchsorted(classes, y), len(classes), multiclass, fit_intercept,
+            Bounds((), {}, mistakes=mistakes if kind is Perceptron else None, passes=passes),
+            literals=literals, majority=majority, gamma=gamma, weights=weights, in_advance=True,
         ).bounds()
         for name, kind in LINEAR.items() if name in THEORIES
     ]  # fmt: skip

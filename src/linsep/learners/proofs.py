@@ -49,15 +49,14 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
     run = model.fitted_run()
     check_literals(literals, majority)
     given, (X, codes) = model.features_of(X), same_data(model, X, y)
-    fit, mistakes = in_its_fit(model), int(model.mistakes_.sum())
+    fit, report = in_its_fit(model), report_of(model)
     why = obstacle_of(fit) or why_not_again(model)
     if why is not None:
-        return Bounds((), {"mistake bounds": why}, mistakes=mistakes)
+        return Bounds((), {"mistake bounds": why}, mistakes=report.mistakes)
     refuse_others(fit, given, y)
     return Case(
-        fit, X, codes, len(model.classes_), run.state.multiclass, fit.learns_intercept,
-        model.n_iter_, mistakes, int(fit._counted_updates()),
-        widest_margin(fit)[0], literals, majority,
+        fit, X, codes, len(model.classes_), run.state.multiclass, fit.learns_intercept, report,
+        int(fit._counted_updates()), literals, majority,
     ).bounds()  # fmt: skip
 
 

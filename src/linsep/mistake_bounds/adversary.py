@@ -30,12 +30,8 @@ class Adversary:
     ----------
     n_rows : int
         1 / gamma^2.
-    X : array of shape (n_rows, n_rows)
-        The rows, in their order.
     y : array of shape (n_rows,)
         The labels of the last game, -1 or 1; zeros before the first.
-    separator : array of shape (n_rows,)
-        Weights of length 1 that separate the rows with margin gamma, without an intercept.
 
     Examples
     --------
@@ -57,12 +53,14 @@ class Adversary:
 
     @property
     def X(self) -> np.ndarray:
-        """The rows."""
+        """The rows, in their order: an array of shape (n_rows, n_rows)."""
         return np.eye(self.n_rows)
 
     @property
     def separator(self) -> np.ndarray:
-        """Weights that separate the rows of the last game with margin gamma."""
+        """Weights of length 1 that separate the rows of the last game with margin gamma, without an
+        intercept.
+        """
         return self.gamma * self.y
 
     def run(self, estimator: Any) -> int:

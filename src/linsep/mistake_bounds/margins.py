@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -210,41 +211,34 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     """
     if isinstance(model, Linear):
         return model
+    kind, code = type(model).__name__, "unsupported"
     if not hasattr(model, "coef_") and not hasattr(model, "get_params"):
-        weights = np.atleast_2d(np.asarray(model, dtype=np.float64))
-        classes = np.unique(labels_of([-1, 1] if y is None else y))
+        classes, code = np.unique(labels_of([-1, 1] if y is None else y)), "bad-value"
         if len(classes) == 1 and classes[0] in (-1, 0, 1):  # rows of one side only
             classes = np.array([-1 if classes[0] else 0, 1])
-        if len(weights) != 1 or len(classes) != 2 or not np.isfinite(weights).all():
-            raise DataError(
-                f"Weights must be a fitted estimator, or finite numbers of shape (features,) for "
-                f"two classes: got shape {np.shape(model)} for {len(classes)}.", code="bad-value",
-            )  # fmt: skip
-        return Linear(np.pad(weights, ((1, 0), (0, 1))), classes, False)
-    kind, classes = type(model).__name__, np.asarray(getattr(model, "classes_", ()))
-    coef, k = getattr(model, "coef_", np.zeros((0, 0))), len(classes)
-    coef = np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else coef)
-    intercept = np.resize(getattr(model, "intercept_", 0.0), len(coef))
+        model = SimpleNamespace(coef_=np.asarray(model, np.float64), classes_=classes)
+    classes, coef = np.asarray(getattr(model, "classes_", ())), getattr(model, "coef_", [[]])
+    weights = np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else coef)
+    n, k, intercept = len(weights), len(classes), np.ravel(getattr(model, "intercept_", 0.0))
     if not np.isfinite(intercept).all():
         raise DataError(
             f"A class of this {kind} has no weight and so no margin: remove its rows and fit "
             f"again.", code="undefined",
         )  # fmt: skip
-    weights = np.column_stack([coef, intercept]).astype(np.float64)
-    reference, multiclass = (
-        getattr(model, "reference_", None),
-        fitted_parameter(model, "multiclass"),
-    )
-    if len(coef) == k - 1 and (k == 2 or reference is not None):  # of a class all are zero
+    weights = np.column_stack([weights, np.resize(intercept, n)]).astype(np.float64)
+    reference = getattr(model, "reference_", None)
+    if n == k - 1 and (k == 2 or reference is not None):  # the weights of a class are zero
         place = 0 if reference is None else classes.tolist().index(reference)
         weights = np.insert(weights, place, 0.0, axis=0)
     # Three classes have three pairs: only the estimator knows which of the two the rows are.
-    pairs, foreign = k > 2 and multiclass == "ovo", hasattr(model, "decision_function_shape")
-    if k < 2 or (foreign and k > 2) or len(weights) != (k * (k - 1) // 2 if pairs else k):
+    pairs = k > 2 and fitted_parameter(model, "multiclass") == "ovo"
+    unknown = k < 2 or (k > 2 and hasattr(model, "decision_function_shape"))
+    needed = k * (k - 1) // 2 if pairs else k
+    if unknown or len(weights) != needed or not np.isfinite(weights).all():
         raise DataError(
-            f"This {kind} has {len(coef)} rows of coef_ for {k} classes: margins need a fitted "
-            f"linear classifier with one for two classes, else one per class (or per pair, from "
-            f"linsep estimators).", code="unsupported",
+            f"This {kind} has {n} rows of weights for {k} classes: margins need a fitted linear "
+            f"classifier, or finite numbers, one row for two classes, else one per class (or per "
+            f"pair, from linsep estimators).", code=code,
         )  # fmt: skip
     constant = bool(fitted_parameter(model, "fit_intercept")) or bool(intercept.any())
     unit = bool(fitted_parameter(model, "normalize"))

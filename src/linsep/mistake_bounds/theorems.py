@@ -11,7 +11,7 @@ rounded up: no value is below the theorem's in real arithmetic.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -245,7 +245,7 @@ def minimizers(
 class Case:
     """A run of a learner and its rows, with the names of :func:`linsep.bounds` and estimators.
 
-    ``codes`` are the classes of the rows, ``widest`` is ||w||/M, if the run computed it, and
+    ``run`` has the mistakes, the passes and ||w||/M, and ``codes`` are the classes of the rows.
     ``in_advance`` tells that there is no run yet, so that theorems choose the best parameters.
     """
 
@@ -253,12 +253,10 @@ class Case:
     X: Any
     codes: np.ndarray
     n_classes: int
-    multiclass: str = "native"
-    fit_intercept: bool = True
-    passes: int = 1
-    mistakes: int | None = None
+    multiclass: str
+    fit_intercept: bool
+    run: Bounds
     updates: int | None = None
-    widest: float | None = None
     literals: int | None = None
     majority: int = 1
     gamma: float | None = None
@@ -266,7 +264,7 @@ class Case:
     in_advance: bool = False
 
     def __post_init__(self) -> None:
-        self.theory = THEORIES[self.learner.command_name]
+        self.theory, self.passes = THEORIES[self.learner.command_name], self.run.passes or 1
         scaled, unit = self.theory.scales_rows, bool(self.learner.normalize)
         self.Z = seen_rows(self.X, self.fit_intercept, unit, scaled)
         n_rows, width = self.Z.shape
@@ -311,7 +309,8 @@ class Case:
     def bounds(self) -> Bounds:
         """Return the bounds of all theorems about the learner, rounded up."""
         known, left_out, what = list[Bound](), dict[str, str](), self.theory.what
-        learner, count = type(self.learner).__name__, getattr(self, what)
+        learner = type(self.learner).__name__
+        count = self.updates if what == "updates" else self.run.mistakes
         for name, source, theorem in self.theory.theorems(self):
             try:
                 value, compared = theorem(self)
@@ -327,11 +326,11 @@ class Case:
             known.append(Bound(name, value, what, learner, source, count, by_pass, *w))
         separable = self.theory.euclidean and all(one.margin for one in self.problems)
         margin = tuple(self.margins.min(axis=0).tolist()) if separable else None
-        if self.widest is not None:
-            low = None if margin is None else margin[0]
-            known.append(Bound("||w||/M", self.widest, "margin", learner, NOVIKOFF, low))
-        passes = None if self.mistakes is None else self.passes
-        return Bounds(tuple(known), left_out, self.longest, margin, self.mistakes, passes)
+        low = None if margin is None else margin[0]
+        known += [replace(one, counted=low) for one in self.run]
+        return replace(
+            self.run, bounds=tuple(known), left_out=left_out, longest=self.longest, margin=margin
+        )
 
 
 # Theorems: each returns the bound, or the bounds after each pass, and the comparators. Floats may
@@ -452,7 +451,7 @@ def l1_margin(case: Case) -> Result:
     problem, rate = case.problem, log(case.learner.promotion)
     need(not case.learner.threshold, "it is stated for threshold 0")
     largest, gamma = float(abs(problem.A).max()), widest_l1(problem)
-    grown = (case.mistakes or 0) * rate * largest
+    grown = (case.run.mistakes or 0) * rate * largest
     need(grown <= log(MOST_WEIGHT), f"weights may have reached {MOST_WEIGHT:.0e}, and are clipped")
     best = gamma / largest**2
     eta = best if case.in_advance else rate
