@@ -56,8 +56,6 @@ HEADER = b"linsep rows 1\n"
 MOST_COLUMNS = 2**32 - 1
 #: marks a number that is not a double: the bit pattern of NaN, which no row holds
 LONG = 0x7FF8 << 48
-NEGATIVE = 1 << 63
-LIMB = 2**64 - 1
 #: numbers in a block: few enough to stay in the processor's cache
 BLOCK_VALUES = 1 << 18
 #: error bound of a number that underflows, which may become zero
@@ -117,11 +115,11 @@ def labeled_rows(X: Any, y: Any) -> Labeled:
     if y is None:
         raise DataError("The labels y are missing: pass y with X.", code="no-labels", option="y")
     check_beside(X, y=y)
-    names, rows = names_of(X), tidy(exact_rows(X))
-    y = labels_of(y)
+    names = X.column_names if hasattr(X, "column_names") else getattr(X, "columns", None)
+    rows, y = tidy(exact_rows(X)), labels_of(y)
     check_labels(rows.shape[0], len(y))
     classes, codes = np.unique(y, return_inverse=True)
-    return Labeled(rows, classes, codes, names)
+    return Labeled(rows, classes, codes, None if names is None else list(map(str, names)))
 
 
 def tidy(X: Any) -> Any:
@@ -139,12 +137,6 @@ def padded(X: Any, width: int) -> Any:
     if sp.issparse(X):
         return tidy(sp.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], width)))
     return np.hstack([X, np.zeros((X.shape[0], width - X.shape[1]), X.dtype)])
-
-
-def names_of(X: Any) -> list[str] | None:
-    """Return the column names of a data frame, or None."""
-    names = X.column_names if hasattr(X, "column_names") else getattr(X, "columns", None)
-    return None if names is None else [str(name) for name in names]
 
 
 def same_as_doubles(X: Any) -> bool:
@@ -303,8 +295,8 @@ def words_of_number(value: Any) -> Sequence[int]:
     if abs(exact) < 2**1024 - 2**970 and float(exact) == exact:
         return [int(np.float64(float(exact)).view(np.uint64))]
     parts = abs(exact.numerator), exact.denominator if exact.denominator > 1 else 0
-    above, below = ([m >> k & LIMB for k in range(0, m.bit_length(), 64)] for m in parts)
-    return [(exact < 0) * NEGATIVE | LONG | len(above) << 24 | len(below), *above, *below]
+    above, below = ([m >> k & 2**64 - 1 for k in range(0, m.bit_length(), 64)] for m in parts)
+    return [(exact < 0) << 63 | LONG | len(above) << 24 | len(below), *above, *below]
 
 
 @dataclass

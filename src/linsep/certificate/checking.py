@@ -127,13 +127,13 @@ Checking = Generator[None, Constraints | None, None]
 
 
 class Case:
-    """What the check of one claim works on: its subject, and the constraints that its evidence
-    names, as integers with their scales.
-    """
+    """The subject of a claim, and the constraints that its evidence names, as scaled integers."""
 
-    def __init__(self, subject: Subject, exact: bool, clock: Clock) -> None:
+    def __init__(self, subject: Subject, check: Any, exact: bool, clock: Clock) -> None:
         self.subject, self.exact, self.clock = subject, exact, clock
         self._rows: dict[tuple[int, int], tuple[Row, Fraction]] = {}
+        self.checking: Checking = check(self)
+        next(self.checking)
 
     def keep(self, *parts: Combination) -> None:
         """Keep the constraints of these combinations, when they are seen."""
@@ -142,14 +142,14 @@ class Case:
         need(last < self.subject.n_rows, "a combination has rows that are not in the data")
         self._named = np.unique(np.array(named, dtype=np.int64))
 
-    def see(self, block: Block, codes: np.ndarray) -> Constraints:
-        """Return the constraints of some rows with these class codes."""
+    def see(self, block: Block, codes: np.ndarray) -> None:
+        """Check some rows with these class codes."""
         given = constraints_of(self.subject, block, codes)
         ends = np.searchsorted(self._named, [block.first, block.first + len(codes)])
         for row in self.clock.over(self._named[slice(*ends)].tolist()):
             for k in np.flatnonzero(given.place == row - block.first).tolist():
                 self._rows[row, int(given.which[k])] = given.exact(k)
-        return given
+        self.checking.send(given)
 
     def named(self, part: Combination) -> list[tuple[Row, Fraction]]:
         """Return the constraints of a combination."""
@@ -233,18 +233,15 @@ def _check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) -
     # One reading for hash and checks: rows that change in between cannot pass.
     reading, failure = Reading(X, y), None
     classes = {(type(label), label): code for code, label in enumerate(subject.classes)}
-    cases = [(Case(one.subject, exact, clock), proof) for one in verdicts for proof in one.checks()]
-    proofs = [(case, proof(case)) for case, proof in cases]
-    for _, proof in proofs:
-        next(proof)
+    cases = [Case(one.subject, k, exact, clock) for one in verdicts for k in one.checks()]
     blocks = reading.blocks()
     try:
         for block in blocks:
             need(block.X.shape[1] <= subject.n_features, "the rows have more features")
             codes = np.array([classes.get((type(k), k), 0) for k in reading.labels])
             wide = Block(padded(block.X, subject.n_features), block.numbers, block.first)
-            for case, proof in proofs:
-                proof.send(case.see(wide, codes[block.numbers]))
+            for case in cases:
+                case.see(wide, codes[block.numbers])
     except Fails as first_failure:
         failure = first_failure
     for _ in blocks:  # the hash may give a better reason
@@ -252,8 +249,8 @@ def _check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) -
     _same_data(subject, reading)
     if failure is not None:
         raise failure
-    for _, proof in proofs:
-        next(proof, None)
+    for case in cases:
+        next(case.checking, None)
     return reading.n_rows
 
 
@@ -271,10 +268,7 @@ def _same_data(subject: Subject, reading: Reading) -> None:
 
 
 def _gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:
-    """Return a Gram matrix, its numbers unchanged, and labels; raise Fails if it is not one.
-
-    Without labels, K is a source of both.
-    """
+    """Return a Gram matrix, its numbers unchanged, and labels, of arrays or a source of both."""
     if y is None and hasattr(K, "exactly"):
         batches = [(X.toarray() if hasattr(X, "toarray") else X, y) for X, y, *_ in K.exactly()]
         K, y = (np.concatenate(parts) for parts in zip(*batches, strict=True))

@@ -91,9 +91,7 @@ class Subject:
 
     @cached_property
     def signs(self) -> list[np.ndarray]:
-        """The vectors c of each class, of shape (constraints of a row, blocks of weights), without
-        rows for a class on no side.
-        """
+        """The vectors c of each class, of shape (constraints of a row, blocks of weights)."""
         if self.multinomial:
             one = np.eye(len(self.classes), dtype=np.int8)[:, :-1]
             return [np.delete(row - one, own, axis=0) for own, row in enumerate(one)]
@@ -106,9 +104,7 @@ class Subject:
         return np.array([len(C) > 0 for C in self.signs])
 
     def signs_of(self, codes: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """Return the vectors c of some constraints, given class codes of rows and numbers within a
-        row.
-        """
+        """Return the vectors c of some constraints: class codes, and numbers within a row."""
         starts = np.cumsum([0, *map(len, self.signs)])
         return np.concatenate(self.signs)[starts[codes] + which]
 
@@ -133,7 +129,7 @@ class Subject:
         return [f"{label}: {name}" for label in classes for name in names] or names
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False)  # no long integers
 class Combination:
     """Rows whose sign-flipped copies, times positive integers, add up to exactly zero.
 
@@ -160,9 +156,6 @@ class Combination:
         fine = keys == sorted(set(keys)) and len(keys) == len(self.multipliers)
         if not fine or min(self.multipliers, default=1) < 1 or math.gcd(*self.multipliers) > 1:
             raise ValueError("the rows and multipliers of a combination do not match")
-
-    def __repr__(self) -> str:
-        return f"<Combination of {len(self.rows):,} rows>"  # no long integers
 
     def shares(self) -> list[float]:
         """Return the multipliers divided by their sum."""

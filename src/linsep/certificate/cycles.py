@@ -97,7 +97,10 @@ class _Cycles(WithRows, Claim):
     def _repr_html_(self) -> str:
         return f"<p>{self}</p>"
 
-    def _json(self, plain: dict[str, Any]) -> str:
+    def to_json(self) -> str:
+        """Return the cycle, or cycles, as JSON text, which :func:`linsep.from_json` reads."""
+        found = [write_object(cycle) for cycle in self.parts]
+        plain = {"cycle": found[0]} if isinstance(self, Cycle) else {"cycles": found}
         return json.dumps({"format": FORMAT, **plain}, indent=1) + "\n"
 
 
@@ -227,10 +230,6 @@ class Cycle(_Cycles):
             ("rows", f"{self.n_rows:,}"),
         ]
 
-    def to_json(self) -> str:
-        """Return the cycle as JSON text, which :func:`linsep.from_json` reads."""
-        return self._json({"cycle": write_object(self)})
-
     @property
     def joint(self) -> bool:
         """Whether one joint rule learns all classes."""
@@ -245,11 +244,6 @@ class Cycle(_Cycles):
         """Return the weights, one list for each vector."""
         width = len(self.weights) // self.n_vectors
         return [list(self.weights[k * width : (k + 1) * width]) for k in range(self.n_vectors)]
-
-    @property
-    def one(self) -> int:
-        """The constant feature as an integer; 0 without an intercept."""
-        return self.base**self.power if self.fit_intercept else 0
 
 
 class Cycles(_Cycles, tuple[Cycle, ...]):
@@ -272,10 +266,6 @@ class Cycles(_Cycles, tuple[Cycle, ...]):
     def of_run(self, again: int) -> Cycles:
         """Return the cycles with the pass, counted from 0, before which all weights recurred."""
         return Cycles(cycle.of_run(again) for cycle in self)
-
-    def to_json(self) -> str:
-        """Return the cycles as JSON text, which :func:`linsep.from_json` reads."""
-        return self._json({"cycles": [write_object(cycle) for cycle in self]})
 
 
 # The replay, in integers.
@@ -302,7 +292,8 @@ def replay(cycle: Cycle, rows: list[WholeRow], over: Any = iter) -> tuple[list[l
 
     ``over`` wraps the loop over the rows, and may raise to end it.
     """
-    vectors, mistakes, constant = cycle.vectors(), 0, [(-1, cycle.one)] * bool(cycle.one)
+    vectors, mistakes = cycle.vectors(), 0
+    constant = [(-1, cycle.base**cycle.power)] * cycle.fit_intercept
     every = [([*entries, *constant], code) for entries, code in rows]
     for _ in range(cycle.passes):
         waiting = []  # updates that are not yet made

@@ -89,7 +89,7 @@ def in_lowest_terms(numbers: dict[int, Any]) -> Row:
     return {j: m // common for j, m in whole.items()}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False)  # no long integers
 class Space:
     """A row space in reduced echelon form, which does not depend on the rows that span it.
 
@@ -98,9 +98,6 @@ class Space:
     """
 
     rows: dict[int, Row]
-
-    def __repr__(self) -> str:
-        return f"<Space of dimension {len(self.rows):,}>"
 
     @property
     def one(self) -> int:

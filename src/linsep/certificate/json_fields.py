@@ -70,7 +70,8 @@ def field_of(kind: Any) -> Field:
         return Field(lambda x: x if x is None else one.read(x),
                      lambda x: x if x is None else one.write(x))  # fmt: skip
     if origin is tuple:
-        return list_of(field_of(items[0]))
+        each = field_of(items[0])
+        return Field(lambda x: tuple(map(each.read, x)), lambda x: list(map(each.write, x)))
     if origin is dict:
         return by_number(field_of(items[1]))
     if is_dataclass(kind):
@@ -81,16 +82,7 @@ def field_of(kind: Any) -> Field:
 def _of_type(kind: type, plain: Any) -> Any:
     """Return a value of exactly this type: True is not an integer."""
     well_formed(type(plain) is kind, f"a value of type {kind.__name__} is missing")
-    if isinstance(plain, str):
-        plain.encode()  # ValueError for a lone surrogate
     return plain
-
-
-def list_of(field: Field) -> Field:
-    """Return the field of a tuple."""
-    return Field(
-        lambda plain: tuple(map(field.read, plain)), lambda values: list(map(field.write, values))
-    )
 
 
 def by_number(field: Field) -> Field:
@@ -111,12 +103,14 @@ def _read_long(plain: str) -> int:
     return int(plain, 16)
 
 
-def _read_counts(plain: Any) -> tuple[int, ...]:
-    return tuple(sorted(set(map(_read_count, plain))))
+def _read_pair(plain: Any) -> tuple[int, int]:
+    first, second = map(_read_count, plain)
+    return first, second
 
 
-def _read_pairs(plain: Any) -> tuple[tuple[int, int], ...]:
-    return tuple(sorted({(_read_count(first), _read_count(second)) for first, second in plain}))
+def in_order(read: Callable[[Any], Any]) -> Field:
+    """Return the field of a tuple of different items in order."""
+    return Field(lambda plain: tuple(sorted(set(map(read, plain)))))
 
 
 def _read_weight(plain: Any) -> float:
@@ -139,9 +133,8 @@ def _read_space(plain: Any) -> Space:
 COUNT, LONG = Field(_read_count), Field(_read_long, hex)
 ROW = Field(lambda plain: in_lowest_terms(by_number(LONG).read(plain)), by_number(LONG).write)
 Count = Annotated[int, COUNT]
-#: different counts in order
-Counts = Annotated[tuple[int, ...], Field(_read_counts)]
-Pairs = Annotated[tuple[tuple[int, int], ...], Field(_read_pairs)]
+Counts = Annotated[tuple[int, ...], in_order(_read_count)]
+Pairs = Annotated[tuple[tuple[int, int], ...], in_order(_read_pair)]
 Long = Annotated[int, LONG]
 #: a float, or an integer where floats are too short; -0.0, which means nothing else, becomes 0.0
 Weight = Annotated[float, Field(_read_weight, lambda w: hex(w) if isinstance(w, int) else w + 0.0)]

@@ -28,7 +28,6 @@ from linsep.errors import DataError
 
 KINDS = {kind.kind: kind for kind in (Separable, QuasiSeparable, Overlapping, Undecided)}
 AGAIN = "write it again with to_json() or linsep separate --proof"
-Sides = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 
 class Proof(NamedTuple):
@@ -54,6 +53,7 @@ def read(proof: str | bytes) -> Proof:
     try:
         text = proof if isinstance(proof, str) else proof.decode("ascii")
         plain = json.loads(text)
+        json.dumps(plain | {"recipe": None}, ensure_ascii=False).encode()  # no lone surrogates
         if (given := plain["format"]) == FORMAT:
             found = _cycles(plain) if plain.keys() & {"cycle", "cycles"} else _proof(plain)
             written = found.claim.to_json(*[found.recipe] * ("recipe" in plain))
@@ -103,8 +103,6 @@ def _subject(plain: Any, fit_intercept: Any) -> Subject:
     columns = field_of(Counts | None).read(plain["columns"])
     several = len(classes) > 1 and list(classes) == sorted(set(classes))
     well_formed(several, "the classes are not two or more, sorted")
-    if isinstance(classes[0], str):
-        "".join(classes).encode()  # ValueError for a lone surrogate
     well_formed(names is None or len(names) == n_features, "there are more or fewer names")
     if columns is not None:
         fine = len(columns) == n_features and max(columns, default=0) < n_rows and names is None
@@ -142,7 +140,7 @@ def _several(
     )
 
 
-def _sides(formulation: str, classes: tuple[Any, ...]) -> list[Sides]:
+def _sides(formulation: str, classes: tuple[Any, ...]) -> list[Any]:
     """Return the positive and negative side of every verdict of a formulation."""
     if formulation == "ovo":
         return [((b,), (a,)) for a, b in combinations(classes, 2)]
