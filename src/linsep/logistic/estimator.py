@@ -460,7 +460,7 @@ class LogisticRegression(
             finally:
                 shown.doing = None
             self._set_attributes(task, found)
-            if (warning := found.ending()[1]) is not None:
+            if (warning := found.ending(self)[1]) is not None:
                 warn_caller(warning)
             if interrupted:
                 raise KeyboardInterrupt
@@ -545,7 +545,7 @@ class LogisticRegression(
         self._covariance = None if self.l2 else found.covariance
         self._clusters, self.n_iter_ = found.clusters, found.n_iter
         self.stop_reason_ = str(found.state)
-        self.stop_sentence_, _ = found.ending()
+        self.stop_sentence_, _ = found.ending(self)
 
     def predictions(self, source: Source) -> LogisticPrediction:
         """Return the predictions for the rows of a source."""

@@ -177,10 +177,9 @@ class Question:
 
     def by_weights(self, fit: Solution) -> Any:
         """Return the verdict that the weights of the fit prove, or None."""
-        order, q = self.task.known.ranks, self.task.q
-        every = np.zeros((q + 1, len(self.columns)))
-        every[order[:-1]] = fit.weights[:, self.columns]
-        weights = every[1:] - every[0] if q == 1 else every[:-1] - every[-1]
+        every = np.zeros((self.task.q + 1, len(self.columns)))
+        every[self.task.known.ranks[:-1]] = fit.weights[:, self.columns]
+        weights = every[1:] - every[0] if self.task.q == 1 else every[:-1] - every[-1]
         with interrupts_allowed():
             return separated_by(self.data, weights.ravel(), self.task.intercept)
 

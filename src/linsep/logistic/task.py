@@ -520,19 +520,21 @@ class Solution(NamedTuple):
             covariance=covariance, intervals=intervals,
         )  # fmt: skip
 
-    def ending(self) -> tuple[str, Warning | None]:
+    def ending(self, model: Any) -> tuple[str, Warning | None]:
         """Return a sentence on how the fit ended, and a warning if not at a maximum."""
         few, stopped = self.digits < ENOUGH_DIGITS, self.state is State.EARLY_STOP
         named = self.stopped_in or ("digits" if few else self.state)
         message, *hints = ENDINGS.get(named, ("",))
+        ascent = model.solver == "gradient_ascent" and not isinstance(model.learning_rate, str)
+        if named is State.MAX_ITER and ascent:
+            hints, said = [], model.ascent_.sentence
+            message = f"Gradient ascent ended before the maximum{{near}}: {said}"
         near = f", about {self.distance:.2g} standard errors away from it"
+        others = "are estimated in the limit" if self.at_limit else "come from a very small ridge"
         message = message.format(
-            near=near if self.distance <= NEAR else "",
+            near=near if self.distance <= NEAR else "", others=others,
             who="A callback stopped the fit" if stopped else "The fit was interrupted",
-            others="are estimated in the limit"
-            if self.at_limit
-            else "come from a very small ridge",
-        )
+        )  # fmt: skip
         sentence = f"{message}." if message else ""
         if not (self.stopped_in or self.state in UNFINISHED or few):
             return sentence, None
