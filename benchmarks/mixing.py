@@ -61,7 +61,6 @@ def _run(setting: Setting) -> Run:
     model = setting.estimator
     learner = model.learner()
     state = model.new_state(learner, setting.classes.size, setting.n_features)
-    learner.begin(state)
     learner.start(state)
     return Run(state, learner, keeping_of(model))
 

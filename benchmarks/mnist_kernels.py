@@ -116,7 +116,7 @@ class Rerun:
         whole, state.rounds = state.rounds, rounds
         voting = KeepVote(np.inf, "negative")
         state.shaped["first"] = np.zeros_like(state.W)
-        state.votes = Vote(*cut, np.array([then.sum(), version.sum()]))
+        state.votes = Vote._make([*cut, np.array([then.sum(), version.sum()])])
         votes = voting.scores(state, as_rows(gram), len(gram))
         state.rounds = whole
         return {"last": gram @ duals[0], "average": gram @ duals[1], "vote": votes}

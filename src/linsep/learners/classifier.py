@@ -271,7 +271,6 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             state.grow(n_features)
         else:
             state = self.new_state(learner, classes.size, n_features)
-            learner.begin(state)
         coef = labels.initial(coef, (state.n_columns, state.n_features), "coef_init")
         intercept = labels.initial(intercept, (state.n_columns,), "intercept_init")
         if intercept is not None and intercept.any() and not self.fit_intercept:
@@ -279,9 +278,6 @@ class LinearClassifier(HasEquation, OnlineClassifier):
                 "intercept_init must be zero or omitted if fit_intercept is False.",
                 code="conflict", option="intercept_init",
             )  # fmt: skip
-        learner.check_initial(coef, intercept, warm)
-        state.forget(learner.beside)
-        state.set_weights(coef, intercept)
-        learner.start(state)
+        learner.start(state, coef, intercept, warm)
         given = any(array is not None and array.any() for array in (coef, intercept))
         return self._begin(state, learner, classes, fresh=not warm and not given)

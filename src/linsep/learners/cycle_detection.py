@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linsep.compiled.rows import Csr, Dense
+from linsep.estimators._common.fitted_state import Array
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import Learner, State
 
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 MOST_WEIGHTS = 1024
 #: sums of short decimals are compared in steps of 1 / GRID
 GRID = 1e9
-#: most passes remembered, some 100 bytes each
-MOST_PASSES = 100_000
+#: most hashes remembered
+MOST_HASHES = 1 << 20
 #: most values in a replay, which takes less than a second
 MOST_VALUES = 2_000_000
 #: unconfirmed recurrences after which detection stops
@@ -37,45 +38,32 @@ class CycleDetection:
 
     def __init__(self, state: State, stream: Any, learner: Any, tie: str) -> None:
         self.learner, self.tie, self.failures = learner, tie, 0
-        self._seen: list[dict[int, int]] = [
-            {_hash_of(vector): 0} for vector in _vectors(state, stream)
-        ]
+        self.seen = _hashes(_vectors(state, stream))
 
     def after(self, state: State, stream: Any, passes: int) -> "Cycle | Cycles | None":
         """Return the cycle that ended with this pass, or None."""
         if self.failures == MOST_FAILURES or _too_many(state):
             return None
-        vectors = _vectors(state, stream)
-        keys = [_hash_of(vector) for vector in vectors]
-        known = list(zip(self._seen, keys, strict=True))
-        lengths = [passes - seen.get(key, passes) for seen, key in known]
-        found = None
-        if 0 not in lengths:  # else the weights of some binary classifier are new
+        vectors, found = _vectors(state, stream), None
+        hashes = _hashes(vectors)
+        same = self.seen == hashes
+        if same.any(axis=0).all():  # else the weights of some binary classifier are new
+            lengths = (same[::-1].argmax(axis=0) + 1).tolist()
             found = self._confirmed(state, stream, vectors, lengths, passes)
             self.failures += found is None
-        elif len(self._seen[0]) >= MOST_PASSES:
-            self._seen = [{} for _ in self._seen]
-            return None
         if found is None:  # else a run that is saved now finds it again
-            for seen, key in known:
-                seen[key] = passes
+            self.seen = np.vstack([self.seen[-(MOST_HASHES // hashes.size) :], hashes])
         return found
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the hashes, the pass of each and the failures as arrays, to be stored."""
-        found = {"failures": np.array([self.failures])}
-        for k, seen in enumerate(self._seen):
-            found[f"{k}.keys"] = np.fromiter(seen.keys(), np.uint64, len(seen))
-            found[f"{k}.passes"] = np.fromiter(seen.values(), np.int64, len(seen))
-        return found
+        """Return the hashes and the failures as arrays, to be stored."""
+        return {"failures": np.array([self.failures]), "seen": self.seen}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Restore what :meth:`arrays` returned."""
+        """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
         self.failures = int(arrays["failures"][0])
-        self._seen = [
-            dict(zip(arrays[f"{k}.keys"].tolist(), arrays[f"{k}.passes"].tolist(), strict=True))
-            for k in range(len(self._seen))
-        ]
+        shape = f"passes, {self.seen.shape[1]}"
+        self.seen = Array(shape, np.uint64).checked("seen", arrays, {})
 
     def _confirmed(
         self, state: State, stream: Any, vectors: list[np.ndarray], lengths: list[int], again: int
@@ -91,7 +79,7 @@ class CycleDetection:
         if not rows:
             return None
         parts = [Standing(*one) for one in zip(found, vectors, lengths, strict=True)]
-        rate, width = float(learner.schedule.rate), len(rows) if gram else state.n_features
+        rate, width = learner.constant_rate, len(rows) if gram else state.n_features
         cycle = find_cycles(rows, parts, rate, width)
         return None if cycle is None else cycle.of_run(again)
 
@@ -99,11 +87,13 @@ class CycleDetection:
 def cycle_detection_for(
     state: State, learner: Learner, keeping: KeepLast, stream: Any, tie: str
 ) -> CycleDetection | None:
-    """Return the detection for a run, or None unless its rate and order are constant and only the
-    last weights are kept.
-    """
-    constant = learner.replayed is not None and learner.schedule.is_constant  # type: ignore[attr-defined]
-    if not constant or type(keeping) is not KeepLast or stream.shuffle or _too_many(state):
+    """Return the detection for a run that keeps its last weights, with constant rate and order."""
+    if (
+        learner.constant_rate is None
+        or type(keeping) is not KeepLast
+        or stream.shuffle
+        or _too_many(state)
+    ):
         return None
     if not (stream.of_features or stream.replayable):
         return None
@@ -115,9 +105,7 @@ def _too_many(state: State) -> bool:
 
 
 def _vectors(state: State, stream: Any) -> list[np.ndarray]:
-    """Return what is compared of each binary classifier: its weights and intercept, or for a kernel
-    the scores of the rows; shape (vectors, values).
-    """
+    """Return what is compared of each binary classifier; shape (vectors, values)."""
     if stream.of_features:
         coef, intercept = state.split(state.W)
         used = np.column_stack([coef, intercept])
@@ -126,20 +114,19 @@ def _vectors(state: State, stream: Any) -> list[np.ndarray]:
     return [used] if state.n_machines == 1 else list(used[:, None])
 
 
-def _hash_of(vector: np.ndarray) -> int:
-    """Return a hash that is equal for weights that are equal up to rounding, whatever the number of
-    features without a weight.
-    """
-    with np.errstate(over="ignore"):
-        whole = np.rint(vector * GRID) + 0.0  # replaces -0.0
-    text = whole[:, -1].tobytes() + np.ascontiguousarray(whole[:, :-1].T).tobytes().rstrip(b"\0")
-    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
+def _hashes(vectors: list[np.ndarray]) -> np.ndarray:
+    """Return hashes of weights up to rounding, whatever the number of features of weight 0."""
+    found = []
+    for vector in vectors:
+        with np.errstate(over="ignore"):
+            whole = np.rint(vector * GRID) + 0.0  # replaces -0.0
+        features = np.ascontiguousarray(whole[:, :-1].T).tobytes().rstrip(b"\0")
+        found.append(blake2b(whole[:, -1].tobytes() + features, digest_size=8).digest())
+    return np.frombuffer(b"".join(found), np.uint64)[None, :]
 
 
 def _rows(stream: Any, most_values: int) -> "list[FloatRow] | None":
-    """Return the training rows in order, or the rows of their Gram matrix; None if they are not
-    kept, too many, weighted or scaled.
-    """
+    """Return the training rows, or those of their Gram matrix; None if not kept, or weighted."""
     from linsep.separability.cycles import FloatRow
 
     if not stream.of_features:

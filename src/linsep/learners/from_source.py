@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,55 +29,48 @@ from linsep.sources.base import Source
 from linsep.validation.labels import warn_of_many_classes
 
 
-class Measured(NamedTuple):
-    """Accuracy on some rows (None if all have weight 0), the weight of the rows of each class, and
-    the number of rows.
-    """
-
-    accuracy: float | None
-    totals: np.ndarray
-    rows: int
-
-
-def measure(model: Any, stream: SourceStream, on_all: Measured | None = None) -> None:
+def measure(model: Any, stream: SourceStream, on_all: tuple[float | None] | None = None) -> None:
     """Set ``training_accuracy_``, ``training_baseline_`` (the share of the most frequent class),
     ``training_rows_`` and ``training_sampled_`` (whether these are a sample), measured on the rows
     read, including held-out rows, with row weights. If class weights have made the accuracy worse
     than the baseline, also set ``training_balanced_accuracy_``, which they are meant to raise.
 
-    ``on_all`` is the result on all rows, if known; otherwise a sample is used.
+    ``on_all`` holds the accuracy on all rows (None if all have weight 0), if known; otherwise a
+    sample is used.
     """
     stream.source.stage = "measuring"
     sample: Sample = stream.sample
-    total = int(sample.counts.sum())
+    n_rows, totals = int(sample.counts.sum()), sample.totals
+    all_rows, (accuracy,) = n_rows, on_all or (None,)
     if stream.source.weighted:
-        warn_of_weightless(stream.classes, sample.totals)
+        warn_of_weightless(stream.classes, totals)
 
     def some() -> ArraySource:
         rows = sample.rows(model.n_features_in_)
         return ArraySource(rows.X, stream.classes[rows.y], rows.weights, offset=rows.offset)
 
-    if on_all is None and not total:
-        on_all = Measured(None, sample.totals, 0)
-    elif on_all is None:
+    if on_all is None and n_rows:
         rows = sample.rows(model.n_features_in_)
         totals = weight_totals(np.zeros(stream.classes.size), rows.y, rows.importance)
-        on_all = Measured(model.predictions(some()).share_right(), totals, rows.size)
-    _take(model, on_all, total, some)
+        accuracy, n_rows = model.predictions(some()).share_right(), rows.size
+    _take(model, accuracy, totals, n_rows, some)
+    model.training_sampled_ = n_rows < all_rows
 
 
 def measure_in_memory(model: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
     """Set the same for rows in memory, whose accuracy is set."""
     totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
     with interrupts_allowed():
-        found = Measured(model.training_accuracy_, totals, len(y))
-        _take(model, found, len(y), lambda: ArraySource(X, y, weights))
+        known = model.training_accuracy_, totals, len(y)
+        _take(model, *known, lambda: ArraySource(X, y, weights))
+    model.training_sampled_ = False
 
 
-def _take(model: Any, found: Measured, all_rows: int, some: Callable[[], ArraySource]) -> None:
-    accuracy, totals, rows = found
+def _take(
+    model: Any, accuracy: float | None, totals: np.ndarray, rows: int,
+    some: Callable[[], ArraySource],
+) -> None:  # fmt: skip
     model.training_accuracy_, model.training_rows_ = accuracy, rows
-    model.training_sampled_ = rows < all_rows
     model.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
     model.training_balanced_accuracy_ = None
     weighted = getattr(model, "class_weight", None) is not None
@@ -88,9 +81,7 @@ def _take(model: Any, found: Measured, all_rows: int, some: Callable[[], ArraySo
 def class_importance(
     class_weight: Any, name: str
 ) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
-    """Return a function from the classes of the source ``name`` and their row counts to class
-    weights.
-    """
+    """Return a function from the classes of a source and their row counts to class weights."""
     warned = False
 
     def weights(classes: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
@@ -240,22 +231,21 @@ def fit_stream(
             reading.finish_interrupted(model, source.name)
 
 
-def _on_all(estimator: Any, stream: SourceStream) -> Measured | None:
-    """Return the accuracy of the kept weights on all rows; None if the rows would have to be parsed
-    again, or predictions may be random.
+def _on_all(estimator: Any, stream: SourceStream) -> tuple[float | None] | None:
+    """Return the accuracy of the kept weights on all rows, see :func:`measure`; None if the rows
+    would have to be parsed again, or predictions may be random.
     """
-    wrong, total = 0.0, 1.0
-    if not knows_all_rows(estimator):
-        row_batches = None if estimator.tie == "random" else stream.every_row()
-        if row_batches is None:
-            return None
-        run = estimator.fitted_run()
-        try:
-            wrong, total = run.keeping.errors(run.state, row_batches, estimator.tie)
-        except (StartAgain, Unlearnable):  # damaged meanwhile, or a skipped row is too large
-            return None
-    right = 1.0 - wrong / total if total else None
-    return Measured(right, stream.sample.totals, int(stream.sample.counts.sum()))
+    if knows_all_rows(estimator):
+        return (1.0,)
+    row_batches = None if estimator.tie == "random" else stream.every_row()
+    if row_batches is None:
+        return None
+    run = estimator.fitted_run()
+    try:
+        wrong, total = run.keeping.errors(run.state, row_batches, estimator.tie)
+    except (StartAgain, Unlearnable):  # damaged meanwhile, or a skipped row is too large
+        return None
+    return (1.0 - wrong / total if total else None,)
 
 
 def knows_all_rows(estimator: Any) -> bool:

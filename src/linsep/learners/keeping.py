@@ -32,9 +32,7 @@ def count_mistakes(
     tie: str,
     zero: str = "mistake",
 ) -> tuple[np.ndarray, int, int]:
-    """Return the weighted mistakes of each binary classifier, the number of rows predicted wrongly,
-    and the number of rows.
-    """
+    """Return the weighted mistakes of each machine, the rows predicted wrongly, and all rows."""
     watch, tally, rows = Watch(np.zeros(state.n_machines)), np.zeros(4, np.int64), 0
     rule = sparing(watch, zero, np.zeros(state.n_machines, np.int64))
     scheme = state.scheme(tie, count_errors=True, learning=False)
@@ -55,9 +53,6 @@ Learned = Callable[[], Iterator[RowBatch] | None]
 
 class KeepLast:
     """Keep the last weights."""
-
-    #: whether predictions depend little on the last rows, so that more passes do not harm them
-    steady = False
 
     def compiled(self, state: State, most_changes: int) -> Any:
         """Return the recorder of the compiled loop for up to ``most_changes`` weight changes."""
@@ -80,9 +75,7 @@ class KeepLast:
     def errors(
         self, state: State, row_batches: Iterable[RowBatch], tie: str
     ) -> tuple[float, float]:
-        """Return the weight of the rows predicted wrongly and of all rows, by their ``importance``
-        if they have any.
-        """
+        """Return the weight, or number, of the rows predicted wrongly and of all rows."""
         wrong = right = 0.0
         for row_batch in row_batches:
             if row_batch.importance.size or isinstance(self, KeepVote):
@@ -99,11 +92,7 @@ class KeepLast:
         return wrong, wrong + right
 
     def missed(self, state: State, row_batch: RowBatch, tie: str) -> np.ndarray:
-        """Return which visited rows are predicted wrongly; random ties are predicted as the lowest
-        class.
-
-        Raises Unlearnable if a score overflows float64.
-        """
+        """Return which visited rows are predicted wrongly, of random ties as the lowest class."""
         chosen = np.asarray(row_batch.order)
         scores = self.scores(state, row_batch.rows, row_batch.codes.size)[chosen]
         if not np.isfinite(scores).all():
@@ -113,11 +102,7 @@ class KeepLast:
 
 
 class KeepAverage(KeepLast):
-    """Keep the mean of the weights over all steps, from the sum of all changes, each times its
-    step number.
-    """
-
-    steady = True
+    """Keep the mean of the weights over all steps, from changes times their step numbers."""
 
     def compiled(self, state: State, most_changes: int) -> Any:
         return Average(state.like_weights("sums"))
@@ -137,8 +122,6 @@ class KeepBest(KeepLast):
     ----------
     zero : meaning of a score of zero when mistakes are counted: "mistake", "negative" or "correct"
     """
-
-    steady = True
 
     def __init__(self, zero: str = "mistake"):
         self.zero = zero
@@ -210,8 +193,6 @@ class KeepVote(KeepLast):
     tie : class of a score of exactly zero in a vote
     """
 
-    steady = True
-
     def __init__(self, megabytes: float, tie: str):
         self.most_bytes, self.tie = megabytes * 1e6, tie
         self._before = 0
@@ -229,9 +210,6 @@ class KeepVote(KeepLast):
         return state.votes
 
     def take(self, state: State) -> None:
-        """Mark the changes of the constant feature, whose position moves when features are added;
-        raise TooManyVotes beyond the memory limit.
-        """
         changes, versions = state.votes.used.tolist()
         fresh = state.votes.features[self._before : changes]
         fresh[fresh == state.W.shape[0] - 1] = -1
@@ -244,9 +222,6 @@ class KeepVote(KeepLast):
             )
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
-        """Return shares of votes: in [-1, 1] for a binary classifier, in [0, 1] for a class of the
-        native rule.
-        """
         first = state.shaped.get("first", state.W)
         first = state.scores(rows, n_rows, first).reshape(n_rows, -1)
         total, votes = state.machine_rounds(), np.empty_like(first)

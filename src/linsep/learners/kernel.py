@@ -22,7 +22,7 @@ from linsep.kernels.naming import NAMES, described
 from linsep.learners.kernel_rows import KernelStream
 from linsep.learners.online import OnlineClassifier
 from linsep.learners.passes import Run
-from linsep.learners.perceptron import PerceptronLearner, Schedule
+from linsep.learners.perceptron import PerceptronLearner
 from linsep.learners.state import Learner, State
 from linsep.learners.support_vectors import (
     HasSupportVectors,
@@ -148,7 +148,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 hint("choose {}", keep="average"),
                 hint("{}", keep="last"), code="conflict", option="budget",
             )  # fmt: skip
-        return PerceptronLearner(Schedule(1.0, "constant"))  # another changes the scale only
+        return PerceptronLearner()  # another changes the scale only
 
     @calls_back
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
@@ -295,7 +295,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         return super().stop_sentence_.replace("separation(X, y)", "separation(K=K, y=y)")
 
     def _add(self, rows: Any, numbers: np.ndarray) -> None:
-        """Append these rows, with weight zero."""
         both = [self._examples, rows]
         if not self._examples.shape[0]:
             self._examples = rows
@@ -312,7 +311,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
 
     @contextmanager
     def _forgetting(self) -> Iterator[None]:
-        """Context manager that drops the rows without a weight at the end."""
         try:
             yield
         finally:

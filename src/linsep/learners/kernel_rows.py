@@ -89,9 +89,6 @@ def _next_mistakes(rows: Block, codes: np.ndarray, order: np.ndarray) -> np.ndar
 
 
 def _provide(rows: Block, kept: GramCache, codes: np.ndarray, rest: np.ndarray) -> None:
-    """Compute the kernel values that a block waits for, and some for rows of its ``rest``, but not
-    by a function that takes rows one by one.
-    """
     row = int(rows.waiting[0])
     more = rest[:0] if kept.kernel.rows_at_once == 1 else _next_mistakes(rows, codes, rest)
     with interrupts_allowed():  # a kernel may be a user's function
@@ -162,9 +159,7 @@ class KernelStream(MemoryStream):
 
     @property
     def replayable(self) -> bool:
-        """Whether passes can be replayed: only mistakes change weights, all by the same amount, and
-        kernel values are cached.
-        """
+        """Whether passes can be replayed: no weights of rows, and kernel values are cached."""
         return not self.importance.size and self.cache is not None
 
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -243,9 +238,7 @@ class KernelStream(MemoryStream):
         self._reduce_support(self._waiting)
 
     def _reduce_support(self, waiting: int) -> None:
-        """Reduce the support vectors to the budget if it is exceeded by more than ``waiting``: all
-        arrays of weights are projected onto the kept ones.
-        """
+        """Project all weights onto few examples if those exceed the budget by over ``waiting``."""
         if self.budget is None:
             return
         used = self.state.features_in_use()

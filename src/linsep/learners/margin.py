@@ -8,7 +8,7 @@ from linsep.compiled.rows import Csr, Dense, Unit, values_of
 from linsep.compiled.rules.margin import MarginRule
 from linsep.errors import ParameterError
 from linsep.learners.classifier import LinearClassifier
-from linsep.learners.state import ROUNDING, TOO_LARGE, Learner, State
+from linsep.learners.state import ROUNDING, Learner, State, Unlearnable
 from linsep.parameters import fitted_parameter, parameter
 
 BLUM = "A. Blum, Machine Learning Theory, lecture 4 (2014)"
@@ -95,16 +95,11 @@ class MarginPerceptron(LinearClassifier):
         return self._reached() if known else None, failed or 1.0
 
     def _reached(self) -> float:
-        """Return the margin that a pass without an update proves, minus the rounding errors of
-        scores and of the updated length.
-        """
+        """Return the margin that a pass without an update proves, minus rounding errors."""
         from linsep.mistake_bounds.rounding import length, share_of
 
         state = self._run.state
-        W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
-        joint = state.n_machines < state.n_columns
-        machines = [W] if joint else list(W.T)
-        lengths = np.array([length(machine) for machine in machines])
+        lengths = np.array([length(machine) for machine in state.machines()])
         kept = np.sqrt(state.per_machine("squares", np.float64)) / lengths
         rounding = share_of(state.n_features)
         part = 1.0 - fitted_parameter(self, "epsilon")
@@ -120,21 +115,20 @@ class MarginLearner(Learner):
         super().__init__()
         self.gamma, self.epsilon = gamma, epsilon
 
-    def check_initial(
-        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
-    ) -> None:
+    def start(
+        self, state: State, coef: np.ndarray | None = None, intercept: np.ndarray | None = None,
+        warm: bool = False,
+    ) -> None:  # fmt: skip
         if self.gamma is None and (warm or coef is not None or intercept is not None):
             raise ParameterError(
                 "coef_init, intercept_init and warm_start need a number as gamma, not 'auto'.",
                 code="conflict", option="gamma",
             )  # fmt: skip
-
-    def start(self, state: State) -> None:
+        super().start(state, coef, intercept, warm)
         state.per_machine("gamma", np.float64)[:] = 0.5 if self.gamma is None else self.gamma
-        W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
-        lengths = (W**2).sum(axis=0)
-        joint = state.n_machines < state.n_columns
-        state.per_machine("squares", np.float64)[:] = lengths.sum() if joint else lengths
+        lengths = (np.column_stack(state.machines()) ** 2).sum(axis=0)
+        squares = lengths.reshape(state.n_machines, -1).sum(axis=1)
+        state.per_machine("squares", np.float64)[:] = squares
 
     def rule(self, state: State) -> Any:
         gamma = state.per_machine("gamma", np.float64)
@@ -143,10 +137,11 @@ class MarginLearner(Learner):
         numbers = (state.per_machine(name, np.float64) for name in ("squares", "total", "heaviest"))
         return MarginRule((1.0 - self.epsilon) * gamma[0], *numbers)
 
-    def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
-        if not values_of(rows, row).any():
-            return "it is all zeros and has no margin; remove such rows or fit an intercept"
-        return TOO_LARGE
+    def complaint(self, rows: Dense | Csr | Unit, row: int) -> Unlearnable:
+        if values_of(rows, row).any():
+            return super().complaint(rows, row)
+        why = "it is all zeros and has no margin; remove such rows or fit an intercept"
+        return Unlearnable(row, why, code="bad-value")
 
     def restarts(self, state: State) -> bool:
         gamma = float(state.per_machine("gamma", np.float64)[0])

@@ -76,9 +76,7 @@ def added_sums(parts: list[ShardSums]) -> ShardSums:
 
 
 def arrays_of(run: Run) -> Arrays:
-    """Return copies of what is mixed: the weights, their average if it is kept, and the arrays that
-    belong to the weights.
-    """
+    """Return copies of what is mixed: weights, arrays that belong to them, a kept average."""
     state, learner = run.state, run.learner
     learner.rule(state)  # which makes them
     found = {"W": state.W} | {name: state.array(name) for name in learner.beside}
@@ -97,7 +95,6 @@ def _put(run: Run, mixed: Arrays) -> None:
     run.learner.rule(run.state)
     for name in ("W", *run.learner.beside):
         run.state.array(name)[:] = mixed[name]
-    run.learner.start(run.state)
 
 
 def _sums(run: Run, start: Arrays, amount: int) -> tuple[Arrays, Arrays]:
@@ -163,9 +160,7 @@ class Mixture(NamedTuple):
 
     @property
     def shares(self) -> np.ndarray:
-        """Return the mixture coefficients; by mistakes they are 0 in a clean pass, which mixes
-        nothing.
-        """
+        """The mixture coefficients; by mistakes they are 0 in a clean pass, which mixes nothing."""
         totals = self.amounts.sum(axis=1, keepdims=True)
         return self.amounts / np.maximum(totals, 1)
 
@@ -210,13 +205,11 @@ class Setting(NamedTuple):
         return rows._replace(X=X, y=codes_given(model, self.classes, codes))
 
     def learn(self, shard: int, rows: Batch, start: Arrays, number: int) -> ShardSums:
-        """Return the result of a shard's pass ``number`` (from 0), starting from the mixture before
-        it.
-        """
+        """Return the result of a shard's pass ``number`` (from 0), from the mixture before it."""
         model, n_classes, importance = self.estimator, self.classes.size, rows.importance
         learner, progress = model.learner(), Progress()
         run = Run(model.new_state(learner, n_classes, self.n_features), learner, keeping_of(model))
-        learner.begin(run.state)
+        learner.start(run.state, warm=True)
         _put(run, start)
         if self.class_weights is not None:  # in scores, classes have no weights
             of_class = self.class_weights[codes_given(model, self.classes, rows.y)]
@@ -292,9 +285,7 @@ def fit_mixed(
     estimator: Any, setting: Setting, learn: LearnAll, n_shards: int, weighted: bool,
     coef_init: Any = None, intercept_init: Any = None, saving: Saving | None = None,
 ) -> None:  # fmt: skip
-    """Fit ``estimator`` by passes over shards; ``learn`` makes a pass over all shards. ``saving``
-    saves the mixed weights between passes.
-    """
+    """Fit ``estimator`` by passes over shards, by ``learn``; save the mixture between passes."""
     run = estimator.start_run(
         estimator.learner(), setting.classes, setting.n_features, coef_init, intercept_init
     )
@@ -323,9 +314,7 @@ class Shards:
         return self.mixed | counts | {"rows": np.array(mixture.rows, np.int64)}
 
     def resume(self, number: int, arrays: Arrays) -> None:
-        """Restore what :meth:`arrays` returned after so many passes; raise ValueError if it does
-        not fit.
-        """
+        """Restore what :meth:`arrays` returned after so many passes; ValueError if it is wrong."""
         mixture = self.run.mixture
         mistakes, amounts = arrays["mistakes"], arrays["amounts"]
         wrong = {mistakes.shape, amounts.shape} != {(number, mixture.mistakes.shape[1])}

@@ -74,9 +74,7 @@ class OneRow:
 
 
 def one_row(model: Any, classes: Any) -> OneRow | None:
-    """Return what learns the next rows of a model, or None if something has to be done for each
-    beside learning it.
-    """
+    """Return what learns the next rows of a model; None if each needs more than to be learned."""
     run, known = model.fitted_run(), vars(model)
     learner = run.learner
     alone = (

@@ -137,29 +137,25 @@ class OnlineClassifier(
     def stop_sentence_(self) -> str:
         """Why the run ended, in one sentence; known after fit, not partial_fit."""
         run = self.fitted_run()
-        if self.stop_reason_ is None:
-            raise AttributeError("stop_sentence_ is available after fit, not after partial_fit.")
+        reason = StopReason(self._known("stop_sentence_", self.stop_reason_))
         if run.cycle is not None:
             return str(run.cycle.sentence)
-        if run.trial is not None and self.stop_reason_ == StopReason.EARLY_STOP:
+        if run.trial is not None and reason == StopReason.EARLY_STOP:
             return (
                 "all rows were used for as many passes as without the held-out rows, or a callback "
                 "stopped the fit"
             )
         changed = bool(run.reports) and run.reports[-1].updates > 0
         native = run.state.n_classes > 2 and run.state.multiclass == "native"
-        return stop_sentence(self.stop_reason_, native, fitted_parameter(self, "tie"), changed)
+        return stop_sentence(reason, native, fitted_parameter(self, "tie"), changed)
 
     @property
     def progressive_accuracy_(self) -> float:
         """Progressive (predict-then-train) accuracy: the share of the first pass's rows predicted
         correctly before the model was updated with them; at score 0, whatever the ``threshold_``.
         """
-        reports = self.fitted_run().reports
-        if not reports:
-            message = "progressive_accuracy_ is available after fit, not after partial_fit."
-            raise AttributeError(message)
-        return 1.0 - reports[0].errors / max(1, reports[0].rows)
+        first, *_ = self._known("progressive_accuracy_", self.fitted_run().reports)
+        return 1.0 - first.errors / max(1, first.rows)
 
     @property
     def validation_scores_(self) -> np.ndarray:
@@ -167,9 +163,7 @@ class OnlineClassifier(
         score 0, whatever the ``threshold_``.
         """
         scores = [p.validation_score for p in self.fitted_run().scored]
-        if not scores:
-            raise AttributeError("validation_scores_ is only available with early_stopping=True.")
-        return np.array(scores)
+        return np.array(self._known("validation_scores_", scores, "early_stopping=True"))
 
     @property
     def validation_curve_(self) -> np.ndarray:
@@ -185,16 +179,17 @@ class OnlineClassifier(
     def criterion_(self) -> np.ndarray:
         """J_p at the start of each pass; only with update="batch"."""
         values = [p.criterion for p in self.fitted_run().reports if p.criterion is not None]
-        if not values:
-            raise AttributeError('criterion_ is only available with update="batch".')
-        return np.array(values)
+        return np.array(self._known("criterion_", values, 'update="batch"'))
 
     @property
     def mixture_(self) -> Any:
         """The shards of a fit on a cluster, :class:`linsep.learners.mixing.Mixture`."""
-        if self.fitted_run().mixture is None:
-            raise AttributeError("mixture_ is available after a fit in shards.")
-        return self._run.mixture
+        return self._known("mixture_", self.fitted_run().mixture, "linsep.distributed.fit")
+
+    def _known(self, name: str, value: Any, how: str = "fit, not partial_fit") -> Any:
+        if not value:
+            raise AttributeError(f"{name} is only available with {how}.")
+        return value
 
     def scoring_copy(self) -> Any:
         """Return a copy with the same scores that computes averaged weights once."""
@@ -220,9 +215,7 @@ class OnlineClassifier(
         return stored.state_of(self)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Set the state from :meth:`get_state`, with the current parameters; LookupError, TypeError
-        or ValueError if it is incomplete or inconsistent.
-        """
+        """Set what :meth:`get_state` returned; LookupError, TypeError or ValueError if wrong."""
         from linsep.learners import stored
 
         stored.set_state(self, arrays, facts)
@@ -294,9 +287,7 @@ class OnlineClassifier(
         self, X: Any, y: Any, sample_weight: Any = None, saving: Saving | None = None,
         groups: Any = None, **given: Any,
     ) -> Self:  # fmt: skip
-        """Fit to rows in memory, as :meth:`fit` does, and return self; ``given``: initial weights,
-        or numbers of the rows in the data as given.
-        """
+        """Fit to rows in memory; ``given`` are initial weights, or numbers of rows in the data."""
         saving, learner = saving or Saving(), self.learner()
         if not self.warm_start:  # the rows are features, no longer columns of a source
             self.__dict__.pop("recipe_", None)
@@ -396,9 +387,7 @@ class OnlineClassifier(
     def _hold_out(
         self, n_classes: int, seed: int, sample_weight: Any, n_rows: int, groups: Any = None
     ) -> HoldOut | None:
-        """Return the rule that holds rows out, if any: single rows, or whole ``groups``. Class
-        weights are ignored, as in scikit-learn.
-        """
+        """Return the rule that holds rows or ``groups`` out, whatever the class weights, if any."""
         if not self.early_stopping:
             return None
         weights = labels.check_sample_weight(sample_weight, n_rows)
@@ -430,9 +419,7 @@ class OnlineClassifier(
         return self._run
 
     def _state_to_continue(self, classes: np.ndarray, but: tuple[str, ...]) -> State:
-        """Return the state of the last fit, for warm_start; raise ValueError if classes or
-        parameters, except ``but``, have changed.
-        """
+        """Return the state of the last fit; ValueError if classes or parameters have changed."""
         if not np.array_equal(classes, self.classes_):
             raise DataError(
                 "warm_start needs the classes of the last fit, but y has different ones.",
@@ -442,7 +429,6 @@ class OnlineClassifier(
         return self._run.state
 
     def _check_width(self, width: Any, before: Any) -> None:
-        """Raise DataError for rows of another number of features than in the last fit."""
         if width != before:
             raise DataError(
                 "warm_start needs as many features as the last fit had.",
@@ -450,12 +436,10 @@ class OnlineClassifier(
             )  # fmt: skip
 
     def _forget_calibration(self) -> None:
-        """Drop probabilities and a threshold that were fitted for other weights."""
         for name in ("calibration_", "threshold_"):
             self.__dict__.pop(name, None)
 
     def _shaping(self) -> dict[str, Any]:
-        """Return the parameters that fix the shape and meaning of the state, as they are now."""
         names = (
             "multiclass", "fit_intercept", "threshold", "keep", "reference", "normalize", "tie",
             "zero",
@@ -533,7 +517,6 @@ class OnlineClassifier(
         root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
 
     def _take(self, made: Iterator[PassReport]) -> None:
-        """Store and print the next report."""
         report = next(made)
         self.stop_reason_ = report.stop_reason
         if report.stop_reason == StopReason.CYCLE:
@@ -550,11 +533,9 @@ class OnlineClassifier(
             )
 
     def _snapshot(self) -> dict[str, Any]:
-        """Return the attributes of a copy that predicts as if fit had ended here."""
         return {"_run": self._run.snapshot(), "_learned_with": self._learned_with}
 
     def _refusal(self, problem: Unlearnable, end: str = "") -> DataError:
-        """Return the error for a row, with the feature's name if it has one."""
         message, column, row = str(problem), problem.column, problem.row
         names = getattr(self, "feature_names_in_", None)
         if column is not None and names is not None:

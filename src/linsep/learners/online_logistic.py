@@ -124,7 +124,6 @@ class OnlineLogisticLearner(Learner):
     """
 
     needs_lengths = True
-    moves_all_classes = True
 
     def __init__(
         self, learning_rate: float, adaptive: bool, rescale: bool, invariant: bool, l2: float

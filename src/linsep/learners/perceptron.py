@@ -183,17 +183,11 @@ class Perceptron(LinearClassifier):
                 f"'constant', got {self.schedule!r}.",
                 code="conflict", option="schedule", value=self.schedule,
             )  # fmt: skip
-        schedule = Schedule(self.learning_rate, self.schedule)
-        return (BatchLearner if self.update == "batch" else PerceptronLearner)(schedule, self.zero)
-
-    def _rate(self) -> float | None:
-        """Return the rate if it is constant, else None."""
-        if callable(self.learning_rate) or self.schedule != "constant":
-            return None
-        return float(self.learning_rate)
+        kind = BatchLearner if self.update == "batch" else PerceptronLearner
+        return kind(self.learning_rate, self.schedule, self.zero)
 
     def _total_rate(self) -> float | None:
-        rate, mixture = self._rate(), self.fitted_run().mixture
+        rate, mixture = self.learner().constant_rate, self.fitted_run().mixture
         # The batch rule adds all mistakes of a pass with the same rate; shards count their share.
         added = float(self.mistakes_.sum()) if mixture is None else mixture.weighted_mistakes
         return None if rate is None else rate * added
@@ -205,64 +199,51 @@ class BadSchedule(LinsepError, ValueError):
     code = "bad-option"
 
 
-#: of the number of the update
-POWERS = {"constant": 0.0, "inverse": 1.0, "inverse_sqrt": 0.5}
+#: rates computed in advance by a function
+COMPUTED_AHEAD = 1024
+#: schedules in compiled code, and the power of the number of the update that divides the rate
+SCHEDULES = {
+    "constant": (lambda rate, updates: Constant(rate), 0.0),
+    "inverse": (Inverse, 1.0),
+    "inverse_sqrt": (InverseRoot, 0.5),
+}
 
 
-class Schedule:
-    """Learning rate as a function of the update number.
+class PerceptronLearner(Learner):
+    """Update at each mistake.
 
     Parameters
     ----------
     rate : the first rate, or a function from k = 1, 2, ... to the rate of update k
-    kind : "constant", "inverse" or "inverse_sqrt"
+    schedule : "constant", "inverse" or "inverse_sqrt"
+    zero : meaning of zero scores
     """
 
-    #: number of rates computed in advance by a function
-    COMPUTED_AHEAD = 1024
+    replayed = "single"
 
-    def __init__(self, rate: float | Callable[[int], float], kind: str):
-        self.rate, self.kind = rate, kind
-        self._table = np.zeros(1)
-        #: the first update without a valid rate, and the error
-        self._without: tuple[int, Exception] | None = None
+    def __init__(
+        self, rate: float | Callable[[int], float] = 1.0, schedule: str = "constant",
+        zero: str = "mistake",
+    ):  # fmt: skip
+        super().__init__()
+        self.rate, self.schedule, self.zero = rate, schedule, zero
+        self.constant_rate = None if callable(rate) or schedule != "constant" else float(rate)
+        #: rates of a function by the update, and the first without a valid one, with its error
+        self._rates = np.zeros(1)
+        self._without: tuple[float, Exception] = np.inf, ValueError()
+        if callable(rate):  # before more rates must be computed
+            self.rows_at_once = COMPUTED_AHEAD // 2
 
-    @property
-    def is_constant(self) -> bool:
-        """Whether the rate is constant."""
-        return self.kind == "constant" and not callable(self.rate)
+    def continue_from(self, earlier: Learner) -> None:
+        assert isinstance(earlier, PerceptronLearner)
+        if earlier.rate == self.rate:  # a function may depend on more than the number
+            self._rates, self._without = earlier._rates, earlier._without
 
-    def compiled(self, updates: np.ndarray) -> Any:
-        """Return the schedule for compiled code; ``updates`` holds the count of each binary
-        classifier.
-        """
-        if callable(self.rate):
-            most = int(updates.max())
-            if most + self.COMPUTED_AHEAD // 2 >= self._table.size:
-                self._extend_table(most + self.COMPUTED_AHEAD)
-            return Table(self._table, updates)
-        kinds = {"inverse": Inverse, "inverse_sqrt": InverseRoot}
-        first = float(self.rate)
-        return kinds[self.kind](first, updates) if self.kind in kinds else Constant(first)
-
-    def next(self, update: int) -> float:
-        """Return the rate of this update."""
-        if callable(self.rate):
-            self._extend_table(update)
-            self.check(update)
-            return float(self._table[update])
-        return float(self.rate) / update ** POWERS[self.kind]
-
-    def check(self, update: int) -> None:
-        """Raise the error of an invalid rate up to this update, if any."""
-        if self._without is not None and update >= self._without[0]:
-            raise self._without[1]
-
-    def _extend_table(self, update: int) -> None:
-        """Compute the missing rates up to this update; invalid ones become 0."""
-        more = np.zeros(max(0, update + 1 - self._table.size))
-        for n, k in enumerate(range(self._table.size, update + 1)):
-            if self._without is not None:
+    def _compute(self, update: int) -> None:
+        """Compute the missing rates of a function up to this update; invalid ones become 0."""
+        more = np.zeros(max(0, update + 1 - self._rates.size))
+        for n, k in enumerate(range(self._rates.size, update + 1)):
+            if k > self._without[0]:
                 break
             try:
                 value = self.rate(k)  # type: ignore[operator]
@@ -274,39 +255,22 @@ class Schedule:
                 more[n] = float(value)
             except Exception as problem:  # raised only if this update is made
                 self._without = k, problem
-        self._table = np.concatenate([self._table, more])
+        self._rates = np.concatenate([self._rates, more])
 
-
-class PerceptronLearner(Learner):
-    """Update at each mistake, with scheduled rates; ``zero`` sets the meaning of zero scores."""
-
-    replayed = "single"
-
-    def __init__(self, schedule: Schedule, zero: str = "mistake"):
-        super().__init__()
-        self.schedule, self.zero = schedule, zero
-        if callable(schedule.rate):  # before more rates must be computed
-            self.rows_at_once = schedule.COMPUTED_AHEAD // 2
-
-    def continue_from(self, earlier: Learner) -> None:
-        before, now = earlier.schedule, self.schedule  # type: ignore[attr-defined]
-        if (before.rate, before.kind) == (now.rate, now.kind):
-            self.schedule = before
-
-    def check_initial(
-        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
-    ) -> None:
+    def start(
+        self, state: State, coef: np.ndarray | None = None, intercept: np.ndarray | None = None,
+        warm: bool = False,
+    ) -> None:  # fmt: skip
         given = [array for array in (coef, intercept) if array is not None]
-        if self.zero != "correct" or warm or (given and np.column_stack(given).any(axis=1).all()):
-            return
-        raise ParameterError(
-            "If scores of zero are correct, zero weights never change, because all their scores "
-            "are zero",
-            "set initial weights (coef_init, or --init-weights)",
-            hint("choose another {}", zero=None), code="conflict", option="zero", value=self.zero,
-        )  # fmt: skip
-
-    def start(self, state: State) -> None:
+        zeros = not warm and not (given and np.column_stack(given).any(axis=1).all())
+        if self.zero == "correct" and zeros:
+            raise ParameterError(
+                "If scores of zero are correct, zero weights never change, because all their "
+                "scores are zero",
+                "set initial weights (coef_init, or --init-weights)",
+                hint("choose another {}", zero=None), code="conflict", option="zero",
+                value=self.zero,
+            )  # fmt: skip
         if self.zero != "mistake" and state.n_machines < state.n_columns:
             raise ParameterError(
                 "The native rule of several classes compares scores, so a score of zero has no "
@@ -315,10 +279,17 @@ class PerceptronLearner(Learner):
                 hint("{}", multiclass="ovo"),
                 hint("{}", zero="mistake"), code="conflict", option="zero", value=self.zero,
             )  # fmt: skip
+        super().start(state, coef, intercept, warm)
 
     def rule(self, state: State) -> Any:
-        rule = PerceptronRule(self.schedule.compiled(state.per_machine("updates")))
-        return self._sparing(rule, state)
+        updates = state.per_machine("updates")
+        if callable(self.rate):
+            most = int(updates.max())
+            if most + COMPUTED_AHEAD // 2 >= self._rates.size:
+                self._compute(most + COMPUTED_AHEAD)
+            return self._sparing(PerceptronRule(Table(self._rates, updates)), state)
+        schedule, _ = SCHEDULES[self.schedule]
+        return self._sparing(PerceptronRule(schedule(float(self.rate), updates)), state)
 
     def _sparing(self, rule: Any, state: State) -> Any:
         spares = self.zero != "mistake"
@@ -328,7 +299,8 @@ class PerceptronLearner(Learner):
         return self.zero != "mistake" and bool(state.per_machine("spared").any())
 
     def check_updates(self, state: State) -> None:
-        self.schedule.check(int(state.per_machine("updates").max()))
+        if callable(self.rate) and state.per_machine("updates").max() >= self._without[0]:
+            raise self._without[1]
 
 
 class BatchLearner(PerceptronLearner):
@@ -337,8 +309,8 @@ class BatchLearner(PerceptronLearner):
     replayed = "batch"
     by_pass = True
 
-    def __init__(self, schedule: Schedule, zero: str = "mistake"):
-        super().__init__(schedule, zero)
+    def __init__(self, *how: Any):
+        super().__init__(*how)
         self.rows_at_once = None  # no rate is needed before the end of a pass
 
     def rule(self, state: State) -> Any:
@@ -350,9 +322,14 @@ class BatchLearner(PerceptronLearner):
         asked, updates = state.per_machine("asked"), state.per_machine("updates")
         due, sums = asked > 0, state.like_weights("asked_for")
         updates += due
-        amounts = np.zeros(due.size)
-        for k in np.flatnonzero(due):
-            amounts[k] = self.schedule.next(int(updates[k]))
+        if callable(self.rate):
+            self._compute(int(updates.max()))
+            self.check_updates(state)
+            rates = self._rates[updates]
+        else:
+            power = SCHEDULES[self.schedule][1]
+            rates = np.array([float(self.rate) / max(k, 1) ** power for k in updates.tolist()])
+        amounts = np.where(due, rates, 0.0)
         if due.any():
             apply_batch_update(scheme, keep, state.W, state.bias, sums, amounts, state.rounds)
         if self.zero != "mistake":

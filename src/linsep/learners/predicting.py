@@ -59,12 +59,6 @@ def numbered_texts(texts: Iterable[str | bytes]) -> np.ndarray:
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
-def seeded(numbers: Callable[[np.ndarray], np.ndarray], seed: int) -> Draws:
-    """Return the random draws of rows from their hashes by ``numbers`` and a seed."""
-    salt = mixed_bits(np.array([seed], dtype=np.uint64))
-    return lambda rows: mixed_bits(numbers(rows) ^ salt)
-
-
 class OnlinePrediction(Prediction):
     """Predictions of an online classifier for the rows of a source."""
 
@@ -98,14 +92,11 @@ class PredictsOnline(PlotsDecision, HasReference):
     """Scores, classes and accuracy on rows, using the weights that a run kept."""
 
     _run: Run
-    _learned_with: dict[str, Any]
     stop_reason_: StopReason | None
-    training_accuracy_: float | None
 
     classes_: np.ndarray
     random_state: Any
     n_features_in_: int
-    calibration_: Any
 
     def fitted_run(self) -> Run:
         """Return the fit; raise NotFittedError (an AttributeError) if there is no fit."""
@@ -118,23 +109,20 @@ class PredictsOnline(PlotsDecision, HasReference):
         return OnlinePrediction(self, source)
 
     def _rows_to_score(self, X: Any) -> Any:
-        """Return X validated."""
         raise NotImplementedError
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
-        """Return the scores of every binary classifier for rows with the fitted features; ``whole``
-        also has features not seen in training.
-        """
+        """Return the scores of all machines; ``whole`` also has features not seen in training."""
         raise NotImplementedError
 
     def _numbered(self, X: Any) -> np.ndarray:
-        """Return a 64-bit hash of the values of each row."""
         return numbered(X, self.n_features_in_)
 
     def _draws(self) -> Callable[[Any], Draws]:
         """Return a function that returns the random draws of rows for ties."""
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        return lambda X: seeded(lambda rows: self._numbered(X[rows]), seed)
+        salt = mixed_bits(np.array([seed], dtype=np.uint64))
+        return lambda X: lambda rows: mixed_bits(self._numbered(X[rows]) ^ salt)
 
     def decision_function(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return scores, computed exactly as in training.
@@ -165,9 +153,6 @@ class PredictsOnline(PlotsDecision, HasReference):
         return self.scores_turned(self._decisions(X))
 
     def _decisions(self, X: Any) -> np.ndarray:
-        """Return decision values; for two classes, positive for the class that is not the
-        reference.
-        """
         X = self._rows_to_score(X)
         scores = self.machine_scores(X, X)
         if (row := first_infinite(scores)) is not None:

@@ -11,6 +11,7 @@ from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common import labels
 from linsep.estimators._common.stop_reasons import StopReason
+from linsep.learners.keeping import KeepLast
 from linsep.validation.labels import check_beside
 from linsep.validation.values import check_columns
 
@@ -40,9 +41,7 @@ def report_of(model: Any) -> Any:
 
 
 def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -> Any:
-    """Return the mistake bounds of a fitted linear classifier on its rows, as its method
-    :meth:`bounds` does.
-    """
+    """Return the mistake bounds of a fitted linear classifier on its rows."""
     from linsep.mistake_bounds.bounds import Bounds
     from linsep.mistake_bounds.theorems import Case, obstacle_of
 
@@ -61,9 +60,7 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
 
 
 def check_literals(literals: Any, majority: Any = 1) -> None:
-    """Raise ValueError unless ``literals`` is None or a positive integer, and ``majority`` is a
-    positive integer not above it.
-    """
+    """Raise ValueError unless both are whole and 1 <= ``majority`` <= ``literals``, or None."""
     for name, value in (("literals", 1 if literals is None else literals), ("majority", majority)):
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if not (whole and value >= 1):
@@ -119,11 +116,9 @@ def widest_margin(model: Any) -> tuple[float | None, str]:
     if not total:
         return None, "no mistake was made"
     state = run.state
-    W = state.W.reshape(len(state.W), -1)[:, : state.n_columns]
-    joint = state.n_machines < state.n_columns
-    long = length(W) if joint else sum(map(length, W.T))
-    mistakes = float(model.mistakes_.sum())
-    if long < mistakes * W.size * LOST:
+    machines, mistakes = state.machines(), float(model.mistakes_.sum())
+    long = sum(map(length, machines))
+    if long < mistakes * sum(weights.size for weights in machines) * LOST:
         return None, "updates are so small that they may have been rounded to zero"
     return long / total * (1 + ROUNDING + mistakes * 2.0**-50), ""
 
@@ -166,19 +161,34 @@ def why_not_again(model: Any) -> str | None:
     if model._run.open_mistakes is not None and model._run.reports:
         return "rows were used by fit and more by partial_fit"
     run = model._run
-    if run.trial is None and run.keeping.steady and run.scored:
+    if run.trial is None and type(run.keeping) is not KeepLast and run.scored:
         return "it ended while rows were held out"
     return None
 
 
 def refuse_others(model: Any, X: Any, y: Any) -> None:
-    """Raise DataError unless fitting X and y again gives the same mistakes and weights.
+    """Raise DataError unless fitting X and y again gives the same mistakes and weights, up to
+    rounding.
 
     Dense and sparse rows are summed in different orders, so both are tried.
     """
+    run, saving = model.fitted_run(), Saving()
+    saving.seed = run.seed
+    check_beside(X, y=y)
     for rows in (X, X.toarray() if sp.issparse(X) else sp.csr_matrix(X)):
-        again = learned_again(model, rows, y)
-        if same_fit(again, model):
+        again = type(model)(**model.get_params(deep=False))
+        again.warm_start, again.verbose = False, 0
+        if run.open_mistakes is not None:
+            again.partial_fit(rows, y, classes=model.classes_)
+        else:
+            again.max_iter = model.n_iter_
+            if run.trial is not None:  # then all rows were learned
+                again.early_stopping = False
+            again.fit_rows(rows, y, saving=saving)
+        W, V = (np.column_stack(state.split(state.W)) for state in (again._run.state, run.state))
+        scale = max(np.abs(V).max(), np.finfo(float).tiny)
+        same = np.array_equal(again.mistakes_, model.mistakes_) and W.shape == V.shape
+        if same and np.abs(W - V).max() <= TOLERANCE * scale:
             return
     known, found = (f"{m.mistakes_.sum():,} mistakes in {m.n_iter_:,}" for m in (model, again))
     raise DataError(
@@ -187,27 +197,3 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
         f"need them.",
         code="other-rows",
     )
-
-
-def learned_again(model: Any, X: Any, y: Any) -> Any:
-    """Return another estimator, fitted to X and y like the model."""
-    run, again = model.fitted_run(), type(model)(**model.get_params(deep=False))
-    again.warm_start, again.verbose = False, 0
-    if run.open_mistakes is not None:
-        return again.partial_fit(X, y, classes=model.classes_)
-    again.max_iter, saving = model.n_iter_, Saving()
-    if run.trial is not None:  # then all rows were learned
-        again.early_stopping = False
-    saving.seed = run.seed
-    check_beside(X, y=y)
-    return again.fit_rows(X, y, saving=saving)
-
-
-def same_fit(one: Any, other: Any) -> bool:
-    """Return whether both made the same mistakes and have the same weights up to rounding."""
-    if not np.array_equal(one.mistakes_, other.mistakes_):
-        return False
-    states = (model.fitted_run().state for model in (one, other))
-    W, V = (np.column_stack(state.split(state.W)) for state in states)
-    scale = max(np.abs(V).max(), np.finfo(float).tiny)
-    return W.shape == V.shape and bool(np.abs(W - V).max() <= TOLERANCE * scale)

@@ -52,6 +52,9 @@ def votes_with_room(changes: int, versions: int) -> Vote:
     return Vote._make([*arrays, np.zeros(2, np.int64)])
 
 
+NO_VOTES = votes_with_room(0, 0)
+
+
 def columns_of(multiclass: str, n_classes: int) -> int:
     """Return the number of weight vectors."""
     if n_classes == 2:
@@ -99,7 +102,7 @@ class State:
         #: arrays with one number per machine, by name
         self.counts: dict[str, np.ndarray] = {}
         #: all versions of the weights, as changes of those named "first"; -1 is the constant one
-        self.votes = votes_with_room(0, 0)
+        self.votes = NO_VOTES
         #: number of examples learned
         self.rounds = rounds
 
@@ -181,9 +184,7 @@ class State:
         self.n_features = features.size
 
     def machine_rounds(self) -> np.ndarray:
-        """Return the number of examples each binary classifier has seen; in one-vs-one of its two
-        classes.
-        """
+        """Return how many examples each machine has seen; in one-vs-one of its two classes."""
         if self.n_classes > 2 and self.multiclass == "ovo":
             return self.per_machine("rounds")
         return np.full(self.n_machines, self.rounds)
@@ -204,6 +205,11 @@ class State:
             weights[-1, : self.n_columns],
         )
 
+    def machines(self) -> list[np.ndarray]:
+        """Return the weights and intercepts of each binary classifier; of the native rule all."""
+        W = self.W.reshape(len(self.W), -1)[:, : self.n_columns]
+        return [W] if self.n_machines < self.n_columns else list(W.T)
+
     def set_weights(self, coef: np.ndarray | None, intercept: np.ndarray | None) -> None:
         """Overwrite the weights; ``coef`` has shape (columns, features)."""
         own_coef, own_intercept = self.split(self.W)
@@ -213,13 +219,11 @@ class State:
             own_intercept[:] = intercept
 
     def forget(self, but: Collection[str] = ()) -> None:
-        """Reset all but the weights and the arrays of these names, for a new run that starts from
-        them.
-        """
+        """Reset all but the weights and the arrays of these names, from which a new run starts."""
         kept = {name: array for name, array in self.shaped.items() if name in ("W", *but)}
         counts = {name: array for name, array in self.counts.items() if name in but}
         self.shaped, self.counts, self.rounds = kept, counts, 0
-        self.votes = votes_with_room(0, 0)
+        self.votes = NO_VOTES
 
     def array(self, name: str) -> np.ndarray:
         """Return the existing array of this name, of the weights or of the binary classifiers."""
@@ -350,11 +354,7 @@ def decision(state: State, scores: np.ndarray, tie: str) -> np.ndarray:
 
 
 def predicted(scores: np.ndarray, tie: str, draws: Draws | None = None) -> np.ndarray:
-    """Return the code of the winning class of each row.
-
-    Equal scores go to the smaller class ("negative"), the larger ("positive"), or by the ``draws``
-    of the rows ("random").
-    """
+    """Return the winning class of each row; ``tie`` and ``draws`` decide between equal scores."""
     if scores.ndim == 1 and tie != "random":
         return (scores > 0 if tie == "negative" else scores >= 0).astype(np.intp)
     if scores.ndim == 1:
@@ -426,13 +426,7 @@ def too_large(rows: Any, row: int) -> Unlearnable:
 
 
 def infinite_weight(W: np.ndarray, of_features: bool) -> Unlearnable:
-    """Return the error for weights that overflow, which names the first such feature.
-
-    Parameters
-    ----------
-    W : array of shape (features + 1, ...), the intercept last; or weights of examples
-    of_features : bool, whether they are weights of features
-    """
+    """Return the error for weights that overflow; it names the first feature, if of features."""
     at = int(np.argwhere(~np.isfinite(W))[0, 0])
     if of_features and at < len(W) - 1:
         return Unlearnable(None, f"The weight of {{feature}} overflows float64; {SCALE}", at)
@@ -440,25 +434,22 @@ def infinite_weight(W: np.ndarray, of_features: bool) -> Unlearnable:
 
 
 def sparing(rule: Any, zero: str, spared: np.ndarray) -> Any:
-    """Return ``rule`` with the treatment of zero scores set by ``zero``; ``spared`` counts the ones
-    treated as correct.
-    """
+    """Return ``rule`` with zero scores treated as ``zero`` says; ``spared`` counts correct ones."""
     return rule if zero == "mistake" else SparingRule(rule, zero == "correct", spared)
 
 
 class Learner:
     """Base class of learners: parameters and their effect on a state. Here the rule is constant."""
 
-    #: how cycle detection replays updates: "single", "batch" or None
+    #: how cycle detection replays updates: "single" or "batch"; and the rate, if it is constant
     replayed: str | None = None
+    constant_rate: float | None = None
 
     #: initial weight of a feature
     fill = 0.0
     #: arrays of a state that belong to its weights and are kept with them; how arrays of shards are
     #: mixed
     beside: Mapping[str, Mix] = MappingProxyType({})
-    #: whether a step of the native rule moves the weights of all classes, not of two
-    moves_all_classes = False
     #: most rows to learn with one rule
     rows_at_once: int | None = None
     #: whether there is one update per pass, at its end
@@ -474,18 +465,15 @@ class Learner:
     def continue_from(self, earlier: "Learner") -> None:
         """Reuse computations of the learner of earlier rows."""
 
-    def begin(self, state: State) -> None:
-        """Set up a new state, before initial weights are set."""
-
-    def check_initial(
-        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
-    ) -> None:
-        """Raise ValueError for invalid initial weights; ``warm``: weights not given come from an
-        earlier run.
+    def start(
+        self, state: State, coef: np.ndarray | None = None, intercept: np.ndarray | None = None,
+        warm: bool = False,
+    ) -> None:  # fmt: skip
+        """Set up a new state, or if ``warm`` that of an earlier run, with initial weights; raise
+        ValueError if these are invalid.
         """
-
-    def start(self, state: State) -> None:
-        """Set up a state that has its initial weights."""
+        state.forget(self.beside)
+        state.set_weights(coef, intercept)
 
     def rule(self, state: State) -> Any:
         """Return the compiled rule for the next rows."""
@@ -494,9 +482,9 @@ class Learner:
     def check(self, rows: Dense | Csr | Unit) -> None:
         """Raise Unlearnable for the first row that cannot be used."""
 
-    def complaint(self, rows: Dense | Csr | Unit, row: int) -> str:
+    def complaint(self, rows: Dense | Csr | Unit, row: int) -> Unlearnable:
         """Return why the loop stopped before this row."""
-        return TOO_LARGE
+        return too_large(rows, row)
 
     def check_updates(self, state: State) -> None:
         """Raise if an invalid update was applied to the rows so far."""
@@ -521,13 +509,7 @@ class Learner:
     # the weights, "W", and "average", if that is kept.
 
     def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray:
-        """Return the share of a shard in the mean of each weight; one number if all are equal.
-
-        Parameters
-        ----------
-        state : the state of the arrays
-        before, after : arrays at the start and the end of a pass
-        """
+        """Return the share of a shard in the mean of each weight; one number if all are equal."""
         return np.ones(())
 
     def to_mix(self, state: State, arrays: Arrays) -> Arrays:

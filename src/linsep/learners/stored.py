@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from linsep.checkpoints.fits import SavedFit
-from linsep.checkpoints.saving import Checkpoint
 from linsep.compiled.loop import UPDATES
 from linsep.estimators._common import fitted_state
-from linsep.estimators._common.calibration import METHODS, Calibration
+from linsep.estimators._common.calibration import Calibration
 from linsep.estimators._common.fitted_state import (
+    Array,
     as_it_is,
     classes_from,
     count,
@@ -137,22 +137,17 @@ def calibration_arrays(model: Any) -> Arrays:
 
 def calibration_of(model: Any, arrays: Arrays, method: str) -> Calibration:
     """Return the calibration of a model file; raise ValueError if its curves are invalid."""
-    k = model.classes_.size
-    curves = [arrays[f"calibration.{number}"] for number in range(1 if k == 2 else k)]
-    for curve in curves:
-        shape = (2,) if method == "sigmoid" else (2, curve.shape[-1])
-        if method not in METHODS or curve.dtype != np.float64 or curve.shape != shape:
-            raise ValueError(f"a calibration of {curve.dtype} {curve.shape}")
-        if not np.isfinite(curve).all() or not curve.size:
-            raise ValueError("a calibration that is not finite")
-        ends = (0.0, 1.0) if method == "sigmoid" else curve[1, [0, -1]]
-        if (method == "isotonic" and (np.diff(curve) < 0).any()) or ends[0] < 0 or ends[1] > 1:
+    several, shape = model.classes_.size > 2, {"sigmoid": "2", "isotonic": "2, points"}[method]
+    names = [f"calibration.{k}" for k in range(model.classes_.size if several else 1)]
+    curves = [Array(shape).checked(name, arrays, {}) for name in names]
+    for curve in curves if method == "isotonic" else []:
+        steps = np.diff(curve), np.diff(curve[1], prepend=0.0, append=1.0)
+        if not curve.size or any((step < 0).any() for step in steps):
             raise ValueError("an invalid isotonic calibration")
     return Calibration(method, curves)
 
 
 def _restored(model: Any, arrays: Arrays, rounds: int) -> State:
-    """Return the state of a fit of ``model``; raise ValueError if the arrays are inconsistent."""
     arrays = {re.sub(r"^vote\.first\.", "weights.first.", name): a for name, a in arrays.items()}
     for part in ("coef", "intercept"):
         arrays.setdefault(f"last.{part}", arrays[part])
@@ -170,16 +165,14 @@ def _restored(model: Any, arrays: Arrays, rounds: int) -> State:
 class SavedOnlineFit(SavedFit):
     """Saves an online fit, and resumes a saved one."""
 
-    def __init__(self, checkpoint: Checkpoint, estimator: Any) -> None:
-        super().__init__(checkpoint, estimator)
-        self._start = ""
+    _start = ""
 
     def begin(self, arrays: Arrays, about: dict[str, Any]) -> None:
         self.seed, self.classes = int(about["seed"]), tuple(about["classes"])
         self.trial = _reports(about["course"]["trial"])
 
     def resume(self, course: Course) -> None:
-        run, stream, progress = course.run, course.stream, course.progress
+        run, stream = course.run, course.stream
         self._start = _digest(run.state)
         # Of a trial and the run after it, only the interrupted one resumes.
         if self.found is None or (self.trial is None) != (run.trial is None):
@@ -193,14 +186,13 @@ class SavedOnlineFit(SavedFit):
             if [n_classes, n_columns] != [run.state.n_classes, run.state.n_columns]:
                 return
             self.agree(start=self._start)
-            where = about["course"]
-            passed = where["number"] + (where["learned"] is True)
+            passed = about["course"]["number"] + (about["course"]["learned"] is True)
             stream.resume(passed, _without_prefix("rows", arrays))
-            restore_contents(arrays, where, course)
+            _restore(course, arrays, about["course"])
             if not stream.of_features and stream.n_features != run.state.n_features:
                 raise ValueError(f"{run.state.n_features} examples")
         over = " over all rows" * (run.trial is not None)
-        place = f"pass {course.number + 1}{over}, after {progress.rows:,} of its rows"
+        place = f"pass {course.number + 1}{over}, after {course.progress.rows:,} of its rows"
         ended = run.reports and run.reports[-1].stop_reason is not None
         self.checkpoint.on_resume("training is complete" if ended else place)
 
@@ -216,58 +208,40 @@ class SavedOnlineFit(SavedFit):
             self._write(course)
 
     def _write(self, course: Course) -> None:
-        arrays, where = contents_of(course)
-        run, state = course.run, course.run.state
+        run, state, best = course.run, course.run.state, course.best
+        begun = course.progress.pass_number == course.number
+        tally = course.progress.tally if begun else nothing_counted()
+        arrays = state.arrays() | {"tally": tally} | _with_prefix("rows", course.stream.arrays())
+        if best is not None:
+            arrays |= _with_prefix("best", best[1].arrays())
+        if course.detection is not None:
+            arrays |= _with_prefix("cycle", course.detection.arrays())
         classes = self.estimator.classes_.tolist()
         plain = all(isinstance(label, str | int | float) for label in classes)
-        about = {
+        self.write(arrays, {
             "fit": self.agreed | {"start": self._start},
-            "course": where,
+            "course": {
+                "number": course.number,
+                "learned": course.learned,
+                "rounds": state.rounds,
+                "n_updates": state.n_updates - int(tally[UPDATES]),
+                "since_best": course.since_best,
+                "best": None if best is None else [best[0], best[1].rounds],
+                "reports": [list(report) for report in run.reports[: course.number]],
+                "trial": None if run.trial is None else [list(report) for report in run.trial],
+            },
             "seed": run.seed,
             "classes": classes if plain else [],
             "machines": [state.n_classes, state.n_columns],
-        }
-        self.write(arrays, about)
+        })  # fmt: skip
 
 
-def _digest(state: State) -> str:
-    """Return a hash of the initial weights, independent of the capacity for features."""
-    W = state.W[: state.n_features]
-    at = np.flatnonzero(state.fill != W)
-    parts = at, W.ravel()[at], state.W[-1:]
-    return blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).hexdigest()
-
-
-def contents_of(course: Course) -> tuple[Arrays, Any]:
-    """Return everything a run needs to resume, between two slices of rows."""
-    run, state, best = course.run, course.run.state, course.best
-    begun = course.progress.pass_number == course.number
-    tally = course.progress.tally if begun else nothing_counted()
-    arrays = state.arrays() | {"tally": tally} | _with_prefix("rows", course.stream.arrays())
-    if best is not None:
-        arrays |= _with_prefix("best", best[1].arrays())
-    if course.detection is not None:
-        arrays |= _with_prefix("cycle", course.detection.arrays())
-    return arrays, {
-        "number": course.number,
-        "learned": course.learned,
-        "rounds": state.rounds,
-        "n_updates": state.n_updates - int(tally[UPDATES]),
-        "since_best": course.since_best,
-        "best": None if best is None else [best[0], best[1].rounds],
-        "reports": [list(report) for report in run.reports[: course.number]],
-        "trial": None if run.trial is None else [list(report) for report in run.trial],
-    }
-
-
-def restore_contents(arrays: Arrays, about: dict[str, Any], course: Course) -> None:
+def _restore(course: Course, arrays: Arrays, about: dict[str, Any]) -> None:
     """Restore the progress of a run; raise ValueError if the arrays do not fit."""
     run, state, tally = course.run, course.run.state, arrays["tally"]
     course.number, run.reports[:] = count(about["number"]), _reports(about["reports"]) or []
-    if len(run.reports) != course.number:
-        raise ValueError(f"{len(run.reports)} reports of {course.number} passes")
-    if tally.shape != (4,) or tally.dtype != np.int64:
-        raise ValueError(f"counts of shape {tally.shape}")
+    if len(run.reports) != course.number or (tally.shape, tally.dtype) != ((4,), np.int64):
+        raise ValueError(f"{len(run.reports)} reports of {course.number} passes, or other counts")
     state.n_features = arrays["last.coef"].shape[1]
     state.restore(state.with_arrays(arrays, count(about["rounds"])))
     state.n_updates = count(about["n_updates"]) + int(tally[UPDATES])
@@ -279,6 +253,13 @@ def restore_contents(arrays: Arrays, about: dict[str, Any], course: Course) -> N
     if course.detection is not None:
         course.detection.restore(_without_prefix("cycle", arrays))
     course.progress.resume(run.reports, tally)
+
+
+def _digest(state: State) -> str:
+    W = state.W[: state.n_features]
+    at = np.flatnonzero(state.fill != W)
+    parts = at, W.ravel()[at], state.W[-1:]
+    return blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).hexdigest()
 
 
 def _with_prefix(prefix: str, arrays: Arrays) -> Arrays:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError, ModelFileError
+from linsep.estimators._common.fitted_state import Array
 from linsep.estimators._common.labels import FLOATS
 from linsep.kernels.base import Kernel, listed, refuse_text
 from linsep.kernels.naming import as_kernel, described, kernel_from_dict
@@ -19,14 +20,7 @@ from linsep.validation.values import check_prepared, faults_named
 
 
 def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as an array or CSR matrix if its rows are numeric, else as an array of objects.
-
-    Raises
-    ------
-    DataError, ValueError
-        If X has NaN, infinity, a number of features that differs from the fit, or no rows, or a
-        type that the kernel does not support.
-    """
+    """Return X as an array or CSR matrix if its rows are numeric, else as an array of objects."""
     if kernel.takes in ("vectors", "gram") and getattr(X, "ndim", 1) == 1:
         refuse_text(X, kernel)
     if kernel.takes == "strings" and getattr(X, "ndim", 1) != 1:
@@ -110,7 +104,6 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
             self._prepare_examples()
 
     def _prepare_examples(self) -> None:
-        """Prepare the examples for the kernel; None without examples."""
         some = self._examples.shape[0] > 0
         self._prepared = self.kernel_.prepare(self._examples) if some else None
 
@@ -120,9 +113,6 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         return checked_for_kernel(self, self.kernel_, X, reset=False)
 
     def _numbered(self, X: Any) -> np.ndarray:
-        """Hash numeric rows by their values, strings by their characters and other objects by
-        their kernel values.
-        """
         if X.ndim > 1:
             return numbered(X, X.shape[1])
         if all(isinstance(row, str | bytes) for row in X):
@@ -130,7 +120,6 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         return numbered(self._kernel_values(X), self.support_.size)
 
     def _kernel_values(self, X: Any) -> np.ndarray:
-        """Return kernel values, shape (rows, support vectors)."""
         if not self.support_.size:
             return np.empty((X.shape[0], 0))
         if self.kernel_.takes == "gram":
@@ -174,15 +163,12 @@ def restore_supports(
     model: HasSupportVectors, arrays: dict[str, np.ndarray], kernel: dict[str, Any],
     width: int | None,
 ) -> None:  # fmt: skip
-    """Restore kernel and support vectors of ``model``, which has a state; raise ValueError if they
-    are inconsistent.
-    """
-    numbers, many = arrays["support.numbers"], model._run.state.n_features
+    """Restore kernel and support vectors of a model with a state; ValueError if inconsistent."""
+    many = model._run.state.n_features
     model.kernel_ = kernel_from_dict(kernel)
-    positions = arrays.get("support.positions", numbers)
-    for found in (numbers, positions):
-        if found.shape != (many,) or found.dtype != np.int64:
-            raise ValueError(f"{found.dtype} numbers of shape {found.shape}")
+    sizes = {"many": many, "width": -1 if width is None else width}
+    numbers = Array("many", np.int64).checked("support.numbers", arrays, sizes)
+    positions = Array("many", np.int64, optional=True).checked("support.positions", arrays, sizes)
     if "support.text" in arrays:
         ((kind, texts),) = json.loads(arrays["support.text"].tobytes()).items()
         rows: Any = listed([text.encode("latin-1") if kind == "bytes" else text for text in texts])
@@ -193,11 +179,11 @@ def restore_supports(
     elif model.kernel_.takes == "gram":
         rows = np.empty((many, 0))
     else:
-        rows = arrays["support.rows"]
-        if rows.shape[1:] != (width,) or rows.dtype not in (np.float64, np.float32):
-            raise ValueError(f"{rows.dtype} support vectors of shape {rows.shape}")
+        kind = np.float32 if arrays["support.rows"].dtype == np.float32 else np.float64
+        rows = Array("many, width", kind).checked("support.rows", arrays, sizes)
     if rows.shape[0] != many:
         raise ValueError(f"{rows.shape[0]} support vectors for {many} weights")
-    model.support_, model.support_positions_, model._examples = numbers, positions, rows
+    model.support_, model._examples = numbers, rows
+    model.support_positions_ = numbers if positions is None else positions
     if model.kernel_.takes != "gram":
         model._prepare_examples()

@@ -125,14 +125,10 @@ class WinnowLearner(Learner):
         super().__init__(WinnowRule(promotion))
         self.threshold, self.needs_width = threshold, threshold is None
 
-    def begin(self, state: State) -> None:
-        threshold = state.n_features / 2 if self.threshold is None else self.threshold
-        native = state.n_machines < state.n_columns
-        state.W[-1] = 0.0 if native else -threshold
-
-    def check_initial(
-        self, coef: np.ndarray | None, intercept: np.ndarray | None, warm: bool
-    ) -> None:
+    def start(
+        self, state: State, coef: np.ndarray | None = None, intercept: np.ndarray | None = None,
+        warm: bool = False,
+    ) -> None:  # fmt: skip
         if coef is not None and not (coef > 0).all():
             raise DataError(
                 "coef_init of Winnow must be above 0 everywhere.",
@@ -143,6 +139,9 @@ class WinnowLearner(Learner):
                 "Winnow's intercept is minus its threshold: set threshold instead.",
                 code="unsupported", option="intercept_init",
             )  # fmt: skip
+        if not warm and state.n_machines == state.n_columns:  # the native rule has no threshold
+            state.W[-1] = -(state.n_features / 2 if self.threshold is None else self.threshold)
+        super().start(state, coef, intercept, warm)
 
     def check(self, rows: Dense | Csr | Unit) -> None:
         if isinstance(rows, Unit):
@@ -174,7 +173,10 @@ class BalancedWinnowLearner(Learner):
         super().__init__(BalancedWinnowRule(promotion, threshold))
         self.threshold = threshold
 
-    def begin(self, state: State) -> None:
+    def start(
+        self, state: State, coef: np.ndarray | None = None, intercept: np.ndarray | None = None,
+        warm: bool = False,
+    ) -> None:  # fmt: skip
         if self.threshold and state.n_machines < state.n_columns:
             raise ParameterError(
                 "The native rule compares the scores of classes and has no threshold",
@@ -183,4 +185,5 @@ class BalancedWinnowLearner(Learner):
                 hint("{}", multiclass="ovo"),
                 code="conflict", option="threshold", value=self.threshold,
             )  # fmt: skip
-        state.W[-1] -= self.threshold
+        state.W[-1] -= 0.0 if warm else self.threshold
+        super().start(state, coef, intercept, warm)
