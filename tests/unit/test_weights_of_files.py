@@ -126,7 +126,7 @@ def test_columns_in_two_roles_or_none(tmp_path):
         ({"weight": "w", "group": "w"}, "column-role"), ({"weight": "g"}, "not-a-number"),
     ]:  # fmt: skip
         with refused(DataError, code):
-            open_source(path, target="y", **options)
+            list(open_source(path, target="y", **options).batches())
 
 
 def test_rows_to_prove_or_to_score_that_all_have_weight_0(tmp_path):

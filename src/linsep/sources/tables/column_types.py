@@ -151,36 +151,6 @@ def find_bytes(file: TableFile, name: str) -> None:
         pass
 
 
-def check_first_numbers(file: TableFile, name: str, head: pa.ChunkedArray, what: str) -> None:
-    """Raise DataError, which names the row, if the first values of a column are not numbers;
-    ``what`` they should be, such as "weights".
-    """
-    kind = file.columns()[name] or head.type
-    if family_of(kind) == "number":
-        return
-    if not pa.types.is_string(kind):
-        raise DataError(
-            f"{file.path}, column '{name}' holds {kind}, but {what} must be numbers: name "
-            "another column.",
-            code="column-type", path=file.path, column=name,
-        )  # fmt: skip
-    codes, values = text_codes(head, name, file.where)
-    odd = [code for code, value in enumerate(values) if not _reads_as_number(value)]
-    row = int(np.argmax(np.isin(codes, odd or [0])))
-    raise DataError(
-        file.where(row) + f", column '{name}' holds '{values[codes[row]][:60]}', but {what} must "
-        "be numbers: correct it, or name another column.",
-        code="not-a-number", path=file.path, column=name, value=values[codes[row]],
-    )  # fmt: skip
-
-
-def _reads_as_number(text: str) -> bool:
-    try:
-        return float(text) == float(text)
-    except ValueError:
-        return False
-
-
 def check_is_text(file: TableFile, name: str, kind: pa.DataType, family: str | None) -> None:
     """Raise DataError unless a column may hold text."""
     dates = pa.types.is_temporal(kind) and not file.typed  # text that looks like dates to Arrow

@@ -12,7 +12,6 @@ from linsep.errors import DataError, hint
 from linsep.sources.feature_names import FeatureNames
 from linsep.sources.remote.file import File
 from linsep.sources.tables.column_types import (
-    check_first_numbers,
     check_is_text,
     column_types,
     family_of,
@@ -264,7 +263,7 @@ def guess_columns(
     columns.exclude = matching(columns.exclude, list(file.columns()))
     _check_roles(file, columns, require_target)
     told.check_all_there(file.path, list(file.columns()))
-    numbers = dict(columns.numbers_beside)
+    numbers = {name for name, _ in columns.numbers_beside}
     roles = {columns.target, columns.group, *numbers}
     columns.exclude += [
         name for name in file.columns()
@@ -274,11 +273,9 @@ def guess_columns(
         if name == columns.target:
             how = told.told(name)
             columns.target_kind = _label_kind(file, columns, name, kind, how)
-        elif name in numbers:
-            check_first_numbers(file, name, pa.chunked_array([head.column(name)]), numbers[name])
         elif name == columns.group:
             columns.group_kind = family_of(kind) or "text"
-        elif name not in columns.exclude:
+        elif name not in {*columns.exclude, *numbers}:
             check_feature(file.path, name)
             first = head.column(name)
             how = told.told(name) or spelled(file, name, kind, first, spelling)

@@ -21,13 +21,14 @@ from linsep.sources.tables.table_file import TableFile
 def check_formula_alone(options: TableOptions) -> None:
     """Raise DataError for options that a formula replaces."""
     for name in ("target", *IN_FORMULAS):
-        if value := getattr(options, name):
+        if getattr(options, name):
             what = "names the label" if name == "target" else "defines the features"
             raise DataError(
                 f"The formula {what}",
-                hint("leave out {}", **{name: None}), *_in_formula(name, value),
-                code="conflict", option=name,
-            )  # fmt: skip
+                hint("leave out {}", **{name: None}),
+                code="conflict",
+                option=name,
+            )
     if options.missing in ("zero", "mean"):
         raise DataError(
             "A formula needs complete rows",
@@ -41,15 +42,6 @@ def used_in_formula(options: dict[str, Any], names: list[str]) -> set[str]:
     beside = [options[role] for role in ROLES if options[role] is not None]
     found = parsed(options["formula"], [name for name in names if name not in beside])
     return {name for name in names if name in {found.target, *found.columns, *beside}}
-
-
-def _in_formula(name: str, value: Any) -> list[str]:
-    """Return how a formula expresses an option, if it can."""
-    if name != "reference_level":
-        return []
-    levels = value if isinstance(value, dict) else {"x": "b"}
-    terms = [f'C({column}, contr.treatment("{level}"))' for column, level in levels.items()]
-    return [f"name the reference level in the formula, as in {' + '.join(terms)}"]
 
 
 def guess_formula(
