@@ -351,12 +351,9 @@ def hinge(case: Case, compared: list[Comparator], sharp: bool = False) -> Result
     """
     last, pairs = case.passes, zip(case.problems, compared, strict=True)
     passes = np.arange(1.0 if last <= MOST_PASSES else last, last + 1)
-    squares = np.array([[w.square * one.square] for one, w in pairs])
-    losses = np.array([w.hinge * passes for w in compared])
-    bound = squares + 2 * losses
-    if sharp:
-        bound = (np.sqrt(squares) + np.sqrt(squares + 4 * losses)) ** 2 / 4
-    return bound.sum(axis=0), compared
+    terms = [(w.square * one.square, w.hinge * passes) for one, w in pairs]
+    bounds = [(np.sqrt(S) + np.sqrt(S + 4 * H)) ** 2 / 4 if sharp else S + 2 * H for S, H in terms]
+    return np.sum(bounds, axis=0), compared
 
 
 def total_distance(case: Case) -> Result:
@@ -494,13 +491,12 @@ class Theory(NamedTuple):
 
 def of_perceptron(case: Case) -> Theorems:
     """Return Novikoff's theorem, and the theorems for inseparable rows."""
-    found: Theorems = [
+    return [
         ("Novikoff", COLLINS if case.joint else NOVIKOFF, novikoff),
         ("hinge", HINGE, lambda case: hinge(case, case.best)),
         ("hinge, sharp", HINGE, lambda case: hinge(case, case.best, sharp=True)),
-        ("total distance", HINGE, total_distance),
+        *([] if case.gamma is None else [("total distance", HINGE, total_distance)]),
     ]
-    return found[: 3 if case.gamma is None else 4]
 
 
 #: the theories of learners, by their names on the command line

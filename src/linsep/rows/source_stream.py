@@ -66,8 +66,6 @@ class SourceStream(RowStream):
     """
 
     reads, of_features = True, True
-    #: whether the first pass draws a sample of the rows
-    draws_sample = True
 
     def __init__(
         self, source: Source, *, seed: int, shuffle: bool, keep: bool,
@@ -109,7 +107,6 @@ class SourceStream(RowStream):
         stream = copy(self)
         stream.shuffle, stream._unit, stream._fraction = shuffle, unit, fraction
         stream._fed = stream._row_batches_of = None
-        stream.draws_sample = True
         stream._owns_files = False
         return stream
 
@@ -369,8 +366,7 @@ class SourceStream(RowStream):
         order = np.arange(batch.size)
         if draw:
             self._class_runs.see(batch.y)
-            if self.draws_sample:
-                self.sample.take(batch)
+            self.sample.take(batch)
         if self._hold is not None and which != "all":
             mask = self._hold.mask(batch.y, first, draw)
             order = order[mask if which == "held out" else ~mask]

@@ -359,7 +359,6 @@ class SideBySide:
         (fit, *_), *_ = self._sets.values()
         reader = fit.models[0].estimator
         first = source_stream(reader, self.source, Saving())
-        first.draws_sample = False  # the fit of the best draws its own
         with (
             interrupts_deferred(),
             closing(first),
