@@ -76,7 +76,7 @@ class WithHypotheses:
             distribution = "F" if self._statistic == "t" else "chi2"
         if distribution == "F":
             degrees = float(self.df_residual_ if isinf(self._degrees) else self._degrees)
-        b, (root, noise) = _estimates(self, R), self._covariance_root()
+        b, (root, noise) = self._estimates(R), self._covariance_root()
         with np.errstate(over="ignore", invalid="ignore"):  # which have an error
             apart, parts = R @ b + rows[:, -1], root @ R.T
             errors = np.linalg.norm(parts, axis=0)
@@ -105,6 +105,21 @@ class WithHypotheses:
             {"hypothesis": texts, **_singly(apart, errors, degrees)}, [],
             statistic, p, df, distribution, degrees,
         )  # fmt: skip
+
+    def _estimates(self: Any, R: np.ndarray) -> np.ndarray:
+        """Return the estimates, zero for parameters that no restriction has."""
+        about, words = R.any(axis=0), self._words.ravel()
+        for j in np.flatnonzero(about & (words != ""))[:1]:
+            name = self._words_and_signs()[0][j]
+            known = words[j] in ("dependent", "no weight", "not checked")
+            raise DataError(
+                f"'{name}' has no finite estimate ({words[j]})",
+                "leave it out of the tests, or call likelihood_ratio_tests",
+                code="no-estimate" if known else "separated", column=name,
+            )  # fmt: skip
+        if why := self._without_errors():
+            raise DataError(why, code="no-estimate")
+        return np.where(about, self._params.ravel(), 0.0)
 
     def contrasts(
         self: Any, factor: str, compare: Any = "pairs", *, adjust: str | None = "holm",
@@ -281,22 +296,6 @@ def _restrictions_of(
             "signs in backticks", code="bad-hypothesis", value=text,
         ) from None  # fmt: skip
     return found
-
-
-def _estimates(model: Any, R: np.ndarray) -> np.ndarray:
-    """Return the estimates, zero for parameters that no restriction has."""
-    about, words = R.any(axis=0), model._words.ravel()
-    for j in np.flatnonzero(about & (words != ""))[:1]:
-        name = model._words_and_signs()[0][j]
-        known = words[j] in ("dependent", "no weight", "not checked")
-        raise DataError(
-            f"'{name}' has no finite estimate ({words[j]})",
-            "leave it out of the tests, or call likelihood_ratio_tests",
-            code="no-estimate" if known else "separated", column=name,
-        )  # fmt: skip
-    if why := model._without_errors():
-        raise DataError(why, code="no-estimate")
-    return np.where(about, model._params.ravel(), 0.0)
 
 
 def _holm(p: np.ndarray) -> np.ndarray:

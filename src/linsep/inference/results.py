@@ -1,8 +1,9 @@
 """Inference about the parameters of fitted regressions."""
 
 import re
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,6 +43,18 @@ class Bands(NamedTuple):
     prediction: np.ndarray
     low: np.ndarray
     high: np.ndarray
+
+
+class Estimated(Protocol):
+    """What diagnostics and tests ask of regressions; from ``_limits`` on, of logistic ones."""
+
+    _params: np.ndarray
+    _limits: np.ndarray
+    _covariance: np.ndarray | None
+    _inferable: bool
+    _wide: bool
+    _others: Callable[[], list[str]]
+    _scores: Callable[..., np.ndarray]
 
 
 class HasInference(HasEquation, WithHypotheses, WithRefits):
