@@ -83,66 +83,36 @@ class Piece(NamedTuple):
 class Tree:
     """Adds the sums of lanes, from lane number ``first`` on.
 
-    Attributes
-    ----------
-    pieces : list of Piece
-        Sums that belong to groups which began before lane ``first``, in order; empty if that is 0.
+    The sums that are not yet added up follow each other: sums of the first neighbors of a group,
+    which later neighbors are added to, and single neighbors of groups that began before ``first``,
+    which are added where these groups began.
     """
 
     def __init__(self, add: Add, first: int = 0):
-        self._add, self._first = add, first
-        self.pieces: list[Piece] = []
-        self._counts: list[int] = []
-        self._sums: list[Any] = []
-        self._open: list[bool] = []
+        self._add, self._lane = add, first
+        self._held: list[Piece] = []
 
     def push(self, value: Any, level: int = 0, count: int = 1) -> None:
         """Add the sum of the next lane, or of a group, or of the first ``count`` of a group."""
-        self._make(level)
-        if self._open[level]:
-            self.pieces.append(Piece(level, count, value))
-        elif self._counts[level]:
-            self._sums[level] = self._add(self._sums[level], value)
+        size = FAN**level
+        before = self._lane // size % FAN  # in its group
+        if before and self._held and self._held[-1][:2] == (level, before):
+            value = self._add(self._held.pop().value, value)
+            count += before
+            self._lane -= before * size
+        if count == FAN:
+            self.push(value, level + 1)
         else:
-            self._sums[level] = value
-        self._counts[level] += count
-        if self._counts[level] < FAN:
-            return
-        self._counts[level], whole = 0, self._sums[level]
-        self._sums[level] = None
-        if self._open[level]:  # the group is added where it began
-            self._open[level] = False
-            self._skip(level + 1)
-        else:
-            self.push(whole, level + 1)
-
-    def _make(self, level: int) -> None:
-        """Create the levels up to this one, which begin in the group of lane ``first``."""
-        for made in range(len(self._counts), level + 1):
-            self._counts.append(self._first // FAN**made % FAN)
-            self._sums.append(None)
-            self._open.append(self._first % FAN ** (made + 1) != 0)
-
-    def _skip(self, level: int) -> None:
-        """Count a group that is added elsewhere."""
-        self._make(level)
-        self._counts[level] += 1
-        if self._counts[level] == FAN:
-            self._counts[level], self._open[level] = 0, False
-            self._skip(level + 1)
+            self._held.append(Piece(level, count, value))
+            self._lane += count * size
 
     def rest(self) -> list[Piece]:
         """Return the pieces that are not yet added up, in order."""
-        left = [
-            Piece(level, count, value)
-            for level, (count, value) in enumerate(zip(self._counts, self._sums, strict=True))
-            if value is not None
-        ]
-        return self.pieces + left[::-1]
+        return list(self._held)
 
     def total(self) -> Any:
         """Return the sum of all, or None if there is nothing to add."""
-        left = [value for value in self._sums if value is not None]
+        left = [piece.value for piece in reversed(self._held)]
         return reduce(lambda total, value: self._add(value, total), left) if left else None
 
 
