@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, refuse
@@ -396,9 +396,8 @@ def _added(more: Any) -> Any:
     more = more.to_frame() if hasattr(more, "to_frame") else more  # of one column
     try:
         with faults_named(more):
-            added = check_array(
-                as_csr(more), accept_sparse="csr", dtype=np.float64, ensure_2d=False,
-            )  # fmt: skip
+            added = as_csr(more)
+            added = added if sp.issparse(added) else np.asarray(added, dtype=np.float64)
     except DataError as fault:
         fault.option = "more"
         raise

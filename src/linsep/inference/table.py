@@ -3,7 +3,6 @@ data frames; the summary of a fit has a row for each coefficient. And the distri
 statistics in them.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -80,8 +79,7 @@ class Printed:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""
         found = {"title": self.title, "header": dict(self.header)} | self._body()
-        text = json.dumps(found | {"notes": self.notes}, default=_plain)
-        return dict(json.loads(text, parse_constant=lambda name: None))
+        return _plain(found | {"notes": self.notes})
 
     def tidy(self) -> Any:
         """Return the ``columns`` as a data frame of pandas, or without it as an Arrow table."""
@@ -369,7 +367,11 @@ def _two_a_line(pairs: list[tuple[str, str]]) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return list(map(_plain, value))
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _rounded(value: float, digits: int) -> str:
