@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,13 +46,13 @@ def state_of(path: File) -> FileState:
         _, size, version = path.state
         return FileState(identified(path.address), size, version)
     name = str(path.resolve())
-    size, written, *found = _state(name)
-    return FileState(name, size, written, hash_of_sample(name), found)
+    size, written, *marks, _ = _marks(name)
+    return FileState(name, size, written, hash_of_sample(name), marks)
 
 
-def _state(name: str) -> list[int]:
-    about = os.stat(name)
-    return [about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino]
+def _marks(path: str | Path) -> tuple[int, ...]:
+    about = os.stat(path)
+    return about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino, about.st_dev
 
 
 def hashes(files: Sequence[FileState]) -> list[str | None]:
@@ -62,8 +63,8 @@ def hashes(files: Sequence[FileState]) -> list[str | None]:
     for file in files:
         try:
             one = hash_of_bytes(file.name) if file.marks else None
-            state = [file.size, file.version, *file.marks]
-            found.append(one if one and _state(file.name) == state else None)
+            marks = file.size, file.version, *file.marks
+            found.append(one if one and _marks(file.name)[:4] == marks else None)
         except OSError:
             found.append(None)
     return found
@@ -128,7 +129,13 @@ class Unchanged:
     """
 
     def __init__(self, paths: Iterable[File]):
-        self._seen = {path: _marks(path) for path in paths}
+        self._seen = {path: self._now(path) for path in paths}
+
+    @staticmethod
+    def _now(path: File) -> tuple[int, ...] | None:
+        with suppress(OSError):
+            return None if isinstance(path, RemoteFile) else _marks(path)
+        return None
 
     def check(self, path: File, ended: bool = True) -> None:
         """Raise DataError if the file is another one, or was written since; servers are asked when
@@ -138,21 +145,10 @@ class Unchanged:
             if ended:
                 path.check()
             return
-        seen, now = self._seen.get(path), _marks(path)
+        seen, now = self._seen.get(path), self._now(path)
         if seen is None:
             self._seen[path] = now
         elif now is None:
             raise removed(path)
         elif now != seen:
-            sizes = f" ({seen[0]:,} bytes at first, now {now[0]:,})" if seen[0] != now[0] else ""
-            raise changed(path, sizes)
-
-
-def _marks(path: File) -> tuple[int, ...] | None:
-    if isinstance(path, RemoteFile):
-        return None
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev
+            raise changed(path)

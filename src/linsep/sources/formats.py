@@ -13,7 +13,7 @@ from weakref import WeakSet
 import pyarrow as pa
 
 from linsep.errors import DataError, hint
-from linsep.sources.remote.file import File, RemoteFile
+from linsep.sources.remote.file import File, RemoteFile, no_file
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".xz": "xz"}
 #: first bytes of compressed files, whatever their names
@@ -203,31 +203,21 @@ def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
             yield from _decompressed(stream, codec_of(path))
         return
     try:
-        if path.is_dir():
-            raise DataError(
-                f"{path} is a directory: name the files in it.", code="not-a-file", path=path
-            )
         if path.exists() and not path.is_file():
             raise DataError(
-                f"{path} is a pipe or a device, which can be read only once: give a file "
-                "(commands read standard input as -).",
+                f"{path} is a folder, a pipe or a device: name files (commands read standard input "
+                "as -).",
                 code="not-a-file",
                 path=path,
             )
         # Arrow's file may have a name of any bytes, and does not block other threads while it
         # reads.
         raw = pa.OSFile(os.fsencode(path))
-    except FileNotFoundError as error:
-        raise DataError(
-            f"{path} does not exist: check the path.", code="no-file", path=path
-        ) from error
-    except PermissionError as error:
-        raise DataError(
-            f"No permission to read {path}: change its permissions.", code="cannot-read", path=path
-        ) from error
+    except FileNotFoundError:
+        raise no_file(path) from None
     except OSError as error:
         raise DataError(
-            f"{path} cannot be opened ({_reason(error)}): check the path.",
+            f"{path} cannot be opened ({_reason(error)}): check its name and its permissions.",
             code="cannot-read",
             path=path,
         ) from error
@@ -277,11 +267,11 @@ def damage(path: File, error: Exception) -> DataError:
     if codec is None:
         said = f"{path} cannot be read ({message}): check the disk."
         return DataError(said, code="cannot-read", path=path)
-    if isinstance(error, EOFError) or "runcated compressed stream" in message:
-        said = f"{path} is truncated in its {codec} data: copy it again from the original."
-    else:
-        said = f"{path} is damaged or not a {codec} file ({message}): copy it again or rename it."
-    return DataError(said, code="damaged-file", path=path)
+    return DataError(
+        f"{path} is truncated, damaged or not a {codec} file ({message}): copy it again.",
+        code="damaged-file",
+        path=path,
+    )
 
 
 def _reason(error: Exception) -> str:

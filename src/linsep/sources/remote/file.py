@@ -172,7 +172,7 @@ class RemoteFile:
         version = next((str(about[name]) for name in _VERSIONS if about.get(name)), None)
         seen = about["size"], version and version.removeprefix("W/")
         if self._seen not in (None, seen):
-            raise changed(self, "")
+            raise changed(self)
         self._seen = seen
         return seen
 
@@ -252,7 +252,7 @@ def failure(error: Exception, address: str, seen: bool) -> Exception:
     status = vars(cause).get("status", vars(cause).get("code"))
     what, file = without_secrets(str(cause), address) or type(cause).__name__, shown(address)
     if type(cause).__name__ == "FileExpired" or status == 412:
-        return changed(file, "")
+        return changed(file)
     if isinstance(cause, PermissionError) or status in (401, 403) or what.startswith("530"):
         return DataError(
             f"Access to {file} is denied ({what}): check the credentials in fsspec's "
@@ -287,13 +287,13 @@ File = Path | RemoteFile
 
 def no_file(file: File) -> DataError:
     """Return the error for a file that is not there."""
-    return DataError(f"There is no file {file}.", code="no-file", path=file)
+    return DataError(f"There is no file {file}: check its name.", code="no-file", path=file)
 
 
-def changed(file: File | str, how: str) -> DataError:
-    """Return the error for a file that has changed; ``how`` describes the difference."""
+def changed(file: File | str) -> DataError:
+    """Return the error for a file that has changed."""
     return DataError(
-        f"{file} changed while it was read{how}: start again when nothing writes to it.",
+        f"{file} changed while it was read: start again when nothing writes to it.",
         code="file-changed",
         path=file,
     )

@@ -657,14 +657,12 @@ def is_row_label(name: str) -> bool:
 
 def check_feature(path: File, name: str) -> None:
     """Raise DataError for a column of such a name."""
-    if not is_row_label(name):
-        return
-    leave_out = hint("leave it out with {}", exclude=[name])
-    if name.strip():
-        said = f"{path}, column '{name}' holds the row labels of a pandas table"
-        raise DataError(said, "rename it", leave_out, code="column-type", path=path, column=name)
-    said = f"{path} has a column without a name, such as row numbers written by pandas"
-    raise DataError(said, "name it", leave_out, code="column-type", path=path, column=name)
+    if is_row_label(name):
+        raise DataError(
+            f"{path} has a column named '{name}', such as row numbers written by pandas",
+            "rename it", hint("leave it out with {}", exclude=[name]),
+            code="column-type", path=path, column=name,
+        )  # fmt: skip
 
 
 def check_text_columns(

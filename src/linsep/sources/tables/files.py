@@ -98,11 +98,10 @@ def kinds_in(
     found = file.present([*kinds, *others]) if by_recipe else file.columns()
     model = "the model was trained on" if by_recipe else f"{first} has"
     if absent := file.absent(kinds):
-        names = ", ".join(f"'{name}'" for name in absent[:20])
-        s, them = ("", "it") if len(absent) == 1 else ("s", "them")
+        names = " and no ".join(f"column '{name}'" for name in absent[:20])
         null = " (null will do)" if isinstance(file, JsonFile) else ""
         raise DataError(
-            f"{file.path} has no column{s} {names}, which {model}: add {them}{null}.",
+            f"{file.path} has no {names}, which {model}: add what is missing{null}.",
             code="unknown-column", path=file.path, column=absent[0],
         )  # fmt: skip
     if not by_recipe:
