@@ -177,18 +177,12 @@ class WithHypotheses:
         columns["high"] = (estimates + reach * errors).tolist()
         products = ", ".join(of.within[:4]) + ", ..." * (len(of.within) > 4)
         many = counted(len(lost), "contrast")
-        notes = [
-            note
-            for note, true in (
-                (f"p-values are adjusted by Holm's method for {many}.", adjust is not None),
-                ("A dash: a coefficient of the level diverges, or its column is left out.",
-                 lost.any()),
-                (f"The factor is part of {products}: differences hold where these are 0.",
-                 of.within),
-                (f"Intervals are individual {100 * level:.6g}% intervals.", True),
-            )
-            if true
-        ]  # fmt: skip
+        notes = [f"p-values are adjusted by Holm's method for {many}."] * (adjust is not None)
+        why = "A dash: a coefficient of the level diverges, or its column is left out."
+        notes += [why] * bool(lost.any())
+        why = f"The factor is part of {products}: differences hold where these are 0."
+        notes += [why] * bool(products)
+        notes.append(f"Intervals are individual {100 * level:.6g}% intervals.")
         texts = [text for text, _ in wanted]
         texts = [f"{one}: {text}" for one in self._equations for text in texts] or texts
         return Table(f"Contrasts of {of.name}", [], {"contrast": texts} | columns, notes)
@@ -299,9 +293,7 @@ def _restrictions_of(
 
 
 def _holm(p: np.ndarray) -> np.ndarray:
-    """Return p-values adjusted by Holm's method (Scandinavian Journal of Statistics 6, 1979), NaN
-    as one that is not rejected.
-    """
+    # Scandinavian Journal of Statistics 6, 1979; NaN counts as one that is not rejected
     order = np.argsort(p, kind="stable")  # NaN last
     raised = np.nan_to_num(p[order], nan=1.0) * np.arange(len(p), 0, -1)
     found = np.where(np.isnan(p), np.nan, 1.0)

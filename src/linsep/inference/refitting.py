@@ -33,9 +33,6 @@ from linsep.sources.feature_names import names_in_recipe
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import faults_named
 
-#: the number of parameters that are tested, the statistic and p
-Test = tuple[int, float, float]
-
 
 class WithRefits:
     """Mixin of regressions: tests of terms, and of additional columns."""
@@ -238,9 +235,9 @@ def _gained(smaller: Any, larger: Any) -> tuple[float, int]:
     return 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_) if known else nan, df
 
 
-def _tested(largest: Any, gained: float, df: int) -> Test:
-    """Return the test of ``df`` parameters that gain as much; the largest model has the variance
-    that F needs.
+def _tested(largest: Any, gained: float, df: int) -> tuple[int, float, float]:
+    """Return df, the statistic and p of ``df`` parameters that gain as much; the largest model has
+    the variance that F needs.
     """
     gained = float(np.maximum(0.0, gained))
     if _letter(largest) == "chi2":
@@ -253,7 +250,7 @@ def _tested(largest: Any, gained: float, df: int) -> Test:
     return df, f, upper_tail(f, df, largest.df_residual_)
 
 
-def _notes(models: Sequence[Any], tests: list[Test]) -> list[str]:
+def _notes(models: Sequence[Any], tests: list[tuple[int, float, float]]) -> list[str]:
     supremum = "A log-likelihood of separated classes is the supremum; p is only a rough guide."
     dash = "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
     return [supremum] * any(map(_is_supremum, models)) + [dash] * any(isnan(p) for *_, p in tests)
