@@ -10,6 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import scipy.sparse as sp
 
@@ -79,15 +80,9 @@ def _code(code: Any) -> str:
 
 def of_arrays(X: Any, *labels: np.ndarray) -> dict[str, Any]:
     """Return the shape and a hash of rows in memory, with their labels and weights."""
-    digest = blake2b(digest_size=16)
     parts = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
-    for part in (*parts, *labels):
-        digest.update(f"{part.dtype} {part.shape}".encode())
-        if part.dtype == object:
-            digest.update(repr(part.tolist()).encode("utf-8", "surrogatepass"))
-        elif part.size:
-            digest.update(np.ascontiguousarray(part).view(np.uint8))  # type: ignore[arg-type]
-    return {"shape": list(X.shape), "hash": digest.hexdigest()}
+    given = [np.ascontiguousarray(part) for part in (*parts, *labels)]  # strides are hashed, too
+    return {"shape": list(X.shape), "hash": joblib.hash(given)}
 
 
 def of_source(source: Any, then: dict[str, Any] | None, whole: bool) -> dict[str, Any]:
