@@ -31,8 +31,9 @@ from linsep.layout import table_lines, wrapped
 from linsep.parameters import fitted_parameter
 from linsep.words import counted
 
-#: rows that are printed, and values of an array with a column for each feature that fit in memory
-MOST_ROWS, MOST_VALUES = 5, 1 << 28
+#: rows that are printed, values of an array with a column for each feature that fit in memory, and
+#: features of a fit with l2 whose collinearity is computed
+MOST_ROWS, MOST_VALUES, MOST_PENALIZED = 5, 1 << 28, 2500
 #: smallest 1 - leverage that keeps eight of sixteen digits, and share of the residual variance
 #: without a row that is rounding error: that fit is perfect
 CANCELLED, PERFECT = 1e-8, 1e-13
@@ -123,7 +124,8 @@ class Diagnostics(Printed):
         """
         self.title, self.numbers, self.index, self.labels = title, numbers, index, labels
         self.X, self.y, self.weights, self.fitted, self.working = X, y, weights, fitted, working
-        self.params, first = np.asarray(model._params), model._params.size - X.shape[1]
+        self.params = np.ravel(model.params_)
+        first = self.params.size - X.shape[1]
         self.pearson = working * np.sqrt(curvature)
         self.deviance = self.pearson if deviance is None else deviance
         kept = ~np.isnan(self.params) & known
@@ -361,10 +363,10 @@ def linear_diagnostics(
 
 
 def logistic_diagnostics(
-    model: Any, X: Any, y: Any, sample_weight: Any, named: Named, offset: np.ndarray | None,
+    model: Any, X: Any, scores: np.ndarray, y: Any, sample_weight: Any, named: Named,
     counts: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Diagnostics:  # fmt: skip
-    """Return the diagnostics of a logistic regression on the rows of its fit.
+    """Return the diagnostics of a logistic regression on the rows of its fit, which have log-odds.
 
     ``named`` returns the numbers and labels of rows; ``counts`` are successes and trials, in place
     of y and weights.
@@ -373,7 +375,7 @@ def logistic_diagnostics(
         DataError,
         (len(model.classes_) > 2, "Diagnostics need two classes: fit one model per class against "
          "the reference (Begg and Gray, Biometrika 71, 1984).", "class-count", None),
-        ((model._limits == "no weight").any(), "Only one class has rows of positive weight, so "
+        ((model.limits_ == "no weight").any(), "Only one class has rows of positive weight, so "
          "there are no residuals.", "class-count", None),
         (np.isnan(model.log_likelihood_), f"The weights come from {model.method_} and were not "
          "fitted to rows, so there are no residuals.", "unsupported", None),
@@ -382,8 +384,7 @@ def logistic_diagnostics(
     y, weights = _outcomes(model, y, sample_weight, len(X)) if counts is None else counts
     some = np.flatnonzero(weights)
     (numbers, index), X, y, weights = named(some), X[some], y[some], weights[some]
-    y = y if counts is None else y / weights
-    scores = model._scores(X, None if offset is None else offset[some])
+    y, scores = y if counts is None else y / weights, scores[some]
     if model.reference_ != model.classes_[0]:
         y, scores = 1.0 - y, -scores
     odds = np.clip(scores, -MOST_ODDS, MOST_ODDS)
@@ -398,16 +399,15 @@ def logistic_diagnostics(
     share = abs(model.null_deviance_) * (NEAR_LIMIT if separated else SAME_DEVIANCE)
     close = abs(total - model.deviance_) <= share and y.size == model.n_rows_
     _check_rows(close, "deviance", total, model.deviance_)
-    undefined = ""
-    if l2 or separated or model._covariance is None or not model._inferable:
-        undefined = "with l2, or if no maximum is known (penalty='firth' has standard errors)"
-    known = not model._wide and (l2 or not undefined)
+    known = not (l2 or separated or np.isnan(model.standard_errors_).all())
+    why = "with l2, or if no maximum is known (penalty='firth' has standard errors)"
     firth = model.method_ == "Firth"  # whose score has y - p + h (1/2 - p) for y - p
-    reference, other = labels.label_text(model.reference_), model._others()[0]
+    (other,) = model.classes_[model.classes_ != model.reference_].tolist()
+    reference, other = labels.label_text(model.reference_), labels.label_text(other)
     return Diagnostics(
-        model, X, curvature, working, np.nan if undefined else np.sqrt(model.dispersion_),
-        undefined, known=known, deviance=deviance,
-        penalty=(0.5 - p) / np.sqrt(curvature) if firth else None,
+        model, X, curvature, working, np.sqrt(model.dispersion_) if known else np.nan,
+        "" if known else why, known=known or (l2 and X.shape[1] < MOST_PENALIZED),
+        deviance=deviance, penalty=(0.5 - p) / np.sqrt(curvature) if firth else None,
         title=f"Diagnostics of a logistic regression of {other} against {reference}, "
         + counted(p.size, "row"), numbers=numbers, index=index, y=y, weights=weights, fitted=p,
         labels=(reference, other),
@@ -431,10 +431,9 @@ class Finding(NamedTuple):
     Attributes
     ----------
     assumption : "linearity", "equal variance", "normality", "independence" or "influence"
-    test : str, its name
+    test : str
     statistic, p_value : float, NaN if not defined
-    conclusion : str, the interpretation
-    source : str, the paper
+    conclusion, source : str, the interpretation, and the paper
     """
 
     assumption: str

@@ -650,8 +650,9 @@ class LogisticRegression(
                 pairs = robust.pairs_joined(Batch(features, given, 0, weights, offset=offsets))
                 counts, (features, offsets) = (pairs.y, pairs.weights), (pairs.X, pairs.offset)
                 each = 2  # rows of the file
+            scores = self._scores(features, offsets)
             return logistic_diagnostics(
-                self, features, given, weights, lambda rows: named(each * rows), offsets, counts
+                self, features, scores, given, weights, lambda rows: named(each * rows), counts
             )
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> float:
