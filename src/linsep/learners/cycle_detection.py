@@ -56,11 +56,9 @@ class CycleDetection:
         return found
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the hashes and the failures as arrays, to be stored."""
         return {"failures": np.array([self.failures]), "seen": self.seen}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
         self.failures = int(arrays["failures"][0])
         shape = f"passes, {self.seen.shape[1]}"
         self.seen = Array(shape, np.uint64).checked("seen", arrays, {})

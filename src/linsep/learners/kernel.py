@@ -112,6 +112,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     """
 
     command_name = "kernel"
+    shaping = (*OnlineClassifier.shaping, "kernel", "degree", "gamma", "coef0")
 
     kernel: Any = parameter(
         default="rbf",
@@ -276,10 +277,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 "rows separable: use an exact kernel.", code="not-exact", option="kernel",
             )  # fmt: skip
         return separation(K=K, y=y, **how)
-
-    def _shaping(self) -> dict[str, Any]:
-        names = ("kernel", "degree", "gamma", "coef0")
-        return super()._shaping() | {name: getattr(self, name) for name in names}
 
     # Support vectors: during fit, all training rows.
 

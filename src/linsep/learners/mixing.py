@@ -308,7 +308,6 @@ class Shards:
         self.run, self.learn, self.mixed = run, learn, arrays_of(run)
 
     def arrays(self) -> Arrays:
-        """Return the mixture and the counts of all passes."""
         mixture = self.run.mixture
         counts = {"mistakes": mixture.mistakes, "amounts": mixture.amounts}
         return self.mixed | counts | {"rows": np.array(mixture.rows, np.int64)}

@@ -62,6 +62,10 @@ class OnlineClassifier(
     grid_example: ClassVar[str] = "keep=last,average"
     #: whether features and initial weights must not be negative
     positive_only: ClassVar[bool] = False
+    #: the parameters that fix the shape and meaning of the state
+    shaping: ClassVar[tuple[str, ...]] = (
+        "multiclass", "fit_intercept", "threshold", "keep", "reference", "normalize", "tie", "zero",
+    )  # fmt: skip
     #: whether what shards learn can be mixed
     mixable: ClassVar[bool] = False
 
@@ -439,18 +443,11 @@ class OnlineClassifier(
         for name in ("calibration_", "threshold_"):
             self.__dict__.pop(name, None)
 
-    def _shaping(self) -> dict[str, Any]:
-        names = (
-            "multiclass", "fit_intercept", "threshold", "keep", "reference", "normalize", "tie",
-            "zero",
-        )  # fmt: skip
-        return {name: getattr(self, name) for name in names if hasattr(self, name)}
-
     def check_same_parameters(self, who: str, but: tuple[str, ...] = ()) -> None:
         """Raise ValueError if parameters (except ``but``) differ from the last fit."""
         free = but if self._run.state.n_classes > 2 else (*but, "multiclass")
-        now = self._shaping().items()
-        changed = [k for k, v in now if k not in free and fitted_parameter(self, k) != v]
+        names = [name for name in self.shaping if hasattr(self, name) and name not in free]
+        changed = [name for name in names if fitted_parameter(self, name) != getattr(self, name)]
         if changed:
             raise ParameterError(
                 f"{who} needs the {' and '.join(changed)} of the last fit; set "

@@ -70,22 +70,18 @@ class Progress:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """The seconds spent reading and training."""
         return {"read": self.reading, "learn": self.learning}
 
     @property
     def rows(self) -> int:
-        """Rows processed in the current pass so far."""
         return int(self.tally[ROWS])
 
     @property
     def mistakes(self) -> int:
-        """Mistakes in the current pass so far."""
         return int(self.tally[MISTAKES])
 
     @property
     def updates(self) -> int:
-        """Updates in the current pass so far."""
         return int(self.tally[UPDATES])
 
 
@@ -251,6 +247,11 @@ CHANGES_AT_ONCE = 1 << 20
 def learn_batch(run: Run, scheme: Any, row_batch: RowBatch, progress: Progress) -> None:
     """Train on the rows of a batch, in slices; raise Unlearnable for the first invalid row."""
     state, learner, keeping, rows = run.state, run.learner, run.keeping, row_batch.rows
+    if progress.pass_number == 0:
+        try:
+            learner.check(rows)
+        except Unlearnable as bad:
+            raise bad.beyond(row_batch.first) from None
     state.grow(row_batch.n_features)
     started = perf_counter()
     changes = 0  # in a vote, the most weights that one row may change
@@ -361,8 +362,6 @@ def one_pass(course: Course) -> Scores:
         began = perf_counter() - progress.learning
         try:
             for row_batch in stream.row_batches(number, progress.rows):
-                if number == 0:
-                    check_batch(run.learner, row_batch)
                 course.saving.pause(course)
                 learn_batch(run, scheme, row_batch, progress)
         finally:
@@ -382,14 +381,6 @@ def one_pass(course: Course) -> Scores:
     unweighted = (batch._replace(importance=NO_IMPORTANCE) for batch in learned)
     errors, rows = run.keeping.errors(run.state, unweighted, course.tie)
     return held_out, 1.0 - errors / rows, criterion
-
-
-def check_batch(learner: Learner, row_batch: RowBatch) -> None:
-    """Raise Unlearnable for the first invalid row."""
-    try:
-        learner.check(row_batch.rows)
-    except Unlearnable as bad:
-        raise bad.beyond(row_batch.first) from None
 
 
 def check_some_rows(progress: Progress) -> None:

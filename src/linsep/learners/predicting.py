@@ -34,22 +34,14 @@ from linsep.words import row_text
 
 def numbered(X: Any, n_features: int) -> np.ndarray:
     """Hash the first ``n_features`` values of each row; uint64 of shape (rows,)."""
-    if sp.issparse(X):
-        X = X[:, :n_features].tocsr()
-        X.sum_duplicates()
-        values, columns, starts = X.data, X.indices, X.indptr
-    else:
-        X = X[:, :n_features]
-        rows, columns = np.nonzero(X)
-        values, starts = X[rows, columns], np.searchsorted(rows, np.arange(X.shape[0] + 1))
-    values = values.astype(np.float64)
-    hashes = mixed_bits(
-        values.view(np.uint64) ^ mixed_bits(columns.astype(np.uint64) + np.uint64(1))
-    )
+    X = sp.csr_matrix(X[:, :n_features])
+    X.sum_duplicates()
+    values, columns = X.data.astype(np.float64), X.indices.astype(np.uint64)
+    hashes = mixed_bits(values.view(np.uint64) ^ mixed_bits(columns + np.uint64(1)))
     hashes[values == 0] = 0  # stored zeros do not matter
     # Sums do not depend on the order of values, so that dense and sparse rows hash alike.
     sums = np.append(np.uint64(0), np.cumsum(hashes, dtype=np.uint64))
-    return sums[starts[1:]] - sums[starts[:-1]]
+    return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
 
 
 def numbered_texts(texts: Iterable[str | bytes]) -> np.ndarray:

@@ -131,7 +131,6 @@ class State:
 
     @property
     def W(self) -> np.ndarray:
-        """The current weights."""
         return self.shaped["W"]
 
     def like_weights(self, name: str) -> np.ndarray:
@@ -154,7 +153,6 @@ class State:
                     arrays[name] = np.array(array)
 
     def grow(self, n_features: int) -> None:
-        """Add features."""
         room = self.W.shape[0] - 1
         if n_features > room:
             shape = self._shape(max(n_features, 2 * room))
@@ -226,11 +224,9 @@ class State:
         self.votes = NO_VOTES
 
     def array(self, name: str) -> np.ndarray:
-        """Return the existing array of this name, of the weights or of the binary classifiers."""
         return self.shaped[name] if name in self.shaped else self.counts[name]
 
     def is_finite(self) -> bool:
-        """Return whether all weights and sums of changes are finite."""
         return all(np.isfinite(array).all() for array in self.shaped.values())
 
     def arrays(self) -> Arrays:
@@ -284,7 +280,6 @@ class State:
         return votes
 
     def restore(self, before: "State") -> None:
-        """Return to the weights, counters and votes of another state."""
         self.shaped, self.counts, self.rounds = before.shaped, before.counts, before.rounds
         self.votes = before.votes
 

@@ -30,7 +30,6 @@ from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import (
     Progress,
     Run,
-    check_batch,
     check_some_rows,
     close_pass,
     learn_batch,
@@ -213,8 +212,6 @@ class Fit:
     def learn(self, row_batch: RowBatch) -> None:
         """Learn the rows of a batch."""
         batch = row_batch._replace(rows=own_buffer(row_batch.rows))
-        if not self.passes:
-            check_batch(self.run.learner, batch)
         learn_batch(self.run, self._scheme, batch, self.progress)
 
     def close_pass(self, stream: SourceStream) -> None:
