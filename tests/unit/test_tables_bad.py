@@ -57,7 +57,7 @@ CSV = [
     ("a,y\nr1,1,0\nr2,2,1\n", "field-count", 1, None),
     ("a,y\n1,0\n\n1,0,7\n", "field-count", 2, None),
     ("a,y\n1,0\n1,0\n1", "field-count", 3, None),
-    ('a,y\n1,0\n"x\n2,1\n3,1\n', "bad-line", None, None),
+    ('a,y\n1,0\n"x\n2,1\n3,1\n', "bad-line", 2, None),
     ("a,y\n1,0\n# half way\n1,1\n", "bad-line", 2, None),
     ("a,y\n1,0\n# a, b, c\n1,1\n", "bad-line", 2, None),
     ("y\n1\n0\n", "no-columns", None, None),

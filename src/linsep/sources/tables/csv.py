@@ -4,12 +4,11 @@ import csv
 import io
 import re
 import sys
-from collections import deque
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
 from functools import partial, reduce
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -194,14 +193,14 @@ class CsvFile(TextFile):
                 found = block.count(b'"')
                 fields = swallowed.finditer(b"\n" + block) if found and unsure else ()
                 if any(b"\n" in field[1] for field in fields) and self._strays(block, quotes % 2):
-                    self._refuse_merged_rows()
+                    self._check_quotes()
                     unsure = False
                 quotes += found
                 if left < len(block):
                     yield block[left:]
                 left = max(0, left - len(block))
-        if quotes % 2 and self._options.quotes and self._ends_in_quotes():
-            raise self._unclosed()
+        if quotes % 2 and self._options.quotes:
+            self._check_quotes()
 
     def _strays(self, block: bytes, inside: int) -> bool:
         """Return whether a quote neither opens nor closes a field, nor is doubled."""
@@ -227,18 +226,9 @@ class CsvFile(TextFile):
             for block in map(self._options.squeezed, blocks):
                 yield from io.StringIO(block.decode(errors="surrogateescape"), newline="")
 
-    def _ends_in_quotes(self) -> bool:
-        """Return whether the last record goes on behind the end of the text: others have quotes
-        in the middle of fields.
-        """
-        end = ["end", "end"]
-        lines = chain(self._lines(), [self._options.separator.join(end)])
-        with _any_length():
-            return deque(csv.reader(lines, delimiter=self._options.separator), 1)[0] != end
-
-    def _refuse_merged_rows(self) -> None:
-        """Raise DataError for a field with line breaks whose quote closes in its middle: it began
-        with a quote that is text, and holds the rows up to the next one.
+    def _check_quotes(self) -> None:
+        """Raise DataError for a field with line breaks whose quote closes in its middle, or never:
+        it began with a quote that is text, and holds the rows up to the next one.
         """
         with _any_length():
             rows = csv.reader(self._lines(), delimiter=self._options.separator, strict=True)
@@ -247,11 +237,11 @@ class CsvFile(TextFile):
                 try:
                     if next(rows, None) is None:
                         return
-                except csv.Error:
-                    if rows.line_num > line + 1:
+                except csv.Error as error:
+                    if rows.line_num > line + 1 or "unexpected end" in str(error):
                         raise DataError(
-                            f"{self.path} row {number} has a quote that closes in the middle of a "
-                            "field, lines after it opens",
+                            f"{self.path} row {number} has a quote that never closes, or only in "
+                            "the middle of a field in a later line",
                             "double the quotes within a field",
                             hint("read quotes as ordinary characters with {}", quotes=False),
                             code="bad-line", path=self.path, row=number,
