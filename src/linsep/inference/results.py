@@ -1,9 +1,8 @@
 """Inference about the parameters of fitted regressions."""
 
 import re
-from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,18 +42,6 @@ class Bands(NamedTuple):
     prediction: np.ndarray
     low: np.ndarray
     high: np.ndarray
-
-
-class Estimated(Protocol):
-    """What diagnostics and tests ask of regressions; from ``_limits`` on, of logistic ones."""
-
-    _params: np.ndarray
-    _limits: np.ndarray
-    _covariance: np.ndarray | None
-    _inferable: bool
-    _wide: bool
-    _others: Callable[[], list[str]]
-    _scores: Callable[..., np.ndarray]
 
 
 class HasInference(HasEquation, WithHypotheses, WithRefits):
