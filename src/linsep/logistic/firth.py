@@ -177,8 +177,7 @@ def opened(task: Task, penalized: bool) -> Flat:
 
 def begun(task: Task, flat: Flat) -> Solution:
     """Return the maximum of the model without features, where the maximization begins. Without
-    offsets ln |I| is the sum of the log-probabilities times the number of columns, but for a
-    constant.
+    offsets ln |I| is the columns times the sum of log-probabilities, but for a constant.
     """
     start, columns = np.zeros((task.q, task.width)), flat.size / task.q
     if task.intercept:
@@ -231,7 +230,7 @@ def held_at_zero(
 
 def scored(model: Any, task: Task) -> tuple[int, float, float, int]:
     """Return the number of rows, the log-likelihood, Rao's score statistic of a model's weights
-    for the features that a task has beyond its own, and the number of independent parameters.
+    for the features beyond its own, and the number of independent parameters.
     """
     if task.known.classes.tolist() != model.classes_.tolist() or not task.factored:
         raise DataError(

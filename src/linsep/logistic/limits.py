@@ -291,9 +291,8 @@ def data_of_batches(task: Task) -> Data:
 def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
     """Decide separability; if there is a maximum, continue to it, else compute the limit.
 
-    The search for a verdict, with the limit of the weights, takes no longer than its time limit.
-    Unless it is quick, the weights at hand are checked exactly first, in one pass; those of the
-    ridge, too, if the fit lost so little that they may classify all rows correctly.
+    The search for a verdict takes no longer than its time limit. Unless it is quick, the weights at
+    hand are checked exactly first, and those of the ridge if they may classify all rows correctly.
     """
     steps.begin("verdict", fit)
     asked, verdict = Question(task, fit), None

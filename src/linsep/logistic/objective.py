@@ -222,12 +222,12 @@ class Terms:
                 weights = lane.importance[start : start + len(P)]
                 weighted = P * weights[:, None] if weights.size else P
                 own_curvature = weighted * np.where(P > 0.5, rest[:, None], 1.0 - P)
-                for k, m in np.ndindex(self.q, self.q):
-                    if m <= k:
+                for k in range(self.q):
+                    for m in range(k + 1):
                         curvature = own_curvature[:, k] if m == k else -weighted[:, k] * P[:, m]
                         H[k, :, m] += Z.T @ (Z * curvature[:, None])
-        for k, m in np.ndindex(self.q, self.q * hessian):
-            if m < k:
+        for k in range(self.q * hessian):
+            for m in range(k):
                 H[m, :, k] = H[k, :, m].T
         found = np.concatenate([[value], gradient.ravel(), H.ravel()])
         return (found, kept) if shares else found

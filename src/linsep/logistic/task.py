@@ -471,10 +471,9 @@ class Solution(NamedTuple):
     the maximum from where the last step began, in standard errors; ``bend`` what the negative
     Hessian is beside the information. ``weights`` and ``limits`` have shape (q, width), the
     intercept last; ``covariance`` is 0 for features left out; ``intervals`` are {level: (low, high,
-    p)} of profiles; ``log_likelihood`` is without the penalty, without a maximum the supremum;
-    ``gained`` twice what the features add to Firth's likelihood. ``at_limit`` is False if finite
-    weights come from a small ridge; ``digits`` those of standard errors that floats determine;
-    ``stopped_in`` is the stage in which Ctrl-C or a callback stopped the fit, else empty.
+    p)}; ``log_likelihood`` is without the penalty, or the supremum; ``gained`` twice what features
+    add to Firth's. ``at_limit`` is False if finite weights come from a small ridge; ``digits`` are
+    those of standard errors that floats determine; ``stopped_in`` is a stage, or empty.
     """
 
     B: np.ndarray | Any
@@ -524,7 +523,9 @@ class Solution(NamedTuple):
         """Return a sentence on how the fit ended, and a warning if not at a maximum."""
         few, stopped = self.digits < ENOUGH_DIGITS, self.state is State.EARLY_STOP
         named = self.stopped_in or ("digits" if few else self.state)
-        message, *hints = ENDINGS.get(named, ("",))
+        if named not in ENDINGS:
+            return "", None
+        message, *hints = ENDINGS[named]
         ascent = model.solver == "gradient_ascent" and not isinstance(model.learning_rate, str)
         if named is State.MAX_ITER and ascent:
             hints, said = [], model.ascent_.sentence
@@ -535,7 +536,7 @@ class Solution(NamedTuple):
             near=near if self.distance <= NEAR else "", others=others,
             who="A callback stopped the fit" if stopped else "The fit was interrupted",
         )  # fmt: skip
-        sentence = f"{message}." if message else ""
+        sentence = f"{message}."
         if not (self.stopped_in or self.state in UNFINISHED or few):
             return sentence, None
         return sentence, UnfinishedWarning(LinsepError(message, *hints) if hints else sentence)
@@ -549,10 +550,8 @@ def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarr
 
 
 class Steps:
-    """Records the progress of one fit; ``after_step`` may raise :class:`Stopped`.
-
-    ``stage`` is "ascent", "verdict" while separation is being decided, or "intervals" of profiles;
-    ``known`` returns the Solution so far, None before the first step.
+    """The progress of one fit, in the stage "ascent", "verdict" or "intervals"; ``known()`` is the
+    Solution so far, and ``after_step()`` may raise :class:`Stopped`.
     """
 
     def __init__(self, after_step: Callable[[], None] = lambda: None) -> None:
@@ -565,13 +564,15 @@ class Steps:
 
         def report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
             self._made += 1
-            here = Solution(B.copy(), None, State.MAX_ITER, self._made, distance)
-            here = here._replace(log_likelihood=float(log_likelihood))
+            made, here = self._made, B.copy()
 
             def so_far() -> Solution:
-                weights = raw(here.B)
-                limits = limits_without(dependent, weights.shape)
-                return here._replace(weights=weights, limits=limits)
+                weights = raw(here)
+                return Solution(
+                    here, None, State.MAX_ITER, made, distance, weights=weights,
+                    limits=limits_without(dependent, weights.shape),
+                    log_likelihood=float(log_likelihood),
+                )  # fmt: skip
 
             self.known = so_far
             self.after_step()
