@@ -45,29 +45,18 @@ class LabelBook:
 
         Raises DataError for the first invalid label, with its place.
         """
-        self._where = where
-        if y.dtype.kind not in "biufU":
-            y = self._plain(y)
+        if y.dtype.kind not in "biufU":  # Python objects
+            labels = y.tolist()
+            for index, label in enumerate(labels):
+                self._check(label, (self.labels or labels)[0], index, where)
+            y = np.array(labels)
         found = self._look_up(y)
         if found is None:
-            self._add(y)
+            self._add(y, where)
             found = self._look_up(y)
         return found
 
-    def _plain(self, y: np.ndarray) -> np.ndarray:
-        """Return labels that are Python objects as an array of text or numbers."""
-        labels = y.tolist()
-        for index, label in enumerate(labels):
-            if not isinstance(label, str | int | float):
-                raise DataError(
-                    self._where(index) + f": the label {label!r} is of type "
-                    f"{type(label).__name__}; give text, whole numbers or booleans.",
-                    code="label-type",
-                )
-            self._check_alike(label, self.labels[0] if self.labels else labels[0], index)
-        return np.array(labels)
-
-    def _add(self, y: np.ndarray) -> None:
+    def _add(self, y: np.ndarray, where: Callable[[int], str]) -> None:
         fresh, first = np.unique(y, return_index=True)
         known = set(self.labels)
         labels = (fresh + 0.0 if fresh.dtype.kind == "f" else fresh).tolist()  # -0.0 is 0.0
@@ -75,28 +64,27 @@ class LabelBook:
             label, index = labels[k], int(first[k])
             if label in known:
                 continue
-            if self.labels:
-                self._check_alike(label, self.labels[0], index)
-            if isinstance(label, float) and not label.is_integer():
-                message = self._where(index) + f": {CONTINUOUS.format(label)}."
-                raise DataError(message, code="label-type")
+            self._check(label, (self.labels or labels)[0], index, where)
             if len(self.labels) == MOST_CLASSES:
                 raise DataError(
-                    self._where(index) + f": up to here the labels have more than {MOST_CLASSES:,} "
+                    where(index) + f": up to here the labels have more than {MOST_CLASSES:,} "
                     "different values; a classifier needs few classes, so choose another target.",
                     code="class-count",
                 )
             self.labels.append(label)
         self._sort()
 
-    def _check_alike(self, label: Any, other: Any, index: int) -> None:
-        if isinstance(label, str) != isinstance(other, str):
-            raise DataError(
-                self._where(index)
-                + f": the label {label!r} is of type {type(label).__name__}, but "
-                f"an earlier one is of type {type(other).__name__}; use one type.",
-                code="label-type",
-            )
+    def _check(self, label: Any, other: Any, index: int, where: Callable[[int], str]) -> None:
+        kind, why = type(label).__name__, ""
+        if not isinstance(label, str | int | float):
+            why = f"the label {label!r} is of type {kind}; give text, whole numbers or booleans"
+        elif isinstance(label, str) != isinstance(other, str):
+            earlier = f"but an earlier one is of type {type(other).__name__}"
+            why = f"the label {label!r} is of type {kind}, {earlier}; use one type"
+        elif isinstance(label, float) and not label.is_integer():
+            why = CONTINUOUS.format(label)
+        if why:
+            raise DataError(where(index) + f": {why}.", code="label-type")
 
     def _look_up(self, y: np.ndarray) -> Any:
         known = self._sorted
