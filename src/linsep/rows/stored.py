@@ -170,18 +170,13 @@ class Sample:
         """Add the rows of a batch, whose y are class codes."""
         self.counts += np.bincount(batch.y, minlength=self.counts.size)
         self.totals = weight_totals(self.totals, batch.y, batch.importance)
-        rows, before = self._kept(batch), self._every
         # Asked before the rows are copied: one batch may be larger than the sample may become.
-        while self._too_many(rows.size, _bytes_of(batch.X, rows)):
-            self._every *= 2
-            rows = self._kept(batch)
-        if self._every > before:
-            self._thin(self._every // before)
+        while self._too_many((rows := self._kept(batch)).size, _bytes_of(batch.X, rows)):
+            self._thin()
         self._add(batch, rows)
         self._seen += batch.size
         while self._too_many(sum(part.size for part in self._parts), self._size):
-            self._every *= 2
-            self._thin(2)
+            self._thin()
 
     def rows(self, n_features: int) -> Batch:
         """Return the sample, with at least ``n_features`` columns; y are class codes."""
@@ -202,11 +197,12 @@ class Sample:
             self._parts.append(batch.rows(rows))
             self._size += _bytes_of(batch.X, rows)
 
-    def _thin(self, step: int) -> None:
-        """Keep every ``step``-th row of the sample."""
+    def _thin(self) -> None:
+        """Keep every other row of the sample, and of those to come."""
+        self._every *= 2
         if self._parts:
             sample, self._parts, self._size = joined(self._parts), [], 0
-            self._add(sample, np.arange(0, sample.size, step))
+            self._add(sample, np.arange(0, sample.size, 2))
 
     def _too_many(self, rows: int, size: int) -> bool:
         return rows > 1 and (rows > self._most_rows or size > self._most_bytes)
