@@ -55,9 +55,7 @@ ELSEWHERE = "set LINSEP_CACHE_DIR to a folder that only you can write"
 
 
 def source_hash(folder: Path = HERE) -> str:
-    """Return a hash over the names and contents of every Python file below ``folder``, and over
-    the versions of Python and numba.
-    """
+    """Return a hash of all Python files below ``folder``, and of the versions of the compiler."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         name = path.relative_to(folder).as_posix()

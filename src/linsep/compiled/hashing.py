@@ -1,6 +1,4 @@
-"""Words as columns: MurmurHash3, and sorting the columns of a row, which are integers below a known
-bound.
-"""
+"""Words as columns: MurmurHash3, and sorting the columns of a row, which are bounded integers."""
 
 import numpy as np
 

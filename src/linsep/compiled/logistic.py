@@ -71,7 +71,7 @@ def two_classes(scores, codes, weights, first, residuals, curvature):
 
 @compiled
 def times(Z, factors, out):
-    """Write every row of Z times its factor."""
+    """Write every row of Z times its factor to ``out``, which may be Z."""
     for i in range(Z.shape[0]):
         for j in range(Z.shape[1]):
             out[i, j] = Z[i, j] * factors[i]
@@ -119,9 +119,7 @@ def inverse_of_few(matrix, least):
 
 @compiled
 def inverses_of_few(matrices, least):
-    """Return the inverses of a stack of matrices, the logarithms of their determinants, and whether
-    each is positive definite: see :func:`inverse_of_few`.
-    """
+    """Return what :func:`inverse_of_few` returns of every matrix of a stack, as three arrays."""
     found, log_dets = np.empty_like(matrices), np.empty(len(matrices))
     fine = np.empty(len(matrices), dtype=np.bool_)
     for k in range(len(matrices)):
@@ -241,12 +239,3 @@ def moves(scores, codes, weights, first):
         forward, backward = max(forward, own - low), max(backward, high - own)
         apart = max(apart, high - low)
     return forward, backward, apart
-
-
-@compiled
-def roots_times(Z, factors):
-    """Multiply every row of Z by the root of its factor, in place."""
-    for i in range(Z.shape[0]):
-        root = np.sqrt(factors[i])
-        for j in range(Z.shape[1]):
-            Z[i, j] *= root

@@ -1,13 +1,11 @@
-"""The pass loop: learn from rows in a given order, by any scheme and rule; the order of rows, and
-scores.
-"""
+"""The pass loop: learn from rows in a given order, by any scheme and rule; orders and scores."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from linsep.compiled.jit import borrow, compiled, generic, inlined
-from linsep.compiled.rows import U, ahead, dot, dots, dots_at, inside
+from linsep.compiled.rows import Some, U, ahead, dot, dots, dots_at, inside
 from linsep.compiled.weights import Column, Pair, Vector, machine
 
 #: rows in a block: they are stored together, and stay together when a pass is shuffled
@@ -29,9 +27,7 @@ class Binary(NamedTuple):
 
 
 class OneVsRest(NamedTuple):
-    """One binary classifier per class, each against all others; ``scores`` is a buffer for their
-    scores.
-    """
+    """One binary classifier per class, each against all others; ``scores`` is their buffer."""
 
     classes: int
     tie: int
@@ -152,7 +148,7 @@ def _one_vs_one(scheme, rule, keep, W, bias, rows, i, code, importance, now):
             scores[k] += W[last, k] * bias
         errors += most_wins(scheme.classes, scheme.tie, scores, scheme.votes) != code
     machines = scheme.machines[code]
-    dots_at(rows, i, W, machines, scores)
+    dots_at(rows, i, W, Some(machines), scores)
     for q in range(machines.size):
         scores[q] += W[last, machines[q]] * bias
         if not np.isfinite(scores[q]):
@@ -233,9 +229,7 @@ def pass_loop(scheme, rule, keep, W, bias, rows, codes, importance, order, now, 
 
 @compiled
 def score_vector(rows, n_rows, w, bias, scores):
-    """Score all rows by one weight vector, with the same sums as learning; NaN where a feature
-    has no weight.
-    """
+    """Score all rows by one vector, as in learning; NaN where a feature has no weight."""
     rows, last = borrow(rows), w.shape[0] - 1
     for i in range(U(n_rows)):
         scores[i] = dot(rows, i, w) + w[last] * bias if inside(rows, i, last) else np.nan

@@ -166,46 +166,59 @@ scale.when(Dense, Csr)(lambda rows, i: 1.0)
 scale.when(Unit)(lambda rows, i: rows.scales[i])
 
 
+class Every(NamedTuple):
+    """All columns of a matrix that has so ``many``."""
+
+    many: int
+
+
+class Some(NamedTuple):
+    """The columns with these ``numbers``."""
+
+    numbers: np.ndarray
+
+
 @generic(0)
+def many(chosen):
+    """Return the number of columns that are chosen."""
+
+
+@generic(0)
+def column(chosen, q):
+    """Return the q-th of them."""
+
+
+many.when(Every)(lambda chosen: U(chosen.many))
+many.when(Some)(lambda chosen: U(chosen.numbers.size))
+column.when(Every)(lambda chosen, q: U(q))
+column.when(Some)(lambda chosen, q: U(chosen.numbers[q]))
+
+
+@inlined
 def dots(rows, i, W, scores):
     """Write <w, x> of row i for every column of W to ``scores``."""
-
-
-@dots.when(Whole, Picked, Csr)
-def _dots(rows, i, W, scores):
-    # Adjacent columns use SIMD; eight values at a time, so that scores are loaded once.
-    at, end = span(rows, i)
-    scores[:] = 0.0
-    while at + U(8) <= end:
-        eight = _eight(rows, i, at)
-        for k in range(U(W.shape[1])):
-            scores[k] += _part(W, k, eight)
-        at += U(8)
-    while at < end:
-        j, x = entry(rows, i, at)
-        for k in range(U(W.shape[1])):
-            scores[k] += x * W[j, k]
-        at += U(1)
+    dots_at(rows, i, W, Every(W.shape[1]), scores)
 
 
 @generic(0)
 def dots_at(rows, i, W, chosen, scores):
-    """Write <w, x> of row i for the columns of W listed in ``chosen`` to ``scores``."""
+    """Write <w, x> of row i for the chosen columns of W to ``scores``."""
 
 
 @dots_at.when(Whole, Picked, Csr)
 def _dots_at(rows, i, W, chosen, scores):
+    # Adjacent columns use SIMD; eight values at a time, so that scores are loaded once.
     at, end = span(rows, i)
-    scores[: chosen.size] = 0.0
+    scores[: many(chosen)] = 0.0
     while at + U(8) <= end:
         eight = _eight(rows, i, at)
-        for q in range(U(chosen.size)):
-            scores[q] += _part(W, U(chosen[q]), eight)
+        for q in range(many(chosen)):
+            scores[q] += _part(W, column(chosen, q), eight)
         at += U(8)
     while at < end:
         j, x = entry(rows, i, at)
-        for q in range(U(chosen.size)):
-            scores[q] += x * W[j, U(chosen[q])]
+        for q in range(many(chosen)):
+            scores[q] += x * W[j, column(chosen, q)]
         at += U(1)
 
 
@@ -225,15 +238,6 @@ def picked(rows, i):
     return count
 
 
-@dots.when(Dense)
-def _dense_dots(rows, i, W, scores):
-    count = picked(rows, i)
-    if count < 0:
-        dots(Whole(rows.values), i, W, scores)
-    else:
-        dots(Picked(rows.values, rows.room, count), i, W, scores)
-
-
 @dots_at.when(Dense)
 def _dense_dots_at(rows, i, W, chosen, scores):
     count = picked(rows, i)
@@ -243,17 +247,10 @@ def _dense_dots_at(rows, i, W, chosen, scores):
         dots_at(Picked(rows.values, rows.room, count), i, W, chosen, scores)
 
 
-@dots.when(Unit)
-def _scaled_dots(rows, i, W, scores):
-    dots(rows.rows, i, W, scores)
-    for k in range(W.shape[1]):
-        scores[k] *= rows.scales[i]
-
-
 @dots_at.when(Unit)
 def _scaled_dots_at(rows, i, W, chosen, scores):
     dots_at(rows.rows, i, W, chosen, scores)
-    for q in range(chosen.size):
+    for q in range(many(chosen)):
         scores[q] *= rows.scales[i]
 
 
@@ -400,16 +397,10 @@ def is_waiting(rows: Any) -> bool:
 dot.when(Block)(lambda rows, i, w: rows.scores[i])
 
 
-@dots.when(Block)
-def _block_dots(rows, i, W, scores):
-    for k in range(scores.size):
-        scores[k] = rows.scores[i, k]
-
-
 @dots_at.when(Block)
 def _block_dots_at(rows, i, W, chosen, scores):
-    for q in range(chosen.size):
-        scores[q] = rows.scores[i, chosen[q]]
+    for q in range(many(chosen)):
+        scores[q] = rows.scores[i, column(chosen, q)]
 
 
 @add_features.when(Block)
@@ -439,9 +430,7 @@ def catch_up(gram, first, places, columns, amounts, scores):
 
 
 def settle(rows: Block, values: np.ndarray) -> None:
-    """Add the owed changes to the scores of a block; ``values`` are the kernel values it waited
-    for.
-    """
+    """Add the changes owed to a block to its scores, given the kernel values it waited for."""
     columns = np.flatnonzero(rows.owed)
     catch_up(
         values[:, None], np.zeros(values.size, np.int64), np.zeros_like(columns), columns,
@@ -488,9 +477,7 @@ def without_duplicates(rows: Csr) -> Csr:
 
 
 def as_rows(X: Any, unit: bool = False) -> Dense | Csr | Unit:
-    """Wrap an array or a CSR matrix as rows, whose values are not copied; ``unit`` scales them to
-    length 1.
-    """
+    """Wrap an array or a CSR matrix, not copied, as rows; ``unit`` scales them to length 1."""
     if hasattr(X, "indptr"):
         rows: Dense | Csr = csr_rows(X.data, X.indices, X.indptr)
     else:

@@ -83,9 +83,7 @@ def add_carefully(rows, amounts, sums, rest, reach):
 
 @exact
 def score_carefully(rows, w, bias, scores, reach):
-    """Write the score of every row, summed in pairs of floats, and the sum of the sizes of its
-    terms.
-    """
+    """Write the score of every row, summed in pairs of floats, and the sizes of its terms."""
     for i in range(U(scores.size)):
         total, rest = bias * w[-1], 0.0
         size = abs(total)

@@ -331,9 +331,7 @@ def learn_terms(texts, first, cutting, words):
 
 @exact
 def add_terms(texts, words):
-    """Add distinct terms, with eight more bytes after the last, to a vocabulary that has space for
-    them.
-    """
+    """Add distinct terms, eight more bytes after the last, to a vocabulary with space for them."""
     room, n_terms = room_for_grams(), texts.offsets.size - 1
     for first in range(0, n_terms, GRAMS_AT_ONCE):
         number = min(GRAMS_AT_ONCE, n_terms - first)

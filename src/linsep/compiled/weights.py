@@ -125,9 +125,7 @@ def _copied_pair(weights, array):
 
 @generic(0)
 def vectors(weights):
-    """Return the number of weight vectors that an update changes; it scales the example's squared
-    norm.
-    """
+    """Return how many vectors an update changes, a factor of the example's squared norm."""
 
 
 vectors.when(Vector, Column)(lambda weights: 1.0)
@@ -181,6 +179,8 @@ class Deferred(NamedTuple):
 
     weights: Vector
     sums: np.ndarray
+    w: np.ndarray
+    bias: float
 
 
 @generic(0)
@@ -277,17 +277,7 @@ scattered.when(Column, Pair)(lambda weights: True)
 scattered.when(Deferred)(lambda weights: scattered(weights.weights))
 
 
-@generic(0)
+@inlined
 def add_constant(weights, amount):
     """Add ``amount`` times the constant feature to the last weight."""
-
-
-@add_constant.when(Vector, Column, Pair)
-def _add_constant(weights, amount):
     nudge(weights, np.uint64(weights.w.shape[0] - 1), amount * weights.bias)
-
-
-@add_constant.when(Deferred)
-def _deferred_add_constant(weights, amount):
-    w = weights.weights.w
-    nudge(weights, np.uint64(w.shape[0] - 1), amount * weights.weights.bias)

@@ -216,7 +216,7 @@ class Terms:
             gradient += self.back(residuals, Z)
             kept[start : start + len(P)] = P
             if hessian and self.q == 1:
-                logistic.roots_times(Z, rest)
+                logistic.times(Z, np.sqrt(rest), Z)
                 H[0, :, 0] += Z.T @ Z
             elif hessian:  # of classes k and m: w p_k (1[k = m] - p_m) z z'
                 weights = lane.importance[start : start + len(P)]

@@ -100,9 +100,7 @@ def _move_both(weights, known, j, z, amount, r):
 
 @inlined
 def _observe(weights, rows, i, known, amount, r):
-    """Add ``amount`` times variance times feature to each weight, and then observe row i with noise
-    of variance ``r``.
-    """
+    """Add ``amount`` times variance times feature to the weights; observe row i with noise r."""
     begin(weights)
     values, factor = plain(rows), scale(rows, i)
     at, end = span(values, i)

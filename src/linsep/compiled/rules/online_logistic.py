@@ -78,9 +78,7 @@ sign.when(Pair)(lambda weights, rule, y, k: rule.signs[k])
 
 @inlined
 def _feature(values, factor, i, at, end, weights):
-    """Return feature and value at a position of row i; the constant feature comes after the
-    last.
-    """
+    """Return feature and value at a position of row i, the constant feature after the last."""
     if at < end:
         j, x = entry(values, i, at)
         return U(j), factor * x
@@ -98,9 +96,7 @@ def _shrunk(rule, s, z):
 
 @inlined
 def _seen(rule, weights, rows, i):
-    """Return the largest absolute value of row i, its sum of x_j^2 / s_j^2, and whether weights
-    shrink.
-    """
+    """Return the largest size in row i, its sum of x_j^2 / s_j^2, and whether weights shrink."""
     values, factor, largest, total, shrinks = plain(rows), scale(rows, i), 0.0, 0.0, False
     at, end = span(values, i)
     while at <= end:

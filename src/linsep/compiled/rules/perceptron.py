@@ -140,7 +140,8 @@ def _batch(rule, weights, rows, i, y, score, wrong, importance):
         return 0, 0
     rule.criterion[0] -= importance * y * score
     rule.mistakes[machine(weights)] += 1
-    add(rows, i, Deferred(weights, rule.sums), importance * y)
+    sums = Deferred(weights, rule.sums, weights.w, weights.bias)
+    add(rows, i, sums, importance * y)
     return 1, 0
 
 
