@@ -31,7 +31,6 @@ class ConfidenceLearner(Learner):
     beside = MappingProxyType({KNOWN: "sum"})
 
     def __init__(self, make_rule: Callable[[np.ndarray], Any]):
-        super().__init__()
         self.make_rule = make_rule
 
     def rule(self, state: State) -> Any:

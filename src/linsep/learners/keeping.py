@@ -13,7 +13,7 @@ from linsep.compiled.loop import ERRORS, Watch, pass_loop
 from linsep.compiled.rows import Csr, Dense, Unit
 from linsep.compiled.votes import AT_ONCE, count_votes
 from linsep.compiled.weights import Average, Best, Last
-from linsep.errors import LinsepError, hint
+from linsep.errors import DataError, hint
 from linsep.learners.state import (
     State,
     Unlearnable,
@@ -178,12 +178,6 @@ def _choose(state: State, chosen: np.ndarray, weights: np.ndarray, into: np.ndar
     into[:, columns] = weights[:, columns]
 
 
-class TooManyVotes(LinsepError, ValueError):
-    """The changes of all versions exceed the memory limit."""
-
-    code = "too-large"
-
-
 class KeepVote(KeepLast):
     """Keep all versions: the first weights, and all changes.
 
@@ -214,12 +208,12 @@ class KeepVote(KeepLast):
         fresh = state.votes.features[self._before : changes]
         fresh[fresh == state.W.shape[0] - 1] = -1
         if 16 * changes + 20 * versions > self.most_bytes:
-            raise TooManyVotes(
+            raise DataError(
                 f"A vote has to store more than {self.most_bytes / 1e6:g} MB of updates",
                 hint("raise {}", vote_mb=None),
                 hint("use {}, which needs only one more vector", keep="average"),
-                option="vote_mb",
-            )
+                code="too-large", option="vote_mb",
+            )  # fmt: skip
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
         first = state.shaped.get("first", state.W)

@@ -112,7 +112,6 @@ class MarginLearner(Learner):
     needs_lengths = True
 
     def __init__(self, gamma: float | None, epsilon: float):
-        super().__init__()
         self.gamma, self.epsilon = gamma, epsilon
 
     def start(

@@ -128,7 +128,6 @@ class OnlineLogisticLearner(Learner):
     def __init__(
         self, learning_rate: float, adaptive: bool, rescale: bool, invariant: bool, l2: float
     ):
-        super().__init__()
         self.beside = {SQUARES: "mean", SCALES: "largest", SEEN: "mean", LENGTHS: "mean"}
         self.parameters = learning_rate, adaptive, rescale, invariant, l2
         #: which power of the scales weights are divided by when these grow

@@ -15,7 +15,7 @@ from linsep.compiled.rules.perceptron import (
     Table,
     apply_batch_update,
 )
-from linsep.errors import LinsepError, ParameterError, hint
+from linsep.errors import ParameterError, hint
 from linsep.learners.classifier import LinearClassifier
 from linsep.learners.state import Learner, State, sparing
 from linsep.parameters import ScheduleName, parameter
@@ -193,12 +193,6 @@ class Perceptron(LinearClassifier):
         return None if rate is None else rate * added
 
 
-class BadSchedule(LinsepError, ValueError):
-    """A function returned an invalid learning rate."""
-
-    code = "bad-option"
-
-
 #: rates computed in advance by a function
 COMPUTED_AHEAD = 1024
 #: schedules in compiled code, and the power of the number of the update that divides the rate
@@ -225,7 +219,6 @@ class PerceptronLearner(Learner):
         self, rate: float | Callable[[int], float] = 1.0, schedule: str = "constant",
         zero: str = "mistake",
     ):  # fmt: skip
-        super().__init__()
         self.rate, self.schedule, self.zero = rate, schedule, zero
         self.constant_rate = None if callable(rate) or schedule != "constant" else float(rate)
         #: rates of a function by the update, and the first without a valid one, with its error
@@ -248,7 +241,7 @@ class PerceptronLearner(Learner):
             try:
                 value = self.rate(k)  # type: ignore[operator]
                 if not (isinstance(value, Real) and np.isfinite(float(value)) and float(value) > 0):
-                    raise BadSchedule(
+                    raise ParameterError(
                         f"learning_rate({k}) is {value!r}; a learning rate must be a finite number "
                         "above 0.", option="learning_rate", value=value,
                     )  # fmt: skip

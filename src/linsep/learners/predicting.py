@@ -85,8 +85,6 @@ class PredictsOnline(PlotsDecision, HasReference):
 
     _run: Run
     stop_reason_: StopReason | None
-
-    classes_: np.ndarray
     random_state: Any
     n_features_in_: int
 

@@ -65,7 +65,6 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
     degree: int
     gamma: Any
     coef0: float
-    cache_mb: float
 
     _examples: Any
     #: the examples in the form of the kernel; None if there are none
