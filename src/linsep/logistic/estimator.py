@@ -236,8 +236,7 @@ class LogisticRegression(
         Of shape (parameters,) for two classes, else (classes - 1, parameters): the intercept first,
         if there is one, then the features. ``params_`` are infinite where an estimate diverges, and
         NaN where it is unknown; the statistics are Wald's z.
-    covariance_ : array or frame of shape (parameters, parameters) or None, as ``param_names_``
-    param_names_ : list of str
+    covariance_ : array or frame of shape (parameters, parameters) or None; ``param_names_``: list
     equation_ : the log-odds as an equation in the features, in the units of the data; print it
     separation_ : verdict of :func:`linsep.separation`, None if it was not needed
     method_ : "maximum likelihood", "penalized likelihood" or "Firth"
@@ -514,7 +513,7 @@ class LogisticRegression(
             found = outcome_of_suspect(task, found, steps)
             self.separation_ = found.verdict
             if found.state in SEPARATED:
-                tell_separable(self, task, found)
+                tell_separable(self, task, found, *self._words_and_signs())
         else:
             found = with_robust(task, found) if found.proved else found.unproved()
         if self.intervals == "profile" and task.q:

@@ -64,8 +64,7 @@ NOTHING = 1e-10
 FEW = 10.0
 #: factors of the ridge on the way and at the end, per unit of weight of the rows
 RIDGES = tuple(10.0**-k for k in range(2, 9))
-#: distance to the maximum of the first, in standard errors; share of the penalty that the last step
-#: of each later factor may gain; most steps for one factor
+#: distance to the first maximum, share of a later penalty that the last step may gain, most steps
 NEAR, GAIN, STEPS = 0.01, 1e-2, 50
 #: most weights for all factors; for more: the number of factors, distance to the first maximum
 FEW_WEIGHTS, FIRST, FAR = 400, 3, 1.0
@@ -326,10 +325,11 @@ def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
         return asked.limit(ridge(), separated, fit.limits)
 
 
-def tell_separable(model: Any, task: Task, found: Solution) -> None:
+def tell_separable(
+    model: Any, task: Task, found: Solution, words: list[str], signs: np.ndarray
+) -> None:
     """Warn that the classes are separable, or raise an error, as the model has it."""
     lost = model._arranged(found.widened(task.known).limits).ravel().tolist()
-    words, signs = model._words_and_signs()
     limits = {
         name: OPPOSITE.get(word, word) if sign < 0 else word
         for name, word, sign in zip(words, lost, signs, strict=True)

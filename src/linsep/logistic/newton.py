@@ -63,8 +63,7 @@ class Goal:
     the factor e: such a fit is suspect if no row moves back.
 
     ``tol`` is the distance to the maximum, in standard errors, from which the last step may begin;
-    ``rows`` the number of rows divided by their weight; ``proved`` whether a maximum exists or need
-    not; ``penalized`` whether the Hessian is regular; ``gains`` those possible at each step.
+    ``rows`` their number divided by their weight; ``proved`` whether a maximum exists or need not.
     """
 
     tol: float

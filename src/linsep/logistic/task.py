@@ -36,7 +36,6 @@ from linsep.words import row_text
 
 if TYPE_CHECKING:
     from linsep.logistic.checkpointing import Journal
-    from linsep.logistic.objective import Point, Terms
     from linsep.rows.source_stream import SourceStream
 
 UNIT = 2.0**-53  #: half a unit in the last place of 1.0
@@ -477,13 +476,13 @@ class Solution(NamedTuple):
     """
 
     B: np.ndarray | Any
-    point: "Point | Any"
+    point: Any
     state: State
     n_iter: int
     distance: float = np.nan
     proved: bool = True
     bend: Any = None
-    terms: "Terms | Any" = None
+    terms: Any = None
     weights: Any = None
     limits: Any = None
     log_likelihood: float = np.nan
@@ -539,7 +538,8 @@ class Solution(NamedTuple):
         sentence = f"{message}."
         if not (self.stopped_in or self.state in UNFINISHED or few):
             return sentence, None
-        return sentence, UnfinishedWarning(LinsepError(message, *hints) if hints else sentence)
+        said = LinsepError(message, *hints, code="not-converged") if hints else sentence
+        return sentence, UnfinishedWarning(str(said))
 
 
 def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarray:
