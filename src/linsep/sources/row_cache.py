@@ -52,8 +52,8 @@ MAGIC = b"linsep\0S"
 HEAD, TRAILER = struct.Struct("=8sQ"), struct.Struct("=Q")
 #: bytes to which parts are padded, and bytes that are checked at once
 SECTOR, PIECE = 512, 1 << 24
-#: bytes that are copied before the memory of the file is let go
-MAPPED = 1 << 18
+#: bytes that are read before the memory of the file is let go, and what the system maps at least
+MAPPED, LEAST = 1 << 20, 1 << 16
 #: linsep's folder within a cache folder, and the files in it that may be removed
 ROWS = "linsep-rows"
 ROW_CACHES = CacheFiles(re.compile(r"[0-9a-f]{32}\.rows"), MAGIC)
@@ -211,6 +211,8 @@ class RowCache:
                 ends = starts[rows.start + 1 : rows.stop + 1] + (stored - held.start)
                 piece[2:] = values[held], columns[held], ends
                 stored += held.stop - held.start
+                if len(pieces) % (MAPPED // LEAST) == 0:
+                    _forget(self._data)
             pieces.append(piece)
         y, weights, X, *sparse = map(self._copied, zip(*pieces, strict=True))
         if sparse:
@@ -241,7 +243,7 @@ class RowCache:
         at = mapped = 0
         for part in parts:
             joined[at : at + len(part)] = part
-            at, mapped = at + len(part), mapped + part.nbytes
+            at, mapped = at + len(part), mapped + max(part.nbytes, LEAST)
             if mapped > MAPPED:
                 _forget(self._data)
                 mapped = 0
