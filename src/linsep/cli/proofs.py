@@ -41,8 +41,7 @@ from linsep.estimators._common.showing import Equation, Function
 from linsep.fitting import with_intercept
 from linsep.layout import command_lines, elided, folded, screen
 from linsep.learners.perceptron import Perceptron
-from linsep.mistake_bounds import rounding
-from linsep.mistake_bounds.bounds import Bounds
+from linsep.mistake_bounds.bounds import Bounds, length, shown as rounded_up
 from linsep.mistake_bounds.margins import Linear, linear_of
 from linsep.parameters import parameters_of
 from linsep.sources.base import Source
@@ -475,8 +474,8 @@ def _compared(
         side = Function("", label_text(classes[1]), "", w[:width], intercept)
         pairs += [
             (f"w of {name}", str(Equation(feature_names(source, width), [side]))),
-            ("", f"total distance {rounding.shown(bound.distance)} of the rows from its margin "
-             f"{1 / rounding.length(w):.4g}"),
+            ("", f"total distance {rounded_up(bound.distance)} of the rows from its margin "
+             f"{1 / length(w):.4g}"),
         ]  # fmt: skip
     return pairs
 

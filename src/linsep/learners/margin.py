@@ -96,7 +96,7 @@ class MarginPerceptron(LinearClassifier):
 
     def _reached(self) -> float:
         """Return the margin that a pass without an update proves, minus rounding errors."""
-        from linsep.mistake_bounds.rounding import length, share_of
+        from linsep.mistake_bounds.bounds import length, share_of
 
         state = self._run.state
         lengths = np.array([length(machine) for machine in state.machines()])

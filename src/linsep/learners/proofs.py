@@ -100,7 +100,7 @@ def widest_margin(model: Any) -> tuple[float | None, str]:
     <= ||w||. With several binary classifiers, the smallest margin is at most the sum of the lengths
     over the sum of the mistakes.
     """
-    from linsep.mistake_bounds.rounding import length
+    from linsep.mistake_bounds.bounds import length
 
     run = model.fitted_run()
     why = run.obstacle()

@@ -1,13 +1,8 @@
 """The mistake bounds of a run: the theorems of its learner applied to its rows.
 
-A run and its rows form a *case*, the input of each theorem; its *problems* are the sign-flipped
-rows of its binary classifiers, on which separators are positive. Their bounds are summed.
-A run of p passes is a sequence of p times as many rows: Novikoff's bound is the same, and hinge
-losses are multiplied by p. Any weights give a valid hinge bound. L-BFGS on smoothed losses searches
-for the weights with the smallest, the *comparator*.
-
-The theorems assume real arithmetic, with values and rates between 1e-100 and 1e100. All bounds are
-rounded up: no value is below the theorem's in real arithmetic.
+The bounds of several binary classifiers are summed. A run of p passes is a sequence of p times as
+many rows: Novikoff's bound is the same, and hinge losses are multiplied by p. The theorems assume
+real arithmetic, with values and rates between 1e-100 and 1e100; all bounds are rounded up.
 """
 
 from collections.abc import Callable
@@ -16,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import floor, log
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,54 +23,51 @@ from linsep._system.threads import one_blas_thread
 from linsep.certificate.canonical import check_labels
 from linsep.certificate.verdicts import Separable
 from linsep.errors import DataError
-from linsep.mistake_bounds.bounds import Bound, Bounds, Unknown, need
+from linsep.mistake_bounds.bounds import (
+    ROUNDING,
+    SIZES,
+    Bound,
+    Bounds,
+    float_above,
+    length,
+    share_of,
+    shown,
+)  # fmt: skip
 from linsep.mistake_bounds.margins import seen_rows
-from linsep.mistake_bounds.rounding import ROUNDING, SIZES, float_above, length, share_of, shown
 from linsep.separability.deciding import separation
 
 #: most numbers in the constraints of the joint rule, which has one for every rival
 MOST_NUMBERS = 100_000_000
-#: lengths of rows with which the squares of the best weights are of usual size
-USUAL = 1e-30, 1e30
-#: decreasing widths of smoothing of the hinge
-SMOOTHING = (1.0, 0.1, 0.01, 0.001)
-#: rows whose directions are tried for a given length, and searches from the best directions
-MOST_STARTS, MOST_SEARCHES = 12, 4
 #: most entries of the program for the L1 margin: two variables per weight, a constraint per row
 MOST_ENTRIES = 20_000_000
-#: seconds for this program, and for a search for the features of a target
-LONG, SHORT = 60.0, 5.0
 #: with more passes only the bound after the last is computed
 MOST_PASSES = 100_000
 #: multiplied weights are clipped to [1 / this, this]
 MOST_WEIGHT = 1e150
 #: relative rounding error of such weights after millions of updates, and of logarithms
 DRIFT, LOG = 1e-9, 2.0**-50
-NOVIKOFF = "A. Novikoff, On convergence proofs for perceptrons (1962)"
-COLLINS = "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
 HINGE = (
     "A. Blum, Machine Learning Theory, lecture 4 (2014), times R^2; S. Shalev-Shwartz, Online "
     "learning and online convex optimization (2012), section 3.3"
 )
-BLUM = "A. Blum, Machine Learning Theory, lecture 4 (2014)"
-LITTLESTONE = (
-    "the argument of N. Littlestone, Machine Learning 2 (1988), for weights that are divided, not "
-    "dropped"
-)
-GROVE = (
-    "the argument of A. Grove, N. Littlestone and D. Schuurmans, Machine Learning 43 (2001), for "
-    "this update"
-)
+
+
+class Unknown(Exception):
+    """A bound does not apply; the message is a phrase with the reason."""
+
+
+def need(good: Any, why: str) -> None:
+    """Raise Unknown unless a condition holds."""
+    if not good:
+        raise Unknown(why)
 
 
 class Problem:
-    """The problem of one binary classifier: sign-flipped rows a of A, all with ``<w, a> > 0`` if w
-    separates.
+    """The sign-flipped rows a of A of a binary classifier: w separates them if all <w, a> > 0.
 
-    ``rivals`` consecutive constraints belong to one row of the data: one per rival for the joint
-    rule, else 1. ``longest`` bounds the length of the rows of A, and of updates at a rate of 1, and
-    ``square`` is its square (1 if all are zero); ``rounding`` bounds the rounding error of a sum
-    over a row, as a share of its terms. ``supposed`` weights replace the search for the best.
+    ``rivals`` consecutive rows of A belong to one row of the data (joint rule). ``longest`` bounds
+    their lengths, and ``square`` is its square (1 if all are zero); ``rounding`` bounds the share
+    of rounding in a sum over a row. ``supposed`` weights replace the search for the best.
     """
 
     def __init__(self, A: Any, rivals: int = 1, supposed: np.ndarray | None = None) -> None:
@@ -115,8 +107,8 @@ class Problem:
 def problems_of(
     Z: Any, codes: np.ndarray, n_classes: int, multiclass: str, weights: np.ndarray | None = None
 ) -> list[Problem]:
-    """Return the problems of a learner's binary classifiers: one, or one per class or pair of
-    classes; of the joint rule (Collins 2002) the constraints <w_own - w_rival, z> > 0.
+    """Return one problem, or one per class or pair of classes; of the joint rule (Collins 2002) the
+    constraints <w_own - w_rival, z> > 0.
     """
     if n_classes > 2 and multiclass == "native":
         Z, others = sp.csr_matrix(Z), n_classes - 1
@@ -140,9 +132,8 @@ def problems_of(
 
 
 class Comparator:
-    """Weights w with ||w||^2; the hinge loss, which is the sum of max(0, 1 - <w, a>) over the rows;
-    and the total distance hinge / ||w|| that rows must be moved for the margin 1/||w||; all rounded
-    up.
+    """Weights w; ||w||^2, the hinge loss (the sum of max(0, 1 - <w, a>)) and the total distance
+    hinge / ||w|| that rows must be moved for the margin 1/||w||, rounded up.
     """
 
     def __init__(self, problem: Problem, w: np.ndarray) -> None:
@@ -154,41 +145,36 @@ class Comparator:
 
 
 def best_comparator(problem: Problem, price: float) -> Comparator:
-    """Search for the weights with the smallest ``||w||^2 + price * hinge(w)``: among multiples of
-    those supposed, or else of those that a search finds and of the separator of widest margin.
+    """Search for the weights with the smallest ``||w||^2 + price * hinge(w)``.
+
+    Of the weights supposed, or else of those that a search finds and of the separator of widest
+    margin, the best multiple s w has the slope 2 s ||w||^2 - price * (sum of values below 1 / s).
     """
     starts = [problem.supposed] if problem.supposed is not None else searched(problem, price)
     if problem.supposed is None and problem.margin is not None:
         starts.append(problem.separator)
-    multiples = [best_multiple(problem, price, w) for w in starts]
-    found = [Comparator(problem, w) for w in (np.zeros(problem.A.shape[1]), *multiples)]
+    found = [Comparator(problem, np.zeros(problem.A.shape[1]))]
+    for w in starts:
+        values = problem.values(w)
+        order = np.sort(values[values > 0])[::-1]
+        ends = np.append(1.0 / order, np.inf)  # where one more row reaches 1
+        left = np.append(np.cumsum(order[::-1])[::-1], 0.0) + values[values < 0].sum()
+        stationary = price * left / (2 * float(w @ w) or 1.0)
+        factors = np.clip(stationary, np.append(0.0, ends[:-1]), ends)
+        found.append(Comparator(problem, factors[stationary <= ends][0] * w))
     return min(found, key=lambda one: one.square + price * one.hinge)
 
 
-def best_multiple(problem: Problem, price: float, w: np.ndarray) -> np.ndarray:
-    """Return the multiple s w with the smallest sum, which is convex in s: its slope is 2 s ||w||^2
-    - price * (sum of the values short of 1 / s).
-    """
-    values = problem.values(w)
-    order = np.sort(values[values > 0])[::-1]
-    ends = np.append(1.0 / order, np.inf)  # where one more row reaches 1
-    left = np.append(np.cumsum(order[::-1])[::-1], 0.0) + values[values < 0].sum()
-    stationary = price * left / (2 * float(w @ w) or 1.0)
-    factors = np.clip(stationary, np.append(0.0, ends[:-1]), ends)
-    return factors[stationary <= ends][0] * w
-
-
 def comparator_of_length(problem: Problem, long: float) -> Comparator:
-    """Search for weights of length ``long`` with the smallest hinge loss, which has several minima:
-    those supposed, scaled, or else from the directions in which the fewest rows fall short, among
-    them single rows.
+    """Search for weights of this length with the smallest hinge loss: those supposed, scaled, or
+    else from the four best of several directions, among them up to twelve rows.
     """
     starts, (n, d) = [np.asarray(problem.supposed)], problem.A.shape
     if problem.supposed is None:
         prices = np.array([0.01, 1.0, 100.0]) / problem.square
         starts = [problem.A.T @ np.ones(n), *(searched(problem, price)[-1] for price in prices)]
         starts += [] if problem.margin is None else [problem.separator]
-        some = problem.A[np.linspace(0, n - 1, min(n, MOST_STARTS)).astype(int)]
+        some = problem.A[np.linspace(0, n - 1, min(n, 12)).astype(int)]
         starts += [*sp.csr_matrix(some).toarray()]
 
     def objective(v: np.ndarray, width: float) -> tuple[float, np.ndarray]:
@@ -198,7 +184,7 @@ def comparator_of_length(problem: Problem, long: float) -> Comparator:
 
     units = [w / length(w) for w in starts if length(w) > 0] or [np.ones(d) / np.sqrt(d)]
     found = sorted((Comparator(problem, long * u) for u in units), key=lambda one: one.hinge)
-    for one in found[: MOST_SEARCHES if problem.supposed is None else 0]:
+    for one in found[: 4 if problem.supposed is None else 0]:
         direction = minimizers(objective, one.w / long)[-1]
         found.append(Comparator(problem, long / length(direction) * direction))
     return min(found, key=lambda one: one.hinge)
@@ -206,7 +192,7 @@ def comparator_of_length(problem: Problem, long: float) -> Comparator:
 
 def searched(problem: Problem, price: float) -> list[np.ndarray]:
     """Return weights with small ``||w||^2 + price * hinge(w)``, by equilibrated columns."""
-    A, usual = problem.A, USUAL[0] < problem.longest < USUAL[1]
+    A, usual = problem.A, 1e-30 < problem.longest < 1e30
     squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)
     scale = 1.0 / np.sqrt(np.where(squares > 0, squares / A.shape[0], 1.0))
     unit = 1.0 if usual else problem.square  # L-BFGS ends where changes are small beside 1
@@ -233,9 +219,9 @@ def smoothed_hinge(
 def minimizers(
     objective: Callable[[np.ndarray, float], tuple[float, np.ndarray]], v: np.ndarray
 ) -> list[np.ndarray]:
-    """Return the minimizers of a function of weights for decreasing smoothing."""
+    """Return the minimizers of a function of weights and a decreasing width of smoothing."""
     found = []
-    for width in SMOOTHING:
+    for width in (1.0, 0.1, 0.01, 0.001):
         v = minimize(objective, v, width, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
         found.append(v)
     return found
@@ -243,10 +229,9 @@ def minimizers(
 
 @dataclass(eq=False)
 class Case:
-    """A run of a learner and its rows, with the names of :func:`linsep.bounds` and estimators.
+    """A run of a learner and its rows of classes ``codes``: the input of a theorem.
 
-    ``run`` has the mistakes, the passes and ||w||/M, and ``codes`` are the classes of the rows.
-    ``in_advance`` tells that there is no run yet, so that theorems choose the best parameters.
+    ``in_advance``, before a run, theorems choose the best parameters.
     """
 
     learner: Any
@@ -264,14 +249,14 @@ class Case:
     in_advance: bool = False
 
     def __post_init__(self) -> None:
-        self.theory, self.passes = THEORIES[self.learner.command_name], self.run.passes or 1
-        scaled, unit = self.theory.scales_rows, bool(self.learner.normalize)
-        self.Z = seen_rows(self.X, self.fit_intercept, unit, scaled)
+        self.passes, unit = self.run.passes or 1, bool(self.learner.normalize)
+        self.scaled = self.learner.command_name == "margin"
+        self.Z = seen_rows(self.X, self.fit_intercept, unit, self.scaled)
         n_rows, width = self.Z.shape
         check_labels(n_rows, len(self.codes))
         self.longest = float(row_norms(self.Z).max()) * (1 + share_of(width))
         self.joint = self.n_classes > 2 and self.multiclass == "native"
-        if self.joint and scaled:  # it changes two weight vectors at once
+        if self.joint and self.scaled:  # it changes two weight vectors at once
             self.Z = self.Z / np.sqrt(2.0)
         if self.weights is not None:
             w = np.ravel(np.asarray(self.weights, dtype=np.float64))
@@ -296,7 +281,7 @@ class Case:
 
     @property
     def margins(self) -> np.ndarray:
-        """Intervals of the widest margins of the problems; raise Unknown if there are none."""
+        """Intervals of the widest margins of the problems."""
         found = [one.margin for one in self.problems if one.margin is not None]
         need(len(found) == len(self.problems), "no weights are known that separate the rows")
         return np.array(found)
@@ -307,15 +292,15 @@ class Case:
         return [best_comparator(one, 2 * self.passes / one.square) for one in self.problems]
 
     def bounds(self) -> Bounds:
-        """Return the bounds of all theorems about the learner, rounded up."""
-        known, left_out, what = list[Bound](), dict[str, str](), self.theory.what
-        learner = type(self.learner).__name__
-        count = self.updates if what == "updates" else self.run.mistakes
-        for name, source, theorem in self.theory.theorems(self):
+        """Return the bounds of all theorems about the learner."""
+        known, left_out, learner = list[Bound](), dict[str, str](), type(self.learner).__name__
+        what, count = "mistakes", self.run.mistakes
+        if self.scaled:
+            what, count = "updates", self.updates
+        for name, source, theorem in THEORIES[self.learner.command_name](self):
             try:
-                value, compared = theorem(self)
-                exact = isinstance(value, Fraction)
-                values = np.ravel(float_above(value) if exact else value * (1 + ROUNDING))
+                found, compared = theorem(self)
+                values = np.ravel(found)
                 need(np.isfinite(values[-1]), "it overflows float64")
             except Unknown as unknown:
                 left_out[name] = str(unknown)
@@ -324,7 +309,8 @@ class Case:
             w = (compared[0].w, compared[0].distance) if compared and self.n_classes == 2 else ()
             value = float(values[-1])
             known.append(Bound(name, value, what, learner, source, count, by_pass, *w))
-        separable = self.theory.euclidean and all(one.margin for one in self.problems)
+        euclidean = not hasattr(self.learner, "promotion")
+        separable = euclidean and all(one.margin for one in self.problems)
         margin = tuple(self.margins.min(axis=0).tolist()) if separable else None
         low = None if margin is None else margin[0]
         known += [replace(one, counted=low) for one in self.run]
@@ -333,8 +319,7 @@ class Case:
         )
 
 
-# Theorems: each returns the bound, or the bounds after each pass, and the comparators. Floats may
-# be too small by a share of ROUNDING, which is added to all; fractions are exact.
+# Theorems: each returns the bound, or the bounds after each pass, and the comparators.
 
 Result = tuple[Any, list[Comparator]]
 
@@ -342,39 +327,37 @@ Result = tuple[Any, list[Comparator]]
 def novikoff(case: Case) -> Result:
     """Return (R / gamma)^2, summed over the binary classifiers."""
     pairs = zip(case.problems, case.margins, strict=True)
-    return sum((one.longest / low) ** 2 for one, (low, _) in pairs), []
+    return sum((one.longest / low) ** 2 for one, (low, _) in pairs) * (1 + ROUNDING), []
 
 
 def hinge(case: Case, compared: list[Comparator], sharp: bool = False) -> Result:
-    """Return ||w||^2 R^2 + 2 hinge(w), with the losses of all passes. One step earlier in the proof
-    is ``sharp``: the largest M with M - hinge(w) <= ||w|| R sqrt(M).
+    """Return ||w||^2 R^2 + 2 hinge(w), with the losses of all passes, or ``sharp`` the largest M
+    with M - hinge(w) <= ||w|| R sqrt(M).
     """
     last, pairs = case.passes, zip(case.problems, compared, strict=True)
     passes = np.arange(1.0 if last <= MOST_PASSES else last, last + 1)
     terms = [(w.square * one.square, w.hinge * passes) for one, w in pairs]
     bounds = [(np.sqrt(S) + np.sqrt(S + 4 * H)) ** 2 / 4 if sharp else S + 2 * H for S, H in terms]
-    return np.sum(bounds, axis=0), compared
+    return np.sum(bounds, axis=0) * (1 + ROUNDING), compared
 
 
 def total_distance(case: Case) -> Result:
-    """Return the hinge bound at the length 1/gamma with the smallest loss TD_gamma/gamma: it is
-    R^2/gamma^2 + 2 TD_gamma/gamma.
-    """
+    """Return R^2/gamma^2 + 2 TD/gamma, the smallest hinge bound at the length 1/gamma."""
     problem, long = case.problem, 1.0 / (case.gamma or 1.0)
     need(SIZES[0] < long * problem.longest < SIZES[1], "a margin of this size overflows float64")
     return hinge(case, [comparator_of_length(problem, long)])
 
 
 def updates(case: Case) -> Result:
-    """Return the bound 2 / (epsilon gamma)^2 on updates for the margin found, the margin given or,
-    in advance, the margin of the rows, with the parameters as floats or as printed decimals.
+    """Return 2 / (epsilon gamma)^2 for the margin found or given or, in advance, the margin of the
+    rows, with the parameters as floats or as printed decimals.
     """
     model, (low, high) = case.learner, case.margins.min(axis=0).tolist()
     gamma = model.gamma if case.in_advance else model.gamma_
     target = min(low, 1.0) if gamma == "auto" else float(gamma)
     need(target <= low, f"the margin of the rows is below {shown(high)}, the target {target:.4g}")
     margin, epsilon = (min(Fraction(x), Fraction(str(x))) for x in (target, float(model.epsilon)))
-    return len(case.problems) * 2 / (epsilon * margin) ** 2, []
+    return float_above(len(case.problems) * 2 / (epsilon * margin) ** 2), []
 
 
 def winnow(case: Case) -> Result:
@@ -385,15 +368,12 @@ def winnow(case: Case) -> Result:
     promotion = 1 + 1 / (2 * k) if case.in_advance and k > 1 else float(model.promotion)
     theta = d / 2 if model.threshold is None else float(model.threshold)
     r = relevant(X, case.codes == 1, case.literals, k)
-    return most_mistakes(d, r, promotion, theta, k), []
+    return float_above(most_mistakes(d, r, promotion, theta, k)), []
 
 
 def relevant(X: np.ndarray, positive: np.ndarray, r: Any, k: int) -> int:
-    """Return r, or a small number if it is None, if there are so many features, or fewer, that
-    exactly the positive rows have k or more of them on; else raise Unknown.
-
-    The fewest features of a disjunction are NP-hard to find, and any disjunction gives a valid
-    bound: a greedy search is followed by an integer program if it finds more than r.
+    """Return r, or a small number if it is None, if exactly the positive rows have at least k of
+    that many features, or fewer, on: by greedy search, then by an integer program.
     """
     if k == 1:
         left, found = X[positive] * ~X[~positive].any(axis=0), 0
@@ -404,7 +384,7 @@ def relevant(X: np.ndarray, positive: np.ndarray, r: Any, k: int) -> int:
             return r or found
     limits, one = np.where(positive, -k, k - 1), np.ones(X.shape[1])
     fewest = milp(
-        one, integrality=one, bounds=(0, 1), options={"time_limit": SHORT},
+        one, integrality=one, bounds=(0, 1), options={"time_limit": 5.0},
         constraints=(np.where(positive[:, None], -X, X), -np.inf, limits),
     ).x  # fmt: skip
     chosen = 0 * one if fewest is None else fewest > 0.5
@@ -416,14 +396,12 @@ def relevant(X: np.ndarray, positive: np.ndarray, r: Any, k: int) -> int:
 def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1) -> Fraction:
     """Return the bound for Winnow on "at least k of r" of d binary features, from weights of 1.
 
-    A promotion multiplies at least k of the r weights, each at most the threshold, and a demotion
-    divides at most k - 1: with L = floor(log_a(theta)) + 1, u promotions and v demotions, k u - (k
-    - 1) v <= r L. A promotion adds at most (a - 1) theta to the sum of all weights, d at first; a
-    demotion subtracts at least (1 - 1/a) theta, and the sum stays above 0: v is less than c + a u
-    with c = a d / ((a - 1) theta). Both limit u if k > (k - 1) a; for a disjunction (k = 1) to r L.
-
-    L is that of floats, whose weights drift and whose logarithms are rounded. Where weights are
-    clipped at 1 / MOST_WEIGHT, a demotion subtracts less by a share below 1e-40: no whole mistake.
+    A promotion multiplies by a at least k of the r weights, if they are at most theta, and a
+    demotion divides at most k - 1: k u - (k - 1) v <= r L for u promotions, v demotions and L =
+    floor(log_a(theta)) + 1. The sum of weights, d at first, grows by at most (a - 1) theta, falls
+    by at least (1 - 1/a) theta and stays above 0: v < a d / ((a - 1) theta) + a u. Both limit u if
+    k > (k - 1) a. Clipping at 1 / MOST_WEIGHT changes a demotion by a share below 1e-40: no whole
+    mistake. L allows for the drift of float weights.
     """
     clipped = threshold >= MOST_WEIGHT or promotion * d / MOST_WEIGHT >= 1e-40 * threshold
     need(not clipped, f"a threshold of {threshold:.3g} is beyond weights from 1e-150 to 1e150")
@@ -438,12 +416,11 @@ def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1
 
 
 def l1_margin(case: Case) -> Result:
-    """Return the bound by the L1 margin, in advance for the best promotion.
+    """Return ln(2 D) / (eta gamma - ln cosh(eta X)), in advance for the best eta = gamma / X^2.
 
-    With eta = ln(promotion), X = max |z_j|, D weights and a target of L1 length 1 and margin gamma:
-    P = sum of u_j + v_j starts at 2 D and by convexity of exp grows at most cosh(eta X) times a
-    mistake, while the log of its largest term is at least eta gamma times the mistakes. So M <=
-    ln(2 D) / (eta gamma - ln cosh(eta X)); with eta = gamma / X^2, 2 X^2 ln(2 D) / gamma^2.
+    With eta = ln(promotion), X = max |z_j| and D pairs of weights, their sum is 2 D at first and
+    grows at most cosh(eta X) times a mistake (exp is convex); the log of its largest term grows by
+    at least eta gamma, where gamma is the L1 margin.
     """
     problem, rate = case.problem, log(case.learner.promotion)
     need(not case.learner.threshold, "it is stated for threshold 0")
@@ -455,16 +432,15 @@ def l1_margin(case: Case) -> Result:
     log_cosh = eta * largest + np.log1p(np.expm1(-2 * eta * largest) / 2)
     gain = eta * gamma - log_cosh - 16 * LOG * eta * largest
     need(gain > 0, f"the L1 margin {gamma:.4g} needs a smaller promotion, at best exp({best:.3g})")
-    return log(2 * problem.A.shape[1]) / gain, []
+    return log(2 * problem.A.shape[1]) / gain * (1 + ROUNDING), []
 
 
 def widest_l1(problem: Problem) -> float:
     """Return the widest margin of weights of L1 norm 1, by a linear program."""
     n, d = problem.A.shape
     need(n * d <= MOST_ENTRIES, "the linear program for the L1 margin has too many entries")
-    dense = problem.A.toarray() if hasattr(problem.A, "toarray") else problem.A
-    rows = np.hstack([-dense, dense]) / (float(abs(dense).max()) or 1.0)
-    parts = linprog(np.ones(2 * d), rows, -np.ones(n), options={"time_limit": LONG}).x
+    A = sp.csr_matrix(problem.A) / (float(abs(problem.A).max()) or 1.0)
+    parts = linprog(np.ones(2 * d), sp.hstack([-A, A]), -np.ones(n), options={"time_limit": 60.0}).x
     w = np.zeros(d) if parts is None else parts[:d] - parts[d:]
     total = float(np.abs(w).sum()) * (1 + problem.rounding)
     gamma = float(problem.values(w).min()) / (total or 1.0) * (1 - ROUNDING)
@@ -472,47 +448,32 @@ def widest_l1(problem: Problem) -> float:
     return gamma
 
 
-# What is known of each learner.
-
-Theorems = list[tuple[str, str, Callable[[Case], Result]]]
-
-
-class Theory(NamedTuple):
-    """What theorems say of a learner: names, sources and functions of a case, which return a result
-    or raise Unknown; what they bound; whether they are about Euclidean lengths; and whether the
-    rule scales rows, with their constant feature, to length 1.
-    """
-
-    theorems: Callable[[Case], Theorems]
-    what: str = "mistakes"
-    euclidean: bool = True
-    scales_rows: bool = False
-
-
-def of_perceptron(case: Case) -> Theorems:
-    """Return Novikoff's theorem, and the theorems for inseparable rows."""
-    return [
-        ("Novikoff", COLLINS if case.joint else NOVIKOFF, novikoff),
+#: the names, sources and functions of theorems about learners, by their names on the command line
+THEORIES: dict[str, Callable[[Case], list[tuple[str, str, Callable[[Case], Result]]]]] = {
+    "perceptron": lambda case: [
+        (
+            "Novikoff",
+            "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
+            if case.joint else "A. Novikoff, On convergence proofs for perceptrons (1962)",
+            novikoff,
+        ),
         ("hinge", HINGE, lambda case: hinge(case, case.best)),
         ("hinge, sharp", HINGE, lambda case: hinge(case, case.best, sharp=True)),
         *([] if case.gamma is None else [("total distance", HINGE, total_distance)]),
-    ]
-
-
-#: the theories of learners, by their names on the command line
-THEORIES = {
-    "perceptron": Theory(of_perceptron),
-    "margin": Theory(
-        lambda case: [
-            ("8/gamma^2" if case.learner.epsilon == 0.5 else "2/(epsilon gamma)^2", BLUM, updates)
-        ],
-        "updates", scales_rows=True,
-    ),
-    "winnow": Theory(
-        lambda case: [("disjunction" if case.majority == 1 else "majority", LITTLESTONE, winnow)],
-        euclidean=False,
-    ),
-    "balanced-winnow": Theory(lambda case: [("L1 margin", GROVE, l1_margin)], euclidean=False),
+    ],
+    "margin": lambda case: [(
+        "8/gamma^2" if case.learner.epsilon == 0.5 else "2/(epsilon gamma)^2",
+        "A. Blum, Machine Learning Theory, lecture 4 (2014)", updates,
+    )],
+    "winnow": lambda case: [(
+        "disjunction" if case.majority == 1 else "majority",
+        "the argument of N. Littlestone, Machine Learning 2 (1988), for weights that are divided, "
+        "not dropped", winnow,
+    )],
+    "balanced-winnow": lambda case: [(
+        "L1 margin", "the argument of A. Grove, N. Littlestone and D. Schuurmans, Machine Learning "
+        "43 (2001), for this update", l1_margin,
+    )],
 }  # fmt: skip
 #: parameters that theorems about a run, or ||w||/M, depend on
 PREMISES = (

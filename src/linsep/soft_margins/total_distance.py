@@ -26,8 +26,8 @@ from linsep.estimators._common.labels import (
     encode,
     source_labels,
 )
+from linsep.mistake_bounds.bounds import SIZES, float_above, length, shown
 from linsep.mistake_bounds.margins import seen_rows
-from linsep.mistake_bounds.rounding import SIZES, float_above, length, shown
 from linsep.soft_margins.problem import EPS, Problem
 from linsep.soft_margins.solving import solve
 from linsep.validation.labels import labels_of

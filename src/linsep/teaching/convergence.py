@@ -10,8 +10,8 @@ from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import codes_given
 from linsep.layout import table_lines, wrapped
 from linsep.learners.perceptron import Perceptron
+from linsep.mistake_bounds.bounds import length
 from linsep.mistake_bounds.margins import seen_rows
-from linsep.mistake_bounds.rounding import length
 from linsep.mistake_bounds.theorems import Problem, best_comparator, problems_of
 from linsep.teaching.tables import short_number
 from linsep.teaching.trace_table import TraceRow

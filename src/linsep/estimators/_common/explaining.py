@@ -67,7 +67,7 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
     intercept = np.atleast_1d(linear.intercept_)
     k, score = _machine(model, scored, len(machines))
     if fitted_parameter(model, "normalize"):
-        from linsep.mistake_bounds.rounding import length
+        from linsep.mistake_bounds.bounds import length
 
         values = values / (length(values) or 1.0)
     known = deviations(model)
