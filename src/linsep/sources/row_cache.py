@@ -202,7 +202,8 @@ class RowCache:
         blocks = np.ascontiguousarray(blocks, np.int64)
         if not 0 <= blocks.min() <= blocks.max() < self.n_blocks:
             raise IndexError(f"The cache {self.path} has no block beyond {self.n_blocks - 1}.")
-        pieces, stored = [], 0
+        pieces: list[list[np.ndarray]] = []
+        stored = 0
         for (codes, weights, values, *sparse), rows in self._runs(blocks):
             piece = [codes[rows], weights[rows], values[rows]]
             if sparse:
