@@ -46,7 +46,7 @@ def factor_of(model: Any, name: str) -> Factor:
 
 def factors_of(model: Any) -> dict[str, Factor]:
     """Return the factors of a fitted regression, by name."""
-    return _read(model)[1]
+    return products_and_factors(model)[1]
 
 
 def terms_of(model: Any) -> dict[tuple[str, ...], list[int]]:
@@ -54,31 +54,27 @@ def terms_of(model: Any) -> dict[tuple[str, ...], list[int]]:
     columns of which they are the products.
     """
     found: dict[tuple[str, ...], list[int]] = {}
-    for feature, parts in enumerate(parts_of(model)):
-        found.setdefault(parts, []).append(feature)
+    for feature, parts in enumerate(products_and_factors(model)[0]):
+        found.setdefault(tuple(name for name, _ in parts), []).append(feature)
     return found
 
 
-def parts_of(model: Any) -> list[tuple[str, ...]]:
-    """Return the names of the columns and expressions of which each feature is the product."""
-    return [tuple(name for name, _ in some) for some in _read(model)[0]]
-
-
-def _read(model: Any) -> tuple[list[list[tuple[str, str]]], dict[str, Factor]]:
+def products_and_factors(model: Any) -> tuple[list[list[tuple[str, str]]], dict[str, Factor]]:
     """Return what each feature is a product of, by name and the column whose levels it has (or ""),
     and the factors.
     """
     names, recipe = feature_names(model), getattr(model, "recipe_", None) or {}
     products, factors = [[(name, "")] for name in names], dict[str, Factor]()
     if formula := recipe.get("formula"):
-        blocks = [(_named(block, formula["inputs"]), block) for block in formula["blocks"]]
+        blocks = formula["blocks"]
+        named = [_named(block, formula["inputs"]) for block in blocks]
         for j, (_, scale, made) in enumerate(formula["features"]):
-            products[j] = [blocks[k][0] for k, _ in made]
+            products[j] = [named[k] for k, _ in made]
             (_, column), (k, at) = products[j][0], made[0]
             if len(made) > 1 or not column:
                 continue
             levels = factors.setdefault(column, Factor(column, {}, [])).levels
-            for level, coding in zip(blocks[k][1]["levels"], blocks[k][1]["coding"], strict=True):
+            for level, coding in zip(blocks[k]["levels"], blocks[k]["coding"], strict=True):
                 coded = levels.setdefault(str(level), {})
                 if value := dict(zip(*coding, strict=True)).get(at):
                     coded[j] = scale * value

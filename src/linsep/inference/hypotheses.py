@@ -8,6 +8,7 @@ distribution, exactly so for least squares with normal residuals.
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from math import inf, isinf
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators._common.showing import linear_sum
 from linsep.inference.factors import Factor, factor_of
 from linsep.inference.table import Table, check_level, t_reach, t_tail, upper_tail
@@ -69,16 +70,23 @@ class WithHypotheses:
         if test not in (None, "F", "chi2"):
             why = f"test is {test!r}: choose 'F' or 'chi2'."
             raise ParameterError(why, option="test", value=test)
-        given = _given(self, hypotheses, q)
-        texts, rows = [text for text, _ in given], np.array([row for _, row in given])
-        R, df, distribution, degrees = rows[:, :-1], len(given), test, inf
-        if distribution is None:
-            distribution = "F" if self._statistic == "t" else "chi2"
+        texts, rows = zip(*_given(self, hypotheses, q), strict=True)
+        R, q, df, degrees = np.array(rows)[:, :-1], np.array(rows)[:, -1], len(rows), inf
+        distribution = test or ("F" if self._statistic == "t" else "chi2")
         if distribution == "F":
             degrees = float(self.df_residual_ if isinf(self._degrees) else self._degrees)
-        b, (root, noise) = self._estimates(R), self._covariance_root()
+        about, words = R.any(axis=0), self._words.ravel()
+        for j in np.flatnonzero(about & (words != ""))[:1]:
+            name = self._words_and_signs()[0][j]
+            known = words[j] in ("dependent", "no weight", "not checked")
+            raise DataError(
+                f"'{name}' has no finite estimate ({words[j]})",
+                "leave it out of the tests, or call likelihood_ratio_tests",
+                code="no-estimate" if known else "separated", column=name,
+            )  # fmt: skip
+        root, noise = self._known_root()
         with np.errstate(over="ignore", invalid="ignore"):  # which have an error
-            apart, parts = R @ b + rows[:, -1], root @ R.T
+            apart, parts = R @ np.where(about, self._params.ravel(), 0.0) + q, root @ R.T
             errors = np.linalg.norm(parts, axis=0)
         for text, row, error in zip(texts, R, errors.tolist(), strict=True):
             if not row.any():
@@ -102,24 +110,14 @@ class WithHypotheses:
         header += [("degrees of freedom, residuals", degrees)] * (not isinf(degrees))
         return Table(
             "Wald test", [*header, (f"p of {name}", p)],
-            {"hypothesis": texts, **_singly(apart, errors, degrees)}, [],
+            {"hypothesis": [*texts], **_singly(apart, errors, degrees)}, [],
             statistic, p, df, distribution, degrees,
         )  # fmt: skip
 
-    def _estimates(self: Any, R: np.ndarray) -> np.ndarray:
-        """Return the estimates, zero for parameters that no restriction has."""
-        about, words = R.any(axis=0), self._words.ravel()
-        for j in np.flatnonzero(about & (words != ""))[:1]:
-            name = self._words_and_signs()[0][j]
-            known = words[j] in ("dependent", "no weight", "not checked")
-            raise DataError(
-                f"'{name}' has no finite estimate ({words[j]})",
-                "leave it out of the tests, or call likelihood_ratio_tests",
-                code="no-estimate" if known else "separated", column=name,
-            )  # fmt: skip
+    def _known_root(self: Any) -> tuple[np.ndarray, float]:
         if why := self._without_errors():
             raise DataError(why, code="no-estimate")
-        return np.where(about, self._params.ravel(), 0.0)
+        return self._covariance_root()
 
     def contrasts(
         self: Any, factor: str, compare: Any = "pairs", *, adjust: str | None = "holm",
@@ -157,8 +155,6 @@ class WithHypotheses:
             why = f"adjust is {adjust!r}: choose 'holm' or None."
             raise ParameterError(why, option="adjust", value=adjust)
         level, of = check_level(self._level if level is None else level), factor_of(self, factor)
-        if why := self._without_errors():
-            raise DataError(why, code="no-estimate")
         if len(of.levels) < 2:
             raise DataError("The factor has one level.", code="too-few-rows", column=of.name)
         wanted, words, params = _wanted(of, compare), self._words.ravel(), self._params
@@ -168,21 +164,26 @@ class WithHypotheses:
         rows = np.kron(np.eye(len(self._equations) or 1), [row[:-1] for _, row in wanted] @ effects)
         lost = (rows != 0.0)[:, words != ""].any(axis=1)
         estimates = rows @ np.where(words == "", params.ravel(), 0.0)
-        errors = np.linalg.norm(self._covariance_root()[0] @ rows.T, axis=0)
+        errors = np.linalg.norm(self._known_root()[0] @ rows.T, axis=0)
         errors[lost | ~(errors > 0.0)] = estimates[lost] = np.nan
         columns, reach = _singly(estimates, errors, self._degrees), t_reach(level, self._degrees)
-        if adjust is not None:
-            columns["adjusted_p_value"] = _holm(np.array(columns["p_value"])).tolist()
+        if adjust is not None:  # Holm, Scandinavian Journal of Statistics 6, 1979
+            order = np.argsort(columns["p_value"])  # NaN last, counted, not rejected
+            steps = np.array(columns["p_value"])[order] * np.arange(len(order), 0, -1)
+            raised = np.minimum(np.maximum.accumulate(steps), 1.0)
+            columns["adjusted_p_value"] = raised[np.argsort(order)].tolist()
         columns["low"] = (estimates - reach * errors).tolist()
         columns["high"] = (estimates + reach * errors).tolist()
         products = ", ".join(of.within[:4]) + ", ..." * (len(of.within) > 4)
         many = counted(len(lost), "contrast")
-        notes = [f"p-values are adjusted by Holm's method for {many}."] * (adjust is not None)
-        why = "A dash: a coefficient of the level diverges, or its column is left out."
-        notes += [why] * bool(lost.any())
-        why = f"The factor is part of {products}: differences hold where these are 0."
-        notes += [why] * bool(products)
-        notes.append(f"Intervals are individual {100 * level:.6g}% intervals.")
+        notes = [
+            *[f"p-values are adjusted by Holm's method for {many}."] * (adjust is not None),
+            *["A dash: a coefficient of the level diverges, or its column is left out."]
+            * bool(lost.any()),
+            *[f"The factor is part of {products}: differences hold where these are 0."]
+            * bool(products),
+            f"Intervals are individual {100 * level:.6g}% intervals.",
+        ]
         texts = [text for text, _ in wanted]
         texts = [f"{one}: {text}" for one in self._equations for text in texts] or texts
         return Table(f"Contrasts of {of.name}", [], {"contrast": texts} | columns, notes)
@@ -200,9 +201,8 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
     if isinstance(texts, Sequence) and texts and all(isinstance(one, str) for one in texts):
         if q is not None:
             raise ParameterError("q needs a matrix of hypotheses.", code="conflict", option="q")
-        known: dict[str, np.ndarray | None] = {}
-        for name, row in zip(names, np.diag([*signs, 0.0])[:-1], strict=True):
-            known[name] = None if name in known else row
+        known = dict[str, Any](zip(names, np.diag([*signs, 0.0])[:-1], strict=True))
+        known |= {name: None for name, times in Counter(names).items() if times > 1}
         return [found for text in texts for found in _restrictions_of(text, known)]
     try:
         rows = np.atleast_2d(np.asarray(hypotheses, dtype=np.float64))
@@ -212,11 +212,13 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
             "Pass text such as 'x1 = x2', or numbers: R of shape (restrictions, parameters) and q.",
             code="bad-hypothesis",
         ) from None
-    if rows.ndim != 2 or rows.shape[1] != len(names) or not len(rows):
-        why = f"R needs {len(names)} numbers per restriction, in the order of param_names_."
-        raise ParameterError(why, code="shape", option="hypotheses")
-    if not (np.isfinite(rows).all() and np.isfinite(right).all()):
-        raise ParameterError("R and q must be finite numbers.", code="not-finite")
+    refuse(
+        ParameterError,
+        (rows.shape != (len(rows) or 1, len(names)), f"R needs {len(names)} numbers per "
+         "restriction, in the order of param_names_.", "shape", "hypotheses"),
+        (not np.isfinite([*rows.flat, *right]).all(), "R and q must be finite numbers.",
+         "not-finite", None),
+    )  # fmt: skip
     return [
         (f"{linear_sum(row * signs, names)} = {value:.6g}", np.append(row, -value))
         for row, value in zip(rows, right.tolist(), strict=True)
@@ -271,9 +273,9 @@ def _restrictions_of(
         raise ValueError("not linear")
 
     parts = "`[^`]+`", *each, f"(?P<number>{_NUMBER})", _WORD
-    equations = re.sub("|".join(parts), mark, text).split(",")
+    marks = re.sub("|".join(parts), mark, text)
     try:
-        for equation in equations:
+        for equation in marks.split(","):
             sides = [
                 (re.sub(r"_(\d+)_", lambda mark: marked[int(mark[1])][0], side),
                  linear(ast.parse(side, mode="eval").body))
@@ -292,15 +294,6 @@ def _restrictions_of(
     return found
 
 
-def _holm(p: np.ndarray) -> np.ndarray:
-    # Scandinavian Journal of Statistics 6, 1979; NaN counts as one that is not rejected
-    order = np.argsort(p, kind="stable")  # NaN last
-    raised = np.nan_to_num(p[order], nan=1.0) * np.arange(len(p), 0, -1)
-    found = np.where(np.isnan(p), np.nan, 1.0)
-    found[order] *= np.minimum(np.maximum.accumulate(raised), 1.0)
-    return found
-
-
 def _wanted(factor: Factor, compare: Any) -> list[Restriction]:
     names, found = list(factor.levels), list[Restriction]()
     units = dict(zip(names, np.eye(len(names), len(names) + 1), strict=True))
@@ -310,11 +303,11 @@ def _wanted(factor: Factor, compare: Any) -> list[Restriction]:
         compare = [(name, factor.reference) for name in names if name != factor.reference]
     compare = [compare] if isinstance(compare, str) else compare
     for one in compare:
-        if isinstance(one, tuple | list) and len(one) == 2:
+        if isinstance(one, str):
+            found += _restrictions_of(one, units, "level")
+        elif isinstance(one, tuple | list) and len(one) == 2:
             ((_, row),) = _restrictions_of(f"`{one[0]}` - `{one[1]}`", units, "level")
             found.append((f"{one[0]} - {one[1]}", row))
-        elif isinstance(one, str):
-            found += _restrictions_of(one, units, "level")
     if not found or len(found) < len(compare):
         raise ParameterError(
             f"compare is {compare!r}: choose 'pairs', 'reference', or a list of contrasts such as "

@@ -25,7 +25,7 @@ from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators._common.labels import label_text
 from linsep.estimators._common.offsets import has_offset, offset_to_predict
-from linsep.inference.factors import parts_of, terms_of
+from linsep.inference.factors import products_and_factors, terms_of
 from linsep.inference.robust import pairs_joined
 from linsep.inference.table import Table, upper_tail
 from linsep.parameters import as_fitted, fitted_parameter
@@ -135,7 +135,17 @@ class WithRefits:
         if _is_supremum(self):
             raise DataError("Separated classes: call compare instead.", code="separated")
         _refuse_counts(self)
-        (rows, beside), added = _rows_of(self, X, y, sample_weight), _added(more)
+        if more is None:
+            raise ParameterError("more: pass columns to add.", code="needs-option", option="more")
+        rows, beside = _rows_of(self, X, y, sample_weight)
+        try:
+            more = more.to_frame() if hasattr(more, "to_frame") else more  # of one column
+            with faults_named(more):
+                added = as_csr(more) if sp.issparse(more) else np.asarray(more, dtype=np.float64)
+        except DataError as fault:
+            fault.option = "more"
+            raise
+        added = added[:, None] if added.ndim == 1 else added
         if added.ndim != 2 or added.shape[0] != rows.shape[0]:
             raise DataError("more has not the rows of X.", code="shape", option="more")
         either = sp.issparse(added) or sp.issparse(rows)
@@ -201,8 +211,25 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
             raise ParameterError(f"{name} is no regression: pass regressions.", code="unsupported")
         check_is_fitted(model)
         _refuse_without_likelihood(model, name)
-    for pair, said in zip(pairwise(models), pairwise(called), strict=True):
-        _check_nested(*pair, " and ".join(said))
+    for (smaller, larger), pair in zip(pairwise(models), pairwise(called), strict=True):
+        said, few, many = " and ".join(pair), _definitions(smaller), _definitions(larger)
+        facts, known = _facts(smaller), _facts(larger)
+        other = next((name for name, fact in facts.items() if known[name] != fact), None)
+        differs = next((name for name in few if few[name] != many.get(name)), None)
+        rows = [(one.n_rows_, one.rows_signature_) for one in (smaller, larger)]
+        refuse(
+            DataError,
+            (other, f"{said} have another {other}.", "other-model",
+             None if other in ("kind", "classes") else other),
+            (not smaller.n_features_in_ <= len(few) < len(many), f"{said} are not nested: the "
+             "larger needs more features, and all need names, as columns of data frames and files "
+             "have.", "other-model", None),
+            (differs is None and (rows[0] != rows[1] or None in rows[0]), f"{said} were fitted to "
+             "other rows, or in another order, with other weights or offsets.", "other-rows", None),
+        )  # fmt: skip
+        if differs is not None:
+            why = f"{said} are not nested: '{differs}' is not in the larger, or computed otherwise."
+            raise DataError(why, code="other-model", column=differs)
     first, largest = models[0], models[-1]
     tests = [_tested(largest, *_gained(*pair)) for pair in pairwise(models)]
     linear = first._equation == "target"
@@ -282,29 +309,6 @@ def _refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> No
     )  # fmt: skip
 
 
-def _check_nested(smaller: Any, larger: Any, said: str) -> None:
-    """Raise DataError unless the other model is of the same kind, was fitted to the same rows, and
-    has all features of the smaller one, computed in the same way, and more.
-    """
-    few, many, facts = _definitions(smaller), _definitions(larger), _facts(larger)
-    other = next((name for name, fact in _facts(smaller).items() if facts[name] != fact), None)
-    differs = next((name for name in few if few[name] != many.get(name)), None)
-    rows = [(one.n_rows_, one.rows_signature_) for one in (smaller, larger)]
-    refuse(
-        DataError,
-        (other, f"{said} have another {other}.", "other-model",
-         None if other in ("kind", "classes") else other),
-        (not smaller.n_features_in_ <= len(few) < len(many), f"{said} are not nested: the larger "
-         "needs more features, and all need names, as columns of data frames and files have.",
-         "other-model", None),
-        (differs is None and (rows[0] != rows[1] or None in rows[0]), f"{said} were fitted to "
-         "other rows, or in another order, with other weights or offsets.", "other-rows", None),
-    )  # fmt: skip
-    if differs is not None:
-        why = f"{said} are not nested: '{differs}' is not in the larger, or computed otherwise."
-        raise DataError(why, code="other-model", column=differs)
-
-
 def _facts(model: Any) -> dict[str, Any]:
     names, classes = ("fit_intercept", "weight_type", "dispersion"), getattr(model, "classes_", [])
     return {
@@ -331,8 +335,8 @@ def _definitions(model: Any) -> dict[str, list[Any]]:
     columns = {shown: name for name, shown in names_in_recipe(recipe).items()} if table else {}
     steps = [recipe.get(k) or {} for k in ("scale", "means", "converted", "rare", "words") if table]
     return {
-        name: [of[columns[one]] for of in steps for one in some if columns.get(one) in of]
-        for name, some in zip(names, parts_of(model), strict=False)
+        name: [of[columns[one]] for of in steps for one, _ in some if columns.get(one) in of]
+        for name, some in zip(names, products_and_factors(model)[0], strict=False)
     }
 
 
@@ -384,18 +388,3 @@ def _check_rows(model: Any, n_rows: int, found: float) -> None:
     fitted = _fitness(model)
     if n_rows != model.n_rows_ or abs(found - fitted) > 1e-6 * max(abs(fitted), 1e-300):
         raise DataError("These are not the rows of the fit with their weights.", code="other-rows")
-
-
-def _added(more: Any) -> Any:
-    """Return the columns to add as a matrix of numbers; DataError names one that has text."""
-    if more is None:
-        raise ParameterError("more: pass columns to add.", code="needs-option", option="more")
-    more = more.to_frame() if hasattr(more, "to_frame") else more  # of one column
-    try:
-        with faults_named(more):
-            added = as_csr(more)
-            added = added if sp.issparse(added) else np.asarray(added, dtype=np.float64)
-    except DataError as fault:
-        fault.option = "more"
-        raise
-    return added[:, None] if added.ndim == 1 else added

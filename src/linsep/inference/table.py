@@ -1,8 +1,8 @@
-"""Tables of regressions and of tests: as text, in notebooks, in Markdown and LaTeX, as JSON and as
-data frames; the summary of a fit has a row for each coefficient. And the distributions of the
-statistics in them.
+"""Tables of regressions and tests, in text, notebooks, Markdown, LaTeX, JSON and data frames, and
+the distributions of the statistics in them.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,44 +20,31 @@ from linsep.errors import ParameterError
 from linsep.layout import elided, pair_lines, room, table_lines, table_width, wrapped
 from linsep.words import escaped
 
-#: coefficients of a table that a notebook shows with its picture; significant digits of estimates,
-#: fewer in a table that would be too wide; and letters of a name not to be elided for their sake
-MOST_DRAWN, DIGITS, NAME = 30, (6, 5, 4), 20
-#: status of the coefficient of minus a feature, and of exp of one that diverges
-OPPOSITE, EXPONENTIATED = {"+inf": "-inf", "-inf": "+inf"}, {"+inf": "inf", "-inf": "0"}
+#: status of the coefficient of minus a feature
+OPPOSITE = {"+inf": "-inf", "-inf": "+inf"}
 #: heading of a column of odds ratios
 ODDS_RATIO = "odds ratio"
 #: estimates that are infinite, or 0, by what a table shows in their place
 DIVERGING = {"+inf": np.inf, "-inf": -np.inf, "inf": np.inf, "0": 0.0}
-#: headings of columns of tests whose names are longer, and columns that are first to be left out
+#: headings of columns of tests whose names are longer
 HEADINGS = {
     "standard_error": "std. error", "p_value": "p", "adjusted_p_value": "adjusted p",
     "df_residual": "residual df", "log_likelihood": "log-likelihood", "aic": "AIC", "bic": "BIC",
     "rss": "residual SS", "sum_of_squares": "sum of squares", "f": "F",
 }  # fmt: skip
-LEAST = ("log_likelihood", "df_residual")
-#: what LaTeX reads as commands, and a number of a table, or an estimate that diverges
+#: what LaTeX reads as commands
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}",
 })  # fmt: skip
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*(e[-+]?\d+)?|inf)")
 
 Facts = list[tuple[str, str | int | float]]
 
 
 class Printed:
-    """A title, facts, columns and notes: ``print`` it, or show it in a notebook."""
+    """What has a title, header, columns and notes as :class:`Table`: ``print`` it."""
 
-    title: str
-    header: Sequence[tuple[str, str | int | float]]
-    notes: Sequence[str]
-    #: the cells by column: text, int, float (NaN if undefined) or None
-    columns: Any
-    #: notes that are also below a published table
-    _published_notes = 0
-
-    def _cells(self, digits: int = 6) -> list[list[str]]:
+    def _cells(self: Any, digits: int = 6) -> list[list[str]]:
         """Return the headings, none above names of rows, and the rows as text."""
         headings = [HEADINGS.get(name, name.replace("_", " ")) for name in self.columns]
         columns = [[cell_text(name, x) for x in cells] for name, cells in self.columns.items()]
@@ -65,39 +52,50 @@ class Printed:
             headings[0] = ""
         return [headings, *map(list, zip(*columns, strict=True))]
 
-    def _published(self, digits: int) -> list[list[str]]:
-        return self._cells()
+    def _published(self, digits: int) -> tuple[list[list[str]], list[str]]:
+        """Return the cells and the notes of Markdown and LaTeX."""
+        return self._cells(), []
 
-    def _lines(self) -> list[str]:
-        least = [k for k, name in enumerate(self.columns) if name in LEAST]
-        return table_lines(self._cells(), least=least)
+    def _lines(self: Any) -> list[str]:
+        return table_lines(self._cells(), least=[
+            k for k, name in enumerate(self.columns) if name in ("log_likelihood", "df_residual")
+        ])  # fmt: skip
 
-    def _body(self) -> dict[str, Any]:
+    def _body(self: Any) -> dict[str, Any]:
         cells = zip(*self.columns.values(), strict=True)
         return {"rows": [dict(zip(self.columns, row, strict=True)) for row in cells]}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self: Any) -> dict[str, Any]:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""
-        found = {"title": self.title, "header": dict(self.header)} | self._body()
-        return _plain(found | {"notes": self.notes})
+        found = {"title": self.title, "header": dict(self.header), **self._body()}
+        text = json.dumps(found | {"notes": self.notes})
+        return json.loads(text, parse_constant=lambda constant: None)
 
-    def tidy(self) -> Any:
+    def tidy(self: Any) -> Any:
         """Return the ``columns`` as a data frame of pandas, or without it as an Arrow table."""
         return as_frame(self.columns)
 
-    def details(self) -> list[tuple[str, str]]:
+    def details(self: Any) -> list[tuple[str, str]]:
         """Return the header as text."""
         return [(escaped(name), cell_text(name, value)) for name, value in self.header]
 
-    def __str__(self) -> str:
-        lines = [*wrapped(escaped(self.title)), *_two_a_line(self.details())]
-        lines += [""] * bool(self.header) + self._lines()
+    def __str__(self: Any) -> str:
+        pairs, lines = self.details(), wrapped(escaped(self.title))
+        if pairs:
+            half = (len(pairs) + 1) // 2
+            both = zip_longest(pairs[:half], pairs[half:], fillvalue=("", ""))
+            rows = [(*left, f"  {name}", value) for left, (name, value) in both]
+            if table_width(rows) > room():
+                lines += pair_lines(pairs, columns=room())
+            else:
+                lines += table_lines(rows, [False, True] * 2)
+            lines.append("")
         notes = [line for note in self.notes for line in wrapped(escaped(note))]
-        return "\n".join([*lines, *[""] * bool(notes), *notes])
+        return "\n".join([*lines, *self._lines(), *[""] * bool(notes), *notes])
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self: Any) -> str:
         def line(cells: Sequence[str], kind: str = "td") -> str:
             name, *rest = map(escape, cells)
             more = "".join(f"<{kind}>{cell}</{kind}>" for cell in rest)
@@ -113,24 +111,24 @@ class Printed:
 
     def to_markdown(self, digits: int = 3) -> str:
         """Return the table in Markdown, to ``digits`` significant digits."""
-        cells = [[cell.replace("|", "\\|") for cell in row] for row in self._published(digits)]
+        cells, notes = self._published(digits)
+        cells = [[cell.replace("|", "\\|") for cell in row] for row in cells]
         first, *widths = (max(3, *map(len, column)) for column in zip(*cells, strict=True))
         rule = ["-" * first, *("-" * (width - 1) + ":" for width in widths)]
         lines = [
             f"| {name:<{first}} | {' | '.join(map(str.rjust, row, widths))} |"
             for name, *row in (cells[0], rule, *cells[1:])
         ]
-        notes = [f"\n{escaped(note)}" for note in self.notes[: self._published_notes]]
-        return "\n".join([*lines, *notes])
+        return "\n".join([*lines, *(f"\n{escaped(note)}" for note in notes)])
 
     def to_latex(self, digits: int = 3) -> str:
         """Return the same as a LaTeX tabular, which needs the booktabs package."""
-        cells = [[_in_latex(cell) for cell in row] for row in self._published(digits)]
-        head, *rows = (rf"{' & '.join(row)} \\" for row in cells)
+        cells, notes = self._published(digits)
+        head, *rows = (rf"{' & '.join(map(_in_latex, row))} \\" for row in cells)
         begin = rf"\begin{{tabular}}{{l{'r' * (len(cells[0]) - 1)}}}"
         end = [r"\bottomrule", r"\end{tabular}"]
-        notes = map(_in_latex, self.notes[: self._published_notes])
-        return "\n".join([begin, r"\toprule", head, r"\midrule", *rows, *end, *notes])
+        end += map(_in_latex, notes)
+        return "\n".join([begin, r"\toprule", head, r"\midrule", *rows, *end])
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,7 +187,7 @@ class Coefficient(NamedTuple):
         ratio, low, high = np.exp([self.estimate, self.low, self.high]).tolist()
         return self._replace(
             estimate=ratio, standard_error=ratio * self.standard_error, low=low, high=high,
-            status=EXPONENTIATED.get(self.status, self.status),
+            status={"+inf": "inf", "-inf": "0"}.get(self.status, self.status),
         )  # fmt: skip
 
 
@@ -232,24 +230,22 @@ class Summary(Printed):
         return [rows[k] for k in np.sort(np.lexsort(-keys.T[::-1])[:most])]
 
     @property
-    def _published_notes(self) -> int:  # type: ignore[override]
-        return int(bool(self.standardized))
-
-    @property
     def columns(self) -> dict[str, list[Any]]:
         """``class`` or ``target`` of several, ``term``, and what :class:`Coefficient` has, with
         infinite estimates; the status of a finite one is "finite".
         """
-        rows, owners = self.coefficients, dict[str, list[Any]]()
-        columns = {name: [getattr(row, name) for row in rows] for name in Coefficient._fields}
-        columns["estimate"] = [DIVERGING.get(row.status, row.estimate) for row in rows]
-        columns["status"] = [row.status or "finite" for row in rows]
-        terms = columns.pop("name")
+        rows = [
+            row._replace(estimate=DIVERGING.get(row.status, row.estimate),
+                         status=row.status or "finite")
+            for row in self.coefficients
+        ]  # fmt: skip
+        owners, terms = dict[str, list[Any]](), [row.name for row in rows]
         if self.equations:
             of = np.repeat(self.equations, len(rows) // len(self.equations)).tolist()
             terms = [term.removeprefix(f"{one}: ") for one, term in zip(of, terms, strict=True)]
             owners = {self.equation: of}
-        return owners | {"term": terms} | columns
+        values = {name: [getattr(row, name) for row in rows] for name in Coefficient._fields[1:]}
+        return owners | {"term": terms} | values
 
     def _cells(self, digits: int = 6) -> list[list[str]]:
         letter, percent = self.statistic, f"{100 * self.level:.6g}%"
@@ -264,25 +260,24 @@ class Summary(Printed):
             cells.append([escaped(name), first or status, *rest])
         return cells
 
-    def _published(self, digits: int) -> list[list[str]]:
+    def _published(self, digits: int) -> tuple[list[list[str]], list[str]]:
         cells = [["", self.heading, f"{100 * self.level:.6g}% CI", "p"]]
         for row in self.coefficients:
             estimate, *ends = (_rounded(x, digits) for x in (row.estimate, row.low, row.high))
             interval = " to ".join(ends) if any(ends) else ""
             p = p_text(row.p_value).removesuffix("-")
             cells.append([escaped(row.name), estimate or row.status, interval, p])
-        return cells
+        return cells, self.notes[: bool(self.standardized)]
 
     def _lines(self) -> list[str]:
-        for digits in DIGITS:  # fewer where it would be too wide
+        for digits in (6, 5, 4):  # fewer where names of 20 letters would not fit
             table = self._cells(digits)
-            if table_width([elided(name, NAME), *cells] for name, *cells in table) <= room():
+            if table_width([elided(name, 20), *cells] for name, *cells in table) <= room():
                 break
         return table_lines(table, least=(3, 2))
 
     def _repr_html_(self) -> str:
-        few = len(self.coefficients) <= MOST_DRAWN
-        return beside(super()._repr_html_(), self.plot if few else None)
+        return beside(super()._repr_html_(), self.plot if len(self.coefficients) <= 30 else None)
 
     def plot(self, **kwargs: Any) -> Any:
         """Plot the coefficients with their intervals, by
@@ -315,9 +310,7 @@ def check_level(level: Any) -> float:
 
 
 def t_tail(t: Any, df: float) -> Any:
-    """Return P(|T| > |t|) of Student's t with ``df`` degrees of freedom, infinite for a normal
-    distribution.
-    """
+    """Return P(|T| > |t|) of Student's t, which is normal for infinite ``df``."""
     return 2.0 * stdtr(df, -abs(t))
 
 
@@ -330,9 +323,8 @@ def upper_tail(statistic: float, df: float, residual: float = inf) -> float:
     """Return the p-value of a chi-squared statistic, or of Fisher's F with ``residual`` degrees of
     freedom in its denominator; NaN where it is not defined.
     """
-    if isinf(residual):
-        return float(chdtrc(df, statistic)) if df else nan
-    return float(fdtrc(df, residual, statistic))
+    p = chdtrc(df or nan, statistic) if isinf(residual) else fdtrc(df, residual, statistic)
+    return float(p)
 
 
 def p_text(p: float) -> str:
@@ -357,23 +349,6 @@ def cell_text(name: str, value: Any, digits: int = 6) -> str:
     return f"{value:z.3f}" if fixed else number_text(value, digits)
 
 
-def _two_a_line(pairs: list[tuple[str, str]]) -> list[str]:
-    half = (len(pairs) + 1) // 2
-    both = zip_longest(pairs[:half], pairs[half:], fillvalue=("", ""))
-    rows = [(*left, f"  {name}", value) for left, (name, value) in both]
-    if rows and table_width(rows) > room():
-        return pair_lines(pairs, columns=room())
-    return table_lines(rows, [False, True] * 2) if rows else []
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return list(map(_plain, value))
-    return None if isinstance(value, float) and not isfinite(value) else value
-
-
 def _rounded(value: float, digits: int) -> str:
     if not isfinite(value) or value == 0:
         return number_text(value).removesuffix("-")
@@ -384,7 +359,7 @@ def _rounded(value: float, digits: int) -> str:
 
 
 def _in_latex(text: str) -> str:
-    parts = text.split(" to ")
-    if all(_NUMBER.fullmatch(part) for part in parts):
-        return " to ".join("$" + part.replace("inf", r"\infty") + "$" for part in parts)
+    number = r"([-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf))"
+    if re.fullmatch(f"{number}( to {number})?", text):
+        return re.sub(number, r"$\1$", text).replace("inf", r"\infty")
     return text.translate(_SPECIAL)

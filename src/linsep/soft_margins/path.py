@@ -120,7 +120,7 @@ class SoftMarginPath(Printed):
         return display("SoftMarginPathDisplay").from_path(self, **kwargs)
 
     @property
-    def title(self) -> str:  # type: ignore[override]
+    def title(self) -> str:
         """The classes, the size of the data, and the loss."""
         model = self.models[0]
         plus = labels.positive_code(model)
@@ -130,7 +130,7 @@ class SoftMarginPath(Printed):
         return f"{sides[0]} against {sides[1]}, {rows}, {features}; loss: {loss}"
 
     @property
-    def notes(self) -> list[str]:  # type: ignore[override]
+    def notes(self) -> list[str]:
         """The limit."""
         return [self.limit]
 
