@@ -13,8 +13,8 @@ import linsep
 from checkers_agree import accepts, accepts_alone, random_edit
 from fewest_errors_oracle import fewest_by_subsets, fewest_errors, reflected
 from fewest_errors_sets import nearly_tied, random_set
+from linsep.certificate.constraints import in_lowest_terms
 from linsep.certificate.errors import Exhaustive
-from linsep.certificate.integers import in_lowest_terms
 from linsep.errors import DataError, ParameterError
 from linsep.separability import sweep as fewest
 from linsep.separability.integers import reduced

@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 import checkers_agree
 from fourier_motzkin import kind_of
 from linsep import from_json, open_source, separation
-from linsep.certificate.constraints import Subject
-from linsep.certificate.integers import combination, dot
+from linsep.certificate.constraints import Subject, combination, dot
 from linsep.separability import data as rows_of_data
 from linsep.separability.data import data_of
 from linsep.separability.exact import alternative, exact_split

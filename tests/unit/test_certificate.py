@@ -15,11 +15,13 @@ from linsep.certificate.canonical import Reading, sequences, sha256_of, words_of
 from linsep.certificate.constraints import (
     Combination,
     Membership,
+    Space,
     Subject,
     Weights,
     constraints_of,
+    in_lowest_terms,
+    whole_numbers,
 )
-from linsep.certificate.integers import Space, in_lowest_terms, whole_numbers
 from linsep.certificate.verdicts import Separable
 from linsep.errors import DataError
 from linsep.sources import ArraySource

@@ -20,13 +20,11 @@ from linsep.certificate.constraints import (
     Combination,
     Constraints,
     Membership,
-    Subject,
-    constraints_of,
-)
-from linsep.certificate.integers import (
     Row,
     Space,
+    Subject,
     combination,
+    constraints_of,
     in_lowest_terms,
     rank_found,
     whole_numbers,

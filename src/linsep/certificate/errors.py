@@ -28,13 +28,11 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from linsep.certificate.checking import Case, Checking, need
-from linsep.certificate.constraints import Combination, Weights
-from linsep.certificate.integers import dot, rank_found
+from linsep.certificate.constraints import Combination, Direction, Weights, dot, rank_found
 from linsep.certificate.json_fields import (
     COUNT,
     LONG,
     Counts,
-    Direction,
     Field,
     Long,
     by_number,

@@ -13,8 +13,6 @@ from functools import cache, partial
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from linsep.certificate.integers import Row, Space, in_lowest_terms
-
 #: most hexadecimal digits of one number: arithmetic with more takes too long
 MOST_DIGITS = 1 << 18
 #: counts and positions are below this
@@ -122,16 +120,7 @@ def _read_margin(plain: Any) -> tuple[float, float]:
     return _of_type(float, low), math.inf if high is None else _of_type(float, high)
 
 
-def _read_space(plain: Any) -> Space:
-    found = Space(by_number(ROW).read(plain))
-    for pivot, row in found.rows.items():
-        reduced = row.keys() & found.rows.keys() == {pivot} == {min(row)} and row[pivot] > 0
-        well_formed(reduced, "a space is not in reduced echelon form")
-    return found
-
-
 COUNT, LONG = Field(_read_count), Field(_read_long, hex)
-ROW = Field(lambda plain: in_lowest_terms(by_number(LONG).read(plain)), by_number(LONG).write)
 Count = Annotated[int, COUNT]
 Counts = Annotated[tuple[int, ...], in_order(_read_count)]
 Pairs = Annotated[tuple[tuple[int, int], ...], in_order(_read_pair)]
@@ -143,5 +132,3 @@ Margin = Annotated[
     tuple[float, float],
     Field(_read_margin, lambda ends: [x + 0.0 if x < math.inf else None for x in ends]),
 ]
-Direction = Annotated[Row, ROW]
-SpaceOfRows = Annotated[Space, Field(_read_space, lambda space: by_number(ROW).write(space.rows))]

@@ -29,18 +29,20 @@ from linsep.certificate.checking import (
 from linsep.certificate.constraints import (
     FORMULATIONS,
     Combination,
+    Direction,
+    Space,
+    SpaceOfRows,
     Subject,
     Weights,
+    dot,
+    in_lowest_terms,
     squared_bound,
 )
 from linsep.certificate.errors import FewestErrors
-from linsep.certificate.integers import Space, dot, in_lowest_terms
 from linsep.certificate.json_fields import (
     Counts,
-    Direction,
     Margin,
     Pairs,
-    SpaceOfRows,
     Weight,
     write_object,
 )

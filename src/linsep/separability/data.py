@@ -13,8 +13,14 @@ import scipy.sparse as sp
 
 from linsep.batches import Batch, joined
 from linsep.certificate.canonical import Block, labeled_rows, padded, same_as_doubles
-from linsep.certificate.constraints import Constraints, Subject, Weights, constraints_of
-from linsep.certificate.integers import Row, floats_of
+from linsep.certificate.constraints import (
+    Constraints,
+    Row,
+    Subject,
+    Weights,
+    constraints_of,
+    floats_of,
+)
 from linsep.errors import DataError, NoRows
 from linsep.lanes import in_lanes
 from linsep.separability.time_limit import within_time

@@ -18,8 +18,14 @@ from scipy.linalg import eigvalsh
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.canonical import exact_rows, sha256_of
 from linsep.certificate.checking import TIME_LIMIT
-from linsep.certificate.constraints import FORMULATIONS, Combination, Subject, squared_bound
-from linsep.certificate.integers import in_lowest_terms, whole_row
+from linsep.certificate.constraints import (
+    FORMULATIONS,
+    Combination,
+    Subject,
+    in_lowest_terms,
+    squared_bound,
+    whole_row,
+)
 from linsep.certificate.verdicts import (
     Overlapping,
     QuasiSeparable,

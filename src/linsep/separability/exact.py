@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq, fmpz_mat
 
-from linsep.certificate.integers import Row, Space, dot
+from linsep.certificate.constraints import Row, Space, dot
 from linsep.separability.data import sparse_floats
 from linsep.separability.guesses import nearest
 from linsep.separability.integers import (

@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
-from linsep.certificate.constraints import Combination, Subject
+from linsep.certificate.constraints import Combination, Row, Subject, in_lowest_terms
 from linsep.certificate.errors import (
     MOST_DEPTH,
     MOST_DIMENSIONS,
@@ -36,7 +36,6 @@ from linsep.certificate.errors import (
     Packing,
     Tree,
 )
-from linsep.certificate.integers import Row, in_lowest_terms
 from linsep.separability import sweep
 from linsep.separability.data import Data, sparse_floats
 from linsep.separability.exact import alternative, corner, exact_split

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from flint import fmpz_mat, nmod_mat
 from scipy.linalg import qr
 
-from linsep.certificate.integers import Row, Space, combination, dot, whole_numbers
+from linsep.certificate.constraints import Row, Space, combination, dot, whole_numbers
 from linsep.separability.exact_process import solved, solved_elsewhere
 from linsep.separability.time_limit import check_time, doing, seconds_left
 

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import fmpz_mat
 
-from linsep.certificate.constraints import Subject, Weights, squared_bound
-from linsep.certificate.integers import dot, in_lowest_terms
+from linsep.certificate.constraints import Subject, Weights, dot, in_lowest_terms, squared_bound
 from linsep.separability.data import Data, root_above, scan
 from linsep.separability.exact import shortest
 from linsep.separability.integers import matrix_of

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.constraints import Membership, Weights
-from linsep.certificate.integers import Row, Space, dot, floats_of
+from linsep.certificate.constraints import Membership, Row, Space, Weights, dot, floats_of
 from linsep.certificate.verdicts import QuasiSeparable, Separable
 from linsep.separability.data import Data, constraints, off_boundary, scan, sparse_floats
 from linsep.separability.exact import alternative

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.constraints import Subject
-from linsep.certificate.integers import Row, Space
+from linsep.certificate.constraints import Row, Space, Subject
 from linsep.separability.data import Data
 from linsep.separability.exact import alternative, corner, exact_split
 from linsep.separability.guesses import descended, nearest, quick_weights

@@ -12,8 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from flint import nmod_mat
 
-from linsep.certificate.constraints import Subject
-from linsep.certificate.integers import combination
+from linsep.certificate.constraints import Subject, combination
 from linsep.certificate.verdicts import DecidingColumns, QuasiSeparable, Separable, Verdict
 from linsep.chance.counting import Chance
 from linsep.separability.data import Data, sides_of

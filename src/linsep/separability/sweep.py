@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import gcd, inf
 from operator import mul
 
-from linsep.certificate.integers import Row
+from linsep.certificate.constraints import Row
 from linsep.separability.integers import reduced
 from linsep.separability.time_limit import check_time
 

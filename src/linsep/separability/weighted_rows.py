@@ -12,8 +12,7 @@ import scipy.sparse as sp
 
 from linsep.batches import Batch, joined
 from linsep.certificate.canonical import Block
-from linsep.certificate.constraints import Subject, Weights, constraints_of
-from linsep.certificate.integers import Row, dot, whole_numbers
+from linsep.certificate.constraints import Row, Subject, Weights, constraints_of, dot, whole_numbers
 from linsep.errors import DataError
 from linsep.separability.data import Data, sides_of
 from linsep.separability.programs import equilibrated

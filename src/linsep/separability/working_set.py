@@ -13,8 +13,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.certificate.constraints import Membership, Subject, Weights
-from linsep.certificate.integers import Row, Space, dot, whole_numbers, whole_row
+from linsep.certificate.constraints import (
+    Membership,
+    Row,
+    Space,
+    Subject,
+    Weights,
+    dot,
+    whole_numbers,
+    whole_row,
+)
 from linsep.separability.data import Data, Scanned, exact_row, scan
 from linsep.separability.time_limit import within_time
 
