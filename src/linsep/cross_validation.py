@@ -23,8 +23,12 @@ from linsep._system.interrupts import interruption_point, interrupts_deferred, o
 from linsep._system.threads import in_background, thread_count
 from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, ParameterError, hint
-from linsep.estimators._common.labels import check_two_classes, plain_labels, source_labels
-from linsep.estimators._common.offsets import unknown_offsets
+from linsep.estimators._common.labels import (
+    check_two_classes,
+    plain_labels,
+    source_labels,
+    unknown_offsets,
+)
 from linsep.linear.predictions import numbers
 from linsep.scoring import metrics_of, scored
 from linsep.sources.arrays import ArraySource

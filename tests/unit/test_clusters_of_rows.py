@@ -69,8 +69,8 @@ def test_labels_of_any_type():
 def test_minus_zero_and_labels_of_partitions():
     assert len(set(cluster_numbers(X[:3], [0.0, -0.0, 1.0]).tolist())) == 2
     for labels in (NAMED, CODES, CODES / 3, [0.0, -0.0]):
-        whole = cluster_numbers(labels, labels)
-        again = [cluster_numbers([0], labels[k : k + 1])[0] for k in range(len(labels))]
+        whole = cluster_numbers(labels, labels, hashed=True)
+        again = [cluster_numbers([0], labels[k : k + 1], True)[0] for k in range(len(labels))]
         assert whole.tolist() == again
         assert len(set(again)) == len(set(np.asarray(labels).tolist()))
 

@@ -22,8 +22,7 @@ from linsep.cli.output import check_all_free, never_overwrite, print_json, watch
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
 from linsep.errors import DataError, LinsepError, hint
-from linsep.estimators._common.labels import InitialShape
-from linsep.estimators._common.offsets import has_offset
+from linsep.estimators._common.labels import InitialShape, has_offset
 from linsep.fitting import (
     Chosen,
     check_in_folds,

@@ -95,7 +95,7 @@ def _clusters(name: str, X: Any, clusters: Any) -> np.ndarray | None:
     if clusters is None:
         return None
     try:
-        return cluster_numbers(X, clusters)
+        return cluster_numbers(X, clusters, hashed=True)
     except DataError as problem:
         raise problem.at(f"{name}: ") from None
 

@@ -8,8 +8,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.catalog import CLASSES, class_named
 from linsep.errors import Hint, LinsepError
-from linsep.estimators._common.labels import label_text, pairs, plain_labels, positive_code
-from linsep.estimators._common.offsets import has_offset
+from linsep.estimators._common.labels import (
+    has_offset,
+    label_text,
+    pairs,
+    plain_labels,
+    positive_code,
+)
 from linsep.linear.estimator import LinearRegression
 from linsep.linear.several import one_target
 from linsep.sources.tables.columns import from_recipe

@@ -23,8 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, refuse
-from linsep.estimators._common.labels import label_text
-from linsep.estimators._common.offsets import has_offset, offset_to_predict
+from linsep.estimators._common.labels import has_offset, label_text, offset_to_predict
 from linsep.inference.factors import products_and_factors, terms_of
 from linsep.inference.robust import pairs_joined
 from linsep.inference.table import Table, upper_tail

@@ -195,8 +195,9 @@ def check_clusters(
     refuse_weights(covariance, weights)
 
 
-def cluster_numbers(X: Any, clusters: Any) -> np.ndarray:
-    """Return a number of 56 bits for the cluster of every row, equal for equal labels of any rows.
+def cluster_numbers(X: Any, clusters: Any, hashed: bool = False) -> np.ndarray:
+    """Return a number for the cluster of every row; ``hashed``: of 64 bits, equal for equal labels
+    of other rows, too.
 
     Labels are numbers, text, dates, categories or other values that can be hashed; the index of
     pandas is compared with that of the rows X.
@@ -210,20 +211,26 @@ def cluster_numbers(X: Any, clusters: Any) -> np.ndarray:
             f"clusters has the shape {labels.shape}: give one label for each of {n_rows:,} rows.",
             code="shape", option="clusters",
         )  # fmt: skip
-    values = labels.ravel().tolist()
-    bad = (row for row, x in enumerate(values) if is_missing(x) or not isinstance(x, Hashable))
-    if (row := next(bad, None)) is not None:
-        missing = is_missing(values[row])
-        kind = "missing" if missing else f"a {type(values[row]).__name__}"
-        raise DataError(
-            f"The cluster of {row_text(row)} is {kind}: give numbers or text.",
-            code="missing-value" if missing else "bad-value", option="clusters", row=row + 1,
-        )  # fmt: skip
-    numbers = {}
-    for label in dict.fromkeys(values):
-        text = repr(label + 0.0 if isinstance(label, float) else label)
-        numbers[label] = int.from_bytes(blake2b(text.encode(), digest_size=7).digest())
-    return np.array([numbers[label] for label in values], dtype=np.uint64)
+    values = labels.ravel()
+    if values.dtype.kind in "biuUS":  # at once
+        found, codes = np.unique(values, return_inverse=True)
+        found = found.tolist()
+    else:
+        for row, value in enumerate(values := values.tolist()):
+            if (missing := is_missing(value)) or not isinstance(value, Hashable):
+                kind = "missing" if missing else f"a {type(value).__name__}"
+                raise DataError(
+                    f"The cluster of {row_text(row)} is {kind}: give numbers or text.",
+                    code="missing-value" if missing else "bad-value", option="clusters",
+                    row=row + 1,
+                )  # fmt: skip
+        numbers = {label: number for number, label in enumerate(dict.fromkeys(values))}
+        found, codes = list(numbers), np.array([numbers[label] for label in values])
+    if hashed:
+        texts = [repr(label + 0.0 if isinstance(label, float) else label) for label in found]
+        digests = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
+        codes = np.frombuffer(digests, "<u8")[codes]
+    return codes.astype(np.uint64)
 
 
 def pairs_joined(batch: Batch, positive: Any = 1) -> Batch:

@@ -14,10 +14,10 @@ from linsep.checkpoints.saving import Saving
 from linsep.estimators._common.labels import (
     check_two_classes,
     is_turned,
+    refuse_offsets_of,
     warn_of_weightless,
     weigh_classes,
 )
-from linsep.estimators._common.offsets import refuse_offsets_of
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.passes import PassReport, all_passes

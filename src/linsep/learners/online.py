@@ -188,7 +188,7 @@ class OnlineClassifier(
     @property
     def mixture_(self) -> Any:
         """The shards of a fit on a cluster, :class:`linsep.learners.mixing.Mixture`."""
-        return self._known("mixture_", self.fitted_run().mixture, "linsep.distributed.fit")
+        return self._known("mixture_", self.fitted_run().mixture, "a fit on a cluster")
 
     def _known(self, name: str, value: Any, how: str = "fit, not partial_fit") -> Any:
         if not value:

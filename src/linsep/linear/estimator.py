@@ -13,7 +13,7 @@ from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
-from linsep.estimators._common import fitted_state, labels, offsets
+from linsep.estimators._common import fitted_state, labels
 from linsep.estimators._common.fitted_state import Array, as_it_is, count, flag, number, restored
 from linsep.estimators._common.frames import to_predict, to_regress, to_score
 from linsep.estimators._common.predicting import weights_to_score
@@ -194,7 +194,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             robust.check_clusters(self, X, clusters, sample_weight, several=columns is not None)
             clusters = None if clusters is None else robust.cluster_numbers(X, clusters)
         if columns is not None:
-            offsets.refuse_offset_of_several(offset)
+            labels.refuse_offset_of_several(offset)
             return self._take_several(SeveralTargets.fitted(self, X, columns, sample_weight))
         beside = {"offset": offset, "clusters": clusters}
         X, y, sample_weight, beside = to_regress(
@@ -241,7 +241,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
                 f"rows, y has {y.size}.", code="shape",
             )  # fmt: skip
         weights = labels.check_sample_weight(sample_weight, X.shape[0])
-        known = offsets.check_offset if reset else partial(offsets.offset_to_predict, self)
+        known = labels.check_offset if reset else partial(labels.offset_to_predict, self)
         kind = self.weight_type if reset else fitted_parameter(self, "weight_type")
         rows = Batch(
             X, y, weights=weights if weights.size else None, offset=known(offset, X.shape[0])
@@ -289,7 +289,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         left_out = [fit.combinations[j] for j in sorted(fit.combinations)]
         of_fit = {
             "combinations": np.reshape(left_out, (-1, 1 + d)), "target": self._target,
-            "interrupted": hasattr(self, "stop_reason_"), "offset": offsets.has_offset(self),
+            "interrupted": hasattr(self, "stop_reason_"), "offset": labels.has_offset(self),
             "robust": None if fit.robust is None else fit.robust.root,
             "clusters": None if fit.robust is None else fit.robust.clusters,
         }  # fmt: skip
@@ -352,7 +352,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
 
             check_prepared(self)
             X = rows_to_fit(X, self, labels.FLOATS, reset=False)
-            known = offsets.offset_to_predict(self, offset, X.shape[0])
+            known = labels.offset_to_predict(self, offset, X.shape[0])
             X = ArraySource(X, offset=known, batch_rows=8192)
         if self._several is not None:
             return self._several.predicted(lambda one: one.predict(X, interval, level))
@@ -375,7 +375,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         y, sample_weight : arrays of shape (rows,); in X if that has the training columns
         """
         X = to_score(self, X, y)
-        if not labels.brings_labels(X, y, sample_weight, offset, offsets=offsets.has_offset(self)):
+        if not labels.brings_labels(X, y, sample_weight, offset, offsets=labels.has_offset(self)):
             from sklearn.metrics import r2_score
 
             weights = weights_to_score(sample_weight, y)

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.estimators._common.labels import target_name, words_and_signs
-from linsep.estimators._common.offsets import note_of_offset
+from linsep.estimators._common.labels import note_of_offset, target_name, words_and_signs
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference.results import HasInference
 from linsep.inference.robust import NOTHING, robust_words

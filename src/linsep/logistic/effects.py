@@ -21,8 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators._common.frames import to_average
-from linsep.estimators._common.labels import check_sample_weight, label_text, words_and_signs
-from linsep.estimators._common.offsets import refuse_with_offset
+from linsep.estimators._common.labels import (
+    check_sample_weight,
+    label_text,
+    refuse_with_offset,
+    words_and_signs,
+)
 from linsep.estimators._common.predicting import Prediction, codes_of, decided
 from linsep.inference.factors import factors_of
 from linsep.inference.results import Bands

@@ -21,8 +21,14 @@ from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.errors import DataError, ParameterError, hint, refuse, warn_caller
 from linsep.estimators._common import fitted_state as stored, labels
 from linsep.estimators._common.frames import to_predict, to_regress
-from linsep.estimators._common.labels import FLOATS, brings_labels, feature_names, label_text
-from linsep.estimators._common.offsets import note_of_offset, offset_to_predict
+from linsep.estimators._common.labels import (
+    FLOATS,
+    brings_labels,
+    feature_names,
+    label_text,
+    note_of_offset,
+    offset_to_predict,
+)
 from linsep.estimators._common.predicting import codes_of, decided, log_probabilities, share_right
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.inference import robust
@@ -773,9 +779,8 @@ class LogisticRegression(
     @property
     def dispersion_(self) -> float:
         """The factor of binomial variances, 1 unless ``dispersion="estimated"``."""
-        if fitted_parameter(self, "dispersion") is None:
-            return 1.0
-        return self.pearson_chi2_ / self.df_residual_ if self.df_residual_ > 0 else np.nan
+        estimate = self.pearson_chi2_ / self.df_residual_ if self.df_residual_ > 0 else np.nan
+        return 1.0 if fitted_parameter(self, "dispersion") is None else estimate
 
     @property
     def mcfadden_r2_(self) -> float:

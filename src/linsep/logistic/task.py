@@ -26,8 +26,13 @@ from linsep.certificate.canonical import tidy
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse
 from linsep.estimators._common import labels
-from linsep.estimators._common.labels import check_two_classes, encode, encode_with
-from linsep.estimators._common.offsets import check_offset, refuse_several_with_offsets
+from linsep.estimators._common.labels import (
+    check_offset,
+    check_two_classes,
+    encode,
+    encode_with,
+    refuse_several_with_offsets,
+)
 from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import Add, Tree, in_lanes
 from linsep.sources.base import Source

@@ -19,8 +19,7 @@ from linsep.estimators._common.explaining import (
     terms_of,
     without_weights,
 )
-from linsep.estimators._common.labels import plain_labels
-from linsep.estimators._common.offsets import has_offset
+from linsep.estimators._common.labels import has_offset, plain_labels
 from linsep.estimators._common.predicting import probabilities_of
 from linsep.estimators._common.thresholds import threshold_of
 from linsep.naive_bayes import scoring_regression

@@ -12,9 +12,9 @@ from linsep.estimators._common.labels import (
     brings_labels,
     check_sample_weight,
     encode_with,
+    has_offset,
     label_a_row,
 )
-from linsep.estimators._common.offsets import has_offset
 from linsep.estimators._common.predicting import divided
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside

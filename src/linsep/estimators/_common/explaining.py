@@ -8,11 +8,11 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError
 from linsep.estimators._common.labels import (
-    feature_names,
     label_text,
     pairs,
     plain_labels,
     positive_code,
+    standardized,
     target_name,
 )
 from linsep.parameters import fitted_parameter
@@ -26,12 +26,6 @@ def _term(feature: str, value: float, weight: float, deviation: float | None) ->
     known = {} if deviation is None else {"standard_deviation": deviation}
     plain = {"feature": feature, "value": value, "weight": weight}
     return plain | known | {"product": value * weight}
-
-
-def standardized(model: Any) -> list[str]:
-    """Return the names of the features that the recipe of a model has standardized."""
-    scaled = (getattr(model, "recipe_", None) or {}).get("scale")
-    return feature_names(model)[: len(scaled)] if scaled else []  # which come first
 
 
 class Scored(NamedTuple):

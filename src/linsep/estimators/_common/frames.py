@@ -13,8 +13,9 @@ from sklearn.utils.validation import validate_data
 from linsep.batches import Batch, join, joined
 from linsep.errors import ArgumentError, DataError, ParameterError, warn_caller
 from linsep.estimators._common.fitted_state import Method
-from linsep.estimators._common.labels import FLOATS, brings_labels
-from linsep.estimators._common.offsets import (
+from linsep.estimators._common.labels import (
+    FLOATS,
+    brings_labels,
     check_offset,
     has_offset,
     offset_to_predict,

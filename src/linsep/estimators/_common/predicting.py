@@ -11,8 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.batches import Batch, check_summable
 from linsep.errors import DataError
 from linsep.estimators._common.frames import to_score, warn_of_unknown
-from linsep.estimators._common.labels import brings_labels, check_sample_weight
-from linsep.estimators._common.offsets import has_offset, offset_to_predict
+from linsep.estimators._common.labels import (
+    brings_labels,
+    check_sample_weight,
+    has_offset,
+    offset_to_predict,
+)
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import labels_of
