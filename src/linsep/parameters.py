@@ -12,8 +12,6 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, dataclass_transform, get_args, get_origin
 
-import numpy as np
-
 from linsep.errors import ArgumentError, ParameterError, in_python
 from linsep.other_names import advice_for
 
@@ -67,9 +65,10 @@ class Parameter:
             return True
         if value is None or isinstance(value, str):
             return value in self.also or value in self.choices
+        is_bool = type(value).__name__ in ("bool", "bool_")  # also of NumPy, which may be missing
         if self.kind is bool:
-            return isinstance(value, int | np.bool_) and value in (0, 1)
-        if isinstance(value, bool | np.bool_):
+            return (is_bool or isinstance(value, int)) and value in (0, 1)
+        if is_bool:
             return True in self.also
         if self.kind is str or not isinstance(value, Integral if self.kind is int else Real):
             return False
