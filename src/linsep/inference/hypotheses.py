@@ -85,7 +85,7 @@ class WithHypotheses:
                 code="no-estimate" if known else "separated", column=name,
             )  # fmt: skip
         root, noise = self._known_root()
-        with np.errstate(over="ignore", invalid="ignore"):  # which have an error
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below
             apart, parts = R @ np.where(about, self._params.ravel(), 0.0) + q, root @ R.T
             errors = np.linalg.norm(parts, axis=0)
         for text, row, error in zip(texts, R, errors.tolist(), strict=True):
@@ -175,18 +175,18 @@ class WithHypotheses:
         columns["low"] = (estimates - reach * errors).tolist()
         columns["high"] = (estimates + reach * errors).tolist()
         products = ", ".join(of.within[:4]) + ", ..." * (len(of.within) > 4)
-        many = counted(len(lost), "contrast")
-        notes = [
-            *[f"p-values are adjusted by Holm's method for {many}."] * (adjust is not None),
-            *["A dash: a coefficient of the level diverges, or its column is left out."]
-            * bool(lost.any()),
-            *[f"The factor is part of {products}: differences hold where these are 0."]
-            * bool(products),
-            f"Intervals are individual {100 * level:.6g}% intervals.",
-        ]
+        notes = {
+            f"p-values are adjusted by Holm's method for {counted(len(lost), 'contrast')}.": adjust,
+            "A dash: a coefficient of the level diverges, or its column is left out.": lost.any(),
+            f"The factor is part of {products}: differences hold where these are 0.": products,
+            f"Intervals are individual {100 * level:.6g}% intervals.": True,
+        }
         texts = [text for text, _ in wanted]
         texts = [f"{one}: {text}" for one in self._equations for text in texts] or texts
-        return Table(f"Contrasts of {of.name}", [], {"contrast": texts} | columns, notes)
+        return Table(
+            f"Contrasts of {of.name}", [], {"contrast": texts} | columns,
+            [note for note, applies in notes.items() if applies],
+        )  # fmt: skip
 
 
 def _singly(estimates: np.ndarray, errors: np.ndarray, degrees: float) -> dict[str, list[Any]]:

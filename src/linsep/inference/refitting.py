@@ -1,20 +1,18 @@
 """Tests that compare likelihoods: of nested models, of each term by leaving it out, and of
 additional columns by their scores.
 
-For n rows, a smaller model with k fewer parameters and the residual sum of squares S has F = ((S -
+Of n rows, a smaller model with k fewer parameters and the residual sum of squares S has F = ((S -
 S1) / k) / (S0 / (n - r)), where S1 belongs to the larger model, and S0 and r parameters to the
-largest. For logistic models the statistic is twice the difference of log-likelihoods, approximately
-chi-squared with k degrees of freedom (Wilks, Annals of Mathematical Statistics 9, 1938).
-
-Firth's penalty depends on the columns: the coefficients of a term are held at 0 instead of leaving
-it out (Heinze and Schemper, Statistics in Medicine 21, 2002). Rao's score test: Proceedings of the
-Cambridge Philosophical Society 44, 1948.
+largest. The statistic of logistic models is twice the difference of log-likelihoods, about
+chi-squared with k degrees of freedom (Wilks, Annals of Mathematical Statistics 9, 1938). Firth's
+penalty depends on the columns, so coefficients are held at 0 (Heinze and Schemper, Statistics in
+Medicine 21, 2002). Rao's score test: Proceedings of the Cambridge Philosophical Society 44, 1948.
 """
 
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
-from math import isnan, nan
+from math import inf, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -81,27 +79,27 @@ class WithRefits:
                 rows, beside["y"], beside["sample_weight"], [terms[one] for one in tried]
             )
             _check_rows(self, n_rows, log_likelihood)
-            tests = [_tested(self, 2.0 * (value - other), df) for other, df in held]
+            full, fits = self, []
+            gains = [(2.0 * (value - other), df) for other, df in held]
             columns["log_likelihood"] = [value for value, _ in held]
             notes = ["Penalized likelihoods (Firth), with the coefficients of a term held at 0."]
-            notes += _notes([], tests)
         else:
-            full = _refitted(self, rows, beside)
+            full, notes = _refitted(self, rows, beside), []
             _check_rows(self, full.n_rows_, _fitness(full))
             kept = [np.setdiff1d(np.arange(rows.shape[1]), terms[one]) for one in tried]
             fits = [_refitted(self, rows[:, some], beside) for some in kept]
-            tests = [_tested(full, *_gained(fit, full)) for fit in fits]
+            gains = [_gained(fit, full) for fit in fits]
             if self._equation == "target":
                 columns["sum_of_squares"] = [max(0.0, fit.rss_ - full.rss_) for fit in fits]
             columns["rss" if columns else "log_likelihood"] = [_fitness(fit) for fit in fits]
             columns["aic"] = [float(fit.aic_) for fit in fits]
-            notes = _notes([full, *fits], tests)
+        tests = _tests(full, gains)
+        notes += _notes([*fits, full], tests["p_value"])
         if within := ", ".join([":".join(one) for one in terms if one not in tried]):
             notes.insert(0, f"Not tested, as part of a product: {within}.")
-        df, statistic, p = map(list, zip(*tests, strict=True))
-        names, letter = [":".join(one) for one in tried], _letter(self)
-        columns = {"term": names, "df": df, **columns, letter: statistic, "p_value": p}
-        title = f"{'F' if letter == 'F' else 'Likelihood-ratio'} tests of terms"
+        title = f"{'F' if 'F' in tests else 'Likelihood-ratio'} tests of terms"
+        names, df = [":".join(one) for one in tried], tests.pop("df")
+        columns = {"term": names, "df": df, **columns, **tests}
         return Table(title, [("rows", self.n_rows_)], columns, notes)
 
     def score_test(
@@ -230,23 +228,17 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
             why = f"{said} are not nested: '{differs}' is not in the larger, or computed otherwise."
             raise DataError(why, code="other-model", column=differs)
     first, largest = models[0], models[-1]
-    tests = [_tested(largest, *_gained(*pair)) for pair in pairwise(models)]
+    tests = _tests(largest, [_gained(*pair) for pair in pairwise(models)])
     linear = first._equation == "target"
     attributes = [*["rss", "df_residual"] * linear, "log_likelihood", "aic", "bic"]
-    df, statistic, p = ([None, *test] for test in zip(*tests, strict=True))
     columns = {
         "model": called, "parameters": [one.n_parameters_ for one in models],
         **{name: [getattr(one, f"{name}_") for one in models] for name in attributes},
-        "df": df, _letter(first): statistic, "p_value": p,
+        **{name: [None, *cells] for name, cells in tests.items()},
     }  # fmt: skip
-    notes = ["Each model is tested against the model above it.", *_notes(models, tests)]
+    notes = ["Each model is tested against the model above it.", *_notes(models, tests["p_value"])]
     title = f"Nested {'linear' if linear else 'logistic'} regressions"
     return Table(title, [("rows", first.n_rows_)], columns, notes)
-
-
-def _letter(model: Any) -> str:
-    f = model._equation == "target" or fitted_parameter(model, "dispersion")
-    return "F" if f else "chi2"
 
 
 def _gained(smaller: Any, larger: Any) -> tuple[float, int]:
@@ -261,25 +253,24 @@ def _gained(smaller: Any, larger: Any) -> tuple[float, int]:
     return 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_) if known else nan, df
 
 
-def _tested(largest: Any, gained: float, df: int) -> tuple[int, float, float]:
-    """Return df, the statistic and p of ``df`` parameters that gain as much; the largest model has
-    the variance that F needs.
-    """
-    gained = float(np.maximum(0.0, gained))
-    if _letter(largest) == "chi2":
-        return df, gained, upper_tail(gained, df)
-    linear = largest._equation == "target"
+def _tests(largest: Any, gains: list[tuple[float, int]]) -> dict[str, list[Any]]:
+    """Return the columns of tests, given what their parameters gain in the largest model."""
+    linear, rows = largest._equation == "target", list[tuple[int, float, float]]()
+    of_variance = linear or fitted_parameter(largest, "dispersion")
+    residual = largest.df_residual_ if of_variance else inf
     unit = largest.residual_variance_ if linear else largest.dispersion_
-    if not (df and largest.df_residual_ > 0 and unit > 0):
-        return df, nan, nan
-    f = gained / unit / df
-    return df, f, upper_tail(f, df, largest.df_residual_)
+    unit = unit if unit > 0 and residual > 0 else nan
+    for gained, df in gains:
+        statistic = float(np.maximum(0.0, gained)) / unit / ((df or nan) if of_variance else 1)
+        rows.append((df, statistic, upper_tail(statistic, df, residual)))
+    names = "df", "F" if of_variance else "chi2", "p_value"
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def _notes(models: Sequence[Any], tests: list[tuple[int, float, float]]) -> list[str]:
+def _notes(models: Sequence[Any], p_values: list[float]) -> list[str]:
     supremum = "A log-likelihood of separated classes is the supremum; p is only a rough guide."
     dash = "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
-    return [supremum] * any(map(_is_supremum, models)) + [dash] * any(isnan(p) for *_, p in tests)
+    return [supremum] * any(map(_is_supremum, models)) + [dash] * any(map(isnan, p_values))
 
 
 def _is_supremum(model: Any) -> bool:
