@@ -211,12 +211,12 @@ def cluster_numbers(X: Any, clusters: Any, hashed: bool = False) -> np.ndarray:
             f"clusters has the shape {labels.shape}: give one label for each of {n_rows:,} rows.",
             code="shape", option="clusters",
         )  # fmt: skip
-    values = labels.ravel()
-    if values.dtype.kind in "biuUS":  # at once
-        found, codes = np.unique(values, return_inverse=True)
-        found = found.tolist()
+    if labels.dtype.kind in "biuUS":  # at once
+        different, codes = np.unique(labels.ravel(), return_inverse=True)
+        found = different.tolist()
     else:
-        for row, value in enumerate(values := values.tolist()):
+        values = labels.ravel().tolist()
+        for row, value in enumerate(values):
             if (missing := is_missing(value)) or not isinstance(value, Hashable):
                 kind = "missing" if missing else f"a {type(value).__name__}"
                 raise DataError(
