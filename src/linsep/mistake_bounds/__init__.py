@@ -1,4 +1,1 @@
-"""Mistake bounds, margins, and the adversary that makes the bounds tight.
-
-``theorems`` applies the theorems of a run's learner; ``bounds`` are the results.
-"""
+"""Mistake bounds (``bounds``, by ``theorems``), margins, and the adversary of tight bounds."""

@@ -8,18 +8,13 @@ from sklearn.exceptions import NotFittedError
 
 from linsep.errors import ArgumentError, ParameterError
 
-CLASSES = np.array([-1, 1])
-#: smallest margin whose rows are counted
-LEAST_MARGIN = 1e-4
-
 
 class Adversary:
     """An adversary that presents the unit vectors e_1, ..., e_m and contradicts every prediction.
 
-    With m = 1 / gamma^2, the weights gamma * y have length 1 and separate the rows with margin
-    gamma, whatever the labels y. So every deterministic learner makes 1 / gamma^2 mistakes on rows
-    with this margin, and Novikoff's bound cannot be improved (A. Blum, Machine Learning Theory,
-    15-859B, lecture 4, 2014).
+    With m = 1 / gamma^2, the weights gamma * y separate the rows with margin gamma, whatever the
+    labels y. So every deterministic learner makes 1 / gamma^2 mistakes, and Novikoff's bound cannot
+    be improved (A. Blum, Machine Learning Theory, 15-859B, lecture 4, 2014).
 
     Parameters
     ----------
@@ -42,11 +37,11 @@ class Adversary:
     """
 
     def __init__(self, gamma: float) -> None:
-        sized = isinstance(gamma, int | float) and LEAST_MARGIN <= gamma <= 1
+        sized = isinstance(gamma, int | float) and 1e-4 <= gamma <= 1
         self.n_rows = rows = round(1 / gamma**2) if sized else 0
         if not sized or abs(1 / gamma**2 - rows) > 1e-9 * rows:
             raise ParameterError(
-                f"gamma is {gamma!r}, but must be a margin from {LEAST_MARGIN:g} to 1 for which "
+                f"gamma is {gamma!r}, but must be a margin from 0.0001 to 1 for which "
                 f"1 / gamma^2 is a whole number of rows.", option="gamma", value=gamma,
             )  # fmt: skip
         self.gamma, self.y = float(gamma), np.zeros(rows, dtype=int)
@@ -58,9 +53,7 @@ class Adversary:
 
     @property
     def separator(self) -> np.ndarray:
-        """Weights of length 1 that separate the rows of the last game with margin gamma, without an
-        intercept.
-        """
+        """Weights of length 1 that separate the rows of the last game with margin gamma."""
         return self.gamma * self.y
 
     def run(self, estimator: Any) -> int:
@@ -89,5 +82,5 @@ class Adversary:
                 predicted = int(estimator.predict(row)[0])
             self.y[i] = -1 if predicted == 1 else 1
             mistakes += int(predicted != self.y[i])
-            estimator.partial_fit(row, self.y[i : i + 1], classes=CLASSES)
+            estimator.partial_fit(row, self.y[i : i + 1], classes=np.array([-1, 1]))
         return mistakes

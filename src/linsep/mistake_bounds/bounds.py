@@ -28,18 +28,16 @@ class Bound:
         The theorem, the learner to which it applies, and the source of its proof.
     value : float
         Rounded up: at least the theorem's value in real arithmetic.
-    what : str
-        The bounded quantity: "mistakes", "updates" or "margin".
-    counted : int, float or None
-        The count of a run; None without a run.
+    what : {"mistakes", "updates", "margin"}
+        The bounded quantity.
+    counted : float or None
+        The number of a run, if any.
     by_pass : tuple of float or None
-        Bounds after one pass, after two, and so on up to ``value``, by the same theorem; None if
-        ``value`` holds for any number of passes.
+        Bounds after one pass, after two, and so on up to ``value``, if they differ.
     comparator : array or None
         The weights w of a hinge bound of two classes, the intercept last if it is fitted.
     distance : float or None
-        The total distance TD that the rows of a pass must move so that all have at least the margin
-        1/||w|| from w, rounded up.
+        The total distance that the rows of a pass must move to have the margin 1/||w|| from w.
     """
 
     name: str
@@ -84,11 +82,10 @@ class Bounds:
     left_out : dict
         {name: reason}.
     longest : float or None
-        R, the length of the longest row z (z = [x; 1] with an intercept), rounded up; None if not
-        computed.
+        R, the length of the longest row z (z = [x; 1] with an intercept), rounded up.
     margin : (low, high) or None
-        An interval that contains the widest margin of the rows z, the smallest over several binary
-        classifiers; None if they are not separable or it was not computed.
+        An interval that contains the widest margin of separable rows z, the smallest over several
+        binary classifiers.
     mistakes, passes : int or None
         Counts of the run, if any.
     """

@@ -18,13 +18,7 @@ from linsep.words import row_text
 
 
 class Margins(NamedTuple):
-    """The margin of every row.
-
-    Attributes
-    ----------
-    rows : array of shape (rows,)
-        In the order of the rows; sorted, it is the margin curve.
-    """
+    """The margin of every row, in the order of ``rows``; sorted, it is the margin curve."""
 
     rows: np.ndarray
 
@@ -60,13 +54,13 @@ def functional_margin(estimator: Any, X: Any, y: Any) -> float:
 
 
 def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
-    """Return the geometric margin, the smallest ``y (<w, x> + b) / ||w||``.
+    """Return the geometric margin, the smallest ``y (<w, x> + b) / ||w||``, of the arguments of
+    :func:`linsep.functional_margin`.
 
-    It is the distance, in the units of the features, from the boundary to the nearest row; if a row
-    is misclassified, minus the distance of the row farthest on the wrong side. For several classes,
-    scores and weights are differences between the row's class and a rival. Two classes with
-    identical weights have margin 0; zero weights with an intercept have an infinite margin.
-    Parameters and errors are those of :func:`linsep.functional_margin`.
+    It is the distance of the nearest row from the boundary, or if rows are misclassified, minus the
+    largest of theirs. For several classes, scores and weights are differences between the row's
+    class and a rival. Two classes with identical weights have margin 0; zero weights with an
+    intercept have an infinite margin.
 
     Examples
     --------
@@ -77,22 +71,19 @@ def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
 
 
 def cosine_margin(estimator: Any, X: Any, y: Any) -> float:
-    """Return the cosine margin, the smallest ``y <w, z> / (||w|| ||z||)``, between -1 and 1.
+    """Return the cosine margin, the smallest ``y <w, z> / (||w|| ||z||)``, of the arguments of
+    :func:`linsep.functional_margin`.
 
-    It is the margin of rows scaled to length 1, as for :class:`linsep.MarginPerceptron` (A. Blum,
-    Machine Learning Theory, 15-859B, lecture 4, 2014). With an intercept z = [x; 1], and the
-    intercept is the last weight of w. A row of zeros has margin 0. Parameters and errors are those
-    of :func:`linsep.functional_margin`.
+    It is the margin, from -1 to 1, of rows scaled to length 1 (A. Blum, Machine Learning Theory,
+    15-859B, lecture 4, 2014). With an intercept, z = [x; 1] and it is the last weight of w. A row
+    of zeros has margin 0.
     """
     return float(_margins(estimator, X, y, row_norms, row_norms).min())
 
 
 def l1_margin(estimator: Any, X: Any, y: Any) -> float:
-    """Return the L1 margin, the smallest ``y <w, z> / (sum |w_j| max |z_j|)``, between -1 and 1.
-
-    It is the margin in the bounds of multiplicative updates, with z as for
-    :func:`linsep.cosine_margin`. Parameters and errors are those of
-    :func:`linsep.functional_margin`.
+    """Return the L1 margin, the smallest ``y <w, z> / (sum |w_j| max |z_j|)``, from -1 to 1, of
+    bounds of multiplicative updates, with z as for :func:`linsep.cosine_margin`.
 
     Examples
     --------
@@ -107,17 +98,12 @@ def l1_margin(estimator: Any, X: Any, y: Any) -> float:
 
 
 def margin_distribution(estimator: Any, X: Any, y: Any) -> Margins:
-    """Return the geometric margin of every row; parameters and errors are those of
-    :func:`linsep.functional_margin`.
-    """
+    """Return the :func:`linsep.geometric_margin` of every row."""
     return Margins(_margins(estimator, X, y, lambda W: row_norms(W[:, :-1])))
 
 
 def unsigned_margin(estimator: Any, X: Any) -> float:
-    """Return the smallest ``|<w, x> + b| / ||w||`` for two classes, regardless of labels.
-
-    Parameters and errors are those of :func:`linsep.functional_margin`; DataError also for more
-    than two classes.
+    """Return the smallest ``|<w, x> + b| / ||w||`` for two classes, else DataError.
 
     Examples
     --------
@@ -130,7 +116,7 @@ def unsigned_margin(estimator: Any, X: Any) -> float:
             "A margin without labels needs two classes: use geometric_margin for more.",
             code="class-count",
         )
-    return float(np.abs(_margins(model, X, None, lambda W: row_norms(W[:, :-1]))).min())
+    return float(np.abs(margin_distribution(model, X, None).rows).min())
 
 
 def _margins(
@@ -138,8 +124,7 @@ def _margins(
     size_of_rows: Callable[[Any], Any] = lambda Z: 1.0,
 ) -> np.ndarray:  # fmt: skip
     """Return the smallest score of each row (of the first class, if ``y`` is None) among the
-    boundaries between its class and the others, divided by the sizes of the weights, the intercept
-    last, and of the rows. A score of 0 stays 0, also without a boundary.
+    boundaries of its class, divided by the sizes of the weights, the intercept last, and the row.
     """
     model = linear_of(estimator, y)
     check_beside(X, y=y)
@@ -157,9 +142,8 @@ def _margins(
 
 
 class Linear(NamedTuple):
-    """Weights of every class, or with ``pairs`` of every pair of classes, (0, 1), (0, 2), ..., (1,
-    2), ..., the second positive; the intercept is the last. Of two classes the first has zeros.
-    ``model`` is the fitted estimator, if any.
+    """Weights, the intercept last, of every class (the first of two has zeros), or with ``pairs``
+    of every pair of classes, (0, 1), (0, 2), ..., (1, 2), ..., the second positive.
     """
 
     weights: np.ndarray
@@ -170,15 +154,12 @@ class Linear(NamedTuple):
     model: Any = None
 
     def rows(self, X: Any) -> Any:
-        """Return X as float64, with rows of length 1 if the model was trained on such rows;
-        ValueError if its column names differ from the fit.
-        """
+        """Return X as float64, scaled as for the fit; ValueError if column names differ."""
         features = self.model.features_of(X) if hasattr(self.model, "features_of") else X
-        rows, width = checked_rows(features), self.weights.shape[1] - 1
-        if rows.shape[1] != width:
-            raise DataError(
-                f"X has {rows.shape[1]} features, but the model has {width}.", code="shape"
-            )
+        rows = checked_rows(features)
+        n, width = rows.shape[1], self.weights.shape[1] - 1
+        if n != width:
+            raise DataError(f"X has {n} features, but the model has {width}.", code="shape")
         if features is X:
             check_columns(self.model, X)
         return unit_rows(rows) if self.unit else rows
@@ -187,8 +168,7 @@ class Linear(NamedTuple):
         """Return the index of each label among the classes."""
         y = labels_of(y)
         check_labels(n_rows, len(y))
-        known = np.isin(y, self.classes)
-        if not known.all():
+        if not (known := np.isin(y, self.classes)).all():
             row = int(np.argmin(known))
             raise DataError(
                 f"{row_text(row).capitalize()} has the label {y[row]!r}, which is not a class.",
@@ -206,9 +186,7 @@ class Linear(NamedTuple):
 
 
 def linear_of(model: Any, y: Any = None) -> Linear:
-    """Return the weights of a fitted linear classifier, or of an array, the larger of two labels
-    ``y`` being the positive side; DataError if weights and classes do not fit.
-    """
+    """Return the weights of a fitted linear classifier, or of an array for two labels ``y``."""
     if isinstance(model, Linear):
         return model
     kind, code = type(model).__name__, "unsupported"
@@ -243,9 +221,6 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     constant = bool(fitted_parameter(model, "fit_intercept")) or bool(intercept.any())
     unit = bool(fitted_parameter(model, "normalize"))
     return Linear(weights, classes, constant, unit, pairs, model)
-
-
-# Rows.
 
 
 def checked_rows(X: Any) -> Any:

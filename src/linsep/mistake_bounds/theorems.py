@@ -36,12 +36,6 @@ from linsep.mistake_bounds.bounds import (
 from linsep.mistake_bounds.margins import seen_rows
 from linsep.separability.deciding import separation
 
-#: most numbers in the constraints of the joint rule, which has one for every rival
-MOST_NUMBERS = 100_000_000
-#: most entries of the program for the L1 margin: two variables per weight, a constraint per row
-MOST_ENTRIES = 20_000_000
-#: with more passes only the bound after the last is computed
-MOST_PASSES = 100_000
 #: multiplied weights are clipped to [1 / this, this]
 MOST_WEIGHT = 1e150
 #: relative rounding error of such weights after millions of updates, and of logarithms
@@ -107,12 +101,10 @@ class Problem:
 def problems_of(
     Z: Any, codes: np.ndarray, n_classes: int, multiclass: str, weights: np.ndarray | None = None
 ) -> list[Problem]:
-    """Return one problem, or one per class or pair of classes; of the joint rule (Collins 2002) the
-    constraints <w_own - w_rival, z> > 0.
-    """
+    """Return one problem, or one per class or pair of classes."""
     if n_classes > 2 and multiclass == "native":
         Z, others = sp.csr_matrix(Z), n_classes - 1
-        if 2 * Z.nnz * others > MOST_NUMBERS:
+        if 2 * Z.nnz * others > 100_000_000:
             raise DataError(
                 "The joint rule of this many classes, rows and features needs too much memory "
                 'here; the bounds of multiclass="ovr" need less.', code="too-large",
@@ -166,9 +158,7 @@ def best_comparator(problem: Problem, price: float) -> Comparator:
 
 
 def comparator_of_length(problem: Problem, long: float) -> Comparator:
-    """Search for weights of this length with the smallest hinge loss: those supposed, scaled, or
-    else from the four best of several directions, among them up to twelve rows.
-    """
+    """Search for weights of this length with the smallest hinge loss, from the best directions."""
     starts, (n, d) = [np.asarray(problem.supposed)], problem.A.shape
     if problem.supposed is None:
         prices = np.array([0.01, 1.0, 100.0]) / problem.square
@@ -205,9 +195,7 @@ def searched(problem: Problem, price: float) -> list[np.ndarray]:
     return [v * scale for v in minimizers(objective, np.zeros(A.shape[1]))]
 
 
-def smoothed_hinge(
-    problem: Problem, w: np.ndarray, width: float, price: float = 1.0
-) -> tuple[float, np.ndarray]:
+def smoothed_hinge(problem: Problem, w: np.ndarray, width: float, price: float = 1.0) -> Any:
     """Return price * the hinge loss, smoothed over a width, and its gradient."""
     short = (1.0 - problem.A @ w).reshape(-1, problem.rivals) / width
     loss = logsumexp(np.insert(short, 0, 0.0, axis=1), axis=1, keepdims=True)
@@ -216,9 +204,7 @@ def smoothed_hinge(
 
 
 @one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
-def minimizers(
-    objective: Callable[[np.ndarray, float], tuple[float, np.ndarray]], v: np.ndarray
-) -> list[np.ndarray]:
+def minimizers(objective: Callable[..., Any], v: np.ndarray) -> list[np.ndarray]:
     """Return the minimizers of a function of weights and a decreasing width of smoothing."""
     found = []
     for width in (1.0, 0.1, 0.01, 0.001):
@@ -229,10 +215,7 @@ def minimizers(
 
 @dataclass(eq=False)
 class Case:
-    """A run of a learner and its rows of classes ``codes``: the input of a theorem.
-
-    ``in_advance``, before a run, theorems choose the best parameters.
-    """
+    """A run of a learner and its rows; ``in_advance``, theorems choose the best parameters."""
 
     learner: Any
     X: Any
@@ -294,33 +277,29 @@ class Case:
     def bounds(self) -> Bounds:
         """Return the bounds of all theorems about the learner."""
         known, left_out, learner = list[Bound](), dict[str, str](), type(self.learner).__name__
-        what, count = "mistakes", self.run.mistakes
-        if self.scaled:
-            what, count = "updates", self.updates
+        of_run = ("mistakes", self.run.mistakes)
+        what, count = ("updates", self.updates) if self.scaled else of_run
         for name, source, theorem in THEORIES[self.learner.command_name](self):
             try:
                 found, compared = theorem(self)
-                values = np.ravel(found)
+                values = np.ravel(found).tolist()
                 need(np.isfinite(values[-1]), "it overflows float64")
             except Unknown as unknown:
                 left_out[name] = str(unknown)
                 continue
-            by_pass = tuple(values.tolist()) if compared and len(values) == self.passes else None
+            by_pass = tuple(values) if compared and len(values) == self.passes else None
             w = (compared[0].w, compared[0].distance) if compared and self.n_classes == 2 else ()
-            value = float(values[-1])
-            known.append(Bound(name, value, what, learner, source, count, by_pass, *w))
+            known.append(Bound(name, values[-1], what, learner, source, count, by_pass, *w))
         euclidean = not hasattr(self.learner, "promotion")
         separable = euclidean and all(one.margin for one in self.problems)
         margin = tuple(self.margins.min(axis=0).tolist()) if separable else None
-        low = None if margin is None else margin[0]
-        known += [replace(one, counted=low) for one in self.run]
+        known += [replace(one, counted=margin[0] if margin else None) for one in self.run]
         return replace(
             self.run, bounds=tuple(known), left_out=left_out, longest=self.longest, margin=margin
         )
 
 
-# Theorems: each returns the bound, or the bounds after each pass, and the comparators.
-
+#: what a theorem returns: the bound, or the bounds after each pass, and the comparators
 Result = tuple[Any, list[Comparator]]
 
 
@@ -331,11 +310,9 @@ def novikoff(case: Case) -> Result:
 
 
 def hinge(case: Case, compared: list[Comparator], sharp: bool = False) -> Result:
-    """Return ||w||^2 R^2 + 2 hinge(w), with the losses of all passes, or ``sharp`` the largest M
-    with M - hinge(w) <= ||w|| R sqrt(M).
-    """
+    """Return ||w||^2 R^2 + 2 hinge(w), or ``sharp`` the largest M <= hinge(w) + ||w|| R sqrt(M)."""
     last, pairs = case.passes, zip(case.problems, compared, strict=True)
-    passes = np.arange(1.0 if last <= MOST_PASSES else last, last + 1)
+    passes = np.arange(1.0 if last <= 100_000 else last, last + 1)  # the last only, if too many
     terms = [(w.square * one.square, w.hinge * passes) for one, w in pairs]
     bounds = [(np.sqrt(S) + np.sqrt(S + 4 * H)) ** 2 / 4 if sharp else S + 2 * H for S, H in terms]
     return np.sum(bounds, axis=0) * (1 + ROUNDING), compared
@@ -420,11 +397,18 @@ def l1_margin(case: Case) -> Result:
 
     With eta = ln(promotion), X = max |z_j| and D pairs of weights, their sum is 2 D at first and
     grows at most cosh(eta X) times a mistake (exp is convex); the log of its largest term grows by
-    at least eta gamma, where gamma is the L1 margin.
+    at least eta gamma, where gamma is the widest L1 margin, found by a linear program.
     """
     problem, rate = case.problem, log(case.learner.promotion)
     need(not case.learner.threshold, "it is stated for threshold 0")
-    largest, gamma = float(abs(problem.A).max()), widest_l1(problem)
+    (n, d), largest = problem.A.shape, float(abs(problem.A).max())
+    need(n * d <= 20_000_000, "the linear program for the L1 margin has too many entries")
+    A = sp.csr_matrix(problem.A) / (largest or 1.0)
+    parts = linprog(np.ones(2 * d), sp.hstack([-A, A]), -np.ones(n), options={"time_limit": 60.0}).x
+    w = np.zeros(d) if parts is None else parts[:d] - parts[d:]
+    total = float(np.abs(w).sum()) * (1 + problem.rounding)
+    gamma = float(problem.values(w).min()) / (total or 1.0) * (1 - ROUNDING)
+    need(gamma > 0, "no separating weights are known")
     grown = (case.run.mistakes or 0) * rate * largest
     need(grown <= log(MOST_WEIGHT), f"weights may have reached {MOST_WEIGHT:.0e}, and are clipped")
     best = gamma / largest**2
@@ -432,20 +416,7 @@ def l1_margin(case: Case) -> Result:
     log_cosh = eta * largest + np.log1p(np.expm1(-2 * eta * largest) / 2)
     gain = eta * gamma - log_cosh - 16 * LOG * eta * largest
     need(gain > 0, f"the L1 margin {gamma:.4g} needs a smaller promotion, at best exp({best:.3g})")
-    return log(2 * problem.A.shape[1]) / gain * (1 + ROUNDING), []
-
-
-def widest_l1(problem: Problem) -> float:
-    """Return the widest margin of weights of L1 norm 1, by a linear program."""
-    n, d = problem.A.shape
-    need(n * d <= MOST_ENTRIES, "the linear program for the L1 margin has too many entries")
-    A = sp.csr_matrix(problem.A) / (float(abs(problem.A).max()) or 1.0)
-    parts = linprog(np.ones(2 * d), sp.hstack([-A, A]), -np.ones(n), options={"time_limit": 60.0}).x
-    w = np.zeros(d) if parts is None else parts[:d] - parts[d:]
-    total = float(np.abs(w).sum()) * (1 + problem.rounding)
-    gamma = float(problem.values(w).min()) / (total or 1.0) * (1 - ROUNDING)
-    need(gamma > 0, "no separating weights are known")
-    return gamma
+    return log(2 * d) / gain * (1 + ROUNDING), []
 
 
 #: the names, sources and functions of theorems about learners, by their names on the command line
