@@ -10,9 +10,6 @@ from linsep.errors import DataError
 from linsep.estimators._common.labels import feature_names
 from linsep.sources.feature_names import names_in_recipe
 
-#: a column in C(...), as formulas write it
-_IN_FORMULA = re.compile(r"C\(\s*(.+?)\s*(?:,.*)?\)")
-
 
 class Factor(NamedTuple):
     """A column of levels: of each, as text, the numbers of features and their values, none of the
@@ -31,7 +28,7 @@ class Factor(NamedTuple):
 
 def factor_of(model: Any, name: str) -> Factor:
     """Return a factor of a fitted regression: ``name`` is its column, or C(column) of a formula."""
-    found, quoted = factors_of(model), _IN_FORMULA.fullmatch(str(name))
+    found, quoted = factors_of(model), re.fullmatch(r"C\(\s*(.+?)\s*(?:,.*)?\)", str(name))
     wanted = quoted[1] if quoted and str(name) not in found else str(name)
     if wanted in found:
         return found[wanted]

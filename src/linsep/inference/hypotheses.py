@@ -2,8 +2,8 @@
 
 A hypothesis R b = q of r restrictions has the statistic d' (R V R')^-1 d, where d = R b - q for the
 estimates b and their covariance V (Wald, Transactions of the American Mathematical Society 54,
-1943). It is approximately chi-squared with r degrees of freedom. Divided by r, it has the F
-distribution, exactly so for least squares with normal residuals.
+1943), about chi-squared with r degrees of freedom; divided by r it has the F distribution, exactly
+so for least squares with normal residuals.
 """
 
 import ast
@@ -28,7 +28,6 @@ from linsep.words import counted
 Restriction = tuple[str, np.ndarray]
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_WORD = r"[^\s+*/=,()-]+"
 _SIGNS = {ast.Add: 1.0, ast.Sub: -1.0, ast.UAdd: 1.0, ast.USub: -1.0}
 
 
@@ -101,8 +100,10 @@ class WithHypotheses:
         if (many := int((sizes > noise).sum())) < df:
             alike = np.linalg.matrix_rank(R / np.linalg.norm(R, axis=1, keepdims=True)) < df
             why = "are dependent" if alike else "have a singular covariance"
-            why = f"The {df} restrictions {why}: test at most {many} at a time."
-            raise (ParameterError if alike else DataError)(why, code="bad-hypothesis")
+            raise (ParameterError if alike else DataError)(
+                f"The {df} restrictions {why}: test at most {many} at a time.",
+                code="bad-hypothesis",
+            )
         statistic = float(np.square(V @ (apart / errors) / sizes).sum())
         statistic, name = (statistic, "chi-squared") if isinf(degrees) else (statistic / df, "F")
         p = upper_tail(statistic, df, degrees)
@@ -181,8 +182,8 @@ class WithHypotheses:
             f"The factor is part of {products}: differences hold where these are 0.": products,
             f"Intervals are individual {100 * level:.6g}% intervals.": True,
         }
-        texts = [text for text, _ in wanted]
-        texts = [f"{one}: {text}" for one in self._equations for text in texts] or texts
+        of_each = [f"{one}: " for one in self._equations] or [""]
+        texts = [one + text for one in of_each for text, _ in wanted]
         return Table(
             f"Contrasts of {of.name}", [], {"contrast": texts} | columns,
             [note for note, applies in notes.items() if applies],
@@ -272,7 +273,7 @@ def _restrictions_of(
                     return a * b[-1] if isinstance(op, ast.Mult) else a / b[-1]
         raise ValueError("not linear")
 
-    parts = "`[^`]+`", *each, f"(?P<number>{_NUMBER})", _WORD
+    parts = "`[^`]+`", *each, f"(?P<number>{_NUMBER})", r"[^\s+*/=,()-]+"
     marks = re.sub("|".join(parts), mark, text)
     try:
         for equation in marks.split(","):

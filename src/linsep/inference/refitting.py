@@ -40,12 +40,10 @@ class WithRefits:
     ) -> Table:  # fmt: skip
         """Test each feature or factor by leaving it out, as R's ``drop1``.
 
-        Linear regressions, and counts with an estimated dispersion, have F tests; other logistic
-        regressions have likelihood-ratio tests, approximately chi-squared. All features of a
-        factor, or of another term of a formula, are left out together. A term that is part of a
-        product in the model is not tested. With Firth's penalty the penalized likelihoods are
-        compared, with the coefficients of the term held at zero, as in logistf; for separated
-        classes the supremum of the log-likelihood, and p is only a rough guide.
+        The tests are those of :func:`linsep.compare`. All features of a factor, or of another term
+        of a formula, are left out together; a term that is part of a product is not tested. With
+        Firth's penalty the penalized likelihoods are compared, with the coefficients of the term
+        held at zero, as in logistf.
 
         Parameters
         ----------
@@ -57,9 +55,9 @@ class WithRefits:
         -------
         linsep.inference.table.Table
             ``columns`` have a row per term: ``term``; ``df``, the number of its parameters; ``aic``
-            and ``log_likelihood`` of the model without it (with Firth's penalty, the penalized
-            log-likelihood and no AIC), or for least squares its ``rss`` and ``sum_of_squares``, the
-            increase of the residual sum of squares; ``chi2`` or ``F``, and ``p_value``.
+            and ``log_likelihood`` of the model without it (with Firth's penalty penalized, and no
+            AIC), or for least squares its ``rss`` and the increase ``sum_of_squares``; ``chi2`` or
+            ``F``, and ``p_value``.
 
         Raises
         ------
@@ -74,7 +72,6 @@ class WithRefits:
         rows, beside = _rows_of(self, X, y, sample_weight, offset, successes, trials)
         columns: dict[str, list[Any]] = {}
         if fitted_parameter(self, "penalty"):
-            _refuse_counts(self)
             n_rows, log_likelihood, value, held = self._held_at_zero(
                 rows, beside["y"], beside["sample_weight"], [terms[one] for one in tried]
             )
@@ -128,10 +125,7 @@ class WithRefits:
             If these are not the rows of the fit, if the model has no finite estimates, or with l2,
             Firth's penalty or a robust covariance.
         """
-        _refuse_without_likelihood(self, "The model")
-        if _is_supremum(self):
-            raise DataError("Separated classes: call compare instead.", code="separated")
-        _refuse_counts(self)
+        _refuse_without_likelihood(self, "The model", scores=True)
         if more is None:
             raise ParameterError("more: pass columns to add.", code="needs-option", option="more")
         rows, beside = _rows_of(self, X, y, sample_weight)
@@ -145,8 +139,8 @@ class WithRefits:
         added = added[:, None] if added.ndim == 1 else added
         if added.ndim != 2 or added.shape[0] != rows.shape[0]:
             raise DataError("more has not the rows of X.", code="shape", option="more")
-        either = sp.issparse(added) or sp.issparse(rows)
-        wide = sp.csr_matrix(sp.hstack([rows, added])) if either else np.hstack([rows, added])
+        sparse = sp.issparse(added) or sp.issparse(rows)
+        wide = sp.hstack([rows, added], "csr") if sparse else np.hstack([rows, added])
         if self._equation == "class":
             weights = beside["sample_weight"]
             n_rows, log_likelihood, statistic, width = self._scored(wide, beside["y"], weights)
@@ -184,9 +178,9 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
         ``columns`` have a row per model: ``model``, ``parameters``, ``log_likelihood``, ``aic`` and
         ``bic``; for least squares ``rss`` and ``df_residual``; and the test against the model
         before, None in the first row: ``df``, ``F`` or ``chi2``, and ``p_value``. Least squares
-        have an F test with the residual variance of the largest model, as in R's ``anova``; other
-        models a likelihood-ratio test, approximately chi-squared, of separated classes by the
-        supremum.
+        and counts with an estimated dispersion have an F test with the variance of the largest
+        model, as in R's ``anova``; other models a likelihood-ratio test, approximately chi-squared,
+        for separated classes by the supremum, where p is only a rough guide.
 
     Raises
     ------
@@ -227,9 +221,8 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
         if differs is not None:
             why = f"{said} are not nested: '{differs}' is not in the larger, or computed otherwise."
             raise DataError(why, code="other-model", column=differs)
-    first, largest = models[0], models[-1]
-    tests = _tests(largest, [_gained(*pair) for pair in pairwise(models)])
-    linear = first._equation == "target"
+    tests = _tests(models[-1], [_gained(*pair) for pair in pairwise(models)])
+    linear = models[0]._equation == "target"
     attributes = [*["rss", "df_residual"] * linear, "log_likelihood", "aic", "bic"]
     columns = {
         "model": called, "parameters": [one.n_parameters_ for one in models],
@@ -238,7 +231,7 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
     }  # fmt: skip
     notes = ["Each model is tested against the model above it.", *_notes(models, tests["p_value"])]
     title = f"Nested {'linear' if linear else 'logistic'} regressions"
-    return Table(title, [("rows", first.n_rows_)], columns, notes)
+    return Table(title, [("rows", models[0].n_rows_)], columns, notes)
 
 
 def _gained(smaller: Any, larger: Any) -> tuple[float, int]:
@@ -277,10 +270,10 @@ def _is_supremum(model: Any) -> bool:
     return getattr(model, "stop_reason_", None) in ("separable", "quasi-separable")
 
 
-def _refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> None:
-    """Raise DataError for a model whose likelihood cannot be compared with others; ``firth`` allows
-    Firth's penalty.
-    """
+def _refuse_without_likelihood(
+    model: Any, name: str, firth: bool = False, scores: bool = False
+) -> None:
+    penalized = fitted_parameter(model, "penalty")
     why = getattr(model, "stop_reason_", "too few rows")
     unknown = np.isnan(model.aic_).any() and not fitted_parameter(model, "dispersion")
     refuse(
@@ -289,13 +282,18 @@ def _refuse_without_likelihood(model: Any, name: str, firth: bool = False) -> No
          "regression for each.", "unsupported", None),
         (fitted_parameter(model, "l2"), f"{name} does not maximize the likelihood: fit without l2.",
          "unsupported", "l2"),
-        (fitted_parameter(model, "penalty") and not firth, f"{name} has Firth's penalty, which "
+        (penalized and not firth, f"{name} has Firth's penalty, which "
          "depends on the columns: call likelihood_ratio_tests of the larger model.",
          "unsupported", "penalty"),
         (fitted_parameter(model, "covariance"), f"{name} has a robust covariance: use wald_test.",
          "unsupported", "covariance"),
         (why == "interrupted" or unknown, f"{name} has no known maximum likelihood ({why}).",
          "no-estimate", None),
+        (scores and _is_supremum(model), "Separated classes: call compare instead.", "separated",
+         None),
+        ((scores or penalized) and (has_offset(model) or _counts(model)), "This test does not "
+         "support offsets or counts: fit both models, and call linsep.compare.", "unsupported",
+         None),
     )  # fmt: skip
 
 
@@ -350,14 +348,6 @@ def _rows_of(
 
 def _counts(model: Any) -> bool:
     return getattr(model, "_saturated", None) is not None
-
-
-def _refuse_counts(model: Any) -> None:
-    if has_offset(model) or _counts(model):
-        raise DataError(
-            "This test does not support offsets or counts: fit both models, and call "
-            "linsep.compare.", code="unsupported",
-        )  # fmt: skip
 
 
 def _refitted(model: Any, X: Any, beside: dict[str, Any]) -> Any:

@@ -52,20 +52,15 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
     first, if there is one, then the features in order.
 
     A subclass has ``_params``; ``_words``, status codes that are shown instead of estimates;
-    ``_degrees`` of freedom of the statistics, infinite for a normal distribution;
-    ``standard_errors_``, ``df_residual_`` and ``_covariance_matrix``; ``_without_errors()``, why
-    standard errors are unknown, or ""; ``_headed()``, the title of the summary, the statistics of
-    the fit, and notes; and ``_glanced()``, the statistics that only it has.
+    ``_degrees`` of freedom, infinite for z; ``standard_errors_``, ``df_residual_`` and
+    ``_covariance_matrix``; ``_without_errors()``, why these are unknown, or ""; ``_headed()``, the
+    title, statistics and notes of the summary; ``_glanced()``, the statistics that only it has.
     """
 
-    #: "t" or "z", whose distribution the statistics have
-    _statistic: str = "t"
-    #: what one of several equations is of
-    _equation = "class"
-    #: y minus the predictions, None unless the rows of the fit were in memory
-    _residuals: np.ndarray | None = None
-    #: the names of several equations; empty if there is one
-    _equations: Any = ()
+    _statistic: str = "t"  # or "z", whose distribution the statistics have
+    _equation = "class"  # what one of several equations is of
+    _residuals: np.ndarray | None = None  # y minus predictions, of rows in memory
+    _equations: Any = ()  # the names of several
 
     @property
     def _shown(self: Any) -> np.ndarray:
@@ -226,24 +221,24 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
             ``chi2``, ``df`` and ``p_value`` of the likelihood-ratio test; and ``df_residual``,
             ``log_likelihood``, ``aic``, ``bic``, ``n_rows``.
         """
-        targets = self._equations if self._equation == "target" else []
-        shared = ("df_residual", "log_likelihood", "aic", "bic", "n_rows")
-        values = self._glanced() | {name: getattr(self, f"{name}_") for name in shared}
-        size = max(1, len(targets))
-        columns = {name: np.broadcast_to(value, size).tolist() for name, value in values.items()}
-        return tables.as_frame(({"target": targets} if targets else {}) | columns)
+        targets, values = self._equations if self._equation == "target" else [], self._glanced()
+        for name in ("df_residual", "log_likelihood", "aic", "bic", "n_rows"):
+            values[name] = getattr(self, f"{name}_")
+        cells = {k: np.broadcast_to(x, len(targets) or 1).tolist() for k, x in values.items()}
+        return tables.as_frame(({"target": targets} if targets else {}) | cells)
 
     @property
     def __maketables_coef_table__(self: Any) -> Any:
         percent, frame = f"{100 * self._level:.6g}", self.tidy()
-        names = {"estimate": "b", "standard_error": "se", "statistic": "t", "p_value": "p"}
-        names |= {"low": f"ci{percent}l", "high": f"ci{percent}u"}
+        names = {
+            "estimate": "b", "standard_error": "se", "statistic": "t", "p_value": "p",
+            "low": f"ci{percent}l", "high": f"ci{percent}u",
+        }  # fmt: skip
         return frame.set_index([self.param_names_])[list(names)].rename(columns=names)
 
     def __maketables_stat__(self: Any, key: str) -> Any:
         kind = self.__maketables_vcov_info__["vcov_type"]
-        clusters = int(self._degrees) + 1 if kind == "CR1" else None
-        own = {"se_type": kind, "n_clusters": clusters}
+        own = {"se_type": kind, "n_clusters": int(self._degrees) + 1 if kind == "CR1" else None}
         return own.get(key, getattr(self, STATISTICS.get(key, ""), None))
 
     @property
@@ -256,8 +251,8 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
 
     @property
     def __maketables_default_stat_keys__(self) -> list[str]:
-        linear = self._equation == "target"
-        return ["N", "r2", "adj_r2"] if linear else ["N", "pseudo_r2", "ll", "aic"]
+        own = ["r2", "adj_r2"] if self._equation == "target" else ["pseudo_r2", "ll", "aic"]
+        return ["N", *own]
 
     def for_marginaleffects(self: Any, data: Any) -> Any:
         """Return the regression as a model of the package marginaleffects, whose functions compute
@@ -307,12 +302,9 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
                     odds = np.zeros((len(means), len(classes)))
                     odds[:, order] = means
                     means = softmax(odds, axis=1)[:, order if len(classes) == 2 else slice(None)]
-                rows = np.arange(len(means), dtype=np.int32)
-                parts = [
-                    pl.DataFrame({"rowid": rows, "group": name, "estimate": mean})
-                    for name, mean in zip(groups, means.T, strict=True)
-                ]
-                return pl.concat(parts) if len(groups) > 1 else parts[0].drop("group")
+                rows = np.tile(np.arange(len(means), dtype=np.int32), len(groups))
+                of = {"group": np.repeat(groups, len(means))} if len(groups) > 1 else {}
+                return pl.DataFrame({"rowid": rows, **of, "estimate": means.T.ravel()})
 
             def get_vcov(self, vcov: Any = True) -> Any:
                 return None if vcov is False else self.vault.vcov
@@ -331,14 +323,13 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
 
 
 class Signature(NamedTuple):
-    """The signature of neighboring rows, which shows whether models were fitted to the same rows: a
-    number of 64 bits; the number of rows, and whether all weights are whole numbers.
+    """A number of 64 bits which shows whether models were fitted to the same rows, whose features
+    may differ; the number of rows, and whether all weights are whole numbers.
 
     The signature of rows 0, 1, ... is the sum of B^i h(y_i, offset_i, w_i) modulo 2^64, where y is
     a number or that of a class, and h mixes bits (as S. Vigna's splitmix64). Signatures of
-    neighboring rows are joined like polynomials, so the result depends neither on batches nor on
-    the process that reads them. Rows of weight 0 are ignored. Features are not included, since
-    models of the same rows may have different features.
+    neighboring rows are joined like polynomials, so they do not depend on batches or processes.
+    Rows of weight 0 are ignored.
     """
 
     rows: int = 0

@@ -250,8 +250,8 @@ class Summary(Printed):
     def _cells(self, digits: int = 6) -> list[list[str]]:
         letter, percent = self.statistic, f"{100 * self.level:.6g}%"
         p = "P>chi2" if letter == "chi2" else f"P>|{letter}|"
-        head = ["", self.heading, "std. error", letter, p, f"{percent} low", f"{percent} high"]
-        kinds, cells = ("estimate", "error", "t", "p_value", "low", "high"), [head]
+        cells = [["", self.heading, "std. error", letter, p, f"{percent} low", f"{percent} high"]]
+        kinds = "estimate", "error", "t", "p_value", "low", "high"
         for name, *numbers, status in self.coefficients:
             first, *rest = (
                 "" if status and isnan(x) else cell_text(kind, x, digits)
@@ -264,9 +264,8 @@ class Summary(Printed):
         cells = [["", self.heading, f"{100 * self.level:.6g}% CI", "p"]]
         for row in self.coefficients:
             estimate, *ends = (_rounded(x, digits) for x in (row.estimate, row.low, row.high))
-            interval = " to ".join(ends) if any(ends) else ""
-            p = p_text(row.p_value).removesuffix("-")
-            cells.append([escaped(row.name), estimate or row.status, interval, p])
+            numbers = [" to ".join(filter(None, ends)), p_text(row.p_value).removesuffix("-")]
+            cells.append([escaped(row.name), estimate or row.status, *numbers])
         return cells, self.notes[: bool(self.standardized)]
 
     def _lines(self) -> list[str]:
