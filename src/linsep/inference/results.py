@@ -302,9 +302,12 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
                     odds = np.zeros((len(means), len(classes)))
                     odds[:, order] = means
                     means = softmax(odds, axis=1)[:, order if len(classes) == 2 else slice(None)]
-                rows = np.tile(np.arange(len(means), dtype=np.int32), len(groups))
-                of = {"group": np.repeat(groups, len(means))} if len(groups) > 1 else {}
-                return pl.DataFrame({"rowid": rows, **of, "estimate": means.T.ravel()})
+                rows = np.arange(len(means), dtype=np.int32)
+                parts = [
+                    pl.DataFrame({"rowid": rows, "group": name, "estimate": mean})
+                    for name, mean in zip(groups, means.T, strict=True)
+                ]
+                return pl.concat(parts) if len(groups) > 1 else parts[0].drop("group")
 
             def get_vcov(self, vcov: Any = True) -> Any:
                 return None if vcov is False else self.vault.vcov
