@@ -1,7 +1,4 @@
-"""Factors and terms of a regression: the features of a column of levels, or of a product.
-
-They are derived from the preprocessing stored in the model, so a loaded model has them, too.
-"""
+"""Factors and terms of a regression, from the preprocessing that its model file has, too."""
 
 import re
 from typing import Any, NamedTuple
@@ -47,9 +44,7 @@ def factors_of(model: Any) -> dict[str, Factor]:
 
 
 def terms_of(model: Any) -> dict[tuple[str, ...], list[int]]:
-    """Return the numbers of the features that enter or leave a model together, by the names of the
-    columns of which they are the products.
-    """
+    """Return the features that enter or leave a model together, by the columns they multiply."""
     found: dict[tuple[str, ...], list[int]] = {}
     for feature, parts in enumerate(products_and_factors(model)[0]):
         found.setdefault(tuple(name for name, _ in parts), []).append(feature)

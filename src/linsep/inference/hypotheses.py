@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators._common.showing import linear_sum
 from linsep.inference.factors import Factor, factor_of
-from linsep.inference.table import Table, check_level, t_reach, t_tail, upper_tail
+from linsep.inference.table import Table, check_level, check_option, t_reach, t_tail, upper_tail
 from linsep.words import counted
 
 #: a linear function that is zero under a hypothesis, as it was written, and its coefficients and an
@@ -66,9 +66,7 @@ class WithHypotheses:
             the restrictions is singular.
         """
         check_is_fitted(self)
-        if test not in (None, "F", "chi2"):
-            why = f"test is {test!r}: choose 'F' or 'chi2'."
-            raise ParameterError(why, option="test", value=test)
+        check_option(test in (None, "F", "chi2"), "test", test, "choose 'F' or 'chi2'")
         texts, rows = zip(*_given(self, hypotheses, q), strict=True)
         R, q, df, degrees = np.array(rows)[:, :-1], np.array(rows)[:, -1], len(rows), inf
         distribution = test or ("F" if self._statistic == "t" else "chi2")
@@ -135,8 +133,7 @@ class WithHypotheses:
             zero; or contrasts such as ``["b - a", "(b + c) / 2 - a"]``, or pairs ``[("b", "a")]``.
         adjust : "holm" or None, default="holm"
             Adjustment of the p-values for all contrasts of all classes.
-        level : float between 0 and 1, default: the ``level`` of the model, or 0.95
-            Confidence level of each individual interval.
+        level : float between 0 and 1, of each interval, as for ``confidence_intervals``
 
         Returns
         -------
@@ -152,9 +149,7 @@ class WithHypotheses:
             If there is no such factor, or standard errors are unknown.
         """
         check_is_fitted(self)
-        if adjust not in ("holm", None):
-            why = f"adjust is {adjust!r}: choose 'holm' or None."
-            raise ParameterError(why, option="adjust", value=adjust)
+        check_option(adjust in ("holm", None), "adjust", adjust, "choose 'holm' or None")
         level, of = check_level(self._level if level is None else level), factor_of(self, factor)
         if len(of.levels) < 2:
             raise DataError("The factor has one level.", code="too-few-rows", column=of.name)
@@ -230,9 +225,7 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
 def _restrictions_of(
     text: str, names: Mapping[str, np.ndarray | None], what: str = "parameter"
 ) -> list[Restriction]:
-    """Return the restrictions of a text, as ``wald_test`` says; ``names`` has the linear function
-    of each name, None for an ambiguous one.
-    """
+    """Return the restrictions of a text; ``names`` has linear functions, None if ambiguous."""
     width = next((len(row) for row in names.values() if row is not None), 1)
     one, marked, found = np.eye(width)[-1], list[Restriction](), list[Restriction]()
     each = [
@@ -309,11 +302,8 @@ def _wanted(factor: Factor, compare: Any) -> list[Restriction]:
         elif isinstance(one, tuple | list) and len(one) == 2:
             ((_, row),) = _restrictions_of(f"`{one[0]}` - `{one[1]}`", units, "level")
             found.append((f"{one[0]} - {one[1]}", row))
-    if not found or len(found) < len(compare):
-        raise ParameterError(
-            f"compare is {compare!r}: choose 'pairs', 'reference', or a list of contrasts such as "
-            "'a - b' or ('a', 'b').", option="compare", value=compare,
-        )  # fmt: skip
+    advice = "choose 'pairs', 'reference', or a list of contrasts such as 'a - b' or ('a', 'b')"
+    check_option(len(found) >= max(1, len(compare)), "compare", compare, advice)
     for text, row in found:
         if row[-1] or abs(row.sum()) > 1e-12 * np.abs(row).sum() or not row.any():
             raise ParameterError(

@@ -94,10 +94,10 @@ class WithRefits:
         notes += _notes([*fits, full], tests["p_value"])
         if within := ", ".join([":".join(one) for one in terms if one not in tried]):
             notes.insert(0, f"Not tested, as part of a product: {within}.")
-        title = f"{'F' if 'F' in tests else 'Likelihood-ratio'} tests of terms"
         names, df = [":".join(one) for one in tried], tests.pop("df")
         columns = {"term": names, "df": df, **columns, **tests}
-        return Table(title, [("rows", self.n_rows_)], columns, notes)
+        title = "F" if "F" in tests else "Likelihood-ratio"
+        return Table(f"{title} tests of terms", [("rows", self.n_rows_)], columns, notes)
 
     def score_test(
         self: Any, X: Any, y: Any = None, more: Any = None, sample_weight: Any = None
@@ -191,12 +191,9 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
         Firth's penalty, or robust covariances.
     """
     called = list(names) if names is not None else [f"model {k + 1}" for k in range(len(models))]
-    if len(models) < 2 or len(called) != len(models):
-        raise ParameterError(
-            "Pass at least two fitted regressions, and one name for each.",
-            code="needs-option" if len(models) < 2 else "shape",
-            option=None if len(models) < 2 else "names",
-        )  # fmt: skip
+    why = "Pass at least two fitted regressions, and one name for each."
+    refuse(ParameterError, (len(models) < 2, why, "needs-option", None),
+           (len(called) != len(models), why, "shape", "names"))  # fmt: skip
     for model, name in zip(models, called, strict=True):
         if not isinstance(model, WithRefits):
             raise ParameterError(f"{name} is no regression: pass regressions.", code="unsupported")
@@ -229,15 +226,15 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
         **{name: [getattr(one, f"{name}_") for one in models] for name in attributes},
         **{name: [None, *cells] for name, cells in tests.items()},
     }  # fmt: skip
-    notes = ["Each model is tested against the model above it.", *_notes(models, tests["p_value"])]
-    title = f"Nested {'linear' if linear else 'logistic'} regressions"
-    return Table(title, [("rows", models[0].n_rows_)], columns, notes)
+    return Table(
+        f"Nested {'linear' if linear else 'logistic'} regressions",
+        [("rows", models[0].n_rows_)], columns,
+        ["Each model is tested against the model above it.", *_notes(models, tests["p_value"])],
+    )  # fmt: skip
 
 
 def _gained(smaller: Any, larger: Any) -> tuple[float, int]:
-    """Return the decrease of the residual sum of squares, or twice the increase of the
-    log-likelihood, from a model to a larger one, and the number of parameters.
-    """
+    """Return the decrease of the residual sum of squares or the deviance, and added parameters."""
     df = larger.n_parameters_ - smaller.n_parameters_
     if larger._equation == "target":
         a, b = (one.solution_.residual_norm for one in (smaller, larger))
@@ -307,9 +304,7 @@ def _facts(model: Any) -> dict[str, Any]:
 
 
 def _definitions(model: Any) -> dict[str, list[Any]]:
-    """Return how each feature was computed from the columns of a table, by its name; an empty list
-    for an unchanged column.
-    """
+    """Return how each named feature was computed from columns, [] for an unchanged one."""
     recipe = getattr(model, "recipe_", None) or {}
     if formula := recipe.get("formula"):
         blocks, made = formula["blocks"], {}

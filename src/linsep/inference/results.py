@@ -35,9 +35,7 @@ _FACTOR, _HALF = np.uint64(0xBF58476D1CE4E5B9), np.uint64(30)
 
 
 class Bands(NamedTuple):
-    """Predictions and the ends of their intervals: numbers of shape (rows,), or probabilities of
-    shape (rows, classes).
-    """
+    """Predictions and ends of intervals, of shape (rows,), or of probabilities (rows, classes)."""
 
     prediction: np.ndarray
     low: np.ndarray
@@ -94,9 +92,8 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
 
     @property
     def residuals_(self) -> np.ndarray:
-        """y minus the predictions for the rows of positive weight (for classes 1 or 0 minus the
-        probability of the class that is not the reference), after a fit of rows in memory, of one
-        target or two classes; ``diagnostics`` computes those of files.
+        """y minus the predictions for rows of positive weight (of classes 1 or 0 minus the
+        probability of the other than the reference), of one target or two classes in memory.
         """
         check_is_fitted(self)
         if self._residuals is None:
@@ -157,9 +154,7 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
         return self._in_equations(names), np.tile(signs, max(1, len(self._equations)))
 
     def _covariance_root(self: Any) -> tuple[np.ndarray, float]:
-        """Return a matrix whose transpose times itself is ``covariance_``, with zeros where that
-        has NaN, and the relative rounding error of linear functions of its columns.
-        """
+        """Return R with R'R = ``covariance_``, 0 for NaN, and the relative error of its columns."""
         covariance = np.nan_to_num(self._covariance_matrix)
         errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         scales = np.where(errors > 0.0, errors, 1.0)
@@ -176,8 +171,7 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
 
         Parameters
         ----------
-        level : float between 0 and 1, default: the ``level`` of the model, or 0.95
-            Confidence level of the intervals.
+        level : float between 0 and 1, of the intervals, as for :meth:`confidence_intervals`
         """
         check_is_fitted(self)
         level = tables.check_level(self._level if level is None else level)

@@ -22,7 +22,6 @@ from linsep.words import escaped
 
 #: status of the coefficient of minus a feature
 OPPOSITE = {"+inf": "-inf", "-inf": "+inf"}
-#: heading of a column of odds ratios
 ODDS_RATIO = "odds ratio"
 #: estimates that are infinite, or 0, by what a table shows in their place
 DIVERGING = {"+inf": np.inf, "-inf": -np.inf, "inf": np.inf, "0": 0.0}
@@ -197,12 +196,10 @@ class Summary(Printed):
 
     Attributes
     ----------
-    title : str
-    header : list of (str, str, int or float), statistics of the fit
+    title, header, notes : as those of :class:`Table`
     coefficients : list of Coefficient
     statistic : "t", "z" or "chi2"
     level : float between 0 and 1, of the intervals
-    notes : list of str, sentences below the table
     heading : str, of the estimates, such as "odds ratio"
     equations : list of str, the classes or targets, with as many rows each; empty for one equation
     equation : "class" or "target"
@@ -264,7 +261,7 @@ class Summary(Printed):
         cells = [["", self.heading, f"{100 * self.level:.6g}% CI", "p"]]
         for row in self.coefficients:
             estimate, *ends = (_rounded(x, digits) for x in (row.estimate, row.low, row.high))
-            numbers = [" to ".join(filter(None, ends)), p_text(row.p_value).removesuffix("-")]
+            numbers = [" to ".join(ends) * any(ends), p_text(row.p_value).removesuffix("-")]
             cells.append([escaped(row.name), estimate or row.status, *numbers])
         return cells, self.notes[: bool(self.standardized)]
 
@@ -302,10 +299,15 @@ def as_frame(columns: dict[str, list[Any]]) -> Any:
 
 def check_level(level: Any) -> float:
     """Return the level of an interval as a float; ParameterError unless it is between 0 and 1."""
-    if not (isinstance(level, Real) and 0 < float(level) < 1):
-        why = f"level is {level!r}: give a number between 0 and 1, such as 0.95."
-        raise ParameterError(why, option="level", value=level)
+    valid = isinstance(level, Real) and 0 < float(level) < 1
+    check_option(valid, "level", level, "give a number between 0 and 1, such as 0.95")
     return float(level)
+
+
+def check_option(valid: bool, name: str, value: Any, advice: str) -> None:
+    """Raise ParameterError unless the value of an option is valid."""
+    if not valid:
+        raise ParameterError(f"{name} is {value!r}: {advice}.", option=name, value=value)
 
 
 def t_tail(t: Any, df: float) -> Any:
@@ -319,9 +321,7 @@ def t_reach(level: float, df: float) -> float:
 
 
 def upper_tail(statistic: float, df: float, residual: float = inf) -> float:
-    """Return the p-value of a chi-squared statistic, or of Fisher's F with ``residual`` degrees of
-    freedom in its denominator; NaN where it is not defined.
-    """
+    """Return the p-value of chi-squared, or of F if ``residual`` is finite; NaN if undefined."""
     p = chdtrc(df or nan, statistic) if isinf(residual) else fdtrc(df, residual, statistic)
     return float(p)
 
