@@ -8,13 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.catalog import CLASSES, class_named
 from linsep.errors import Hint, LinsepError
-from linsep.estimators._common.labels import (
-    has_offset,
-    label_text,
-    pairs,
-    plain_labels,
-    positive_code,
-)
+from linsep.estimators._common import labels
 from linsep.linear.estimator import LinearRegression
 from linsep.linear.several import one_target
 from linsep.sources.tables.columns import from_recipe
@@ -49,11 +43,11 @@ class Rule:
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """Codes (a, b) of each score of the rule "pairs", which is positive for b."""
-        return pairs(len(self.classes))
+        return labels.pairs(len(self.classes))
 
     def names(self) -> list[str]:
         """Return the meaning of each score, in words."""
-        texts = [label_text(label) for label in self.classes]
+        texts = [labels.label_text(label) for label in self.classes]
         if self.name == "pairs":
             return [f"{texts[b]} against {texts[a]}" for a, b in self.pairs]
         return {"number": ["prediction"], "sign": texts[1:]}.get(self.name, texts)
@@ -64,7 +58,7 @@ class Rule:
             return "the score is the prediction"
         if self.name == "sign":
             above = f"{'at least' if self.ties_high else 'above'} {self.cut:g}"
-            high, low = label_text(self.classes[1]), label_text(self.classes[0])
+            high, low = labels.label_text(self.classes[1]), labels.label_text(self.classes[0])
             return f"{high} if the score is {above}, else {low}"
         decided = "the class of the largest score"
         if self.name == "pairs":
@@ -145,7 +139,7 @@ def supported(model: Any) -> Any:
         raise ExportError(
             f"{this} has a kernel and no column weights: use it in Python, or serve it."
         )
-    if has_offset(model):
+    if labels.has_offset(model):
         raise ExportError(f"{this} needs the offset of each row: predict with linsep.")
     for option, value, instead in (("tie", "random", "negative"), ("keep", "vote", "average")):
         if getattr(model, option, "") == value:
@@ -173,7 +167,7 @@ def prediction_rule(model: Any) -> Rule:
     model = supported(model)
     if not hasattr(model, "classes_"):
         return Rule("number", ())
-    classes = tuple(plain_labels(model.classes_))
+    classes = tuple(labels.plain_labels(model.classes_))
     binary = len(classes) == 2
     cut, ties = 0.0, None
     if (threshold := getattr(model, "threshold_", None)) is not None:
@@ -194,7 +188,7 @@ def prediction_rule(model: Any) -> Rule:
 
 def is_turned(model: Any) -> bool:
     """Return whether positive scores by ``coef_`` select the smaller of two classes."""
-    return len(getattr(model, "classes_", ())) == 2 and not positive_code(model)
+    return len(getattr(model, "classes_", ())) == 2 and not labels.positive_code(model)
 
 
 def read_scoring(model: Any) -> Scoring:

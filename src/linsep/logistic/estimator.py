@@ -21,14 +21,6 @@ from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.errors import DataError, ParameterError, hint, refuse, warn_caller
 from linsep.estimators._common import fitted_state as stored, labels
 from linsep.estimators._common.frames import to_predict, to_regress
-from linsep.estimators._common.labels import (
-    FLOATS,
-    brings_labels,
-    feature_names,
-    label_text,
-    note_of_offset,
-    offset_to_predict,
-)
 from linsep.estimators._common.predicting import codes_of, decided, log_probabilities, share_right
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.inference import robust
@@ -376,11 +368,11 @@ class LogisticRegression(
                 self, X, y, sample_weight, beside, self.fit_intercept
             )
             offset, clusters = beside["offset"], beside.pop("clusters")
-            if brings_labels(X, y, sample_weight, offsets=True, **beside):
+            if labels.brings_labels(X, y, sample_weight, offsets=True, **beside):
                 self._fit_source(X, saving)
                 return self
             if counted:
-                X = rows_to_fit(X, self, FLOATS, order="C")
+                X = rows_to_fit(X, self, labels.FLOATS, order="C")
                 pairs = pairs_of(X, beside["successes"], beside["trials"], offset, clusters)
                 X, y, sample_weight, offset, clusters = pairs
             self._fit_rows(X, y, sample_weight, offset, clusters, saving, counted)
@@ -580,11 +572,11 @@ class LogisticRegression(
         if isinstance(X, Source):
             return np.concatenate([scores for _, scores in self.predictions(X).decisions()])
         X = self._features(X)
-        return self._scores(X, offset_to_predict(self, offset, X.shape[0]))
+        return self._scores(X, labels.offset_to_predict(self, offset, X.shape[0]))
 
     def _features(self, X: Any) -> Any:
         check_prepared(self)
-        return rows_to_fit(X, self, FLOATS, order="C", reset=False)
+        return rows_to_fit(X, self, labels.FLOATS, order="C", reset=False)
 
     def _scores(self, X: Any, offset: np.ndarray | None = None) -> np.ndarray:
         d = X.shape[1]  # rows of a sparse source may be narrower
@@ -648,7 +640,7 @@ class LogisticRegression(
         with self.fitted_rows(X, labels_or_counts, sample_weight, offset) as fitted:
             rows, given, weights, known, named = fitted
             features, counts, each = self._features(rows), None, 1  # type: Any, Any, int
-            offsets = offset_to_predict(self, known, features.shape[0])
+            offsets = labels.offset_to_predict(self, known, features.shape[0])
             if successes is not None:
                 counts = given_counts(successes, trials, features.shape[0])
             elif self._saturated is not None:
@@ -706,7 +698,7 @@ class LogisticRegression(
         from linsep.sources.arrays import ArraySource
 
         X = self._features(X)
-        return ArraySource(X, offset=offset_to_predict(self, offset, X.shape[0]))
+        return ArraySource(X, offset=labels.offset_to_predict(self, offset, X.shape[0]))
 
     def predict_log_proba(
         self, X: Any, missing: str | None = None, offset: Any = None
@@ -867,7 +859,8 @@ class LogisticRegression(
     @property
     def dependent_(self) -> dict[str, list[str]]:
         """The features left out, by name, with those (and "intercept") they are combinations of."""
-        dependent, names = (self._limits == "dependent").any(0), [*feature_names(self), "intercept"]
+        dependent = (self._limits == "dependent").any(0)
+        names = [*labels.feature_names(self), "intercept"]
         return {
             names[j]: [names[k] for k in others]
             for j, others in self._depends.items()
@@ -1049,7 +1042,7 @@ class LogisticRegression(
         return self._others() if len(self.classes_) > 2 else []
 
     def _others(self) -> list[str]:
-        return [label_text(x) for x in self.classes_.tolist() if x != self.reference_]
+        return [labels.label_text(x) for x in self.classes_.tolist() if x != self.reference_]
 
     def _headed(self) -> tuple[str, Facts, list[str]]:
         others, quasi = self._others(), fitted_parameter(self, "dispersion")
@@ -1083,7 +1076,8 @@ class LogisticRegression(
             (f"{tested} ({df} df)", float(statistic)),
             (f"p of {tested}", float(p)),
         ]
-        title, notes = f"Logistic regression of {named} against {label_text(self.reference_)}", []
+        title = f"Logistic regression of {named} against {labels.label_text(self.reference_)}"
+        notes = list[str]()
         for low, high, _ in self._intervals.values():
             likelihood = "penalized likelihood" if self.method_ == "Firth" else "likelihood"
             notes = [f"Intervals, chi2 (1 df) and p-values by the profile of the {likelihood}."]
@@ -1125,7 +1119,7 @@ class LogisticRegression(
         }  # fmt: skip
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
         notes += self._notes_of_dimension()
-        notes += note_of_offset(self, "added to the log-odds of every row")
+        notes += labels.note_of_offset(self, "added to the log-odds of every row")
         if name is not None:
             notes.append(robust.robust_words(name, self._clusters, "from scores of single rows"))
             notes += [robust.NOTHING] * bool((self.standard_errors_ == 0).any())

@@ -26,13 +26,6 @@ from linsep.certificate.canonical import tidy
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse
 from linsep.estimators._common import labels
-from linsep.estimators._common.labels import (
-    check_offset,
-    check_two_classes,
-    encode,
-    encode_with,
-    refuse_several_with_offsets,
-)
 from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import Add, Tree, in_lanes
 from linsep.sources.base import Source
@@ -288,14 +281,15 @@ def task_of_arrays(
     given = X
     if not counted:
         X, y = labels.checked_rows(model, X, y)
-    classes, codes = encode(y)
-    check_two_classes(classes)
+    classes, codes = labels.encode(y)
+    labels.check_two_classes(classes)
     weights = labels.check_sample_weight(sample_weight, len(y))
     weights = labels.importance(model.class_weight, classes, codes, weights)
     totals = np.bincount(codes, weights if weights.size else None, classes.size)
     labels.warn_of_weightless(classes, totals)
-    known, offset = FittedClasses(classes, model.reference, totals), check_offset(offset, len(y))
-    refuse_several_with_offsets(classes, offset is not None)
+    known = FittedClasses(classes, model.reference, totals)
+    offset = labels.check_offset(offset, len(y))
+    labels.refuse_several_with_offsets(classes, offset is not None)
     if saving is not None:
         saving.check_arrays(X, classes, codes, weights, *([] if offset is None else [offset]))
     n_rows = int(np.count_nonzero(weights)) if weights.size else len(y)
@@ -326,8 +320,8 @@ def task_of_stream(model: Any, stream: "SourceStream") -> Task:
         totals = weight_totals(totals, codes, weights)
         n_rows += int((weights > 0).sum()) if weights.size else len(codes)
     classes = stream.classes
-    check_two_classes(classes, source.name)
-    refuse_several_with_offsets(classes, source.offsets)
+    labels.check_two_classes(classes, source.name)
+    labels.refuse_several_with_offsets(classes, source.offsets)
     if groups is not None:
         check_both(totals[::-1], source.name)
     known = FittedClasses(classes, model.reference, totals)
@@ -345,7 +339,7 @@ def task_of_stream(model: Any, stream: "SourceStream") -> Task:
         """Yield the rows with the numbers of their clusters, which the stream does not keep."""
         for batch in source.batches():
             if batch.size:
-                codes = encode_with(batch.y, classes)
+                codes = labels.encode_with(batch.y, classes)
                 assert codes is not None
                 yield batch._replace(X=tidy(batch.X), y=known.places[codes])
 
@@ -403,7 +397,7 @@ def pairs_of(X: Any, successes: Any, trials: Any, offset: Any, clusters: Any) ->
     weights = np.column_stack([successes, trials - successes])
     check_both(weights.sum(axis=0), "the rows")
     twice, y = np.repeat(np.arange(n_rows), 2), np.tile([1, 0], n_rows)
-    beside = (check_offset(offset, n_rows), clusters)
+    beside = (labels.check_offset(offset, n_rows), clusters)
     return X[twice], y, weights.ravel(), *(None if of is None else of[twice] for of in beside)
 
 
