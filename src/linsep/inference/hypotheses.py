@@ -104,11 +104,10 @@ class WithHypotheses:
             )
         statistic = float(np.square(V @ (apart / errors) / sizes).sum())
         statistic, name = (statistic, "chi-squared") if isinf(degrees) else (statistic / df, "F")
-        p = upper_tail(statistic, df, degrees)
-        header = [(name, statistic), ("degrees of freedom", df)]
-        header += [("degrees of freedom, residuals", degrees)] * (not isinf(degrees))
+        p, count = upper_tail(statistic, df, degrees), "degrees of freedom"
+        residual = [(f"{count}, residuals", degrees)] * (not isinf(degrees))
         return Table(
-            "Wald test", [*header, (f"p of {name}", p)],
+            "Wald test", [(name, statistic), (count, df), *residual, (f"p of {name}", p)],
             {"hypothesis": [*texts], **_singly(apart, errors, degrees)}, [],
             statistic, p, df, distribution, degrees,
         )  # fmt: skip

@@ -158,7 +158,7 @@ class WithRefits:
         statistic = float(np.maximum(0.0, statistic))
         p = upper_tail(statistic, df)
         columns = {"test": ["added columns"], "df": [df], "chi2": [statistic], "p_value": [p]}
-        notes = [] if df else ["The columns are linear combinations of the model's columns."]
+        notes = ["The columns are linear combinations of the model's columns."] * (not df)
         return Table("Score test", [], columns, notes, statistic, p, df)
 
 
@@ -346,13 +346,13 @@ def _counts(model: Any) -> bool:
 
 
 def _refitted(model: Any, X: Any, beside: dict[str, Any]) -> Any:
-    changed = {"intervals": "wald", "on_separation": "warn", "trace": False}
+    logistic = model._equation == "class"
+    changed = {"intervals": "wald", "on_separation": "warn", "trace": False} if logistic else {}
     if not X.shape[1]:
         X = np.zeros((X.shape[0], 1))  # which has no effect
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of separation and dependence: said beside the tests
-        again = as_fitted(model, **(changed if model._equation == "class" else {}))
-        return again.fit(X, **beside)
+        return as_fitted(model, **changed).fit(X, **beside)
 
 
 def _fitness(model: Any) -> float:

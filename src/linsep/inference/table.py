@@ -52,7 +52,6 @@ class Printed:
         return [headings, *map(list, zip(*columns, strict=True))]
 
     def _published(self, digits: int) -> tuple[list[list[str]], list[str]]:
-        """Return the cells and the notes of Markdown and LaTeX."""
         return self._cells(), []
 
     def _lines(self: Any) -> list[str]:
@@ -67,7 +66,7 @@ class Printed:
     def to_dict(self: Any) -> dict[str, Any]:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""
         found = {"title": self.title, "header": dict(self.header), **self._body()}
-        text = json.dumps(found | {"notes": self.notes})
+        text = json.dumps(found | {"notes": self.notes}, default=np.generic.item)
         return json.loads(text, parse_constant=lambda constant: None)
 
     def tidy(self: Any) -> Any:
