@@ -124,9 +124,7 @@ def test_tables(tmp_path, first, large):
     text = f"a,y\n1,{first}\n2,{large}\n3,0.5\n"
     row = 1 if first.startswith("9") else 2
     said = refusal(load_table, tmp_path / "a.csv", text, target="y")
-    assert said == (
-        f"a.csv row {row} has a label in column 'y' with too many digits: shorten the labels."
-    )
+    assert said.startswith(f"a.csv row {row} has a label in column 'y'")
 
 
 def test_the_line_counts_rows_that_were_dropped(tmp_path):

@@ -297,8 +297,8 @@ class Encoder:
         if (far := np.abs(y) >= EXACT).any():  # where floats no longer distinguish whole numbers
             row = int(np.argmax(far))
             raise DataError(
-                place(row) + f" has the label {y[row]:g} in column '{self.columns.target}', which "
-                "is not finite or has too many digits: correct it.",
+                place(row) + f" has a label in column '{self.columns.target}' that is infinite or "
+                "has too many digits: shorten it.",
                 code="not-finite" if np.isinf(y[row]) else "not-exact",
                 column=self.columns.target,
             )
