@@ -1,5 +1,6 @@
 """Models on disk: safetensors with JSON metadata. No code in a file is ever executed."""
 
+import json
 from datetime import UTC, datetime
 from numbers import Integral
 from pathlib import Path
@@ -52,12 +53,17 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
 def holds(path: str | Path, model: BaseEstimator) -> bool:
     """Return whether a file is a model file of this model, ignoring when it was saved."""
     try:
-        _, about = unsealed(Path(path), MODEL_FILE)
+        tensors, about = unsealed(Path(path), MODEL_FILE)
     except ModelFileError:
         return False
-    tensors, described = _content(model)
-    described["saved"] = about.get("saved")
-    return Path(path).read_bytes() == sealed(tensors, described, plain)
+    ours, described = _content(model)
+    described = json.loads(json.dumps(described, default=plain)) | {"saved": about.get("saved")}
+    same = all(
+        (one := ours.get(name)) is not None
+        and (one.dtype, one.shape, one.tobytes()) == (array.dtype, array.shape, array.tobytes())
+        for name, array in tensors.items()
+    )
+    return same and len(ours) == len(tensors) and described == about
 
 
 def to_bytes(model: BaseEstimator) -> bytes:

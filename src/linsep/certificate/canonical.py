@@ -39,7 +39,7 @@ from sklearn.utils import check_array
 import linsep
 from linsep.errors import DataError
 from linsep.validation.labels import check_beside, labels_of
-from linsep.validation.sparse import as_csr
+from linsep.validation.sparse import as_csr, tidy
 from linsep.validation.values import faults_named
 from linsep.words import row_text
 
@@ -120,14 +120,6 @@ def labeled_rows(X: Any, y: Any) -> Labeled:
     check_labels(rows.shape[0], len(y))
     classes, codes = np.unique(y, return_inverse=True)
     return Labeled(rows, classes, codes, None if names is None else list(map(str, names)))
-
-
-def tidy(X: Any) -> Any:
-    """Return CSR rows without repeated entries, and other rows unchanged."""
-    if sp.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
 
 
 def padded(X: Any, width: int) -> Any:

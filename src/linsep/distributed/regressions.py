@@ -6,7 +6,6 @@ import numpy as np
 
 from linsep import naive_bayes
 from linsep.batches import Batch
-from linsep.certificate.canonical import tidy
 from linsep.checkpoints.saving import Saving
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.rows import ShardedRows, measure
@@ -15,6 +14,7 @@ from linsep.estimators._common import labels
 from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import no_weight
 from linsep.linear import estimator as linear
+from linsep.validation.sparse import tidy
 
 
 class Numbers(NamedTuple):

@@ -199,8 +199,8 @@ class Diagnostics(Printed):
     def to_dict(self) -> dict[str, Any]:
         """Return everything but X as plain JSON."""
         found = super().to_dict() | self.collinearity.to_dict()
-        for row in found["rows"]:
-            row["row"] = row["row"] if isinstance(row["row"], int | float) else str(row["row"])
+        for row, label in zip(found["rows"], self.index.tolist(), strict=True):
+            row["row"] = label if isinstance(label, int | float) else str(label)
         if self.labels:
             test = self.hosmer_lemeshow()
             found["hosmer_lemeshow"] = test.columns | {

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from linsep.certificate.canonical import tidy
 from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common import labels
@@ -19,6 +18,7 @@ from linsep.learners.state import Learner, Unlearnable
 from linsep.parameters import Keep, check_parameters, fitted_parameter, parameter
 from linsep.rows.arrays import ArrayStream, HoldOut, MemoryStream
 from linsep.validation.labels import check_beside
+from linsep.validation.sparse import tidy
 from linsep.validation.values import check_prepared, rows_to_fit
 
 

@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator
 
 from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch
-from linsep.certificate.canonical import tidy
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import labels
@@ -36,6 +35,7 @@ from linsep.learners.passes import (
 from linsep.learners.state import Arrays, Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream
+from linsep.validation.sparse import tidy
 
 #: how the weights of shards are mixed
 MixingName = Literal["uniform", "mistakes"]

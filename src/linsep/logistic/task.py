@@ -22,7 +22,6 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep._system.threads import map_in_order
 from linsep.batches import Batch, joined, weight_totals
-from linsep.certificate.canonical import tidy
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse
 from linsep.estimators._common import labels
@@ -30,6 +29,7 @@ from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import Add, Tree, in_lanes
 from linsep.sources.base import Source
 from linsep.validation.counts import check_counts
+from linsep.validation.sparse import tidy
 from linsep.words import row_text
 
 if TYPE_CHECKING:

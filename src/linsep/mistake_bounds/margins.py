@@ -195,7 +195,8 @@ def linear_of(model: Any, y: Any = None) -> Linear:
         if len(classes) == 1 and classes[0] in (-1, 0, 1):  # rows of one side only
             classes = np.array([-1 if classes[0] else 0, 1])
         model = SimpleNamespace(coef_=np.asarray(model, np.float64), classes_=classes)
-    classes, coef = np.asarray(getattr(model, "classes_", ())), getattr(model, "coef_", [[]])
+    classes = np.asarray(getattr(model, "classes_", ()))
+    coef = getattr(model, "coef_", np.empty((0, 1)))
     weights = np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else coef)
     n, k, intercept = len(weights), len(classes), np.ravel(getattr(model, "intercept_", 0.0))
     if not np.isfinite(intercept).all():
@@ -214,9 +215,8 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     needed = k * (k - 1) // 2 if pairs else k
     if unknown or len(weights) != needed or not np.isfinite(weights).all():
         raise DataError(
-            f"This {kind} has {n} rows of weights for {k} classes: margins need a fitted linear "
-            f"classifier, or finite numbers, one row for two classes, else one per class (or per "
-            f"pair, from linsep estimators).", code=code,
+            f"This {kind} has {n} rows of weights for {k} classes: margins need finite numbers, "
+            f"one row for two classes, else one per class or pair.", code=code,
         )  # fmt: skip
     constant = bool(fitted_parameter(model, "fit_intercept")) or bool(intercept.any())
     unit = bool(fitted_parameter(model, "normalize"))

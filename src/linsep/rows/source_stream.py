@@ -17,7 +17,6 @@ from linsep._system.files import scratch_folder
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import chained, in_background
 from linsep.batches import NO_IMPORTANCE, Batch, weight_totals
-from linsep.certificate.canonical import tidy
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError
 from linsep.rows.arrays import (
@@ -41,6 +40,7 @@ from linsep.sources.row_cache import (
     row_folder,
     source_key,
 )  # fmt: skip
+from linsep.validation.sparse import tidy
 
 BATCH_BYTES = 16 << 20
 RowBatches = Generator[RowBatch, None, None]

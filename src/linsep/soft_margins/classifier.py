@@ -16,7 +16,6 @@ from sklearn.utils import check_random_state
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import in_background
 from linsep.batches import joined
-from linsep.certificate.canonical import tidy
 from linsep.errors import ParameterError, hint, warn_caller
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import (
@@ -42,6 +41,7 @@ from linsep.logistic.task import Callbacks, Stopped
 from linsep.parameters import HasParameters, TwoSided, check_parameters, parameter
 from linsep.soft_margins.problem import Certificate, relative_gap
 from linsep.sources.base import Source
+from linsep.validation.sparse import tidy
 from linsep.validation.values import rows_to_fit
 
 Loss = Literal["hinge", "squared_hinge"]

@@ -40,6 +40,14 @@ def as_csr(X: Any, columns: bool = True) -> Any:
     return X
 
 
+def tidy(X: Any) -> Any:
+    """Return CSR rows without repeated entries, and other rows unchanged."""
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 def _check_pairs(X: Any) -> None:
     for name, places, size in zip(("row", "col"), (X.row, X.col), X.shape, strict=True):
         if (at := _outside(places, size)) is not None:
