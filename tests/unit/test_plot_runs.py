@@ -181,7 +181,7 @@ def test_several_classes(multiclass):
         return
     with refused(ValueError, "unsupported"):
         CycleDisplay.from_estimator(model, X, y)
-    for k, cycle in enumerate(model.cycle_.cycles):
+    for k, cycle in enumerate(model.cycle_):
         shown = CycleDisplay.from_cycle(cycle, X, y)
         assert np.array_equal(shown.path[0], np.append(model.coef_[k], model.intercept_[k]))
         assert np.array_equal(shown.path[0], shown.path[-1])

@@ -1,8 +1,7 @@
-"""Checkpoints of a logistic regression: the results of its passes over the rows, which another
-process can reuse.
+"""Checkpoints of a logistic regression: the results of its passes over the rows.
 
-An ascent is deterministic, and almost all of its time is spent in passes over the rows. With the
-recorded results of these passes it repeats its steps, with bit-identical results.
+An ascent is deterministic, and nearly all of its time is spent in these passes: with their results
+another process repeats its steps to the bit.
 """
 
 from collections.abc import Callable
@@ -35,10 +34,6 @@ class Journal:
         return array
 
 
-#: what ends a fit that may be resumed: Ctrl-C, and the loss of a cluster
-ENDINGS = (KeyboardInterrupt, RuntimeError)
-
-
 class SavedAscent(SavedFit):
     """Saves a logistic regression between two passes over its rows."""
 
@@ -49,14 +44,18 @@ class SavedAscent(SavedFit):
 
     def __exit__(self, kind: Any, *rest: Any) -> None:
         # Before a new pass, the file is as it should be, and the rows may not have been checked.
-        wanted = self.checkpoint.keep if kind is None else issubclass(kind, ENDINGS)
+        resumable = KeyboardInterrupt, RuntimeError  # the second when a cluster is lost
+        wanted = self.checkpoint.keep if kind is None else issubclass(kind, resumable)
         if self._fresh and wanted:
             self._write()
         super().__exit__(kind, *rest)
 
     def begin(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Take the results of the passes made."""
-        self.journal.records += [(key, arrays[str(k)]) for k, key in enumerate(about["passes"])]
+        passes = [(key, arrays[str(k)]) for k, key in enumerate(about["passes"])]
+        if not all(isinstance(key, str) for key, _ in passes):
+            raise ValueError("results of passes without keys")
+        self.journal.records += passes
 
     def agree(self, **more: Any) -> None:
         """Add to what must be unchanged; raise CheckpointError if it changed."""

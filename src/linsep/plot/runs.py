@@ -439,7 +439,7 @@ class CycleDisplay(Display):
         if isinstance(cycle, Cycles):
             raise DataError(
                 f"These are cycles of {len(cycle)} binary classifiers: draw one of them, such as "
-                "CycleDisplay.from_cycle(model.cycle_.cycles[0], X, y).",
+                "CycleDisplay.from_cycle(model.cycle_[0], X, y).",
                 code="unsupported",
             )
         if cycle.gram:
