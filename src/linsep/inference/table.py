@@ -66,7 +66,10 @@ class Printed:
     def to_dict(self: Any) -> dict[str, Any]:
         """Return everything as plain JSON: numbers unrounded, None if not finite."""
         found = {"title": self.title, "header": dict(self.header), **self._body()}
-        text = json.dumps(found | {"notes": self.notes}, default=_plain)
+        text = json.dumps(
+            found | {"notes": self.notes},
+            default=lambda value: value.item() if isinstance(value, np.generic) else str(value),
+        )
         return json.loads(text, parse_constant=lambda constant: None)
 
     def tidy(self: Any) -> Any:
@@ -294,10 +297,6 @@ def as_frame(columns: dict[str, list[Any]]) -> Any:
 
         return pa.table(columns)
     return pd.DataFrame(columns)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def check_level(level: Any) -> float:
