@@ -17,7 +17,7 @@ import pytest
 from statsmodels.genmod.generalized_linear_model import GLM as TheirGLM
 
 import linsep
-from linsep.inference.table import t_reach
+from linsep.inference.results import t_reach
 
 #: how often a test asked for something of this file
 asked = [0]

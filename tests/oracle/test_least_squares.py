@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from linsep import LinearRegression, open_source
 from linsep.batches import Batch
 from linsep.errors import DataError
-from linsep.inference.table import t_reach, t_tail, upper_tail
+from linsep.inference.results import t_reach, t_tail, upper_tail
 from linsep.linear import least_squares as room
 from linsep.linear.least_squares import DependentFeaturesWarning, least_squares, two_product
 from refusals import refused

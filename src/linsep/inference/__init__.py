@@ -1,9 +1,9 @@
 """Inference from fitted regressions, shared by linear and logistic regression.
 
-``results`` has the shared attributes and the signatures of rows, ``table`` the tables and the
-distributions of the statistics. ``hypotheses`` tests linear functions of parameters, written as
-text or of the levels of ``factors``. ``refitting`` tests nested models, fitted to rows with the
-same signature, terms and additional columns. ``robust`` has covariances for rows of unequal
-variance and clusters. ``diagnostics`` has residuals and influences of rows and tests of fit,
-``collinearity`` the dependence of columns.
+``results`` has the shared attributes, the signatures of rows and the distributions of statistics,
+``table`` the tables. ``hypotheses`` tests linear functions of parameters, written as text or of the
+levels of ``factors``. ``refitting`` tests nested models, fitted to rows with the same signature,
+terms and additional columns. ``robust`` has covariances for rows of unequal variance and clusters.
+``diagnostics`` has residuals and influences of rows and tests of fit, ``collinearity`` the
+dependence of columns.
 """

@@ -26,7 +26,8 @@ from linsep.estimators._common import labels
 from linsep.estimators._common.frames import Named
 from linsep.estimators._common.predicting import codes_in
 from linsep.inference.collinearity import Collinearity, orthonormal
-from linsep.inference.table import Printed, Table, number_text, p_text, t_tail, upper_tail
+from linsep.inference.results import SEPARATED, t_tail, upper_tail
+from linsep.inference.table import Printed, Table, number_text, p_text
 from linsep.layout import table_lines, wrapped
 from linsep.parameters import fitted_parameter
 from linsep.words import counted
@@ -40,8 +41,6 @@ CANCELLED, PERFECT = 1e-8, 1e-13
 #: relative change that rounding of the rows may make, of a residual norm, and of a deviance as a
 #: share of that without features; the same of a limit and of the weights that stand for it
 SAME, SAME_DEVIANCE, NEAR_LIMIT = 1e-3, 1e-6, 0.1
-#: states of fits whose likelihood has no maximum
-SEPARATED = ("separable", "quasi-separable")
 #: largest log-odds in exponents: exp of more would overflow
 MOST_ODDS = 700.0
 #: arrays with a value for each row, in the order of tables, first those of all fits
@@ -124,6 +123,8 @@ class Diagnostics(Printed):
         """
         self.title, self.numbers, self.index, self.labels = title, numbers, index, labels
         self.X, self.y, self.weights, self.fitted, self.working = X, y, weights, fitted, working
+        about = "have the labels of the index" if index.dtype == object else "are counted from 0"
+        self._counted = f"Rows {about}."
         self.params = np.ravel(model.params_)
         first = self.params.size - X.shape[1]
         self.pearson = working * np.sqrt(curvature)
@@ -260,17 +261,12 @@ class Diagnostics(Printed):
         by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
         about = f"Rows of the largest {by}; DFBETAS of the estimate that moves most"
         lines = ["", *wrapped(about), *table_lines(self._cells(), [True] * 8 + [False])]
-        lines.append(_counted_from(self.index))
+        lines.append(self._counted)
         if self.labels:
             test = self.hosmer_lemeshow()
             lines += ["", *(line for text in (test.title, *test.notes) for line in wrapped(text))]
         more = str(self.collinearity).splitlines()
         return lines + [""] * bool(more) + more
-
-
-def _counted_from(index: np.ndarray) -> str:
-    labeled = index.dtype == object
-    return "Rows have the labels of the index." if labeled else "Rows are counted from 0."
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -331,16 +327,15 @@ def _dense(X: Any) -> np.ndarray:
 
 
 def _check_rows(close: bool, what: str, found: float, fitted: float) -> None:
-    why = (
-        f"These are not the rows of the fit: their {what} is {number_text(found)}, not "
-        f"{number_text(fitted)}."
-    )
-    refuse(DataError, (not close, why, "other-rows", None))
+    refuse(DataError, (
+        not close, f"These are not the rows of the fit: their {what} is {number_text(found)}, not "
+        f"{number_text(fitted)}.", "other-rows", None,
+    ))  # fmt: skip
 
 
 def _no_variance(fit: Any) -> str:
-    known = fit.rank and fit.n_rows > fit.rank and not fit.perfect
-    return "" if known else "as the fit is perfect, or has no estimates or degrees of freedom"
+    undefined = fit.perfect or not 0 < fit.rank < fit.n_rows
+    return "as the fit is perfect, or has no estimates or degrees of freedom" * undefined
 
 
 def linear_diagnostics(
@@ -462,7 +457,7 @@ class Assumptions(Diagnostics):
         shares, why = found.pearson / (fit.residual_norm or 1.0), _no_variance(fit)
         vars(self).update(vars(found))
         self.title, self.findings = "Assumptions of a linear regression", list[Finding]()
-        self.notes = [*found.notes, _counted_from(index)]
+        self.notes = [*found.notes, self._counted]
         for name, assumption, test, against, source in TESTS:
             result = why if why and name != "leverage" else test(fit, found, shares)
             if isinstance(result, str):
@@ -578,8 +573,8 @@ def _durbin_watson(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
     if _copied(found):
         return "for copies of a row, which have no order"
     dw = float(np.sum(np.diff(shares) ** 2) / (shares @ shares))
-    near = f"their correlation is about {1 - dw / 2:.2f}"
-    return dw, np.nan, f"2 if neighboring rows are independent; {near}"
+    text = f"2 if neighboring rows are independent; their correlation is about {1 - dw / 2:.2f}"
+    return dw, np.nan, text
 
 
 def _farthest(

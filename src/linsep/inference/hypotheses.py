@@ -20,7 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators._common.showing import linear_sum
 from linsep.inference.factors import Factor, factor_of
-from linsep.inference.table import Table, check_level, check_option, t_reach, t_tail, upper_tail
+from linsep.inference.results import HasInference, check_option, t_reach, t_tail, upper_tail
+from linsep.inference.table import Table
 from linsep.words import counted
 
 #: a linear function that is zero under a hypothesis, as it was written, and its coefficients and an
@@ -31,7 +32,7 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _SIGNS = {ast.Add: 1.0, ast.Sub: -1.0, ast.UAdd: 1.0, ast.USub: -1.0}
 
 
-class WithHypotheses:
+class WithHypotheses(HasInference):
     """Mixin of regressions: Wald tests of hypotheses, and contrasts."""
 
     def wald_test(self: Any, hypotheses: Any, q: Any = None, *, test: str | None = None) -> Table:
@@ -149,7 +150,7 @@ class WithHypotheses:
         """
         check_is_fitted(self)
         check_option(adjust in ("holm", None), "adjust", adjust, "choose 'holm' or None")
-        level, of = check_level(self._level if level is None else level), factor_of(self, factor)
+        level, of = self._level_or(level), factor_of(self, factor)
         if len(of.levels) < 2:
             raise DataError("The factor has one level.", code="too-few-rows", column=of.name)
         wanted, words, params = _wanted(of, compare), self._words.ravel(), self._params

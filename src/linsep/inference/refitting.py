@@ -23,15 +23,17 @@ from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators._common.labels import has_offset, label_text, offset_to_predict
 from linsep.inference.factors import products_and_factors, terms_of
+from linsep.inference.hypotheses import WithHypotheses
+from linsep.inference.results import SEPARATED, upper_tail
 from linsep.inference.robust import pairs_joined
-from linsep.inference.table import Table, upper_tail
+from linsep.inference.table import Table
 from linsep.parameters import as_fitted, fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
 from linsep.validation.sparse import as_csr
 from linsep.validation.values import faults_named
 
 
-class WithRefits:
+class WithRefits(WithHypotheses):
     """Mixin of regressions: tests of terms, and of additional columns."""
 
     def likelihood_ratio_tests(
@@ -260,11 +262,8 @@ def _tests(largest: Any, gains: list[tuple[float, int]]) -> dict[str, list[Any]]
 def _notes(models: Sequence[Any], p_values: list[float]) -> list[str]:
     supremum = "A log-likelihood of separated classes is the supremum; p is only a rough guide."
     dash = "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
-    return [supremum] * any(map(_is_supremum, models)) + [dash] * any(map(isnan, p_values))
-
-
-def _is_supremum(model: Any) -> bool:
-    return getattr(model, "stop_reason_", None) in ("separable", "quasi-separable")
+    apart = any(getattr(model, "stop_reason_", None) in SEPARATED for model in models)
+    return [supremum] * apart + [dash] * any(map(isnan, p_values))
 
 
 def _refuse_without_likelihood(
@@ -286,7 +285,7 @@ def _refuse_without_likelihood(
          "unsupported", "covariance"),
         (why == "interrupted" or unknown, f"{name} has no known maximum likelihood ({why}).",
          "no-estimate", None),
-        (scores and _is_supremum(model), "Separated classes: call compare instead.", "separated",
+        (scores and why in SEPARATED, "Separated classes: call compare instead.", "separated",
          None),
         ((scores or penalized) and (has_offset(model) or _counts(model)), "This test does not "
          "support offsets or counts: fit both models, and call linsep.compare.", "unsupported",

@@ -2,21 +2,21 @@
 
 import re
 from importlib.util import find_spec
+from math import inf, isinf, nan
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import softmax
+from scipy.special import chdtrc, fdtrc, softmax, stdtr, stdtrit
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 from linsep.estimators._common import labels
 from linsep.estimators._common.showing import HasEquation
 from linsep.inference import table as tables
 from linsep.inference.factors import factors_of
-from linsep.inference.hypotheses import WithHypotheses
-from linsep.inference.refitting import WithRefits
 from linsep.parameters import fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
 
@@ -29,9 +29,40 @@ STATISTICS = {
     "f_pvalue": "f_p_value_", "rmse": "residual_error_",
 }  # fmt: skip
 
+#: states of fits whose likelihood has no maximum
+SEPARATED = ("separable", "quasi-separable")
 #: B, and the constants of splitmix64
 _BASE = 0xD1342543DE82EF95
 _FACTOR, _HALF = np.uint64(0xBF58476D1CE4E5B9), np.uint64(30)
+
+
+def check_option(valid: bool, name: str, value: Any, advice: str) -> None:
+    """Raise ParameterError unless the value of an option is valid."""
+    if not valid:
+        raise ParameterError(f"{name} is {value!r}: {advice}.", option=name, value=value)
+
+
+def check_level(level: Any) -> float:
+    """Return the level of an interval as a float; ParameterError unless it is between 0 and 1."""
+    valid = isinstance(level, Real) and 0 < float(level) < 1
+    check_option(valid, "level", level, "give a number between 0 and 1, such as 0.95")
+    return float(level)
+
+
+def t_tail(t: Any, df: float) -> Any:
+    """Return P(|T| > |t|) of Student's t, which is normal for infinite ``df``."""
+    return 2.0 * stdtr(df, -abs(t))
+
+
+def t_reach(level: float, df: float) -> float:
+    """Return the t with P(|T| <= t) = level, the half-width of an interval in standard errors."""
+    return float(-stdtrit(df, (1.0 - level) / 2.0))
+
+
+def upper_tail(statistic: float, df: float, residual: float = inf) -> float:
+    """Return the p-value of chi-squared, or of F if ``residual`` is finite; NaN if undefined."""
+    p = chdtrc(df or nan, statistic) if isinf(residual) else fdtrc(df, residual, statistic)
+    return float(p)
 
 
 class Bands(NamedTuple):
@@ -42,7 +73,7 @@ class Bands(NamedTuple):
     high: np.ndarray
 
 
-class HasInference(HasEquation, WithHypotheses, WithRefits):
+class HasInference(HasEquation):
     """Mixin of regressions: estimates, standard errors, tests and intervals of the parameters.
 
     A regression with one equation (one target, or two classes) has arrays of shape (parameters,);
@@ -109,7 +140,7 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
     @property
     def p_values_(self: Any) -> np.ndarray:
         """Two-sided p-values of the hypotheses that a parameter is zero."""
-        return np.asarray(tables.t_tail(self.statistics_, self._degrees))
+        return np.asarray(t_tail(self.statistics_, self._degrees))
 
     def confidence_intervals(self: Any, level: float | None = None) -> np.ndarray:
         """Return the confidence interval of each parameter.
@@ -122,14 +153,16 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
         -------
         array of shape ``params_.shape + (2,)``: the lower and the upper ends
         """
-        level = tables.check_level(self._level if level is None else level)
-        reach = tables.t_reach(level, self._degrees) * self.standard_errors_
+        reach = t_reach(self._level_or(level), self._degrees) * self.standard_errors_
         return np.stack([self._shown - reach, self._shown + reach], axis=-1)
 
     @property
     def _level(self) -> float:
         check_is_fitted(self)
         return float(fitted_parameter(self, "level", 0.95))
+
+    def _level_or(self, level: float | None) -> float:
+        return self._level if level is None else check_level(level)
 
     @property
     def param_names_(self) -> list[str]:
@@ -174,7 +207,6 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
         level : float between 0 and 1, of the intervals, as for :meth:`confidence_intervals`
         """
         check_is_fitted(self)
-        level = tables.check_level(self._level if level is None else level)
         (names, signs), (title, header, notes) = self._words_and_signs(), self._headed()
         (letter, statistics), words = self._printed, self._words.ravel()
         ends = self.confidence_intervals(level).reshape(-1, 2)
@@ -196,7 +228,7 @@ class HasInference(HasEquation, WithHypotheses, WithRefits):
             *[f"No feature, because all rows have the same text: {alone}."] * bool(alone), *notes,
         ]  # fmt: skip
         return tables.Summary(
-            title, header, rows, letter, level, notes, equations=self._equations,
+            title, header, rows, letter, self._level_or(level), notes, equations=self._equations,
             equation=self._equation, standardized=scaled,
         )  # fmt: skip
 

@@ -1,6 +1,4 @@
-"""Tables of regressions and tests, in text, notebooks, Markdown, LaTeX, JSON and data frames, and
-the distributions of the statistics in them.
-"""
+"""Tables of regressions and tests, in text, notebooks, Markdown, LaTeX, JSON and data frames."""
 
 import json
 import re
@@ -8,15 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
-from math import inf, isfinite, isinf, isnan, nan
-from numbers import Real
+from math import inf, isfinite, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, fdtrc, stdtr, stdtrit
 
 from linsep.drawing import beside, display
-from linsep.errors import ParameterError
 from linsep.layout import elided, pair_lines, room, table_lines, table_width, wrapped
 from linsep.words import escaped
 
@@ -297,35 +292,6 @@ def as_frame(columns: dict[str, list[Any]]) -> Any:
 
         return pa.table(columns)
     return pd.DataFrame(columns)
-
-
-def check_level(level: Any) -> float:
-    """Return the level of an interval as a float; ParameterError unless it is between 0 and 1."""
-    valid = isinstance(level, Real) and 0 < float(level) < 1
-    check_option(valid, "level", level, "give a number between 0 and 1, such as 0.95")
-    return float(level)
-
-
-def check_option(valid: bool, name: str, value: Any, advice: str) -> None:
-    """Raise ParameterError unless the value of an option is valid."""
-    if not valid:
-        raise ParameterError(f"{name} is {value!r}: {advice}.", option=name, value=value)
-
-
-def t_tail(t: Any, df: float) -> Any:
-    """Return P(|T| > |t|) of Student's t, which is normal for infinite ``df``."""
-    return 2.0 * stdtr(df, -abs(t))
-
-
-def t_reach(level: float, df: float) -> float:
-    """Return the t with P(|T| <= t) = level, the half-width of an interval in standard errors."""
-    return float(-stdtrit(df, (1.0 - level) / 2.0))
-
-
-def upper_tail(statistic: float, df: float, residual: float = inf) -> float:
-    """Return the p-value of chi-squared, or of F if ``residual`` is finite; NaN if undefined."""
-    p = chdtrc(df or nan, statistic) if isinf(residual) else fdtrc(df, residual, statistic)
-    return float(p)
 
 
 def p_text(p: float) -> str:

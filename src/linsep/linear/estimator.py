@@ -20,8 +20,7 @@ from linsep.estimators._common.predicting import weights_to_score
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference import robust
-from linsep.inference.results import Bands, stored_signature
-from linsep.inference.table import check_level
+from linsep.inference.results import Bands, check_level, stored_signature
 from linsep.lanes import Lanes
 from linsep.linear.inference import LinearResults, dependence
 from linsep.linear.least_squares import DependentFeaturesWarning, least_squares

@@ -13,9 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import ParameterError, hint
-from linsep.inference.results import Bands
+from linsep.inference.results import Bands, check_level, t_reach, upper_tail
 from linsep.inference.robust import Robust
-from linsep.inference.table import check_level, t_reach, upper_tail
 
 #: relative rounding error of a few operations in floats
 ROUNDING = 64 * float(np.finfo(np.float64).eps)

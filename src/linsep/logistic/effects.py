@@ -29,8 +29,8 @@ from linsep.estimators._common.labels import (
 )
 from linsep.estimators._common.predicting import Prediction, codes_of, decided
 from linsep.inference.factors import factors_of
-from linsep.inference.results import Bands
-from linsep.inference.table import Coefficient, Facts, Summary, check_level, t_reach, t_tail
+from linsep.inference.results import Bands, check_level, t_reach, t_tail
+from linsep.inference.table import Coefficient, Facts, Summary
 from linsep.logistic.task import NO_WEIGHT, SEPARATED, UNKNOWN, order_of
 from linsep.parameters import fitted_parameter
 from linsep.sources.feature_names import names_in_recipe

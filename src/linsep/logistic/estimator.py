@@ -24,8 +24,9 @@ from linsep.estimators._common.frames import to_predict, to_regress
 from linsep.estimators._common.predicting import codes_of, decided, log_probabilities, share_right
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.inference import robust
-from linsep.inference.results import Bands, HasInference, Signature, stored_signature
-from linsep.inference.table import ODDS_RATIO, Facts, Summary, check_level
+from linsep.inference.refitting import WithRefits
+from linsep.inference.results import Bands, Signature, check_level, stored_signature
+from linsep.inference.table import ODDS_RATIO, Facts, Summary
 from linsep.logistic.effects import LogisticPrediction
 from linsep.logistic.newton import fitted, gradient_ascent, pearson_of, with_robust
 from linsep.logistic.task import (
@@ -133,7 +134,7 @@ LEARNED = (
 
 
 class LogisticRegression(
-    HasInference,
+    WithRefits,
     PlotsProbability,
     CallbackSupportMixin,
     ClassifierMixin,
@@ -524,13 +525,13 @@ class LogisticRegression(
         d, value = task.n_features, float(found.log_likelihood)
         if not d and task.intercept:  # the same model; both are rounded
             self.null_log_likelihood_ = value + task.constant
-        little = value <= (self.null_log_likelihood_ - task.constant) * (1.0 - 1e-12)
-        refuse(DataError, (
-            little and found.state in (State.STUCK, State.SUSPECT, State.UNDECIDED),
-            "The fit made no progress: rounding errors exceed the gain of the first step",
-            "not-converged", None, "scale the features",
-            "leave out features that nearly depend on others",
-        ))  # fmt: skip
+        little = (self.null_log_likelihood_ - task.constant) * (1.0 - 1e-12)
+        if found.state in (State.STUCK, State.SUSPECT, State.UNDECIDED) and value <= little:
+            raise DataError(
+                "The fit made no progress: rounding errors exceed the gain of the first step",
+                "scale the features", "leave out features that nearly depend on others",
+                code="not-converged",
+            )  # fmt: skip
         known, own = task.known, found.weights[:, d] if task.intercept else np.zeros(task.q)
         # a class without weight has no probability
         self.intercept_ = known.wide(own, -np.inf if known.order[-1] in known.codes else np.inf)
@@ -958,7 +959,7 @@ class LogisticRegression(
         ----------
         level : float between 0 and 1, default: the ``level`` of the model
         """
-        level = check_level(self._level if level is None else level)
+        level = self._level_or(level)
         if not self._intervals:
             return super().confidence_intervals(level)
         if level not in self._intervals:

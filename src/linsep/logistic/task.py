@@ -26,7 +26,7 @@ from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse
 from linsep.estimators._common import labels
 from linsep.inference.robust import CLUSTERED, refuse_weights
-from linsep.lanes import Add, Tree, in_lanes
+from linsep.lanes import Add, Tree, in_lanes, no_weight
 from linsep.sources.base import Source
 from linsep.validation.counts import check_counts
 from linsep.validation.sparse import tidy
@@ -46,8 +46,6 @@ LEAST_LANE_ROWS, MOST_LANE_ROWS, LANE_VALUES = 1 << 10, 1 << 15, 1 << 21
 #: fewest rows and values in the first batch of a stream, of which a sample is taken
 HEAD_ROWS, HEAD_VALUES = 20_000, 1 << 21
 SPARSE = 0.3  #: dense rows with a smaller share of nonzeros are copied into a CSR matrix
-#: what the weights of all rows add up to at least, so that curvatures and their inverses are finite
-LEAST_WEIGHT = 1e-200
 NO_WEIGHT = "no weight"  #: value of ``limits_`` for the weights of a class without weight
 
 #: a function that returns an iterator over all batches, or a list of them: rows in memory
@@ -131,14 +129,8 @@ class FittedClasses:
 
     def __init__(self, classes: np.ndarray, reference: Any, totals: np.ndarray):
         counted, order = totals > 0, order_of(reference, classes)
-        refuse(
-            DataError,
-            (not counted.any(), "No row is left for training: all rows have weight 0.", "no-rows",
-             None),
-            (totals.sum() < LEAST_WEIGHT, f"The weights of all rows add up to only "
-             f"{totals.sum():.3g}, which underflows float64: divide the weights by the largest.",
-             "overflow", "sample_weight"),
-        )  # fmt: skip
+        if not counted.any():
+            raise no_weight()
         if len(order) > 2 and not counted[order[-1]]:
             last = int(np.flatnonzero(counted)[-1])
             order = [*(code for code in sorted(order) if code != last), last]
@@ -634,16 +626,19 @@ class Callbacks:
 
 def refuse_together(model: Any) -> None:
     """Raise ParameterError for incompatible parameters."""
-    firth = bool(model.penalty)
-    refuse(
-        ParameterError,
-        (firth and model.l2, "Firth's penalty and l2 exclude each other", "conflict", "l2",
-         "leave one of them out"),
-        (firth and model.warm_start, "Firth's penalized likelihood may have several maxima, and "
-         "its estimates are the maximum reached from zero", "conflict", "warm_start",
-         hint("leave {} out", warm_start=None)),
-        (firth and model.solver != "newton", "Only Newton's method maximizes Firth's penalized "
-         "likelihood", "conflict", "solver", hint("use {}", solver="newton")),
-        (model.intervals and model.l2, "Standard errors, tests and intervals are not known with l2",
-         "conflict", "intervals", hint("leave {} out", intervals=None)),
-    )  # fmt: skip
+    if model.penalty:
+        refuse(
+            ParameterError,
+            (model.l2, "Firth's penalty and l2 exclude each other", "conflict", "l2",
+             "leave one of them out"),
+            (model.warm_start, "Firth's penalized likelihood may have several maxima, and its "
+             "estimates are the maximum reached from zero", "conflict", "warm_start",
+             hint("leave {} out", warm_start=None)),
+            (model.solver != "newton", "Only Newton's method maximizes Firth's penalized "
+             "likelihood", "conflict", "solver", hint("use {}", solver="newton")),
+        )  # fmt: skip
+    if model.intervals and model.l2:
+        raise ParameterError(
+            "Standard errors, tests and intervals are not known with l2",
+            hint("leave {} out", intervals=None), code="conflict", option="intervals",
+        )  # fmt: skip
