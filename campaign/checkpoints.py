@@ -17,7 +17,6 @@ import linsep
 from campaign.batches import folder
 from linsep import Checkpoint, KernelPerceptron, LogisticRegression, Perceptron, open_source
 from linsep._system.files import SCRATCH_NAME
-from linsep.checkpoints.saving import alone
 from linsep.errors import CheckpointError
 
 #: fits by name: the estimator, and whether it learns from a file, without and with a row cache
@@ -122,5 +121,5 @@ def _ended_early(draw: random.Random, name: str, checkpoint: Checkpoint, seconds
     ended = os.waitpid(child, 0)[1]
     if how != signal.SIGKILL and ended not in (0, signal.SIGINT):
         return f"a process that ended with {ended}"
-    with alone(checkpoint.path):  # nobody holds it any more
+    with checkpoint.locked():  # nobody holds it any more
         return None

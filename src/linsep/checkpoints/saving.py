@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -97,9 +97,31 @@ class Checkpoint:
         """Remove the file, once the results of the fit are saved."""
         Path(os.path.realpath(self.path)).unlink(missing_ok=True)
 
-    def locked(self) -> AbstractContextManager[None]:
-        """Return a context in which no other process uses the file."""
-        return alone(self.path)
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Context in which no other process uses the file; raises CheckpointError if one does."""
+        from filelock import FileLock, Timeout  # slow to import, and few fits have a checkpoint
+
+        path = Path(os.path.realpath(self.path))
+        file = path.with_name(f".{path.name}.lock")
+        lock = FileLock(file, timeout=0)
+        try:
+            check_free(path, force=True)
+            lock.acquire()
+        except ModelFileError as problem:
+            raise CheckpointError(str(problem), code=problem.code, **problem.fields) from None
+        except Timeout:
+            raise CheckpointError(
+                f"{path} is in use by another running fit; wait for it, or choose another name.",
+                code="in-use", path=path,
+            ) from None  # fmt: skip
+        try:
+            remove_abandoned(path.parent)  # what killed processes left
+            yield
+        finally:
+            with suppress(OSError):  # Windows removes no open file
+                file.unlink(missing_ok=True)
+            lock.release()
 
 
 def _seconds(every: str | float) -> float:
@@ -142,37 +164,8 @@ def complete(path: Path, kind: FileKind, passed: type[Exception]) -> Iterator[No
         ) from None
 
 
-@contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Context in which no other process uses a checkpoint; raises CheckpointError if one does."""
-    from filelock import FileLock, Timeout  # slow to import, and few fits have a checkpoint
-
-    path = Path(os.path.realpath(path))
-    file = path.with_name(f".{path.name}.lock")
-    lock = FileLock(file, timeout=0)
-    try:
-        check_free(path, force=True)
-        lock.acquire()
-    except ModelFileError as problem:
-        raise CheckpointError(str(problem), code=problem.code, **problem.fields) from None
-    except Timeout:
-        raise CheckpointError(
-            f"{path} is in use by another running fit; wait for it, or choose another name.",
-            code="in-use", path=path,
-        ) from None  # fmt: skip
-    try:
-        remove_abandoned(path.parent)  # what killed processes left
-        yield
-    finally:
-        with suppress(OSError):  # Windows removes no open file
-            file.unlink(missing_ok=True)
-        lock.release()
-
-
 class Saving:
-    """Whether and how a fit is saved, so that it can resume in another process. This class does not
-    save.
-    """
+    """How a fit is saved, so that it can resume in another process. This class does not save."""
 
     #: seed and classes of the run to resume
     seed: int | None = None
@@ -189,15 +182,13 @@ class Saving:
         """End the fit."""
 
     def agree(self, **more: Any) -> None:
-        """Raise CheckpointError if the run to resume had different settings."""
+        """Add values; raise CheckpointError if the run to resume had others."""
 
     def check_arrays(self, X: Any, *labels: np.ndarray) -> None:
         """Raise CheckpointError if the run to resume had other rows."""
 
-    def check_source(self, source: Any, whole: bool = True) -> None:
-        """Raise CheckpointError if the run to resume read other files, or in another way; with
-        ``whole``, a new run hashes all bytes of its files, to resume with copies of them.
-        """
+    def check_source(self, source: Any) -> None:
+        """Raise CheckpointError if the run to resume read other files, or in another way."""
 
     def resume(self, course: Any) -> None:
         """Resume an earlier run, if there is one: restore its state and its course."""

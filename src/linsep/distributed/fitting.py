@@ -112,7 +112,7 @@ def fit(
                     raise ParameterError(
                         "A source has its own labels: leave out y and weights.", code="conflict"
                     )
-                saving.check_source(source, whole=False)  # workers read the files
+                saving.check_source(source)
                 if as_here is None:
                     saving.agree(mixing=mixing, shard_mb=float(shard_mb))
                 size, clustered = max(1, round(shard_mb * 1e6)), covariance == CLUSTERED

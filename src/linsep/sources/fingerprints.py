@@ -7,15 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from linsep._system.interrupts import interruption_point
-from linsep._system.threads import map_in_order
 from linsep.sources.remote.address import identified
 from linsep.sources.remote.file import File, RemoteFile, changed, removed
 
 #: bytes of a block of a sample, and how many are spread over the bytes that it stands for
 BLOCK, BLOCKS = 1 << 14, 16
-#: bytes that a thread hashes at a time
-PIECE = 8 << 20
 
 
 class FileState(NamedTuple):
@@ -55,21 +51,6 @@ def _marks(path: str | Path) -> tuple[int, ...]:
     return about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino, about.st_dev
 
 
-def hashes(files: Sequence[FileState]) -> list[str | None]:
-    """Return hashes of all bytes of files, by which checkpoints know their copies; None for remote
-    files, and for those that are not as they were when they were looked at.
-    """
-    found: list[str | None] = []
-    for file in files:
-        try:
-            one = hash_of_bytes(file.name) if file.marks else None
-            marks = file.size, file.version, *file.marks
-            found.append(one if one and _marks(file.name)[:4] == marks else None)
-        except OSError:
-            found.append(None)
-    return found
-
-
 def hash_of_sample(path: str | Path, start: int = 0, stop: int | None = None) -> str:
     """Return a hash of the size of a file, its head, its tail, and blocks spread over its bytes
     from ``start`` to ``stop`` (by default all); of up to 256 kB it is a hash of all of them.
@@ -98,25 +79,6 @@ def places(size: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
             begin = other
         end = min(other + BLOCK, size)
     yield begin, end
-
-
-def hash_of_bytes(path: str | Path, start: int = 0, stop: int | None = None) -> str:
-    """Return a hash of the bytes of a file from ``start`` to ``stop`` (by default all), which
-    threads read; raises as :func:`hash_of_sample` does.
-    """
-    end = os.stat(path).st_size if stop is None else stop
-    begins = range(start, max(end, start + 1), PIECE)
-
-    def piece(begin: int) -> bytes:
-        with open(path, "rb", buffering=0) as file:
-            file.seek(begin)
-            return hashlib.sha256(file.read(min(PIECE, end - begin))).digest()
-
-    digest = hashlib.sha256()
-    for part in map_in_order(piece, iter(begins)) if len(begins) > 1 else map(piece, begins):
-        interruption_point()
-        digest.update(part)
-    return digest.hexdigest()
 
 
 class Unchanged:
