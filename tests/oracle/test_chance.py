@@ -26,7 +26,7 @@ from linsep import (
 from linsep.chance.asymptotics import proximal, signal_of
 from linsep.chance.counting import Chance
 from linsep.errors import ParameterError
-from linsep.separability.surveys import modulo, rank
+from linsep.separability.deciding import modulo, rank
 from refusals import refused
 from thoroughness import examples
 

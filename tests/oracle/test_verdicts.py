@@ -14,8 +14,8 @@ from linsep import from_json, open_source, separation
 from linsep.certificate.constraints import Subject, combination, dot
 from linsep.separability import data as rows_of_data
 from linsep.separability.data import data_of
+from linsep.separability.deciding import contradictory_pair
 from linsep.separability.exact import alternative, exact_split
-from linsep.separability.surveys import contradictory_pair
 from linsep.separability.time_limit import Work
 from linsep.sources.arrays import ArraySource
 from thoroughness import examples, some

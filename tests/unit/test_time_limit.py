@@ -13,7 +13,7 @@ from flint import fmpz_mat
 from linsep import LogisticRegression, separation
 from linsep.errors import ParameterError, SeparationWarning
 from linsep.logistic import limits as no_maximum
-from linsep.separability.exact_process import solved as solved_here, solved_elsewhere
+from linsep.separability.exact_process import solved_elsewhere
 from linsep.separability.integers import solution
 from linsep.separability.programs import solved
 from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
@@ -64,9 +64,9 @@ def numbers(random, rows, columns, bits):
 def test_elimination_elsewhere_is_elimination_here():
     random = Random(0)
     square, right = numbers(random, 6, 6, 400), numbers(random, 6, 3, 400)
-    assert solved_elsewhere(square, right, math.inf) == solved_here(square, right)
+    assert solved_elsewhere(square, right, math.inf) == solution(square, right)
     square = fmpz_mat(square.tolist()[:5] + square.tolist()[:1])
-    assert solved_elsewhere(square, right, math.inf) is solved_here(square, right) is None
+    assert solved_elsewhere(square, right, math.inf) is solution(square, right) is None
 
 
 def test_elimination_elsewhere_ends_in_time_and_hears_ctrl_c():

@@ -116,7 +116,7 @@ def labeled_rows(X: Any, y: Any) -> Labeled:
         raise DataError("The labels y are missing: pass y with X.", code="no-labels", option="y")
     check_beside(X, y=y)
     names = X.column_names if hasattr(X, "column_names") else getattr(X, "columns", None)
-    rows, y = tidy(exact_rows(X)), labels_of(y)
+    rows, y = exact_rows(X), labels_of(y)
     check_labels(rows.shape[0], len(y))
     classes, codes = np.unique(y, return_inverse=True)
     return Labeled(rows, classes, codes, None if names is None else list(map(str, names)))
@@ -148,7 +148,7 @@ def _checked(X: Any) -> Any:
 
 
 def _of_sparse(X: Any) -> Any:
-    """Return a sparse matrix with values of a type that is kept."""
+    """Return a sparse matrix with values of a type that is kept, without repeated entries."""
     if X.dtype in (np.longdouble, object):
         values = _column(X.data, "of stored values")
         if values.dtype == object:
@@ -157,7 +157,7 @@ def _of_sparse(X: Any) -> Any:
                 "array.", code="not-exact", option="X",
             )  # fmt: skip
         X = sp.csr_matrix((values, X.indices, X.indptr), X.shape)
-    return _checked(X)
+    return tidy(_checked(X))
 
 
 def _joined(columns: Iterable[tuple[Any, Any]]) -> Any:
@@ -363,7 +363,6 @@ class Reading:
             for code in seen[np.argsort(places)].tolist():
                 label = plain_label(classes[code])
                 numbers[code] = self._numbers.setdefault((type(label), label), len(self._numbers))
-            X = tidy(X)  # noqa: PLW2901
             self.n_features = max(self.n_features, X.shape[1])
             if self.n_features > MOST_COLUMNS:
                 raise DataError(
@@ -386,7 +385,8 @@ class Reading:
         if hasattr(given, "coded"):
             yield from ((X, given.classes, codes) for X, codes in given.coded())
         else:
-            yield from ((X, *np.unique(y, return_inverse=True)) for X, y, *_ in given.exactly())
+            for X, y, *_ in given.exactly():
+                yield tidy(X), *np.unique(y, return_inverse=True)
 
     def sha256(self) -> str:
         """Return the hash of all rows so far, 64 hexadecimal digits."""

@@ -70,9 +70,8 @@ def whole_rows(X: Any) -> tuple[Any, np.ndarray, int]:
     """Return rows with their stored numbers as integers over a denominator."""
     from linsep.certificate.canonical import exact_rows
     from linsep.certificate.constraints import whole_numbers
-    from linsep.validation.sparse import tidy
 
-    X = tidy(exact_rows(X))
+    X = exact_rows(X)
     whole, scale = whole_numbers(X.data if sp.issparse(X) else X.ravel())
     numbers = np.array([m * scale.numerator for m in whole], dtype=object)
     common = gcd(scale.denominator, *numbers.tolist())

@@ -2,7 +2,7 @@
 
 ::
 
-  data - question - working set - guess (guesses, programs) - proof (search, integers, exact)
+  data - question - working set - guess (working_set, programs) - proof (search, integers, exact)
                          ^                                      |
                          +------- rows that it gets wrong ------+ none: verdict - check
 

@@ -60,9 +60,9 @@ def exact_row(X: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
 class Data:
     """Rows and labels that can be read many times.
 
-    Each call of ``batches`` returns an iterator over all rows, of the full width. Their y are
-    codes, indices into the sorted labels ``classes``; X holds Python numbers where float64 is not
-    exact.
+    Each call of ``batches`` returns an iterator over all rows, of the full width, or a list of
+    whole lanes. Their y are codes, indices into the sorted labels ``classes``; X holds Python
+    numbers where float64 is not exact.
     """
 
     def __init__(
@@ -81,7 +81,10 @@ class Data:
     def lanes(self) -> Iterator[Batch]:
         """Yield all rows in order, in blocks that stay in the processor's cache."""
         few = SPARSE_ROWS if self.sparse else max(1, LANE_VALUES // max(1, self.n_features))
-        return in_lanes(self._batches(), few)
+        parts = self._batches()
+        if isinstance(parts, list):
+            return (lane for part in parts for lane in part.cut(few))
+        return in_lanes(parts, few)
 
     def coded(self) -> Iterator[tuple[Any, np.ndarray]]:
         """Yield the rows as given, with the codes of their labels."""

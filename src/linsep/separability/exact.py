@@ -18,7 +18,6 @@ from flint import fmpq, fmpz_mat
 
 from linsep.certificate.constraints import Row, Space, dot
 from linsep.separability.data import sparse_floats
-from linsep.separability.guesses import nearest
 from linsep.separability.integers import (
     bits_of,
     columns_of,
@@ -32,6 +31,7 @@ from linsep.separability.integers import (
 )
 from linsep.separability.programs import equilibrated, few_rows
 from linsep.separability.time_limit import TooLarge, Work
+from linsep.separability.working_set import nearest
 
 #: how much shorter a combination may be that separates: any share below 1 will do
 ENOUGH = Fraction(9, 10)

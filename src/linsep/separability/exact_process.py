@@ -12,22 +12,12 @@ from typing import Any
 from flint import fmpz_mat
 
 
-def solved(square: fmpz_mat, right: fmpz_mat) -> tuple[fmpz_mat, int] | None:
-    """Return the X with ``square X = right`` times a positive number, and that number; None if the
-    matrix is singular. By Dixon's p-adic expansions.
-    """
-    try:
-        above, below = square.solve(right).numer_denom()  # type: ignore[attr-defined]
-    except ZeroDivisionError:
-        return None
-    return above, int(below)
-
-
 def solved_elsewhere(
     square: fmpz_mat, right: fmpz_mat, seconds: float
 ) -> tuple[fmpz_mat, int] | None:
-    """Return :func:`solved`, computed by another process, which is killed on Ctrl-C and, with
-    subprocess.TimeoutExpired, when the seconds are over.
+    """Return the X with ``square X = right`` times a positive number, and that number; None if the
+    matrix is singular. The process is killed on Ctrl-C and, with subprocess.TimeoutExpired, when
+    the seconds are over.
     """
     left = seconds if math.isfinite(seconds) else None
     question = pickle.dumps((left, _plain(square), _plain(right)))
@@ -57,8 +47,12 @@ def _answer() -> Any:
 
         most = math.ceil(seconds) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-    found = solved(fmpz_mat(*square), fmpz_mat(*right))
-    return None if found is None else (_plain(found[0]), found[1])
+    try:
+        found: Any = fmpz_mat(*square).solve(fmpz_mat(*right))
+    except ZeroDivisionError:
+        return None
+    above, below = found.numer_denom()
+    return _plain(above), int(below)
 
 
 if __name__ == "__main__":

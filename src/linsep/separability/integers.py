@@ -16,7 +16,7 @@ from flint import fmpz_mat, nmod_mat
 from scipy.linalg import qr
 
 from linsep.certificate.constraints import Row, Space, combination, dot, whole_numbers
-from linsep.separability.exact_process import solved, solved_elsewhere
+from linsep.separability.exact_process import solved_elsewhere
 from linsep.separability.time_limit import check_time, doing, seconds_left
 
 #: primes below 2^61; one is nearly always enough
@@ -61,12 +61,16 @@ def seconds_of(size: int, bits: int, right: int = 1) -> float:
 
 def solution(square: fmpz_mat, right: fmpz_mat) -> tuple[fmpz_mat, int] | None:
     """Return the X with ``square X = right`` times a positive number, and that number; None if the
-    matrix is singular. Ends in time, and on Ctrl-C.
+    matrix is singular. Ends in time, and on Ctrl-C. By Dixon's p-adic expansions.
     """
     check_time()
     n, bits = square.nrows(), max(bits_of(square), bits_of(right))
     if seconds_of(n, bits, right.ncols()) < SHORT:
-        return solved(square, right)
+        try:
+            above, below = square.solve(right).numer_denom()  # type: ignore[attr-defined]
+        except ZeroDivisionError:
+            return None
+        return above, int(below)
     doing(f"exact elimination of {n:,} rows and {n + right.ncols():,} columns")
     try:
         return solved_elsewhere(square, right, seconds_left())

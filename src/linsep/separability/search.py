@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from linsep.certificate.constraints import Row, Space, Subject
 from linsep.separability.data import Data
 from linsep.separability.exact import alternative, corner, exact_split
-from linsep.separability.guesses import descended, nearest, quick_weights
 from linsep.separability.integers import (
     far_apart,
     independent,
@@ -29,10 +28,13 @@ from linsep.separability.working_set import (
     Member,
     WorkingSet,
     boundary_of,
+    descended,
     first_members,
     grow,
     grow_by_clear,
     members_outside,
+    nearest,
+    quick_weights,
 )
 
 MOST_ROUNDS = 1_000
