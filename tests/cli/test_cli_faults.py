@@ -188,11 +188,11 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
     monkeypatch.setattr("linsep.sources.tables.table._BATCH_VALUES", 30)
     walk, count = linsep.learners.passes.learn_batch, []
 
-    def interrupted(run, scheme, row_batch, progress, *pause):
+    def interrupted(course, row_batch):
         count.append(1)
         if len(count) > after:
             raise KeyboardInterrupt
-        walk(run, scheme, row_batch, progress, *pause)
+        walk(course, row_batch)
 
     monkeypatch.setattr(linsep.learners.passes, "learn_batch", interrupted)
     fit = ("fit", "t.csv", "--target", "kind", "--model", "m", "--test", "new.csv")
@@ -218,9 +218,9 @@ def test_interrupted_before_or_within_the_first_pass(folder, monkeypatch, after)
 def test_signals_keep_what_was_learned_once(folder, monkeypatch, name, code, presses):
     walk = linsep.learners.passes.learn_batch
 
-    def pressed(run, scheme, row_batch, progress, *pause):
-        walk(run, scheme, row_batch, progress, *pause)
-        if progress.pass_number == 1:
+    def pressed(course, row_batch):
+        walk(course, row_batch)
+        if course.number == 1:
             for _ in range(presses):
                 signal.raise_signal(getattr(signal, name))
 

@@ -16,10 +16,10 @@ def in_pass(number, press=interrupt):
     """Context in which ``press`` is called before each batch of rows of a pass."""
     walk = linsep.learners.passes.learn_batch
 
-    def pressed(run, scheme, batch, progress):
-        if progress.pass_number == number:
+    def pressed(course, batch):
+        if course.number == number:
             press()
-        walk(run, scheme, batch, progress)
+        walk(course, batch)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(linsep.learners.passes, "learn_batch", pressed)

@@ -2,6 +2,7 @@
 
 import io
 from contextlib import redirect_stdout
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -197,6 +198,14 @@ class Somewhere:
         self.position = position
 
 
+def course_of(model):
+    state = model.new_state(model.learner(), 2, 3)
+    run = loop.Run(state, model.learner(), loop.KeepLast())
+    course = loop.Course(run, SimpleNamespace(n_rows=1000), model.tie, model.max_iter)
+    course.begin()
+    return course
+
+
 def test_a_stage_that_is_done_leaves_no_time_of_its_own(bar):
     model = linsep.Perceptron(max_iter=10)
     (task,) = bar.tasks
@@ -204,8 +213,7 @@ def test_a_stage_that_is_done_leaves_no_time_of_its_own(bar):
     assert (task.description, task.completed, task.total) == ("reading", 0.4, 1.0)
     output._update(bar, 0, Somewhere(100), model)  # all is read, and it goes on
     assert (task.description, task.total) == ("working", None)
-    model.progress_ = loop.Progress()
-    model.progress_.begin(0, 1000)
+    model.progress_ = course_of(model)
     for rows in (100, 200):
         model.progress_.tally[loop.ROWS] = rows
         output._update(bar, 0, Somewhere(100), model)
@@ -214,7 +222,7 @@ def test_a_stage_that_is_done_leaves_no_time_of_its_own(bar):
     assert (task.completed, task.total) == (0.02, 1.0)
     assert task.time_remaining != 0
     assert "200 rows" in task.fields["rows"]
-    model.progress_.begin(9, 1000)
+    model.progress_.number = 9
     model.progress_.tally[loop.ROWS] = 1000
     output._update(bar, 0, Somewhere(100), model)
     assert (task.description, task.finished) == ("pass 10 of 10", False)
@@ -225,10 +233,11 @@ def test_a_stage_that_is_done_leaves_no_time_of_its_own(bar):
 
 def test_mistakes_of_earlier_passes_are_bars_beside_those_of_this_one(bar):
     model = linsep.Perceptron(max_iter=10)
-    model.progress_ = loop.Progress()
-    for number, mistakes in enumerate([80, 40, 10, 0]):
-        model.progress_.begin(number, 1000)
-        model.progress_.tally[loop.MISTAKES] = mistakes
+    course = model.progress_ = course_of(model)
+    for mistakes in [80, 40, 10]:
+        course.tally[loop.MISTAKES] = mistakes
+        course.report(loop.NO_SCORES, None)
+        course.next_pass()
     output._update(bar, 0, Somewhere(100), model)
     (task,) = bar.tasks
     assert task.fields["rows"].endswith("0 mistakes █▅▂")
@@ -275,7 +284,7 @@ class Noted:
 def test_stages_of_every_kind_of_learner(path, model, stages, monkeypatch):
     seen = []
     monkeypatch.setattr(TableSource, "stage", Noted(seen))
-    monkeypatch.setattr(loop.Progress, "stage", Noted(seen), raising=False)
+    monkeypatch.setattr(loop.Course, "stage", Noted(seen), raising=False)
     model.fit(open_source(path, target="y", scale="standard", reference_level="first"))
     assert seen == stages
 

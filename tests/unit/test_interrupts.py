@@ -254,11 +254,11 @@ def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
         record = presses.Record(fit, tmp_path)
         walk, torn = linsep.learners.passes.learn_batch, []
 
-        def tearing(run, scheme, row_batch, progress, *pause):
+        def tearing(course, row_batch):
             try:
-                walk(run, scheme, row_batch, progress, *pause)
+                walk(course, row_batch)
             except KeyboardInterrupt:
-                run.state.W[0] += 1.0
+                course.run.state.W[0] += 1.0
                 torn.append(True)
                 raise
 

@@ -183,11 +183,11 @@ def test_an_exception_in_the_middle_ends_everything_at_once(
         from_file(path, cache)
     walk, count = linsep.learners.passes.learn_batch, []
 
-    def interrupted(run, scheme, row_batch, progress, *pause):
-        count.append(progress.pass_number)
+    def interrupted(course, row_batch):
+        count.append(course.number)
         if count.count(at_pass) == 2:
             raise KeyboardInterrupt
-        walk(run, scheme, row_batch, progress, *pause)
+        walk(course, row_batch)
 
     monkeypatch.setattr(linsep.learners.passes, "learn_batch", interrupted)
     model, before = Perceptron(max_iter=3), set(threading.enumerate())

@@ -208,14 +208,16 @@ def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
     run = getattr(model, "progress_", None)
     if run is not None and run.stage == "learning":
         seconds = max(1e-9, bar.tasks[line].elapsed or 0.0)
-        rate = (run.rows_before + run.rows + (run.total or 0) * run.pass_number) / seconds
-        most = run.most_passes or model.max_iter
-        part = run.rows / run.total if run.total else _read(source) or 0.0
+        reports, most = run.run.reports, run.max_iter
+        total = getattr(run.stream, "n_rows", None)  # no stream is left at the end
+        before = sum(report.rows for report in [*(run.run.trial or ()), *reports])
+        part = run.rows / total if total else _read(source) or 0.0
         _show(
-            bar, line, "learning", (run.pass_number + part) / most,
-            description=f"pass {run.pass_number + 1} of {most}",
-            rows=f"{run.rows:,} rows, {short(rate)} rows/s, {run.mistakes:,} mistakes "
-            + sparkline(run.curve, bar.console.options.ascii_only),
+            bar, line, "learning", (run.number + part) / most,
+            description=f"pass {run.number + 1} of {most}",
+            rows=f"{run.rows:,} rows, {short((before + run.rows) / seconds)} rows/s, "
+            f"{run.mistakes:,} mistakes "
+            + sparkline([report.mistakes for report in reports], bar.console.options.ascii_only),
         )  # fmt: skip
         return
     stage, read = source.stage if run is None or run.stage == "reading" else run.stage, None

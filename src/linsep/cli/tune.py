@@ -208,7 +208,7 @@ class Tuning(SimpleNamespace):
             "best": race.best.values,
             "options": " ".join(filter(None, named)),
             "models": models,
-            "passes": sum(fit.passes for fit in race.fits),
+            "passes": sum(fit.course.number for fit in race.fits),
             "cache": None if race.source.kept is None else str(race.source.kept),
         }
 

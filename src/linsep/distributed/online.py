@@ -39,7 +39,6 @@ def fit_online(
     rows.rows = []  # the prepared rows take their place
     learn = _learning(estimator, rows, shared, coded, holders)
     fit_mixed(estimator, setting, learn, len(coded), rows.weighted, **start, saving=saving)
-    estimator.progress_.stage = "measuring"
     measure(estimator, rows, coded, _labeled, totals)
 
 
@@ -69,7 +68,7 @@ def _learning(
 
     def learn(start: Arrays, number: int) -> ShardSums:
         progress = estimator.progress_
-        progress.total = sum(sizes)
+        progress.stream.n_rows = sum(sizes)
         weights = cluster.submit("mixed weights", given, start, priority=FIRST)
         parts = [
             cluster.submit("learn shard", _learned, shared, k, each, weights, number, name, at=at)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import partial
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -20,7 +20,7 @@ from linsep.estimators._common.labels import (
 )
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.learners.passes import PassReport, all_passes
+from linsep.learners.passes import Course, PassReport, Run, all_passes
 from linsep.learners.state import Unlearnable
 from linsep.rows.source_stream import SourceStream
 from linsep.rows.stored import Sample, StartAgain
@@ -124,15 +124,13 @@ def source_stream(estimator: Any, source: Source, saving: Saving) -> SourceStrea
     )
 
 
-def _passes(
-    estimator: Any, stream: SourceStream, saving: Saving, start: Callable[[], None]
-) -> Iterator[PassReport]:
+def _passes(estimator: Any, course: Course, start: Callable[[], Run]) -> Iterator[PassReport]:
     """Yield one report per pass, each once even if the passes must start again."""
     reported = False, -1  # whether of all rows after a trial, and the number of the pass
     try:
         while True:
             try:
-                with closing(all_passes(estimator, stream, saving)) as made:  # type: ignore[type-var]
+                with closing(all_passes(estimator, course)) as made:  # type: ignore[type-var]
                     for report in made:
                         # After a restart, earlier passes give the same reports again.
                         place = estimator._run.trial is not None, report.number
@@ -141,9 +139,9 @@ def _passes(
                             yield report
                 return
             except StartAgain:
-                start()
+                course = replace(course, run=start())
     finally:  # what is known of the source must not change while the model is described
-        stream.stop_reading()
+        course.stream.stop_reading()
 
 
 def fit_source(
@@ -155,7 +153,7 @@ def fit_source(
     warm = estimator.warm_start and hasattr(estimator, "_run")
     before = estimator.fitted_run() if warm else None
 
-    def start() -> None:
+    def start() -> Run:
         """Fix the classes and create the initial state."""
         check_two_classes(stream.classes, source.name)
         classes = np.sort(stream.classes)
@@ -169,28 +167,26 @@ def fit_source(
         if coef_init is not None:
             # The width of svmlight text is known only at its end, and may be another.
             width = (1, *np.shape(coef_init))[-1] if names is None else len(names)
-        run = estimator.start_run(learner, classes, width, coef_init, intercept_init)
+        run: Run = estimator.start_run(learner, classes, width, coef_init, intercept_init)
         run.seed = stream.seed
+        return run
 
     estimator.training_accuracy_ = None
     with interrupts_deferred(), closing(stream):
         started = perf_counter()
         stream.begin()
-        start()
-        reading = perf_counter() - started
+        course = Course(start(), stream, estimator.tie, estimator.max_iter, saving)
+        course.seconds["read"] = perf_counter() - started
         try:
-            made = partial(_passes, estimator, stream, saving, start)
-            estimator.run_passes(made, None, None, None)
+            estimator.run_passes(course, _passes(estimator, course, start))
         except Unlearnable as problem:
             raise problem.in_source(source) from None
         finally:
-            estimator.progress_.reading += reading
             if hasattr(estimator, "_run"):
                 state = estimator.fitted_run().state
                 describe(estimator, stream, max(stream.n_features, state.n_features))
                 # After an interrupt, rows that were read but not learned may have more features.
                 state.grow(estimator.n_features_in_)
-        estimator.progress_.stage = "measuring"
         warn_of_many_classes(stream.classes, int(stream.sample.counts.sum()))
         measure(estimator, stream, _on_all(estimator, stream))
 

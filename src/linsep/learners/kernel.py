@@ -371,7 +371,6 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
         try:
             with interrupts_allowed():
                 estimator.fit_rows(X, y, weights, saving, groups, numbers=numbers)
-            estimator.progress_.stage = "measuring"
             with interrupts_allowed():
                 # Before feature names are set, because X is an array without names.
                 clean = knows_all_rows(estimator)
@@ -379,7 +378,7 @@ def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
             measure_in_memory(estimator, X, y, weights)
         finally:
             if hasattr(estimator, "progress_"):
-                estimator.progress_.reading += reading
+                estimator.progress_.seconds["read"] += reading
             if hasattr(estimator, "_run"):
                 estimator.support_positions_ = np.searchsorted(numbers, estimator.support_)
                 describe(estimator, source, estimator.n_features_in_)

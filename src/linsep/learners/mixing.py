@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving
+from linsep.compiled.loop import UPDATES
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import labels
 from linsep.estimators._common.labels import codes_given
@@ -25,7 +26,6 @@ from linsep.learners.keeping import KeepAverage, keeping_of
 from linsep.learners.passes import (
     NO_SCORES,
     Course,
-    Progress,
     Run,
     Scores,
     check_some_rows,
@@ -207,8 +207,9 @@ class Setting(NamedTuple):
     def learn(self, shard: int, rows: Batch, start: Arrays, number: int) -> ShardSums:
         """Return the result of a shard's pass ``number`` (from 0), from the mixture before it."""
         model, n_classes, importance = self.estimator, self.classes.size, rows.importance
-        learner, progress = model.learner(), Progress()
+        learner = model.learner()
         run = Run(model.new_state(learner, n_classes, self.n_features), learner, keeping_of(model))
+        course = Course(run, None, model.tie, number=number)
         learner.start(run.state, warm=True)
         _put(run, start)
         if self.class_weights is not None:  # in scores, classes have no weights
@@ -216,21 +217,21 @@ class Setting(NamedTuple):
             importance = of_class if rows.weights is None else of_class * rows.weights
         some = bool(rows.size and (not importance.size or importance.any()))
         if some:
-            stream = ArrayStream(
+            course.stream = ArrayStream(
                 rows.X, rows.y, importance, self.seed + shard, bool(model.shuffle),
                 unit=bool(model.normalize),
             )  # fmt: skip
             if n_classes > 2 and model.max_iter > 1 and not learner.needs_lengths:
-                stream.pack()
+                course.stream.pack()
             try:
-                one_pass(Course(run, stream, progress, Saving(), model.tie, 1, number=number))
+                one_pass(course)
             except Unlearnable as problem:
                 row = "" if problem.row is None else f"row {problem.row + 1:,} of "
                 raise DataError(
                     f"{row}shard {shard + 1:,}: {problem}.", code=problem.code
                 ) from None
-        amount = progress.mistakes if self.mixing == "mistakes" else int(some)
-        counts = [*progress.tally.tolist(), amount, int(learner.leaves_zeros(run.state))]
+        amount = course.mistakes if self.mixing == "mistakes" else int(some)
+        counts = [*course.tally.tolist(), amount, int(learner.leaves_zeros(run.state))]
         return ShardSums(*_sums(run, start, amount), np.array([counts]))
 
 
@@ -292,17 +293,16 @@ def fit_mixed(
     run.seed, run.weighted = setting.seed, weighted or setting.class_weights is not None
     none: Any = np.zeros((0, n_shards), dtype=np.int64)
     run.mixture = Mixture(none, none, (0,) * n_shards, setting.mixing)
-    shards, how = Shards(run, learn), (saving or Saving(), estimator.tie, estimator.max_iter)
-    estimator.run_passes(
-        lambda: passes(Course(run, shards, estimator.progress_, *how), shards.one_pass),
-        None, None, None,
-    )  # fmt: skip
+    shards = Shards(run, learn)
+    course = Course(run, shards, estimator.tie, estimator.max_iter, saving or Saving())
+    estimator.run_passes(course, passes(course, shards.one_pass))
 
 
 class Shards:
     """Passes over shards, and the mixture between them, as the row stream of a run."""
 
     of_features = shuffle = True
+    n_rows: int | None = None
 
     def __init__(self, run: Run, learn: LearnAll) -> None:
         self.run, self.learn, self.mixed = run, learn, arrays_of(run)
@@ -328,30 +328,29 @@ class Shards:
 
     def one_pass(self, course: Course) -> Scores:
         """Let all shards learn once, and mix their weights."""
-        run, progress, state, number = self.run, course.progress, self.run.state, course.number
+        run, state, number = self.run, self.run.state, course.number
         course.saving.pause(course)
-        progress.begin(number, None)
-        started = perf_counter()
+        course.stage, started = "learning", perf_counter()
         try:
             with interrupts_allowed():
                 total = self.learn(self.mixed, number)
             mixed = mix(run, self.mixed, total, number)
         except (KeyboardInterrupt, LinsepError) as problem:  # the last if the cluster is lost
-            progress.tally[:] = 0  # what was learned since the last mixture is lost
+            course.tally[:] = 0  # what was learned since the last mixture is lost
             if number and not isinstance(problem, KeyboardInterrupt):
                 course.saving.interrupted(course)
             raise
-        progress.learning += perf_counter() - started
+        course.seconds["learn"] += perf_counter() - started
         if not np.isfinite([mixed["W"].min(), mixed["W"].max()]).all():
             raise DataError(
                 "A mixed weight overflows float64: scale the features.", code="overflow"
             )
         self.mixed, sums = mixed, total.counts.sum(axis=0)
-        progress.tally[:] = sums[:AMOUNT]
-        check_some_rows(progress)
+        course.tally[:] = sums[:AMOUNT]
+        check_some_rows(course)
         _put(run, mixed)
-        state.rounds += progress.rows
-        state.n_updates += progress.updates
+        state.rounds += course.rows
+        state.n_updates += int(course.tally[UPDATES])
         if sums[ZEROS]:
             state.per_machine("spared")[:] = 1
         if state.multiclass == "ovo" and state.n_classes > 2:

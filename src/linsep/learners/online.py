@@ -21,8 +21,8 @@ from linsep.estimators._common.labels import codes_given
 from linsep.estimators._common.stop_reasons import StopReason, stop_sentence
 from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
 from linsep.learners.passes import (
+    Course,
     PassReport,
-    Progress,
     Run,
     all_passes,
     close_pass,
@@ -104,6 +104,13 @@ class OnlineClassifier(
     def learner(self) -> Learner:
         """Return the learner; raise ValueError if parameters are incompatible."""
         raise NotImplementedError
+
+    #: return X and y validated; unless ``checked``, the pass loop checks rows one by one
+    checked_rows: ClassVar[Callable[..., tuple[Any, np.ndarray]]]
+    #: store and return a run with a new state, or with warm_start the old one
+    _start: ClassVar[Callable[..., Run]]
+    #: return the passes over rows of a fit, or without a seed of partial_fit
+    _stream: ClassVar[Callable[..., MemoryStream]]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -302,7 +309,10 @@ class OnlineClassifier(
                 assert_all_finite(as_csr(rows), input_name="X")
         saving.check_arrays(rows, classes, codes, counted)
         seed = self.draw_seed(saving)
-        hold = self._hold_out(classes.size, seed, sample_weight, codes.size, groups)
+        hold = None
+        if self.early_stopping:  # whatever the class weights
+            weights = labels.check_sample_weight(sample_weight, codes.size)
+            hold = HoldOut(self.validation_fraction, classes.size, seed, weights, groups=groups)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         with interrupts_deferred():
             run = self._start(learner, classes, rows, **given)
@@ -320,27 +330,9 @@ class OnlineClassifier(
                 run.cycle.remember(rows, y)
         return self
 
-    def checked_rows(
-        self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool
-    ) -> tuple[Any, np.ndarray]:
-        """Return X and y validated; unless ``checked``, the pass loop checks rows one by one."""
-        raise NotImplementedError
-
-    def _start(
-        self, learner: Learner, classes: np.ndarray, rows: Any, *_: Any, **given: Any
-    ) -> Run:
-        """Store and return a run with a new state, or with warm_start the old one."""
-        raise NotImplementedError
-
-    def _stream(
-        self, rows: Any, codes: np.ndarray, counted: np.ndarray, seed: int | None = None,
-        hold: HoldOut | None = None,
-    ) -> MemoryStream:  # fmt: skip
-        """Return the passes over rows of a fit, or without a seed of partial_fit."""
-        raise NotImplementedError
-
     def _learn(self, stream: MemoryStream, saving: Saving, *given: Any) -> None:
-        self.run_passes(lambda: all_passes(self, stream, saving), *given)
+        course = Course(self._run, stream, self.tie, self.max_iter, saving)
+        self.run_passes(course, all_passes(self, course), *given)
 
     # Labels and weights of rows.
 
@@ -387,15 +379,6 @@ class OnlineClassifier(
         weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
         counted = labels.importance(self.class_weight, known, codes, weights)
         return known, codes_given(self, known, codes), counted
-
-    def _hold_out(
-        self, n_classes: int, seed: int, sample_weight: Any, n_rows: int, groups: Any = None
-    ) -> HoldOut | None:
-        """Return the rule that holds rows or ``groups`` out, whatever the class weights, if any."""
-        if not self.early_stopping:
-            return None
-        weights = labels.check_sample_weight(sample_weight, n_rows)
-        return HoldOut(self.validation_fraction, n_classes, seed, weights, groups=groups)
 
     # Passes.
 
@@ -457,8 +440,9 @@ class OnlineClassifier(
 
     def _learn_once(self, stream: MemoryStream) -> None:
         """Train on the rows in an open pass, which the next call to partial_fit continues."""
-        run, progress = self._run, Progress()
-        scheme = run.state.scheme(self.tie, count_errors=False)
+        run = self._run
+        course = Course(run, stream, self.tie, number=1)
+        course.begin()
         self._forget_calibration()
         if run.mixture is not None:
             run.mixture, run.fresh = None, False
@@ -467,67 +451,67 @@ class OnlineClassifier(
         with interrupts_deferred():
             try:
                 for row_batch in stream.row_batches(0):
-                    learn_batch(run, scheme, row_batch, progress)
-                close_pass(run, scheme, progress)
+                    learn_batch(course, row_batch)
+                close_pass(course)
             except Unlearnable as problem:
                 end = " (the rows before it were used)"
                 raise self._refusal(problem, end) from None
             finally:
-                run.open_mistakes = (run.open_mistakes or 0) + progress.mistakes
+                run.open_mistakes = (run.open_mistakes or 0) + course.mistakes
             self.stop_reason_ = None
 
     def run_passes(
-        self, start: Callable[[], Iterator[PassReport]], X: Any, y: Any, metadata: Any
-    ) -> None:
-        """Run the passes that ``start`` yields and call scikit-learn's callbacks for each.
+        self, course: Course, reports: Iterator[PassReport], X: Any = None, y: Any = None,
+        metadata: Any = None,
+    ) -> None:  # fmt: skip
+        """Make the passes of a course, and call scikit-learn's callbacks for each.
 
         Ctrl-C takes effect only while waiting for rows, between slices of rows and in callbacks, so
         that weights, counts and reports stay consistent.
         """
-        self.progress_ = Progress()
+        self.progress_ = course
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
         watched = hasattr(self, "_skl_callbacks")
         try:
-            with interrupts_deferred(), closing(start()) as made:  # type: ignore[type-var]
+            with interrupts_deferred(), closing(reports):  # type: ignore[type-var]
                 most = self.max_iter * (2 if self.early_stopping else 1)  # there may be two runs
                 root = self._init_callback_context(max_subtasks=most)
                 with interrupts_allowed():
                     root.call_on_fit_task_begin(**known)
                 while self.stop_reason_ is None:
-                    if not watched:
-                        self._take(made)
-                        continue
-                    task = root.subcontext(task_name="pass")
-                    with interrupts_allowed():
-                        task.call_on_fit_task_begin(**known)
-                    self._take(made)
-                    copied = {"reconstruction_attributes": self._snapshot}
-                    with interrupts_allowed():
-                        if task.call_on_fit_task_end(**known, **copied):
-                            self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
+                    if watched:
+                        task = root.subcontext(task_name="pass")
+                        with interrupts_allowed():
+                            task.call_on_fit_task_begin(**known)
+                    report = next(reports)
+                    self.stop_reason_ = report.stop_reason
+                    if self.stop_reason_ == StopReason.CYCLE:
+                        self._run.cycle = self._cycle_turned(self._run.cycle)
+                    if self.verbose:
+                        self._print(report)
+                    if watched:
+                        copied = {"reconstruction_attributes": self._snapshot}
+                        with interrupts_allowed():
+                            if task.call_on_fit_task_end(**known, **copied):
+                                self.stop_reason_ = self.stop_reason_ or StopReason.EARLY_STOP
         except KeyboardInterrupt:
             self.stop_reason_ = self.stop_reason_ or StopReason.INTERRUPTED
             raise
         except LinsepError:  # bad data: the weights learned so far are not usable
             del self._run
             raise
+        finally:  # without the rows
+            self.progress_ = replace(self.progress_, stream=None, saving=Saving())
+            self.progress_.stage = "measuring"
         root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
 
-    def _take(self, made: Iterator[PassReport]) -> None:
-        report = next(made)
-        self.stop_reason_ = report.stop_reason
-        if report.stop_reason == StopReason.CYCLE:
-            self._run.cycle = self._cycle_turned(self._run.cycle)
-        if report.stop_reason == StopReason.INTERRUPTED:
-            next(made)  # raises the KeyboardInterrupt that ended the pass
-        if self.verbose:
-            held_out = report.validation_score
-            which = "all rows, " * (self._run.trial is not None)
-            print(
-                f"{which}pass {report.number + 1}: {report.mistakes:,} mistakes in "
-                f"{report.rows:,} rows"
-                + ("" if held_out is None else f", held-out accuracy {held_out:.4f}")
-            )
+    def _print(self, report: PassReport) -> None:
+        held_out = report.validation_score
+        print(
+            "all rows, " * (self._run.trial is not None)
+            + f"pass {report.number + 1}: {report.mistakes:,} mistakes in {report.rows:,} rows"
+            + ("" if held_out is None else f", held-out accuracy {held_out:.4f}")
+        )
 
     def _snapshot(self) -> dict[str, Any]:
         return {"_run": self._run.snapshot(), "_learned_with": self._learned_with}

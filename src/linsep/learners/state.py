@@ -107,7 +107,6 @@ class State:
         self.rounds = rounds
 
     def used_votes(self) -> Vote:
-        """Return the votes without the room for more."""
         used = dict(zip(("changes", "versions"), self.votes.used, strict=True))
         parts = zip(self.votes, VOTES.values(), strict=False)
         arrays = [array[: used[part.shape]] for array, part in parts]
@@ -134,13 +133,11 @@ class State:
         return self.shaped["W"]
 
     def like_weights(self, name: str) -> np.ndarray:
-        """Return the array of this name, with the shape of the weights; zeros if new."""
         if name not in self.shaped:
             self.shaped[name] = np.zeros_like(self.W)
         return self.shaped[name]
 
     def per_machine(self, name: str, kind: type = np.int64) -> np.ndarray:
-        """Return the array of this name with one number per binary classifier; zeros if new."""
         if name not in self.counts:
             self.counts[name] = np.zeros(self.n_machines, dtype=kind)
         return self.counts[name]
@@ -164,7 +161,6 @@ class State:
         self.n_features = max(self.n_features, n_features)
 
     def features_in_use(self) -> np.ndarray:
-        """Return the features with a nonzero weight, now or in a vote."""
         used = np.zeros(self.n_features + 1, dtype=bool)  # the last for the constant feature, -1
         for array in self.shaped.values():
             used[:-1] |= array[: self.n_features].reshape(self.n_features, -1).any(axis=1)
@@ -172,7 +168,6 @@ class State:
         return np.flatnonzero(used[:-1])
 
     def select(self, features: np.ndarray) -> None:
-        """Keep only the weights of these features, in this order."""
         places = np.full(self.n_features + 1, -1, np.int32)
         places[features] = np.arange(features.size)
         votes = self.used_votes()
@@ -188,7 +183,6 @@ class State:
         return np.full(self.n_machines, self.rounds)
 
     def per_column(self, numbers: np.ndarray) -> np.ndarray:
-        """Expand one number per binary classifier to one per column of W, 0 for padding."""
         if self.n_classes == 2:
             return numbers
         out = np.zeros(self.W.shape[1], dtype=numbers.dtype)
@@ -197,11 +191,8 @@ class State:
 
     def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return views of an array like W: coefficients (columns, features) and intercepts."""
-        weights = weights.reshape(weights.shape[0], -1)
-        return (
-            weights[: self.n_features, : self.n_columns].T,
-            weights[-1, : self.n_columns],
-        )
+        columns = weights.reshape(len(weights), -1)[:, : self.n_columns]
+        return columns[: self.n_features].T, columns[-1]
 
     def machines(self) -> list[np.ndarray]:
         """Return the weights and intercepts of each binary classifier; of the native rule all."""
@@ -209,19 +200,15 @@ class State:
         return [W] if self.n_machines < self.n_columns else list(W.T)
 
     def set_weights(self, coef: np.ndarray | None, intercept: np.ndarray | None) -> None:
-        """Overwrite the weights; ``coef`` has shape (columns, features)."""
-        own_coef, own_intercept = self.split(self.W)
-        if coef is not None:
-            own_coef[:] = coef
-        if intercept is not None:
-            own_intercept[:] = intercept
+        for own, given in zip(self.split(self.W), (coef, intercept), strict=True):
+            if given is not None:
+                own[:] = given
 
     def forget(self, but: Collection[str] = ()) -> None:
         """Reset all but the weights and the arrays of these names, from which a new run starts."""
-        kept = {name: array for name, array in self.shaped.items() if name in ("W", *but)}
-        counts = {name: array for name, array in self.counts.items() if name in but}
-        self.shaped, self.counts, self.rounds = kept, counts, 0
-        self.votes = NO_VOTES
+        self.shaped = {k: array for k, array in self.shaped.items() if k in ("W", *but)}
+        self.counts = {k: array for k, array in self.counts.items() if k in but}
+        self.rounds, self.votes = 0, NO_VOTES
 
     def array(self, name: str) -> np.ndarray:
         return self.shaped[name] if name in self.shaped else self.counts[name]
@@ -245,23 +232,21 @@ class State:
         return found
 
     def with_arrays(self, arrays: Arrays, rounds: int) -> "State":
-        """Return a state with what :meth:`arrays` returned; raise ValueError if it does not fit."""
         state = copy(self)
         state.clear(rounds)
         for key, array in arrays.items():
             place, _, part = key.rpartition(".")
-            name = "W" if place == "last" else place.removeprefix("weights.")
             if place == "counts":
-                own = state.per_machine(part, array.dtype.type)
-                if array.shape != own.shape or array.dtype not in (np.int64, np.float64):
-                    raise ValueError(f"{key} of {array.dtype} {array.shape}")
-                own[:] = array
-            elif part == "coef" and name != place:
-                parts = array, arrays[f"{place}.intercept"]
-                for own, stored in zip(state.split(state.like_weights(name)), parts, strict=True):
-                    if stored.shape != own.shape or stored.dtype != np.float64:
-                        raise ValueError(f"{place} of {stored.dtype} {stored.shape}")
-                    own[:] = stored
+                kind = np.float64 if array.dtype.kind == "f" else np.int64
+                own = state.per_machine(part, kind)
+            elif place == "last" or place.startswith("weights."):
+                name = "W" if place == "last" else place.removeprefix("weights.")
+                own = state.split(state.like_weights(name))[part == "intercept"]
+            else:
+                continue
+            if (array.shape, array.dtype) != (own.shape, own.dtype):
+                raise ValueError(f"{key} of {array.dtype} {array.shape}")
+            own[:] = array
         if "first" in state.shaped:
             state.votes = state._votes_of(arrays)
         return state
@@ -395,7 +380,6 @@ class Unlearnable(LinsepError):
         return self
 
     def message_for(self, feature: str) -> str:
-        """Return the message with the name of the feature."""
         return self._message.format(feature=feature)
 
     def in_source(self, source: Any) -> DataError:

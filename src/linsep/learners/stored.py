@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from linsep.checkpoints.fits import SavedFit
-from linsep.compiled.loop import UPDATES
 from linsep.estimators._common import fitted_state
 from linsep.estimators._common.calibration import Calibration
 from linsep.estimators._common.fitted_state import (
@@ -27,7 +26,7 @@ from linsep.estimators._common.fitted_state import (
 from linsep.estimators._common.labels import is_turned
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import keeping_of
-from linsep.learners.passes import Course, PassReport, Run, nothing_counted
+from linsep.learners.passes import Course, PassReport, Run
 from linsep.learners.proofs import runs_otherwise
 from linsep.learners.state import Arrays, State, columns_of
 
@@ -192,7 +191,7 @@ class SavedOnlineFit(SavedFit):
             if not stream.of_features and stream.n_features != run.state.n_features:
                 raise ValueError(f"{run.state.n_features} examples")
         over = " over all rows" * (run.trial is not None)
-        place = f"pass {course.number + 1}{over}, after {course.progress.rows:,} of its rows"
+        place = f"pass {course.number + 1}{over}, after {course.rows:,} of its rows"
         ended = run.reports and run.reports[-1].stop_reason is not None
         self.checkpoint.on_resume("training is complete" if ended else place)
 
@@ -209,9 +208,8 @@ class SavedOnlineFit(SavedFit):
 
     def _write(self, course: Course) -> None:
         run, state, best = course.run, course.run.state, course.best
-        begun = course.progress.pass_number == course.number
-        tally = course.progress.tally if begun else nothing_counted()
-        arrays = state.arrays() | {"tally": tally} | _with_prefix("rows", course.stream.arrays())
+        arrays = state.arrays() | _with_prefix("rows", course.stream.arrays())
+        arrays["tally"] = course.tally
         if best is not None:
             arrays |= _with_prefix("best", best[1].arrays())
         if course.detection is not None:
@@ -224,7 +222,7 @@ class SavedOnlineFit(SavedFit):
                 "number": course.number,
                 "learned": course.learned,
                 "rounds": state.rounds,
-                "n_updates": state.n_updates - int(tally[UPDATES]),
+                "n_updates": state.n_updates,
                 "since_best": course.since_best,
                 "best": None if best is None else [best[0], best[1].rounds],
                 "reports": [list(report) for report in run.reports[: course.number]],
@@ -244,7 +242,7 @@ def _restore(course: Course, arrays: Arrays, about: dict[str, Any]) -> None:
         raise ValueError(f"{len(run.reports)} reports of {course.number} passes, or other counts")
     state.n_features = arrays["last.coef"].shape[1]
     state.restore(state.with_arrays(arrays, count(about["rounds"])))
-    state.n_updates = count(about["n_updates"]) + int(tally[UPDATES])
+    state.n_updates, course.tally = count(about["n_updates"]), tally
     course.learned, course.since_best = about["learned"] is True, count(about["since_best"])
     if about["best"] is not None:
         score, rounds = about["best"]
@@ -252,7 +250,6 @@ def _restore(course: Course, arrays: Arrays, about: dict[str, Any]) -> None:
         course.best = float(score), best
     if course.detection is not None:
         course.detection.restore(_without_prefix("cycle", arrays))
-    course.progress.resume(run.reports, tally)
 
 
 def _digest(state: State) -> str:

@@ -27,13 +27,7 @@ from linsep.estimators._common.labels import check_two_classes, is_turned
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.from_source import source_stream
 from linsep.learners.keeping import KeepLast
-from linsep.learners.passes import (
-    Progress,
-    Run,
-    check_some_rows,
-    close_pass,
-    learn_batch,
-)
+from linsep.learners.passes import NO_SCORES, Course, check_some_rows, close_pass, learn_batch
 from linsep.learners.state import Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import RowBatch
@@ -182,12 +176,13 @@ class Fit:
     Attributes
     ----------
     models : this one, and the other if any
-    progress : counts of the running pass
-    passes : passes made
+    course : the fit in progress, None before it
     """
 
+    course: Course
+
     def __init__(self, model: Model):
-        self.models, self.progress, self.passes = [model], Progress(), 0
+        self.models = [model]
 
     @property
     def running(self) -> list[Model]:
@@ -198,48 +193,36 @@ class Fit:
         """Create the state before the first pass."""
         estimator = self.models[0].estimator
         width = max(stream.n_features, len(stream.feature_names or ()))
-        self.run: Run = estimator.start_run(
-            estimator.learner(), np.sort(stream.classes), width, None, None
-        )
-        self.tie, self.max_iter = estimator.tie, estimator.max_iter
-        self.progress, self.passes = Progress(), 0
-
-    def begin_pass(self, n_rows: int | None) -> None:
-        """Start a pass over ``n_rows`` rows, None if unknown."""
-        self.progress.begin(self.passes, n_rows)
-        self._scheme = self.run.state.scheme(self.tie, count_errors=self.passes == 0)
+        run = estimator.start_run(estimator.learner(), np.sort(stream.classes), width, None, None)
+        self.course = Course(run, stream, estimator.tie, estimator.max_iter)
 
     def learn(self, row_batch: RowBatch) -> None:
         """Learn the rows of a batch."""
         batch = row_batch._replace(rows=own_buffer(row_batch.rows))
-        learn_batch(self.run, self._scheme, batch, self.progress)
+        learn_batch(self.course, batch)
 
     def close_pass(self, stream: SourceStream) -> None:
         """Finish a pass; DataError if no row was learned."""
-        check_some_rows(self.progress)
-        close_pass(self.run, self._scheme, self.progress)
-        self.run.keeping.close_pass(self.run.state, stream.training_rows, self.tie)
-        self.passes += 1
+        course, run = self.course, self.course.run
+        check_some_rows(course)
+        close_pass(course)
+        run.keeping.close_pass(run.state, stream.training_rows, course.tie)
         for model in self.running:
-            model.passes, model.missed = self.passes, Missed()
+            model.passes, model.missed = course.number + 1, Missed()
 
     def score(self, rows: RowBatch) -> None:
         """Predict held-out rows."""
+        run, tie = self.course.run, self.course.tie
         for model in self.running:
-            keeping = self.run.keeping if model is self.models[0] else KeepLast()
-            model.missed.add(keeping.missed(self.run.state, rows, self.tie), rows.importance)
+            keeping = run.keeping if model is self.models[0] else KeepLast()
+            model.missed.add(keeping.missed(run.state, rows, tie), rows.importance)
 
     def decide(self) -> None:
         """Find out whether it is done, or starts again with other parameters."""
-        reason = None
-        if self.progress.mistakes == 0:
-            reason = self.run.clean_reason(self.progress.updates)
-        elif self.passes == self.max_iter:
-            reason = StopReason.MAX_ITER
-        else:
-            self.run.learner.restarts(self.run.state)
+        reason = self.course.reason(NO_SCORES)
         if reason:
-            self.run.check_finite()
+            self.course.run.check_finite()
+        self.course.next_pass()
         for model in self.running:
             model.stop_reason = reason
 
@@ -327,10 +310,11 @@ class SideBySide:
             self._sets.setdefault(visited, []).append(fit)
 
     @property
-    def progress_(self) -> Progress:
-        """The progress of the first fit that is learning."""
-        learning: Progress = getattr(self.final, "progress_", self.fits[0].progress)
-        return next((fit.progress for fit in self.fits if fit.running), learning)
+    def progress_(self) -> Course | None:
+        """The first fit that is learning, None before any is."""
+        courses = [getattr(fit, "course", None) for fit in self.fits]
+        running = (course for course, fit in zip(courses, self.fits, strict=True) if fit.running)
+        return next(running, getattr(self.final, "progress_", courses[0]))
 
     @property
     def best(self) -> Model:
@@ -410,10 +394,11 @@ class SideBySide:
         if not fits:
             return
         for fit in fits:
-            fit.begin_pass(stream.n_rows)
+            fit.course.begin()
         learning: list[Future[None]] = []
         try:
-            for row_batch in stream.row_batches(fits[0].passes):  # the next one is read meanwhile
+            number = fits[0].course.number
+            for row_batch in stream.row_batches(number):  # the next one is read meanwhile
                 self._wait(learning)
                 learning = self._start(Fit.learn, fits, row_batch)
         finally:
