@@ -280,7 +280,7 @@ def test_marks_are_missing_in_numbers_and_texts(gaps, monkeypatch):
 
 def test_a_column_of_numbers_and_a_mark_is_no_text_but_one_of_words_is(path, monkeypatch):
     path.write_text("a,b,y\n1,2,0\n-,3,1\n5,1e3,1\n")
-    with refused(DataError, "column-type", column="a"):
+    with refused(DataError, "not-a-number", column="a"):
         load_table("a.csv", target="y")
     assert load_table(path, target="y", null_values=["-"], missing="zero")[0][1].tolist() == [0, 3]
     path.write_text("a,y\n1,0\n2,1\n3+,1\n")
@@ -317,7 +317,7 @@ def test_commands_take_marks_of_missing_values(gaps):
     done = here(*f"separate a.csv --target y {null} --missing zero --proof p".split(), cwd=".")
     verify = shlex.split(done.stdout.splitlines()[-1].removesuffix("checks it"))[1:]
     assert here(*verify, cwd=".").returncode == 0
-    assert_refused("fit", "a.csv", "--target", "y", cwd=".", code="column-type")
+    assert_refused("fit", "a.csv", "--target", "y", cwd=".", code="not-a-number")
 
 
 # numbers by the compiled scanner

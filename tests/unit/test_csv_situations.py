@@ -101,7 +101,14 @@ SITUATIONS = {
     "null and N/A": Read("a,b,y\nnull,2,0\n3,N/A,1\n", {"missing": "zero"}),
     "a mark of one's own": Read("a,b,y\n1,?,0\n3,4,1\n", {"missing": "zero", "null_values": "?"},
                                 {"na_values": "?"}),
-    "a mark, unsaid": Refused("a,b,y\n1,?,0\n3,4,1\n", "column-type"),
+    "a mark, unsaid": Refused("a,b,y\n1,?,0\n3,4,1\n", "not-a-number"),
+    "words for nothing": Refused("a,y\n" + "".join(
+        f"{'none' if k % 7 == 0 else '#DIV/0!' if k % 5 == 0 else k},{k % 2}\n" for k in range(60)
+    ), "not-a-number"),
+    "Indian thousands, said": Read('a,b,y\n1,"1,23,456",0\n3,"12,345",1\n', {"thousands": ","},
+                                   {"thousands": ","}),
+    "accounts": Refused("a,b,y\n1, $ (12.00),0\n3, $ -   ,1\n", "column-type"),
+
     "-999 for nothing": Read("a,b,y\n1,-999,0\n3,4,1\n", {"missing": "zero", "null_values": "-999"},
                              {"na_values": "-999"}),
     "infinity": Refused("a,b,y\n1,inf,0\n3,4,1\n", "not-finite"),
@@ -185,6 +192,7 @@ def test_what_is_refused(tmp_path):
 def test_a_header_among_numbers_is_named(tmp_path):
     """As of ``cat a.csv b.csv``."""
     rows = "1,p\n2,q\n"
-    (tmp_path / "t.csv").write_text("a,y\n" + rows * 200_000 + "a,y\n" + rows * 20)
-    with refused(DataError, "bad-line", row=400_001, column="a"):
-        list(open_source(tmp_path / "t.csv", target="y").batches())
+    for many in (2, 200_000):
+        (tmp_path / "t.csv").write_text("a,y\n" + rows * many + "a,y\n" + rows * 20)
+        with refused(DataError, "bad-line", row=2 * many + 1, column="a"):
+            list(open_source(tmp_path / "t.csv", target="y").batches())

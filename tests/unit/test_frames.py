@@ -183,6 +183,22 @@ def test_refusals(people):
     ]:
         with refused(DataError, code):
             open_source(frame(people), **options)
+    with pytest.raises(TypeError):
+        open_source(people, target=people.label)
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 0], [True, False, True], [2.0, 3.0, 2.0], [*"bab"]])
+def test_labels_may_be_categories_and_names_numbers(labels):
+    plain = pd.DataFrame({0: [1.0, 2.0, 4.0], 1: labels})
+    X, y = rows(open_source(plain, target=1))
+    found = rows(open_source(plain.assign(**{"1": pd.Categorical(labels)})[[0, "1"]], target="1"))
+    assert (X.tolist(), y.tolist()) == (found[0].tolist(), found[1].tolist())
+    assert y.tolist() == labels
+
+
+def test_a_type_that_arrow_does_not_have_is_refused():
+    with refused(DataError, "column-type"):
+        open_source(pl.DataFrame({"a": [1, 2], "y": [0, 1]}).cast({"a": pl.Int128}), target="y")
 
 
 def test_other_things_are_no_tables():

@@ -43,6 +43,10 @@ NUMBERS = [
     (UNITS, "--5", None), (UNITS, "USD", None), (UNITS, "%", None), (UNITS, "abc", None),
     (UNITS, "2024-01-31", None), (GROUPED, "$1,234.50", 1234.5), (GROUPED, "($1,234)", -1234.0),
     (GERMAN, "1.234,56 \u20ac", 1234.56), (GERMAN, "12,5 %", 12.5), (GERMAN, "1.234", 1234.0),
+    (Spelling(thousands=","), "1,23,456", 123456.0), (GROUPED, "-12,34,567.5", -1234567.5),
+    (Spelling(thousands=","), "123,45,678", None), (Spelling(thousands=","), "1,23,45", None),
+    (GROUPED, " $ (1,234.00)", -1234.0), (GROUPED, " $ -   ", 0.0), (UNITS, "-", None),
+    (UNITS, "(", None), (UNITS, "$", None), (UNITS, "- %", 0.0), (UNITS, "$ (-5)", None),
 ]  # fmt: skip
 
 

@@ -186,6 +186,12 @@ def open_source(
     options = dict(locals())  # all arguments by name
     for name in ("data", "format", "recipe", "labeled", "max_line", "cache"):
         del options[name]
+    if isinstance(target, int):
+        options["target"] = str(target)  # as columns of frames are named
+    elif not isinstance(target, str | None):
+        raise ArgumentError(
+            f"target is of type {type(target).__name__}: give the name of the label column."
+        )
     learned = recipe
     if missing == "skip" and (recipe is None or labeled is not False):
         raise DataError(

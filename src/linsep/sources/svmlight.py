@@ -66,7 +66,7 @@ def parse_line(line: bytes, index_base: int = 0) -> tuple[float, Pairs] | None:
     if not content:
         return None
     try:
-        label, *fields = BLANKS.split(content)
+        label, *fields = BLANKS.split(_BLANK_VALUE.sub(b":", content))
         parsed_label = parse_label(label)
         if fields and QUERY.fullmatch(fields[0]):
             raise DataError(
@@ -193,6 +193,8 @@ TOKEN = re.compile(rb"[^\0- :#]*")
 PAIR = re.compile(rb"[0-9]+:")
 _WHOLE_PAIR = re.compile(rb"[0-9]+:[^:]*")
 WRITTEN = re.compile(r"([0-9]+):([-+]?[0-9]+)(?=\s|$)")
+#: the colon of a pair with blanks before its value, as in LIBSVM's protein
+_BLANK_VALUE = re.compile(rb"(?<=[0-9]):[ \t]+(?=[-+.0-9][^:\s]*(?:\s|$))")
 DATA_LINE = re.compile(rb"^[ \t]*[^ \t\r\n#]", re.MULTILINE)
 
 
@@ -318,6 +320,9 @@ class SvmlightSource(ScannedFiles):
             text = bytes(chunk.text[: chunk.size])
             chunk = _padded(chunk.file, DATA_LINE.sub(lambda row: b"0 " + row[0], text))
         part = scan_chunk(chunk, self._base)
+        if part.refused is not None:
+            chunk = _padded(chunk.file, _BLANK_VALUE.sub(b":", bytes(chunk.text[: chunk.size])))
+            part = scan_chunk(chunk, self._base)
         if part.refused is None or not self.mends:
             return part
         chunk, lines = mended(chunk)

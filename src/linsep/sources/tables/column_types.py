@@ -19,6 +19,8 @@ MOST_TRIED = 1000
 _MANY_ROWS = 100
 #: different numbers from which a text column with few other values is treated as numeric
 _MANY_NUMBERS, _FEW_ODD = 10, 0.1
+#: or with so few different ones that these mark missing values
+_MARKS = 2
 # Text with a leading zero, such as 02134, is a code and not a number.
 NUMBER = r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*"
 _NUMBER = re.compile(NUMBER)
@@ -176,13 +178,6 @@ def text_refusal(
     codes, values = text_codes(pa.chunked_array([first]), name, file.where)
     filled = int(np.count_nonzero(codes >= 0))
     odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]
-    marks = {values[code].strip() for code in odd} if file.marks_missing else set()
-    if len(marks) == 1 and len(odd) < len(values) and _MARK.fullmatch(min(marks)):
-        return DataError(
-            f"{file.path}, column '{name}' holds numbers and '{min(marks)}'",
-            *missing_mark(min(marks)), hint("leave the column out with {}", exclude=[name]),
-            code="column-type", path=file.path, column=name,
-        )  # fmt: skip
     if values and not odd:
         later = [hint("name the mark of missing values with {}", null_values=None)]
         return _odd_later(file, name, len(first)) or DataError(
@@ -219,13 +214,19 @@ def text_refusal(
             code="column-type", path=file.path, column=name,
         )  # fmt: skip
     rows = np.flatnonzero(np.isin(codes, odd))
-    if len(values) - len(odd) >= _MANY_NUMBERS and rows.size <= _FEW_ODD * filled:
+    marks = {values[code].strip() for code in odd}
+    few = rows.size <= _FEW_ODD * filled or len(marks) <= _MARKS
+    lone = len(marks) == 1 and _MARK.fullmatch(min(marks))
+    if marks and few and len(values) - len(odd) >= (1 if lone else _MANY_NUMBERS):
         more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
+        cell = values[codes[rows[0]]]
+        told = missing_mark(*(sorted(marks) if len(marks) <= _MARKS else [cell]))
         return DataError(
-            file.where(int(rows[0])) + f", column '{name}' holds "
-            f"'{values[codes[rows[0]]][:60]}'{more}, but nearly all other values are numbers",
-            "correct it", hint("leave the cell empty and choose {}", missing="mean"),
-            *missing_mark(values[codes[rows[0]]]) * file.marks_missing,
+            f"{file.where(int(rows[0]))}, column '{name}' holds '{cell[:60]}'{more}, but nearly "
+            "all other values are numbers",
+            "correct it",
+            *told * file.marks_missing,
+            hint("leave the cell empty and choose {}", missing="mean"), keep,
             hint("leave the column out with {}", exclude=[name]),
             code="not-a-number", path=file.path, column=name,
         )  # fmt: skip
@@ -262,8 +263,10 @@ def _odd_later(file: TableFile, name: str, start: int) -> DataError | None:
     return None
 
 
-def missing_mark(value: str) -> list[Hint]:
-    """Return the advice for text that may mark a missing value; empty if it has digits."""
-    if any(letter.isdigit() for letter in value):
+def missing_mark(*values: str) -> list[Hint]:
+    """Return the advice for texts that may mark missing values; empty if one has digits, but for
+    the errors of spreadsheets.
+    """
+    if any(letter.isdigit() for text in values if not text.startswith("#") for letter in text):
         return []
-    return [hint("read it as a missing value with {}", null_values=[value.strip()])]
+    return [hint("read it as a missing value with {}", null_values=[x.strip() for x in values])]

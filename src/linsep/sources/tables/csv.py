@@ -157,7 +157,13 @@ class CsvFile(TextFile):
         data.
         """
         for name, column in zip(first.schema.names, first.columns, strict=True):
-            if pa.types.is_string(column.type) and name and pc.index(column, name).as_py() >= 0:
+            if not pa.types.is_string(column.type) or not name:
+                continue
+            at = pc.index(column, name).as_py()
+            if at >= 0 and [*first.slice(at, 1).to_pylist()[0].values()] == first.schema.names:
+                place = f"{self.path} row {at + 1}"
+                raise header_again(place, path=self.path, row=at + 1, column=name)
+            if at >= 0:
                 raise no_names(self.path, name)
 
     def _other_delimiter(self, records: list[list[str]]) -> str | None:

@@ -147,7 +147,8 @@ def kinds_in(
 
 
 def _fits(stored: pa.DataType, kind: str, is_target: bool) -> bool:
-    family = family_of(stored)
+    decoded = stored.value_type if is_target and pa.types.is_dictionary(stored) else stored
+    family = family_of(decoded)
     mixed = {family, kind} == {"number", "bool"} and not is_target
     return family == kind or mixed or pa.types.is_null(stored)  # no value is of any kind
 

@@ -41,9 +41,15 @@ def to_arrow(
     """
     if hasattr(data, "iloc"):
         return _of_pandas(data, matching(exclude, [str(name) for name in data.columns]), used)
-    if hasattr(data, "__arrow_c_array__"):
-        return pa.Table.from_batches([pa.record_batch(data)])
-    return _with_order(pa.table(data))
+    try:
+        if hasattr(data, "__arrow_c_array__"):
+            return pa.Table.from_batches([pa.record_batch(data)])
+        return _with_order(pa.table(data))
+    except pa.ArrowInvalid as error:  # of a type that Arrow does not have, such as 128-bit integers
+        raise DataError(
+            f"the table cannot be read ({error})", "convert its columns to other types",
+            code="column-type",
+        ) from error  # fmt: skip
 
 
 def _with_order(table: pa.Table) -> pa.Table:

@@ -126,22 +126,22 @@ def date_formats(values: Sequence[str]) -> list[str]:
 
 def _undressed(text: str) -> str:
     """Return a number without a percent sign, a currency and brackets, with a hyphen for a minus
-    sign and ASCII digits.
+    sign and ASCII digits; 0 for the dash of a currency, as accountants write it.
     """
     text = "".join(str(unicodedata.digit(c, c)) if c.isdecimal() else c for c in text)
-    text = text.translate(_SIGNS)
-    owed = text.startswith("(") and text.endswith(")")
-    text = text[1:-1].strip() if owed else text
+    text = whole = text.translate(_SIGNS)
     sign = ""
     for _ in range(2):  # the sign may be before or behind the currency
         if text[:1] in ("-", "+") and not sign:
             sign, text = text[0], text[1:].lstrip()
+        elif text.startswith("(") and text.endswith(")") and not sign:
+            sign, text = "-", text[1:-1].strip()
         text = _CURRENCY.sub("", text).strip()
         text = "".join(c for c in text if category(c) != "Sc").strip()
         text = text.rstrip(_PERCENT).rstrip()
     if text.endswith("-") and text[-2:-1].isdigit() and not sign:  # as SAP writes it
         sign, text = "-", text[:-1]
-    return ("-" if owed else "") + sign + text
+    return "0" if not text and sign == "-" and unit(whole) else sign + text
 
 
 def unit(text: str) -> str | None:
@@ -156,16 +156,13 @@ def unit(text: str) -> str | None:
 
 
 def _ungrouped(text: str, mark: str, decimal: str) -> str:
-    """Return a number without what separates its thousands, if that stands where it should."""
+    """Return a number without what separates its thousands, if that stands where it should; in
+    India, groups beyond the thousands have two digits.
+    """
     whole, point, rest = text.partition(decimal)
-    first, *groups = whole.split(mark)
-    digits = first.lstrip("+-")
-    fine = (
-        0 < len(digits) <= 3
-        and digits[0] != "0"
-        and all(len(group) == 3 and group.isdigit() for group in groups)
-    )
-    return "".join([first, *groups]) + point + rest if fine else text
+    m = re.escape(mark)
+    grouped = rf"[-+]?([1-9]\d{{0,2}}({m}\d{{3}})*|[1-9]\d?({m}\d\d)*{m}\d{{3}})"
+    return whole.replace(mark, "") + point + rest if re.fullmatch(grouped, whole) else text
 
 
 def days(text: str, format: str | None) -> float | None:

@@ -215,8 +215,10 @@ def unknown_column(
 def header_again(place: str, **fields: Any) -> DataError:
     """Return the error for a row of the names of the columns, as of files that were joined."""
     return DataError(
-        f"{place} holds the names of the columns again", "remove the row", code="bad-line", **fields
-    )
+        f"{place} holds the names of the columns again", "remove the row",
+        hint("if line 1 is no header, read it as data with {}", header=False),
+        code="bad-line", **fields,
+    )  # fmt: skip
 
 
 def typed_columns(path: File, schema: pa.Schema) -> dict[str, pa.DataType | None]:
