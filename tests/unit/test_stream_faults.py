@@ -11,7 +11,6 @@ import linsep.rows.source_stream
 import linsep.rows.stored
 from linsep import Perceptron, open_source
 from linsep.errors import DataError, LinsepError
-from linsep.rows.source_stream import SourceStream
 from linsep.sources import ArraySource
 from linsep.sources.row_cache import RowCacheError, RowCacheWriter
 from refusals import refused
@@ -280,13 +279,13 @@ def test_rows_sorted_by_class_are_not_read_all_at_once(file, monkeypatch, rows):
     source = ArraySource(X, Y[by_class], batch_rows=50)
     source.memory_bytes = 0
     batches = []
-    row_batch = SourceStream._row_batch
+    as_rows = linsep.rows.source_stream.as_rows
 
-    def noted(stream, batch, *rest):
-        batches.append(batch.size)
-        return row_batch(stream, batch, *rest)
+    def noted(X, *rest):
+        batches.append(X.shape[0])
+        return as_rows(X, *rest)
 
-    monkeypatch.setattr(SourceStream, "_row_batch", noted)
+    monkeypatch.setattr(linsep.rows.source_stream, "as_rows", noted)
     learned = Perceptron(max_iter=3).fit(source)
     assert weights(learned) == weights(expected)
     assert max(batches) <= 64

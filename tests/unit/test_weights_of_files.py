@@ -158,9 +158,9 @@ def test_groups_are_held_out_whole(kind, memory_bytes, tmp_path, small_blocks, m
     held = []
     monkeypatch.setattr(
         linsep.rows.arrays.HoldOut,
-        "draw",
-        lambda self, codes, draw=linsep.rows.arrays.HoldOut.draw: (
-            held.append(draw(self, codes)) or held[-1]
+        "mask",
+        lambda self, codes, rows, draw, mask=linsep.rows.arrays.HoldOut.mask: (
+            held.append(mask(self, codes, rows, draw)) or held[-1]
         ),
     )
     results = []

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ContextDecorator, closing
+from contextlib import ContextDecorator
 from contextvars import Context
 from functools import cache
 from itertools import chain, islice
@@ -162,10 +162,3 @@ def in_background(items: Iterator[Any]) -> Generator[Any, None, None]:
                     pool.submit(items.close).result()
                 except RuntimeError:  # Python ends, and with it the thread
                     items.close()
-
-
-def chained(first: Any, rest: Generator[Any, None, None]) -> Generator[Any, None, None]:
-    """Yield ``first``, then ``rest``, which is closed at the end."""
-    with closing(rest):
-        yield first
-        yield from rest

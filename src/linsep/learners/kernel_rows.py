@@ -274,7 +274,7 @@ class KernelStream(MemoryStream):
         return scores
 
     def held_out(self) -> Iterator[RowBatch]:
-        return self._sparse(self.held_out_rows(), self.score_weights)
+        return self._sparse(self.held_out_rows, self.score_weights)
 
     def training_rows(self) -> Iterator[RowBatch]:
         return self._sparse(self.order(0), self.importance)

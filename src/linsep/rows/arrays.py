@@ -34,12 +34,14 @@ def held_groups(groups: np.ndarray, fraction: float, seed: int) -> np.ndarray:
 
 
 class HoldOut:
-    """Draws the held-out rows, independently of the batches: an even sample of every class.
+    """Draws the held-out rows, independently of the batches: an even sample of every class, or
+    whole groups.
 
-    ``weights`` are the row weights for scoring the held-out rows, empty if all are 1. ``masks``
-    are the masks of :func:`held_groups`, one after the other, which may still be added to, and
-    ``groups`` the groups of all rows; with neither, every row is drawn by itself. ``start`` (a
-    number in [0, 1) per class) decides which; ``seen`` counts the rows of each class so far.
+    Parameters
+    ----------
+    weights : row weights for scoring the held-out rows, empty if all are 1
+    masks : results of :func:`held_groups`, one after the other, which may still be added to
+    groups : the groups of all rows
     """
 
     def __init__(
@@ -48,20 +50,14 @@ class HoldOut:
     ):  # fmt: skip
         if groups is not None:
             masks = [held_groups(groups, fraction, seed)]
-        self._drawn: list[np.ndarray] = []
-        self._masks, self._next, self._rest = masks, 0, np.zeros(0, dtype=bool)
+        self._grouped, self._masks = masks is not None, [] if masks is None else masks
         self.fraction, self.weights = fraction, weights
+        #: of each class: a number in [0, 1) that decides which rows, and how many were seen
         self.start = np.random.default_rng([seed, n_classes]).random(n_classes)
         self.seen = np.zeros(n_classes, dtype=np.int64)
 
     def draw(self, codes: np.ndarray) -> np.ndarray:
         """Return the mask of the held-out rows among the next rows."""
-        if self._masks is not None:
-            while self._rest.size < codes.size:
-                self._rest = np.append(self._rest, self._masks[self._next])
-                self._next += 1
-            held, self._rest = np.split(self._rest, [codes.size])
-            return held
         held = np.zeros(codes.size, dtype=bool)
         for code in np.flatnonzero(np.bincount(codes)):  # a batch may hold few of many classes
             members, seen = np.flatnonzero(codes == code), self.seen[code]
@@ -71,18 +67,13 @@ class HoldOut:
             self.seen[code] += members.size
         return held
 
-    def mask(self, codes: np.ndarray, first: int, draw: bool) -> np.ndarray:
-        """Return the mask of the rows from ``first`` on, drawn in the first pass and kept."""
-        if draw:
-            self._drawn.append(self.draw(codes))
-            return self._drawn[-1]
-        return self.drawn()[first : first + codes.size]
-
-    def drawn(self) -> np.ndarray:
-        """Return the mask of all rows that :meth:`mask` drew."""
-        if len(self._drawn) > 1:
-            self._drawn = [np.concatenate(self._drawn)]
-        return self._drawn[0]
+    def mask(self, codes: np.ndarray, rows: slice | np.ndarray, draw: bool) -> np.ndarray:
+        """Return the mask of some rows, drawn in the first pass and kept."""
+        if draw and not self._grouped:
+            self._masks.append(self.draw(codes))
+            return self._masks[-1]
+        self._masks[:] = [np.concatenate(self._masks)]
+        return self._masks[0][rows]
 
 
 CompiledRows = Dense | Csr | Unit | Block
@@ -209,26 +200,11 @@ class RowStream(ABC):
 
     n_rows: int | None
     shuffle: bool
-    reads: bool
-    of_features: bool
+    reads, of_features = False, True
 
     @abstractmethod
     def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
         """Yield the training rows in the order of a pass, without the first ``start``."""
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return what rows in the middle of a run depend on besides data and parameters; empty if
-        only the order of rows changes.
-        """
-        return {}
-
-    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:  # noqa: B027
-        """Prepare to resume after so many passes over the rows, with the saved ``arrays``; raise
-        ValueError if they do not fit.
-        """
-
-    def learn_all(self, state: Any, keeping: Any) -> None:  # noqa: B027
-        """Stop holding rows out, in a run that begins again with this state."""
 
     @abstractmethod
     def held_out(self) -> Iterator[RowBatch]:
@@ -237,6 +213,16 @@ class RowStream(ABC):
     @abstractmethod
     def training_rows(self) -> Iterator[RowBatch] | None:
         """Return the training rows in the given order; None if they would be parsed again."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what rows in the middle of a run depend on besides data and parameters."""
+        return {}
+
+    def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:  # noqa: B027
+        """Prepare to resume after so many passes, with these :meth:`arrays`, or ValueError."""
+
+    def learn_all(self, state: Any, keeping: Any) -> None:  # noqa: B027
+        """Stop holding rows out, in a run that begins again with this state."""
 
 
 class MemoryStream(RowStream):
@@ -250,22 +236,21 @@ class MemoryStream(RowStream):
     hold_out : draws the held-out rows; None to learn from all
     """
 
-    reads, of_features = False, True
-
     def __init__(
         self, codes: np.ndarray, importance: np.ndarray, seed: int, shuffle: bool,
         hold_out: HoldOut | None = None,
     ):  # fmt: skip
         self.codes, self.importance, self.seed, self.shuffle = codes, importance, seed, shuffle
-        self.n_rows: int | None = codes.size
-        self._learnable = self._held_out = None
+        self.n_rows, self._group_size = codes.size, 0
+        self._learnable = importance > 0 if importance.size else None
+        self.held_out_rows: np.ndarray | range = range(0)
         #: weights of held-out rows in scores, empty if all are 1
-        self.score_weights = NO_IMPORTANCE if hold_out is None else hold_out.weights
-        if hold_out is not None or importance.size:
-            held = hold_out.draw(codes) if hold_out else np.zeros(codes.size, dtype=bool)
-            counted = importance > 0 if importance.size else np.ones(codes.size, dtype=bool)
-            self._learnable, self._held_out = counted & ~held, np.flatnonzero(counted & held)
-        self._group_size = 0
+        self.score_weights = NO_IMPORTANCE
+        if hold_out is not None:
+            held = hold_out.mask(codes, slice(codes.size), draw=True)
+            counted = True if self._learnable is None else self._learnable
+            self._learnable, self.held_out_rows = counted & ~held, np.flatnonzero(counted & held)
+            self.score_weights = hold_out.weights
 
     def order(self, pass_number: int) -> np.ndarray | range:
         """Return the training rows, shuffled after the first pass with ``shuffle``."""
@@ -278,13 +263,8 @@ class MemoryStream(RowStream):
         return order if self._learnable is None else order[self._learnable[order]]
 
     def learn_all(self, state: Any, keeping: Any) -> None:
-        """Stop holding rows out; rows of weight 0 are still skipped."""
         self._learnable = self.importance > 0 if self.importance.size else None
-        self._held_out, self.score_weights = None, NO_IMPORTANCE
-
-    def held_out_rows(self) -> np.ndarray | range:
-        """Return the held-out rows in the given order."""
-        return range(0) if self._held_out is None else self._held_out
+        self.held_out_rows, self.score_weights = range(0), NO_IMPORTANCE
 
 
 class ArrayStream(MemoryStream):
@@ -312,16 +292,12 @@ class ArrayStream(MemoryStream):
         if isinstance(self.rows, Dense):
             self.rows = packed(self.rows)
 
-    def _row_batch(self, order: np.ndarray | range) -> Iterator[RowBatch]:
+    def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
+        order = self.order(pass_number)[start:]
         yield RowBatch(self.rows, self.codes, self.importance, order, self.n_features, 0)
 
-    def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
-        """Yield one batch: the training rows in the order of a pass, from the ``start``-th on."""
-        return self._row_batch(self.order(pass_number)[start:])
-
     def held_out(self) -> Iterator[RowBatch]:
-        """Yield one batch: the held-out rows, with their weights in scores as ``importance``."""
-        held, weights, width = self.held_out_rows(), self.score_weights, self.n_features
+        held, weights, width = self.held_out_rows, self.score_weights, self.n_features
         if weights.size:  # these rows alone, because all rows that have weights are scored
             rows, order = as_rows(self._X[held], self._unit), range(len(held))
             yield RowBatch(rows, self.codes[held], weights[held], order, width, None)
@@ -329,9 +305,4 @@ class ArrayStream(MemoryStream):
             yield RowBatch(self.rows, self.codes, NO_IMPORTANCE, held, width, 0)
 
     def training_rows(self) -> Iterator[RowBatch]:
-        """Yield one batch: the training rows in the given order."""
-        return self._row_batch(self.order(0))
-
-    def every_row(self) -> Iterator[RowBatch]:
-        """Yield one batch: all rows in the given order, including those not learned."""
-        return self._row_batch(range(self.codes.size))
+        return self.row_batches(0)

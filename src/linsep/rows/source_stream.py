@@ -5,8 +5,9 @@ The order of rows is the same as for rows in memory, so the weights are bit-iden
 
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from copy import copy
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,19 @@ import numpy as np
 import linsep
 from linsep._system.files import scratch_folder
 from linsep._system.interrupts import interruption_point, interrupts_deferred
-from linsep._system.threads import chained, in_background
+from linsep._system.threads import in_background
 from linsep.batches import NO_IMPORTANCE, Batch, weight_totals
-from linsep.compiled.rows import as_rows
+from linsep.compiled.rows import Dense, as_rows, packed
 from linsep.errors import DataError
 from linsep.rows.arrays import (
-    ArrayStream,
     ClassRuns,
     HoldOut,
     RowBatch,
     RowStream,
     held_groups,
+    shuffled,
     without_first,
-)  # fmt: skip
+)
 from linsep.rows.label_book import LabelBook
 from linsep.rows.stored import Keeper, Sample, StartAgain, shuffled_batches
 from linsep.sources.base import Source
@@ -44,6 +45,9 @@ from linsep.validation.sparse import tidy
 
 BATCH_BYTES = 16 << 20
 RowBatches = Generator[RowBatch, None, None]
+#: a batch, the number of its first row in the data (None if rows are shuffled), the places of all
+#: its rows among those read, and the order in which to learn them
+Ordered = tuple[Batch, int | None, slice | np.ndarray, np.ndarray]
 
 
 class SourceStream(RowStream):
@@ -78,22 +82,20 @@ class SourceStream(RowStream):
         self.book = LabelBook(reference=reference)
         self.n_rows: int | None = None
         self.n_features = 0
-        self.row_cache: RowCache | None = None
         self._fraction, self._importance, self._counts = fraction, importance, counts
         self._expected, self._unit, self._lengths = set(expected), unit, lengths
         self._temporary: tempfile.TemporaryDirectory | None = None
         self._folder: Path | None = None
         self._key: dict[str, Any] = {}
-        # what was read: y are the numbers of labels, which the book turns into codes
-        self._memory: Batch | None = None
-        self._fed: ArrayStream | None = None
+        #: what was read: y are the numbers of labels, which the book turns into codes
+        self._kept: Batch | RowCache | None = None
         self._reading: Generator[Batch, None, None] | None = None
-        self._row_batches_of: RowBatches | None = None
+        self._first: list[Batch] = []
+        self._row_batches: RowBatches | None = None
         self._totals = np.zeros(0)
         self._groups: list[np.ndarray] = []
-        #: of all rows once they have been read, None without groups; 8 bytes per row in memory
+        #: of all rows once they have been read, None if they have none; 8 bytes a row
         self.offsets: np.ndarray | None = None
-        self._hold: HoldOut | None = None
         self._owns_files = True
 
     def again(self, *, shuffle: bool, unit: bool, fraction: float | None) -> "SourceStream":
@@ -106,8 +108,7 @@ class SourceStream(RowStream):
         """
         stream = copy(self)
         stream.shuffle, stream._unit, stream._fraction = shuffle, unit, fraction
-        stream._fed = stream._row_batches_of = None
-        stream._owns_files = False
+        stream._row_batches, stream._owns_files = None, False
         return stream
 
     def begin(self) -> None:
@@ -115,18 +116,18 @@ class SourceStream(RowStream):
         if not self._owns_files:
             return
         self._open_cache()
-        if self.row_cache is not None:
-            for batch in self.row_cache.iterate(BATCH_BYTES) if self._counts else ():
+        if isinstance(self._kept, RowCache):
+            for batch in self._kept.iterate(BATCH_BYTES) if self._counts else ():
                 interruption_point()
                 self._totals = weight_totals(self._totals, batch.y, batch.importance)
             return
-        reading = self._read()
-        self._reading = chained(next(reading), reading)
+        self._reading = self._read()
+        self._first = [next(self._reading)]
         late = not self._expected.issubset(self.book.labels)
         if self.classes.size < 2 or self._counts or late:
             for _ in self._reading:
                 pass
-            self._reading = None
+            self._reading, self._first = None, []
 
     @property
     def classes(self) -> np.ndarray:
@@ -136,21 +137,22 @@ class SourceStream(RowStream):
     @property
     def in_memory(self) -> bool:
         """Whether the rows are in memory, as they may be after the first pass."""
-        return self._memory is not None
+        return isinstance(self._kept, Batch)
 
     def recipe(self) -> dict[str, Any]:
         """Return the recipe of the source; see :meth:`linsep.sources.base.Source.recipe`."""
-        cached = None if self.row_cache is None else self.row_cache.recipe
+        cached = self._kept.recipe if isinstance(self._kept, RowCache) else None
         return self.source.recipe() if cached is None else cached
 
     @property
     def feature_names(self) -> list[str] | None:
         """Names of the features, if the format has any."""
-        return (self.source if self.row_cache is None else self.row_cache).feature_names
+        named = self._kept if isinstance(self._kept, RowCache) else self.source
+        return named.feature_names
 
     def stop_reading(self) -> None:
         """Stop all iterators: no thread reads the source any more."""
-        for going_on in (self._row_batches_of, self._reading):
+        for going_on in (self._row_batches, self._reading):
             if going_on is not None:
                 going_on.close()
 
@@ -160,9 +162,9 @@ class SourceStream(RowStream):
         if not self._owns_files:
             return
         self.source.kept = None
-        if self.row_cache is not None:
-            self.row_cache.close()
-            self.source.kept = None if self._temporary else self.row_cache.path
+        if isinstance(self._kept, RowCache):
+            self._kept.close()
+            self.source.kept = None if self._temporary else self._kept.path
         if self._temporary is not None:
             self._temporary.cleanup()
 
@@ -180,30 +182,30 @@ class SourceStream(RowStream):
             return  # caches have neither offsets nor groups
         row_cache = RowCache.open(row_cache_path(self._folder, self._key), self._key)
         if row_cache is not None:
-            self.row_cache = row_cache
+            self._kept = row_cache
             self.book = LabelBook(row_cache.labels, self.book.reference)
             self.n_rows, self.n_features = row_cache.n_rows, row_cache.n_features
             self.source.dropped, self.source.filled = row_cache.dropped, row_cache.filled
             self.source.stage = "reading the cache"
 
     def _writer(self) -> RowCacheWriter:
-        if self._folder is None:
-            try:
-                with interrupts_deferred():
-                    self._temporary = scratch_folder()
-            except OSError as problem:
-                raise RowCacheError(
-                    f"Rows cannot be kept in a temporary folder ({problem.strerror}): free space "
-                    "there, or choose a cache folder.", code="cannot-write",
-                ) from None  # fmt: skip
-            return RowCacheWriter(Path(self._temporary.name) / "rows.rows", self._key)
-        return RowCacheWriter(row_cache_path(self._folder, self._key), self._key)
+        if self._folder is not None:
+            return RowCacheWriter(row_cache_path(self._folder, self._key), self._key)
+        try:
+            with interrupts_deferred():
+                self._temporary = scratch_folder()
+        except OSError as problem:
+            raise RowCacheError(
+                f"Rows cannot be kept in a temporary folder ({problem.strerror}): free space "
+                "there, or choose a cache folder.", code="cannot-write",
+            ) from None  # fmt: skip
+        return RowCacheWriter(Path(self._temporary.name) / "rows.rows", self._key)
 
     def _read(self) -> Generator[Batch, None, None]:
         """Yield every batch with numbers for its labels, and keep the rows if needed."""
         memory, needed = self.source.memory_bytes, self.source.memory_needed or 0
         # If the rows will not fit, do not fill the memory first.
-        keeper = Keeper(self._writer, memory if needed <= memory else 0) if self.keep else None
+        keeper = Keeper(self._writer, memory if needed <= memory else 0)
         rows = 0
         self._totals = np.zeros(0)
         self._groups.clear()
@@ -219,20 +221,36 @@ class SourceStream(RowStream):
                 offsets += [] if batch.offset is None else [batch.offset]
                 rows, self.n_features = rows + len(numbers), max(self.n_features, batch.X.shape[1])
                 check_weights(self.source, self.n_features, len(self.classes))
-                if keeper is not None and not self._try_keep(keeper.keep, batch):
-                    keeper = None
+                with self._keeping():
+                    if self.keep:
+                        keeper.keep(batch)
                 yield batch._replace(y=numbers)
             if rows == 0:
                 raise DataError(f"{self.source.name} has no rows to train on.", code="no-rows")
             self.n_rows = rows
             self.offsets = np.concatenate(offsets) if offsets else None
-            if keeper is not None:
-                self._try_keep(self._store, keeper)
+            with self._keeping():
+                if self.keep:
+                    kept = keeper.finish(self.n_features, self.source)
+                    if isinstance(kept, Batch):
+                        kept = kept._replace(y=self.book.numbers(kept.y))
+                    self._kept = kept
         except BaseException:
             reading.close()
-            if keeper is not None:
-                keeper.abort()
+            keeper.abort()
             raise
+
+    @contextmanager
+    def _keeping(self) -> Iterator[None]:
+        """Context that continues without keeping rows if the disk is full and they can be read
+        again in order.
+        """
+        try:
+            yield
+        except RowCacheError:
+            if self.shuffle or self._fraction is not None:
+                raise
+            self.keep = False
 
     def _numbers(self, batch: Batch, reading: Generator[Batch, None, None]) -> np.ndarray:
         if batch.y is None:
@@ -244,46 +262,27 @@ class SourceStream(RowStream):
 
         return self.book.numbers(batch.y, where)
 
-    def _try_keep(self, keep: Callable[[Any], None], what: Any) -> bool:
-        """Keep rows; return False if the disk is full and they can be read again in order."""
-        try:
-            keep(what)
-        except RowCacheError:
-            if self.shuffle or self._fraction is not None:
-                raise
-            self.keep = False
-        return self.keep
-
-    def _store(self, keeper: Keeper) -> None:
-        kept = keeper.finish(self.n_features, self.source)
-        if isinstance(kept, RowCache):
-            self.row_cache = kept
-        else:
-            self._memory = kept._replace(y=self.book.numbers(kept.y))
-
     # Passes.
 
     def start(self) -> None:
         """Fix the classes, so that batches have class codes."""
-        k = self.classes.size
         self._class_importance = NO_IMPORTANCE
         if self._importance is not None:
             totals = np.bincount(self.book.codes, self._totals) if self._counts else None
             self._class_importance = self._importance(self.classes, totals)
-        weights = NO_IMPORTANCE if self._memory is None else self._memory.importance
-        self._hold = None
+        self._class_runs, self._hold = ClassRuns(), None
         if self._fraction is not None:
             masks = self._groups if self.source.grouped else None
-            self._hold = HoldOut(self._fraction, k, self.seed, weights, masks)
-        self._class_runs = ClassRuns()
-        if self._memory is not None:
-            X, codes = self._memory.X, self.book.codes[self._memory.y]
-            self._fed = ArrayStream(
-                X, codes, self._weights(codes, weights), self.seed, self.shuffle, self._hold,
-                self._unit,
-            )  # fmt: skip
-            if k > 2 and not self._lengths:
-                self._fed.pack()
+            self._hold = HoldOut(self._fraction, self.classes.size, self.seed, masks=masks)
+        self._compile()
+
+    def _compile(self) -> None:
+        """Prepare rows in memory once, for all passes."""
+        self._rows: Any = None
+        if isinstance(self._kept, Batch):
+            self._rows = as_rows(self._kept.X, self._unit)
+            if self.classes.size > 2 and not self._lengths and isinstance(self._rows, Dense):
+                self._rows = packed(self._rows)
 
     def hold_out(self, fraction: float | None) -> None:
         """Start with this share of the rows held out, None for none."""
@@ -291,126 +290,105 @@ class SourceStream(RowStream):
         self.start()
 
     def learn_all(self, state: Any, keeping: Any) -> None:
-        """Stop holding rows out, in passes that begin again."""
         self.hold_out(None)
 
     def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
-        """Read the rows again if the first pass is over, for everything that it determines."""
-        if passes:
+        if passes:  # the first determines much
             for _ in self.row_batches(0):
                 interruption_point()
 
-    def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
-        """Yield the training rows in the order of a pass, without the first ``start``."""
+    def row_batches(self, pass_number: int, start: int = 0) -> RowBatches:
         if pass_number == 0:
             self.sample = Sample(self.classes.size)
-        if self._fed is not None:
-            if self._memory is not None and pass_number == 0:
-                self.sample.take(self._coded(self._memory))
-            return self._fed.row_batches(pass_number, start)
-        if self.row_cache is not None:
-            if self.shuffle and pass_number:
-                return self._cached(without_first(start, self._shuffled(pass_number)))
-            return self._cached(without_first(start, self._sequential(draw=pass_number == 0)))
-        if pass_number and self.shuffle:
+        elif self.shuffle and self._kept is None:
             raise DataError(
                 f"{self.source.name} cannot be visited in random order without a cache: choose a "
                 "cache folder with free space, or do not shuffle.", code="unsupported",
             )  # fmt: skip
-        return self._watched(without_first(start, self._streamed(draw=pass_number == 0)))
+        return self._visited(pass_number, start)
 
-    def held_out(self) -> Iterator[RowBatch]:
-        """Yield the held-out rows in the given order."""
-        if self._fed is not None:
-            return self._fed.held_out()
-        return self._cached(self._sequential("held out"))
+    def held_out(self) -> RowBatches:
+        return self._visited(which="held out")
 
-    def training_rows(self) -> Iterator[RowBatch] | None:
-        """Return the training rows in the given order; None if they were not kept."""
-        if self._fed is not None:
-            return self._fed.training_rows()
-        return self._cached(self._sequential()) if self.row_cache is not None else None
+    def training_rows(self) -> RowBatches | None:
+        return None if self._kept is None else self._visited()
 
-    def every_row(self) -> Iterator[RowBatch] | None:
+    def every_row(self) -> RowBatches | None:
         """Return all rows in given order, used or not, with their own weights (without class
         weights); None if they were not kept.
         """
-        if self._memory is not None and self._fed is not None:
-            weights = self._memory.importance
-            return (batch._replace(importance=weights) for batch in self._fed.every_row())
-        return self._cached(self._sequential("all")) if self.row_cache is not None else None
+        return None if self._kept is None else self._visited(which="all")
 
-    def _cached(self, row_batches: RowBatches) -> RowBatches:
-        return self._watched(in_background(row_batches))
-
-    def _watched(self, row_batches: RowBatches) -> RowBatches:
-        """Yield the batches; :meth:`close` ends the iteration."""
-        self._row_batches_of = row_batches
+    def _visited(
+        self, pass_number: int | None = None, start: int = 0, which: str = "learned"
+    ) -> RowBatches:
+        """Return rows in the order of a pass, by default as given; :meth:`close` ends it."""
+        row_batches = without_first(start, self._prepared(pass_number, which))
+        if isinstance(self._kept, RowCache):
+            row_batches = in_background(row_batches)
+        self._row_batches = row_batches
         return row_batches
 
-    def _weights(self, codes: np.ndarray, own: np.ndarray) -> np.ndarray:
-        """Return class weights times row weights; empty if all are 1."""
-        if not self._class_importance.size:
-            return own
-        of_classes = self._class_importance[codes]
-        return of_classes * own if own.size else of_classes
-
-    def _coded(self, batch: Batch) -> Batch:
-        """Return a batch with class codes for the numbers of its labels."""
-        return batch._replace(y=self.book.codes[batch.y])
-
-    def _of_batch(self, batch: Batch, first: int, draw: bool, which: str = "learned") -> RowBatch:
-        """Return the rows of a batch in order, and with ``draw`` what the first pass learns of it;
-        ``first`` rows came before it.
-        """
-        order = np.arange(batch.size)
-        if draw:
-            self._class_runs.see(batch.y)
-            self.sample.take(batch)
-        if self._hold is not None and which != "all":
-            mask = self._hold.mask(batch.y, first, draw)
-            order = order[mask if which == "held out" else ~mask]
-        return self._row_batch(batch, order, batch.first, which)
+    def _prepared(self, pass_number: int | None, which: str) -> RowBatches:
+        for ordered in self._in_order(pass_number or 0):
+            yield self._row_batch(*ordered, which, draw=pass_number == 0)
 
     def _row_batch(
-        self, batch: Batch, order: np.ndarray, first: int | None, which: str = "learned"
-    ) -> RowBatch:
-        weights = self._weights(batch.y, batch.importance)
-        if weights.size and which != "all":
-            order = order[weights[order] > 0]
-        if which != "learned":  # in a score, classes have no weights
-            weights = batch.importance
-        rows = as_rows(batch.X, self._unit)
+        self, batch: Batch, first: int | None, places: slice | np.ndarray, order: np.ndarray,
+        which: str, draw: bool,
+    ) -> RowBatch:  # fmt: skip
+        """Return some rows of a batch; with ``draw``, take note of what the first pass sees."""
+        batch = batch._replace(y=self.book.codes[batch.y])
+        if draw:
+            self._class_runs.see(batch.y)
+            of_cache = None if self.offsets is None else self.offsets[places]
+            self.sample.take(batch if of_cache is None else batch._replace(offset=of_cache))
+        own = weights = batch.importance
+        if self._class_importance.size:
+            of_classes = self._class_importance[batch.y]
+            weights = of_classes * own if own.size else of_classes
+        if which != "all":
+            if self._hold is not None:
+                held = self._hold.mask(batch.y, places, draw)[order]
+                order = order[held if which == "held out" else ~held]
+            if weights.size:
+                order = order[weights[order] > 0]
+        rows = self._rows
+        if which == "held out" and own.size:  # alone, as all rows with weights are scored
+            batch, rows, first = batch.rows(order), None, None
+            own, order = own[order], np.arange(order.size)
+        if rows is None:
+            rows = as_rows(batch.X, self._unit)
+        weights = weights if which == "learned" else own  # in a score, classes have none
         return RowBatch(rows, batch.y, weights, order, batch.X.shape[1], first)
 
-    def _streamed(self, draw: bool) -> RowBatches:
+    def _in_order(self, pass_number: int) -> Iterator[Ordered]:
+        """Yield batches in the order of a pass, whose y are numbers of labels."""
+        kept, shuffle = self._kept, self.shuffle and pass_number > 0
+        how = self.seed, pass_number, self._class_runs.group_size
+        if isinstance(kept, Batch):
+            order = shuffled(kept.size, *how) if shuffle else np.arange(kept.size)
+            yield kept, 0, slice(kept.size), order
+        elif kept is not None and shuffle:
+            for batch, numbers, order in shuffled_batches(kept, BATCH_BYTES, *how):
+                yield batch, None, numbers, order
+        else:
+            seen = 0
+            for batch in self._streamed() if kept is None else kept.iterate(BATCH_BYTES):
+                places = slice(seen, seen + batch.size)
+                yield batch, batch.first, places, np.arange(batch.size)
+                seen = places.stop
+
+    def _streamed(self) -> Iterator[Batch]:
         """Yield batches while reading the source; the first time, collect labels and features."""
-        known, seen = self.classes.size, 0
-        reading, self._reading = self._reading or self._read(), None
+        known = self.classes.size
+        reading, first = self._reading or self._read(), self._first
+        self._reading, self._first = None, []
         with closing(reading):
-            for numbered in reading:
+            for numbered in chain(first, reading):
                 if self.classes.size > known:
                     for _ in reading:
                         pass
                     raise StartAgain("a class was seen late")
-                yield self._of_batch(self._coded(numbered), seen, draw)
-                seen += numbered.size
-        if self._memory is not None:
-            self.start()  # rows that fit in memory are now streamed as an array
-
-    def _sequential(self, which: str = "learned", draw: bool = False) -> RowBatches:
-        assert self.row_cache is not None
-        for numbered in self.row_cache.iterate(BATCH_BYTES):
-            batch = self._coded(numbered)
-            if self.offsets is not None:  # which samples have
-                at = slice(batch.first, batch.first + batch.size)
-                batch = batch._replace(offset=self.offsets[at])
-            yield self._of_batch(batch, batch.first, draw, which)
-
-    def _shuffled(self, pass_number: int) -> RowBatches:
-        assert self.row_cache is not None
-        how = self.seed, pass_number, self._class_runs.group_size
-        for batch, numbers, order in shuffled_batches(self.row_cache, BATCH_BYTES, *how):
-            held = None if self._hold is None else self._hold.drawn()[numbers[order]]
-            learned = order if held is None else order[~held]
-            yield self._row_batch(self._coded(batch), learned, None)
+                yield numbered
+        self._compile()

@@ -151,61 +151,38 @@ class Sample:
     """Every k-th row, used or not, and for each class the number and the weight of all rows.
 
     ``k`` is a power of two that grows with the stream, so that the sample does not depend on the
-    batches.
-
-    Parameters
-    ----------
-    n_classes : int
-    most_rows, most_bytes : limits of the sample
+    batches: it has at most ``most_rows`` rows of ``most_bytes``, but at least one.
     """
 
     def __init__(self, n_classes: int, most_rows: int = 1 << 15, most_bytes: int = 8 << 20):
         self.counts, self.totals = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes)
         self._most_rows, self._most_bytes = most_rows, most_bytes
-        self._every, self._seen = 1, 0
-        self._size = 0
+        self._every, self._seen, self._size = 1, 0, 0
         self._parts: list[Batch] = []
 
     def take(self, batch: Batch) -> None:
         """Add the rows of a batch, whose y are class codes."""
         self.counts += np.bincount(batch.y, minlength=self.counts.size)
         self.totals = weight_totals(self.totals, batch.y, batch.importance)
-        # Asked before the rows are copied: one batch may be larger than the sample may become.
-        while self._too_many((rows := self._kept(batch)).size, _bytes_of(batch.X, rows)):
-            self._thin()
-        self._add(batch, rows)
-        self._seen += batch.size
-        while self._too_many(sum(part.size for part in self._parts), self._size):
-            self._thin()
+        while True:
+            rows = np.arange(-self._seen % self._every, batch.size, self._every)
+            # Counted before the rows are copied: a batch may be larger than the sample may become.
+            size = self._size + _bytes_of(batch.X, rows)
+            n_rows = rows.size + sum(part.size for part in self._parts)
+            if n_rows <= 1 or (n_rows <= self._most_rows and size <= self._most_bytes):
+                break
+            self._every *= 2
+            if self._parts:
+                half = joined(self._parts).rows(slice(None, None, 2))
+                self._parts, self._size = [half], _bytes_of(half.X, np.arange(half.size))
+        if rows.size:
+            self._parts.append(batch.rows(rows))
+        self._size, self._seen = size, self._seen + batch.size
 
     def rows(self, n_features: int) -> Batch:
         """Return the sample, with at least ``n_features`` columns; y are class codes."""
         width = max(n_features, *(part.X.shape[1] for part in self._parts))
         return joined(list(self._parts), width)
-
-    @property
-    def whole(self) -> bool:
-        """Whether the sample has all rows."""
-        return self._every == 1
-
-    def _kept(self, batch: Batch) -> np.ndarray:
-        """Return which rows of a batch, which comes after those seen, are in the sample."""
-        return np.arange(-self._seen % self._every, batch.size, self._every)
-
-    def _add(self, batch: Batch, rows: np.ndarray) -> None:
-        if rows.size:
-            self._parts.append(batch.rows(rows))
-            self._size += _bytes_of(batch.X, rows)
-
-    def _thin(self) -> None:
-        """Keep every other row of the sample, and of those to come."""
-        self._every *= 2
-        if self._parts:
-            sample, self._parts, self._size = joined(self._parts), [], 0
-            self._add(sample, np.arange(0, sample.size, 2))
-
-    def _too_many(self, rows: int, size: int) -> bool:
-        return rows > 1 and (rows > self._most_rows or size > self._most_bytes)
 
 
 def _bytes_of(X: Any, rows: np.ndarray) -> int:
