@@ -173,6 +173,9 @@ def test_other_text_formats(folder):
         labels = [line[0] for line in test]
         assert abs(labels.count("0") - labels.count("1")) <= 1
     assert (folder / "t-train.svm").read_text().startswith("# made up\n\n0 1:0 #")
+    (folder / "zero.svm").write_text("0 0:1\n" + "1 1:2\n" * 40)
+    done = here("split", "zero.svm", "--test", 0.1, "--json", cwd=folder)
+    assert "--index-base 0" in json.loads(done.stdout)["next"]
     (folder / "z.vw.bz2").write_bytes(bz2.compress((folder / "t.vw").read_bytes()))
     parts = split("z.vw.bz2", "--test", 0.1, cwd=folder)
     assert parts["test"].name == "z-test.vw.bz2"

@@ -307,6 +307,8 @@ def split(
     with finishing(*written) as files_out, watching(parts), ExitStack() as streams:  # type: ignore[arg-type]
         compressed = [_compressed(file, outs[0]) for file in files_out]
         parts.write([streams.enter_context(file) for file in compressed])
+    if kind == "svmlight" and SvmlightSource(paths).index_base == 0:
+        files["index_base"] = 0  # which rows of one part may not show
     found = {
         "files": [
             {"part": name, "file": str(out), "rows": rows}

@@ -444,11 +444,13 @@ class CsvFile(TextFile):
             skip = hint("skip lines like it with {}", comment=mark[0])
             return DataError(f"{place} is a comment", skip, code="bad-line", **where)
         quote = " or close an open quote" if "\n" in text else ""
-        named = self._headed and row == 1 and fields == expected + 1
+        first = self._headed and row == 1
+        named = first and fields == expected + 1
         return DataError(
             f"{place} has {counted(fields, 'field')}, but the "
             f"{'header' if self._headed else 'first row'} has {expected}",
             f"correct the row{quote}", *[ROW_NAMES] * named,
+            *[hint("if lines come before the names, skip them with {}", skip_rows=1)] * first,
             code="field-count", **where,
         )  # fmt: skip
 
