@@ -43,7 +43,7 @@ def test_as_statsmodels(name, weighted):
     Z = sm.add_constant(scaled)
     theirs = (sm.OLS(y, Z) if weights is None else sm.WLS(y, Z, weights)).fit(method="qr")
     near = {"rtol": 1e-7, "atol": 1e-10}
-    np.testing.assert_allclose(found.residuals, theirs.wresid, atol=1e-9 * np.abs(y).max())
+    np.testing.assert_allclose(found.pearson, theirs.wresid, atol=1e-9 * np.abs(y).max())
     np.testing.assert_allclose(
         found["Durbin-Watson"].statistic, durbin_watson(theirs.wresid), **near
     )
@@ -139,7 +139,7 @@ def test_without_estimates_nothing_is_defined():
     with pytest.warns(DependentFeaturesWarning):
         model = LinearRegression(fit_intercept=False).fit(X, y)
     found = model.assumptions(X, y)
-    assert np.array_equal(found.residuals, y)
+    assert np.array_equal(found.pearson, y)
     assert np.isnan(found.cooks_distance).all()
     for test in ("RESET", "Durbin-Watson", "Cook's distance"):
         assert np.isnan(found[test].statistic)

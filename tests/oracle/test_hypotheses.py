@@ -165,8 +165,6 @@ def test_matrices_of_other_shapes_are_refused():
     for R, q in ((3.5, [1, 2]), ([[1, 2], [3]], None), ({"x1": 1}, None), ([1, 0, 0, 0], [1, 2])):
         with refused(ParameterError, "bad-hypothesis"):
             model.wald_test(R, q)
-    with refused(DataError, "overflow"):
-        model.wald_test([1e308, 1e308, 0, 0])
     with refused(ParameterError, "not-finite"):
         model.wald_test([0, 1, np.nan, 0])
     with refused(ParameterError, "conflict", option="q"):
@@ -260,10 +258,6 @@ def test_the_coding_of_a_factor_does_not_change_its_contrasts(coding, learner):
     named = model.contrasts("C(rank)", ["(`1` + `2`) / 2 - `4`", "`2` - `3`"]).tidy()
     assert np.isclose(named.estimate[0], -(found.estimate[2] + found.estimate[4]) / 2, rtol=1e-9)
     assert np.isclose(named.estimate[1], -found.estimate[3], rtol=1e-9)
-    pair = model.contrasts("rank", [(2, 3)], adjust=None)
-    assert pair.columns["contrast"] == ["2 - 3"]
-    assert np.isclose(pair.columns["estimate"][0], -found.estimate[3], rtol=1e-9)
-    assert "adjusted_p_value" not in pair.columns
 
 
 def test_contrasts_of_several_classes_are_adjusted_together():
@@ -315,10 +309,6 @@ def test_what_is_no_contrast_is_refused():
         model.contrasts("region", [3])
     with refused(ParameterError, "bad-option", option="compare"):
         model.contrasts("region", [])
-    with refused(ParameterError, "bad-option", option="adjust"):
-        model.contrasts("region", adjust="tukey")
-    with refused(ParameterError, "bad-option", option="level"):
-        model.contrasts("region", level=2)
     with pytest.warns(DependentFeaturesWarning):
         hashed = linsep.fit(FRAME[["region", "x1", "y"]], target="y", learner="linear", hash_bits=6)
     with refused(DataError, "unsupported"):

@@ -261,7 +261,7 @@ def test_points_are_the_diagnostics_of_each_class():
     ends, line = shown.fitted_.get_data()
     assert np.ptp(line) / np.ptp(ends) == pytest.approx(model.coef_[0, 2])
     named = [int(note.get_text()) for note in shown.named_]
-    assert named == found.most_influential(3)
+    assert named == found.most_influential(3).tolist()
     x, share = shown.points_["calibration"].get_data()
     test = found.hosmer_lemeshow().tidy()
     assert x == pytest.approx(test["expected"] / test["rows"])

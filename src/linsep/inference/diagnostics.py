@@ -1,17 +1,13 @@
-"""Residuals, leverages and influences of the rows of a fitted regression, and tests of fit.
+"""Residuals, leverages and influences of the rows of a fitted regression, collinearity of its
+columns, and tests of fit.
 
 Both regressions solve weighted least squares: the linear one with the weights of the rows, the
 logistic one, in the last step of Newton's method, with these times p (1 - p). Leverages, influences
 and collinearity are computed from the columns of this problem in an orthonormal basis.
-
-A linear regression assumes that y has a mean and a variance for every x (existence), that rows are
-independent, the mean linear, the variance constant and the errors normal. Data can contradict the
-last four but cannot prove them. Each test follows the paper it cites.
 """
 
 from functools import partial
 from numbers import Integral
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,20 +17,24 @@ from scipy.special import expit, xlogy
 
 from linsep.batches import Batch
 from linsep.drawing import display
-from linsep.errors import DataError, ParameterError, refuse
+from linsep.errors import DataError, refuse
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import Named
 from linsep.estimators._common.predicting import codes_in
-from linsep.inference.collinearity import Collinearity, orthonormal
-from linsep.inference.results import SEPARATED, t_tail, upper_tail
+from linsep.inference.factors import terms_of
+from linsep.inference.results import SEPARATED, check_option, t_tail, upper_tail
+from linsep.inference.robust import triangle
 from linsep.inference.table import Printed, Table, number_text, p_text
-from linsep.layout import table_lines, wrapped
+from linsep.layout import elided, pair_lines, room, table_lines, wrapped
 from linsep.parameters import fitted_parameter
 from linsep.words import counted
 
-#: rows that are printed, values of an array with a column for each feature that fit in memory, and
-#: features of a fit with l2 whose collinearity is computed
-MOST_ROWS, MOST_VALUES, MOST_PENALIZED = 5, 1 << 28, 2500
+#: rows, terms and letters of names that are printed; values of an array with a column for each
+#: feature that fit in memory; features of a fit with l2 whose collinearity is computed
+MOST, MOST_LETTERS, MOST_VALUES, MOST_PENALIZED = 5, 150, 1 << 28, 2500
+#: share of a column that is rounding error, if this is all that columns before it leave, and a much
+#: smaller one
+REPEATED, NEGLIGIBLE = 2e-14, 1e-15
 #: smallest 1 - leverage that keeps eight of sixteen digits, and share of the residual variance
 #: without a row that is rounding error: that fit is perfect
 CANCELLED, PERFECT = 1e-8, 1e-13
@@ -55,6 +55,120 @@ WHITE_VALUES, SHAPIRO_ROWS = 1 << 23, 5000
 DOUBT = 0.05
 #: share of a column, of the variance of y, or of equal squares of residuals, that is rounding error
 NOTHING = 1e-12
+
+
+def orthonormal(
+    X: np.ndarray, weights: np.ndarray, first: int, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the columns of weighted least squares in an orthonormal basis Q: an intercept, if
+    there is one (``first`` is 1, else 0), and the features, of those to be kept that do not repeat
+    earlier ones.
+
+    Returns Q and ``root``: the estimates are root' Q' y, and their covariance is root' root times
+    the residual variance, with zeros for parameters left out. Then the lengths of the columns as
+    they are, and about their means if there is an intercept.
+    """
+    roots, means = np.sqrt(weights), np.zeros(first + X.shape[1])
+    if first:
+        means[1:] = weights @ X / weights.sum()
+    Z = np.column_stack([np.ones((len(X), first)), X - means[first:]]) * roots[:, None]
+    spread = np.linalg.norm(Z, axis=0)
+    lengths = np.hypot(spread, means * np.linalg.norm(roots))
+    columns = np.flatnonzero(kept)
+    R = triangle(Z[:, columns])
+    # rows of its own keep a column that repeats others from taking a direction of the rest
+    left = triangle(np.vstack([R, np.diag(NEGLIGIBLE * lengths[columns])])).diagonal()
+    new = np.abs(left) > REPEATED * lengths[columns]
+    inverse = np.linalg.inv(triangle(R[:, new]))
+    root = np.zeros((len(inverse), kept.size))
+    root[:, columns[new]] = inverse.T
+    root[:, 0] -= root @ means
+    return Z[:, columns[new]] @ inverse, root, lengths, spread
+
+
+class Inflation(NamedTuple):
+    """Generalized variance inflation of the ``df`` estimated features of a term, such as a factor:
+    the square of the factor by which collinearity enlarges their joint confidence region, and
+    ``per_df`` = inflation^(1 / (2 df)), comparable between terms.
+    """
+
+    name: str
+    df: int
+    inflation: float
+    per_df: float
+
+
+class Collinearity:
+    """Variance inflation and condition indices of a regression.
+
+    Attributes
+    ----------
+    features, params : list of str, names of the features, and of the parameters
+    vif : array of shape (features,)
+        The variance of an estimate divided by that without correlations; NaN for features left out.
+    terms : list of Inflation, of text columns and terms of a formula with several features
+    condition_indices : array of shape (rank,), increasing, the first is 1
+        The largest singular value divided by each singular value, of the columns scaled to length
+        1, with the intercept and without centering.
+    variance_proportions : array of shape (rank, parameters)
+        The share of the variance of each estimate that is due to each singular value; columns add
+        up to 1, NaN for features left out.
+
+    References
+    ----------
+    D. Belsley, E. Kuh and R. Welsch, Regression Diagnostics, Wiley 1980, chapter 3. J. Fox and
+    G. Monette, Journal of the American Statistical Association 87, 1992, 178-183.
+    """
+
+    def __init__(self, model: Any, root: np.ndarray, lengths: np.ndarray, spread: np.ndarray):
+        """From what :func:`orthonormal` returns of the columns; no numbers if none are kept."""
+        self.features, self.params = labels.feature_names(model), model.param_names_
+        kept = np.asarray(root.any(axis=0))
+        first = kept.size - len(self.features)
+        self.variance_proportions = np.full(root.shape, np.nan)
+        # the singular values of root times lengths are the inverses of those of the scaled columns
+        _, inverse, V = np.linalg.svd(root[:, kept] * lengths[kept])
+        parts = np.square(V.T * inverse)
+        self.variance_proportions[:, kept] = (parts / parts.sum(axis=1, keepdims=True)).T[::-1]
+        self.condition_indices = (inverse / inverse.min(initial=np.inf))[::-1]
+        vif = np.where(kept, np.square(root * spread).sum(axis=0), np.nan)
+        self.vif, self.terms, self._each = vif[first:], list[Inflation](), list[Inflation]()
+        for term, numbers in terms_of(model).items():
+            own = [first + j for j in numbers if kept[first + j]]
+            if own and len(numbers) > 1:
+                # det R_11 det R_22 / det R of the correlations of estimates, R_11 of the term's
+                others = [j for j in np.flatnonzero(kept)[first:] if j not in own]
+                alone, beside = (
+                    triangle(root[:, some]).diagonal()[-len(own) :] for some in (own, others + own)
+                )
+                inflation = float(np.square(alone / beside).prod())
+                per_df = inflation ** (0.5 / len(own))
+                self.terms.append(Inflation(":".join(term), len(own), inflation, per_df))
+            elif own:
+                name, inflation = self.features[numbers[0]], float(vif[own[0]])
+                self._each.append(Inflation(name, 1, inflation, inflation**0.5))
+
+    def __str__(self) -> str:
+        found = sorted([*self.terms, *self._each], key=lambda one: -one.per_df)
+        pairs = [(one.name, number_text(one.per_df**2)) for one in found[:MOST]]
+        lines = ["Variance inflation factors" + " (of factors: GVIF^(1/df))" * bool(self.terms)]
+        lines += _indented(pairs)
+        if len(found) > MOST:
+            lines.append(f"  ... and {len(found) - MOST:,} smaller")
+        pairs = []
+        for index, shares in zip(self.condition_indices, self.variance_proportions, strict=True):
+            order = [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0.5]
+            text = ", ".join(f"{self.params[k]} {shares[k]:.2f}" for k in order)
+            pairs.append((number_text(index), elided(text, MOST_LETTERS) or "-"))
+        shown = [pair for pair in pairs[:-4:-1] if pair[1] != "-"] or pairs[-1:]
+        about = "Condition indices, and estimates with more than half of the variance due to them"
+        return "\n".join([*lines, *wrapped(about), *_indented(shown)] if found else [])
+
+    __repr__ = __str__
+
+
+def _indented(pairs: list[tuple[str, str]]) -> list[str]:
+    return [f"  {line}" for line in pair_lines(pairs, columns=room() - 2)]
 
 
 class Diagnostics(Printed):
@@ -123,13 +237,9 @@ class Diagnostics(Printed):
         """
         self.title, self.numbers, self.index, self.labels = title, numbers, index, labels
         self.X, self.y, self.weights, self.fitted, self.working = X, y, weights, fitted, working
-        about = "have the labels of the index" if index.dtype == object else "are counted from 0"
-        self._counted = f"Rows {about}."
-        self.params = np.ravel(model.params_)
-        first = self.params.size - X.shape[1]
-        self.pearson = working * np.sqrt(curvature)
+        self.params, self.pearson = np.ravel(model.params_), working * np.sqrt(curvature)
         self.deviance = self.pearson if deviance is None else deviance
-        kept = ~np.isnan(self.params) & known
+        first, kept = self.params.size - X.shape[1], ~np.isnan(self.params) & known
         Q, root, lengths, spread = orthonormal(X, curvature, first, kept)
         self.collinearity = of = Collinearity(model, root, lengths, spread)
         self.vif, self.condition_indices = of.vif, of.condition_indices
@@ -143,41 +253,33 @@ class Diagnostics(Printed):
         score = self.pearson if penalty is None else self.pearson + self.leverage * penalty
         step = score / (sigma * free)
         self.cooks_distance = self.leverage * np.square(step) / len(root)
-        if df is None:
-            sizes = np.hypot(self.deviance / sigma, np.sqrt(self.leverage) * self.standardized)
-            self.studentized = np.sign(self.deviance) * (sizes if penalty is None else np.nan)
-        else:
+        if df is not None:
             without = 1.0 - np.square(self.standardized) / df  # the share of the residual variance
             without[(without <= PERFECT) | (df == 1)] = np.nan
             self.studentized = self.standardized * np.sqrt((df - 1.0) / (df * without))
             step = self.studentized / np.sqrt(free)
+        else:
+            sizes = np.hypot(self.deviance / sigma, np.sqrt(self.leverage) * self.standardized)
+            self.studentized = np.sign(self.deviance) * (sizes if penalty is None else np.nan)
         self.dfbetas = Q @ (root / np.linalg.norm(root, axis=0)) * step[:, None]
-        parts = X
-        for _ in range(2 * first):  # twice, as means are rounded
-            parts = parts - parts.mean(axis=0)
+        parts = X - X.mean(axis=0) * first
+        parts = parts - parts.mean(axis=0) * first  # again, as means are rounded
         self.partial = parts * self.params[first:] + working[:, None]
-        alone, unknown = (
-            ", ".join(map(str, index[some][:5]))
-            for some in (self.leverage >= 1.0 - CANCELLED,
-                         np.isnan(self.studentized) & ~np.isnan(self.standardized))
-        )  # fmt: skip
-        notes = [
-            f"Standardized residuals and influences are not defined {undefined}." * bool(undefined),
-            f"The studentized residual of row {unknown} is not defined: without it the fit is "
-            "perfect, no degree of freedom is left, or the penalty is Firth's." * bool(unknown),
-            f"The leverage of row {alone} is 1: the fit passes through any y there, so the "
-            "residual cannot be standardized, and an estimate is undetermined without the row."
-            * bool(alone),
-        ]
-        self.notes = [note for note in notes if note]
+        about = "have the labels of the index" if index.dtype == object else "are counted from 0"
+        self._counted = f"Rows {about}."
+        alone = ", ".join(map(str, index[np.isnan(self.studentized)][:MOST]))
+        why = (
+            f"The studentized residual of row {alone} is not defined: the leverage is 1, the other "
+            "rows fit perfectly, or leave no degrees of freedom, or the penalty is Firth's."
+        )
+        if undefined:
+            why = f"Standardized residuals and influences are not defined {undefined}."
+        self.notes = [why] * bool(undefined or alone)
 
-    def most_influential(self, most: int = MOST_ROWS) -> list[Any]:
-        """Return the labels (``index``) of the rows with the largest Cook's distances, or with the
-        largest residuals where these are undefined; copies of a row appear once.
+    def most_influential(self, most: int = MOST) -> np.ndarray:
+        """Return the places of the rows with the largest Cook's distances, or with the largest
+        residuals where these are undefined; copies of a row appear once.
         """
-        return self.index[self._largest(most)].tolist()
-
-    def _largest(self, most: int = MOST_ROWS) -> np.ndarray:
         choices = self.cooks_distance, self.standardized, self.pearson
         sizes = next(one for one in choices if one is self.pearson or not np.isnan(one).all())
         once = np.unique(self.numbers, return_index=True)[1]
@@ -192,21 +294,29 @@ class Diagnostics(Printed):
         found = {"row": self.index, "y": self.y, "weight": self.weights, "fitted": self.fitted}
         found |= {name: getattr(self, name) for name in OF_ROWS}
         known = self.collinearity
-        for what, names in (("partial", known.features), ("dfbetas", known.params)):
-            columns = getattr(self, what).T
-            found |= {f"{what} {name}": of for name, of in zip(names, columns, strict=True)}
+        found |= {
+            f"partial {name}": x for name, x in zip(known.features, self.partial.T, strict=True)
+        }
+        found |= {
+            f"dfbetas {name}": x for name, x in zip(known.params, self.dfbetas.T, strict=True)
+        }
         return {name: values.tolist() for name, values in found.items()}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but X as plain JSON."""
-        found = super().to_dict() | self.collinearity.to_dict()
-        for row, label in zip(found["rows"], self.index.tolist(), strict=True):
-            row["row"] = label if isinstance(label, int | float) else str(label)
+    def _body(self) -> dict[str, Any]:
+        known = self.collinearity
+        shares = [dict(zip(known.params, of, strict=True)) for of in known.variance_proportions]
+        found = super()._body() | {
+            "vif": dict(zip(known.features, known.vif, strict=True)),
+            "terms": [term._asdict() for term in known.terms],
+            "condition_indices": [
+                {"index": index, "variance_proportions": of}
+                for index, of in zip(known.condition_indices, shares, strict=True)
+            ],
+        }
         if self.labels:
             test = self.hosmer_lemeshow()
-            found["hosmer_lemeshow"] = test.columns | {
-                name: getattr(test, name) for name in ("statistic", "df", "p_value", "notes")
-            }
+            names = "statistic", "df", "p_value", "notes"
+            found["hosmer_lemeshow"] = test.columns | {name: getattr(test, name) for name in names}
         return found
 
     def hosmer_lemeshow(self, groups: int = 10) -> Table:
@@ -245,7 +355,7 @@ class Diagnostics(Printed):
         return display("DiagnosticsDisplay").from_diagnostics(self, **kwargs)
 
     def _cells(self, digits: int = 4) -> list[list[str]]:
-        rows = self._largest()
+        rows = self.most_influential()
         arrays = (self.y, self.fitted, self.pearson, self.standardized, self.leverage,
                   self.cooks_distance)  # fmt: skip
         shown = [[number_text(value, digits) for value in array[rows]] for array in arrays]
@@ -279,9 +389,8 @@ def hosmer_lemeshow(
     Groups lie between quantiles of the probabilities, as in R's hoslem.test; a probability equal
     to a quantile is in the lower group, and equal quantiles make one group less.
     """
-    if not isinstance(groups, Integral) or isinstance(groups, bool) or groups < 3:
-        raise ParameterError(f"groups is {groups!r}: give a whole number of at least 3.",
-                             option="groups", value=groups)  # fmt: skip
+    valid = isinstance(groups, Integral) and not isinstance(groups, bool) and groups >= 3
+    check_option(valid, "groups", groups, "give a whole number of at least 3")
     order = np.argsort(p, kind="stable")
     y, p, weights = y[order], p[order], weights[order]
     # weighted quantiles, rounded as R's (type 7)
@@ -298,12 +407,9 @@ def hosmer_lemeshow(
     rows, observed, expected = (np.bincount(places, weights * part) for part in (1.0, y, p))
     # (o - e)^2 / e + ((n - o) - (n - e))^2 / (n - e)
     parts = np.square(observed - expected) * (1 / expected + 1 / (rows - expected))
-    df = rows.size - 2
-    statistic = float(np.nansum(parts)) if df > 0 else np.nan
-    p_value = upper_tail(statistic, df) if known else np.nan
+    df, statistic = rows.size - 2, float(np.nansum(parts))
+    p_value = upper_tail(statistic, df) if known and df > 0 else np.nan
     why = "p is not defined, for too few groups, or no maximum of the likelihood."
-    if df > 0 and known:
-        why = f"Tied probabilities leave {rows.size} of {groups} groups." * (rows.size < groups)
     columns = {
         "low": p[first], "high": p[np.append(first[1:], p.size) - 1], "rows": rows,
         "observed": observed, "expected": expected,
@@ -311,8 +417,8 @@ def hosmer_lemeshow(
     numbers = f"chi-squared {number_text(statistic)}, df {max(df, 0)}, p {p_text(p_value)}"
     return Table(
         f"Hosmer-Lemeshow, {counted(rows.size, 'group')}: {numbers}", [],
-        {name: column.tolist() for name, column in columns.items()}, [why] * bool(why), statistic,
-        p_value, df,
+        {name: column.tolist() for name, column in columns.items()},
+        [why] * bool(np.isnan(p_value)), statistic, p_value, df,
     )  # fmt: skip
 
 
@@ -376,10 +482,20 @@ def logistic_diagnostics(
          "fitted to rows, so there are no residuals.", "unsupported", None),
     )  # fmt: skip
     X = _dense(X)
-    y, weights = _outcomes(model, y, sample_weight, len(X)) if counts is None else counts
-    some = np.flatnonzero(weights)
-    (numbers, index), X, y, weights = named(some), X[some], y[some], weights[some]
-    y, scores = y if counts is None else y / weights, scores[some]
+    if counts is None:
+        given, classes = labels.label_a_row(model, y, len(X)), model.classes_
+        codes = codes_in(classes, given, "y")
+        if (codes == classes.size).any():
+            raise DataError(f"y has {labels.unknown_labels(given, classes)}, which is not a class "
+                            "of the fit.", code="unknown-label")  # fmt: skip
+        weights = np.ones(len(X)) if sample_weight is None else sample_weight
+        weights = labels.check_sample_weight(weights, len(X))
+        by_class = fitted_parameter(model, "class_weight")
+        weights = labels.importance(by_class, classes, codes, weights)
+        counts = codes * weights, weights
+    some = np.flatnonzero(counts[1])
+    (numbers, index), X, scores, weights = named(some), X[some], scores[some], counts[1][some]
+    y = counts[0][some] / weights
     if model.reference_ != model.classes_[0]:
         y, scores = 1.0 - y, -scores
     odds = np.clip(scores, -MOST_ODDS, MOST_ODDS)
@@ -409,26 +525,10 @@ def logistic_diagnostics(
     )  # fmt: skip
 
 
-def _outcomes(model: Any, y: Any, sample_weight: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    given, classes = labels.label_a_row(model, y, n_rows), model.classes_
-    codes = codes_in(classes, given, "y")
-    if (codes == classes.size).any():
-        raise DataError(f"y has {labels.unknown_labels(given, classes)}, which is not a class of "
-                        "the fit.", code="unknown-label")  # fmt: skip
-    weights = labels.check_sample_weight(sample_weight, codes.size)
-    weights = labels.importance(fitted_parameter(model, "class_weight"), classes, codes, weights)
-    return codes.astype(np.float64), weights if weights.size else np.ones(codes.size)
-
-
 class Finding(NamedTuple):
-    """Result of one test of one assumption.
-
-    Attributes
-    ----------
-    assumption : "linearity", "equal variance", "normality", "independence" or "influence"
-    test : str
-    statistic, p_value : float, NaN if not defined
-    conclusion, source : str, the interpretation, and the paper
+    """Result of one test of one assumption: "linearity", "equal variance", "normality",
+    "independence" or "influence"; numbers that are not defined are NaN. ``conclusion`` is the
+    interpretation, ``source`` the paper.
     """
 
     assumption: str
@@ -448,27 +548,22 @@ class Assumptions(Diagnostics):
     fitted, leverage, studentized, ... : as those of :class:`Diagnostics`
     """
 
-    to_dict, _cells = Printed.to_dict, Printed._cells
+    _body, _cells = Printed._body, Printed._cells
 
-    @np.errstate(divide="ignore")
     def __init__(self, model: Any, block: Batch, numbers: np.ndarray, index: np.ndarray):
         """From the rows of the fit of a linear regression; numbers are equal for copies of one."""
-        fit, found = model.solution_, linear_diagnostics(model, block, numbers, index)
-        shares, why = found.pearson / (fit.residual_norm or 1.0), _no_variance(fit)
-        vars(self).update(vars(found))
-        self.title, self.findings = "Assumptions of a linear regression", list[Finding]()
-        self.notes = [*found.notes, self._counted]
+        vars(self).update(vars(linear_diagnostics(model, block, numbers, index)))
+        self.title, self.notes = "Assumptions of a linear regression", [*self.notes, self._counted]
+        self.findings, fit = list[Finding](), model.solution_
         for name, assumption, test, against, source in TESTS:
-            result = why if why and name != "leverage" else test(fit, found, shares)
+            why = "" if name == "leverage" else _no_variance(fit)
+            result = why or test(self, fit)
             if isinstance(result, str):
-                statistic, p, text = np.nan, np.nan, f"not defined {result}"
-            else:
-                statistic, p, text = result
-                decided = against if p < DOUBT else f"not rejected at {DOUBT:.0%}"
-                text = decided * bool(against) + text
+                result = np.nan, np.nan, f"not defined {result}"
+            statistic, p, text = result
+            if against and not np.isnan(p):
+                text = (against if p < DOUBT else f"not rejected at {DOUBT:.0%}") + text
             self.findings.append(Finding(assumption, name, statistic, p, text, source))
-
-    residuals = property(attrgetter("pearson"), doc="The same as ``pearson``.")
 
     def __getitem__(self, test: str) -> Finding:
         """Return the finding of the test with this name."""
@@ -506,25 +601,25 @@ def _explained(columns: np.ndarray, y: np.ndarray, whole: np.ndarray) -> tuple[i
     return rank, float(np.linalg.norm(Q[:, :rank].T @ y))
 
 
-def _reset(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
+def _reset(found: Diagnostics, fit: Any) -> Result:
     if not fit.explained_norm > NOTHING * fit.y_norm:
         return "if the predictions are the same in all rows"
     about = (found.y - fit.mean_y) - found.working
     about = about / np.abs(about).max()
     powers = np.column_stack([about**2, about**3]) * np.sqrt(found.weights)[:, None]
-    left, first, kept = powers, int(fit.fit_intercept), ~np.isnan(found.params)
-    Q, *_ = orthonormal(found.X, found.weights, first, kept)
+    new, kept = powers, ~np.isnan(found.params)
+    Q, *_ = orthonormal(found.X, found.weights, int(fit.fit_intercept), kept)
     for _ in range(2):  # again, for the rounding errors of the first
-        left = left - Q @ (Q.T @ left)
-    added, explained = _explained(left, shares, np.linalg.norm(powers, axis=0))
-    df = fit.n_rows - fit.rank - added
+        new = new - Q @ (Q.T @ new)
+    added, explained = _explained(new, found.pearson, np.linalg.norm(powers, axis=0))
+    df, left = fit.n_rows - fit.rank - added, max(fit.rss - explained**2, 0.0)
     if not added or df <= 0:
         return "if powers of the predictions leave no degrees of freedom"
-    f = np.divide(explained**2 / added, max(1.0 - explained**2, 0.0) / df)
-    return float(f), upper_tail(f, added, df), ""
+    f = explained**2 / added / (left / df) if left else np.inf
+    return f, upper_tail(f, added, df), ""
 
 
-def _variance(fit: Any, found: Diagnostics, shares: np.ndarray, products: bool = False) -> Result:
+def _variance(found: Diagnostics, fit: Any, products: bool = False) -> Result:
     """Test by n R^2 of a regression whether features, or all their ``products``, explain squared
     residuals (Koenker's form of Breusch and Pagan's test, without normality).
     """
@@ -535,71 +630,57 @@ def _variance(fit: Any, found: Diagnostics, shares: np.ndarray, products: bool =
         X = np.column_stack([np.ones((n, int(fit.fit_intercept))), fit.centered(X)])
         first, second = np.triu_indices(X.shape[1])
         X = X[:, first] * X[:, second]
-    squares = shares**2
+    squares = np.square(found.pearson)
     about = squares - squares.mean()
     df, explained = _explained(X - X.mean(axis=0), about, np.linalg.norm(X, axis=0))
-    if not 0 < df < n - 1:
+    alike = NOTHING * (1 + fit.y_norm / fit.residual_norm) * squares.max()
+    if not 0 < df < n - 1 or np.ptp(squares) <= alike:
         return "if no feature, or as many as rows, can explain squares of residuals"
-    if np.ptp(squares) <= NOTHING * (1 + fit.y_norm / fit.residual_norm) * squares.max():
-        return 0.0, 1.0, ""  # residuals of equal size
     lm = n * (explained / float(np.linalg.norm(about))) ** 2
     return lm, upper_tail(lm, df), ""
 
 
-def _jarque_bera(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
+def _jarque_bera(found: Diagnostics, fit: Any) -> Result:
     from scipy.stats import kurtosis, skew
 
-    skewness, size = float(skew(shares)), float(kurtosis(shares, fisher=False))
-    jb = shares.size / 6 * (skewness**2 + (size - 3) ** 2 / 4)
+    skewness, size = float(skew(found.pearson)), float(kurtosis(found.pearson, fisher=False))
+    jb = found.y.size / 6 * (skewness**2 + (size - 3) ** 2 / 4)
     more = f": skewness {skewness:.3g} (0 if normal), kurtosis {size:.3g} (3)"
     return jb, upper_tail(jb, 2), more
 
 
-def _copied(found: Diagnostics) -> bool:
-    return bool((np.diff(found.numbers) == 0).any())
-
-
-def _shapiro_wilk(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    few = shares.size < 3 or fit.n_rows - fit.rank < 2
-    if few or shares.size > SHAPIRO_ROWS or _copied(found):
-        return f"but for 3 to {SHAPIRO_ROWS:,} rows without copies, and two degrees of freedom"
+def _shapiro_wilk(found: Diagnostics, fit: Any) -> Result:
     from scipy.stats import shapiro
 
-    test = shapiro(shares)
+    few, copied = fit.n_rows - fit.rank < 2, (np.diff(found.numbers) == 0).any()
+    if few or copied or not 3 <= found.y.size <= SHAPIRO_ROWS:
+        return f"but for 3 to {SHAPIRO_ROWS:,} rows without copies, and two degrees of freedom"
+    test = shapiro(found.pearson)
     return float(test.statistic), float(test.pvalue), ""
 
 
-def _durbin_watson(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    if _copied(found):
+def _durbin_watson(found: Diagnostics, fit: Any) -> Result:
+    if (np.diff(found.numbers) == 0).any():
         return "for copies of a row, which have no order"
-    dw = float(np.sum(np.diff(shares) ** 2) / (shares @ shares))
+    dw = float(np.square(np.diff(found.pearson)).sum() / np.square(found.pearson).sum())
     text = f"2 if neighboring rows are independent; their correlation is about {1 - dw / 2:.2f}"
     return dw, np.nan, text
 
 
-def _farthest(
-    fit: Any, found: Diagnostics, shares: np.ndarray, of: str, text: str, p: float = np.nan
-) -> Result:  # fmt: skip
-    values = getattr(found, of)
-    most = int(np.nanargmax(np.abs(values)))
-    return float(values[most]), p, f"row {found.index[most]}; {text}"
-
-
-def _leverage(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    twice = 2 * fit.rank / fit.n_rows
-    high = int((found.leverage > twice).sum())
-    text = f"{high:,} of {fit.n_rows:,} rows have more than twice the mean, {twice:.3g}"
-    return _farthest(fit, found, shares, "leverage", text)
-
-
-def _studentized(fit: Any, found: Diagnostics, shares: np.ndarray) -> Result:
-    alone = found.index[np.isnan(found.studentized) & ~np.isnan(found.standardized)]
+def _influence(found: Diagnostics, fit: Any, of: str) -> Result:
+    values, n = getattr(found, of), fit.n_rows
+    alone = found.index[np.isnan(values) & ~np.isnan(found.standardized)]
     if alone.size:
         return f"as without row {alone[0]} the fit is perfect, or no degree of freedom is left"
-    t = np.nanmax(np.abs(found.studentized))
-    p = min(1.0, fit.n_rows * float(t_tail(t, fit.n_rows - fit.rank - 1)))
-    text = f"p is for the largest of {fit.n_rows:,} (Bonferroni)"
-    return _farthest(fit, found, shares, "studentized", text, p)
+    most, twice = int(np.nanargmax(np.abs(values))), 2 * fit.rank / n
+    p, text = np.nan, "near 1, the estimates move far without the row"
+    if of == "leverage":
+        high = (values > twice).sum()
+        text = f"{high:,} of {n:,} rows have more than twice the mean, {twice:.3g}"
+    elif of == "studentized":
+        p = min(1.0, n * float(t_tail(values[most], n - fit.rank - 1)))
+        text = f"p is for the largest of {n:,} (Bonferroni)"
+    return float(values[most]), p, f"row {found.index[most]}; {text}"
 
 
 #: each test, its assumption, its function, what small p-values say, and its paper
@@ -618,11 +699,10 @@ TESTS: tuple[tuple[str, str, Any, str, str], ...] = (
      "Shapiro and Wilk, Biometrika 52, 1965, 591-611"),
     ("Durbin-Watson", "independence", _durbin_watson, "",
      "Durbin and Watson, Biometrika 38, 1951, 159-177"),
-    ("leverage", "influence", _leverage, "",
+    ("leverage", "influence", partial(_influence, of="leverage"), "",
      "Hoaglin and Welsch, American Statistician 32, 1978, 17-22"),
-    ("Cook's distance", "influence", partial(
-        _farthest, of="cooks_distance", text="near 1, the estimates move far without the row"
-    ), "", "Cook, Technometrics 19, 1977, 15-18"),
-    ("studentized residual", "influence", _studentized, "",
+    ("Cook's distance", "influence", partial(_influence, of="cooks_distance"), "",
+     "Cook, Technometrics 19, 1977, 15-18"),
+    ("studentized residual", "influence", partial(_influence, of="studentized"), "",
      "Belsley, Kuh and Welsch, Regression Diagnostics, 1980, section 2.1"),
 )  # fmt: skip

@@ -83,26 +83,21 @@ class WithHypotheses(HasInference):
                 code="no-estimate" if known else "separated", column=name,
             )  # fmt: skip
         root, noise = self._known_root()
-        with np.errstate(over="ignore", invalid="ignore"):  # refused below
-            apart, parts = R @ np.where(about, self._params.ravel(), 0.0) + q, root @ R.T
-            errors = np.linalg.norm(parts, axis=0)
-        for text, row, error in zip(texts, R, errors.tolist(), strict=True):
-            if not row.any():
-                why = f"'{text}' has no parameter with a nonzero coefficient: leave it out."
-                raise ParameterError(why, code="bad-hypothesis", value=text)
-            if not 0.0 < error < inf:
-                code = "overflow" if isinf(error) else "no-estimate"
-                why = f"'{text}' cannot be tested: its standard error is {error:g}."
-                raise DataError(why, code=code, value=text)
+        apart, parts = R @ np.where(about, self._params.ravel(), 0.0) + q, root @ R.T
+        errors = np.linalg.norm(parts, axis=0)
+        for k in np.flatnonzero(~((errors > 0.0) & (errors < inf)))[:1]:
+            raise (DataError if R[k].any() else ParameterError)(
+                f"'{texts[k]}' cannot be tested: its standard error is {errors[k]:g}.",
+                code="no-estimate" if R[k].any() else "bad-hypothesis", value=texts[k],
+            )  # fmt: skip
         # without squares of standard errors, singular values have the digits of the root
         _, sizes, V = np.linalg.svd(parts / errors, full_matrices=False)
         if (many := int((sizes > noise).sum())) < df:
             alike = np.linalg.matrix_rank(R / np.linalg.norm(R, axis=1, keepdims=True)) < df
-            why = "are dependent" if alike else "have a singular covariance"
             raise (ParameterError if alike else DataError)(
-                f"The {df} restrictions {why}: test at most {many} at a time.",
-                code="bad-hypothesis",
-            )
+                f"The {df} restrictions are dependent, or their covariance is singular: test at "
+                f"most {many} at a time.", code="bad-hypothesis",
+            )  # fmt: skip
         statistic = float(np.square(V @ (apart / errors) / sizes).sum())
         statistic, name = (statistic, "chi-squared") if isinf(degrees) else (statistic / df, "F")
         p, count = upper_tail(statistic, df, degrees), "degrees of freedom"
@@ -118,28 +113,24 @@ class WithHypotheses(HasInference):
             raise DataError(why, code="no-estimate")
         return self._covariance_root()
 
-    def contrasts(
-        self: Any, factor: str, compare: Any = "pairs", *, adjust: str | None = "holm",
-        level: float | None = None,
-    ) -> Table:  # fmt: skip
+    def contrasts(self: Any, factor: str, compare: Any = "pairs") -> Table:
         """Compare levels of a factor: a text column, categories, or ``C(column)`` or a boolean
         column of a formula.
 
         Parameters
         ----------
         factor : str, name of the column
-        compare : "pairs", "reference" or list, default="pairs"
+        compare : "pairs", "reference", str or list of str, default="pairs"
             Each level minus each earlier level, or minus the reference level, whose parameter is
-            zero; or contrasts such as ``["b - a", "(b + c) / 2 - a"]``, or pairs ``[("b", "a")]``.
-        adjust : "holm" or None, default="holm"
-            Adjustment of the p-values for all contrasts of all classes.
-        level : float between 0 and 1, of each interval, as for ``confidence_intervals``
+            zero; or contrasts such as ``["b - a", "(b + c) / 2 - a"]``.
 
         Returns
         -------
         linsep.inference.table.Table
             ``columns`` have a row per contrast: ``contrast``, ``estimate``, ``standard_error``,
-            ``t`` or ``z``, ``p_value``, ``adjusted_p_value`` if adjusted, and ``low`` and ``high``.
+            ``t`` or ``z``, ``p_value``, ``adjusted_p_value`` (by Holm's method, for all contrasts
+            of all classes), and ``low`` and ``high``, the ends of individual intervals at the
+            ``level`` of the model, or 0.95.
 
         Raises
         ------
@@ -149,12 +140,10 @@ class WithHypotheses(HasInference):
             If there is no such factor, or standard errors are unknown.
         """
         check_is_fitted(self)
-        check_option(adjust in ("holm", None), "adjust", adjust, "choose 'holm' or None")
-        level, of = self._level_or(level), factor_of(self, factor)
+        of, words, params = factor_of(self, factor), self._words.ravel(), self._params
         if len(of.levels) < 2:
             raise DataError("The factor has one level.", code="too-few-rows", column=of.name)
-        wanted, words, params = _wanted(of, compare), self._words.ravel(), self._params
-        effects = np.zeros((len(of.levels), params.shape[-1]))
+        wanted, effects = _wanted(of, compare), np.zeros((len(of.levels), params.shape[-1]))
         for row, coding in zip(effects, of.levels.values(), strict=True):
             row[[feature - self.n_features_in_ for feature in coding]] = [*coding.values()]
         rows = np.kron(np.eye(len(self._equations) or 1), [row[:-1] for _, row in wanted] @ effects)
@@ -162,17 +151,16 @@ class WithHypotheses(HasInference):
         estimates = rows @ np.where(words == "", params.ravel(), 0.0)
         errors = np.linalg.norm(self._known_root()[0] @ rows.T, axis=0)
         errors[lost | ~(errors > 0.0)] = estimates[lost] = np.nan
-        columns, reach = _singly(estimates, errors, self._degrees), t_reach(level, self._degrees)
-        if adjust is not None:  # Holm, Scandinavian Journal of Statistics 6, 1979
-            order = np.argsort(columns["p_value"])  # NaN last, counted, not rejected
-            steps = np.array(columns["p_value"])[order] * np.arange(len(order), 0, -1)
-            raised = np.minimum(np.maximum.accumulate(steps), 1.0)
-            columns["adjusted_p_value"] = raised[np.argsort(order)].tolist()
-        columns["low"] = (estimates - reach * errors).tolist()
-        columns["high"] = (estimates + reach * errors).tolist()
+        columns, level = _singly(estimates, errors, self._degrees), self._level
+        order = np.argsort(columns["p_value"])  # NaN last, counted, not rejected
+        steps = np.array(columns["p_value"])[order] * np.arange(len(order), 0, -1)
+        raised = np.minimum(np.maximum.accumulate(steps), 1.0)
+        columns["adjusted_p_value"] = raised[np.argsort(order)].tolist()
+        reach = t_reach(level, self._degrees) * errors
+        columns |= {"low": (estimates - reach).tolist(), "high": (estimates + reach).tolist()}
         products = ", ".join(of.within[:4]) + ", ..." * (len(of.within) > 4)
         notes = {
-            f"p-values are adjusted by Holm's method for {counted(len(lost), 'contrast')}.": adjust,
+            f"p-values are adjusted by Holm's method for {counted(len(lost), 'contrast')}.": True,
             "A dash: a coefficient of the level diverges, or its column is left out.": lost.any(),
             f"The factor is part of {products}: differences hold where these are 0.": products,
             f"Intervals are individual {100 * level:.6g}% intervals.": True,
@@ -289,21 +277,18 @@ def _restrictions_of(
 
 
 def _wanted(factor: Factor, compare: Any) -> list[Restriction]:
-    names, found = list(factor.levels), list[Restriction]()
+    names, reference = list(factor.levels), factor.reference
     units = dict(zip(names, np.eye(len(names), len(names) + 1), strict=True))
-    if compare == "pairs":
-        compare = [(b, a) for a, b in combinations(names, 2)]
-    elif compare == "reference":
-        compare = [(name, factor.reference) for name in names if name != factor.reference]
-    compare = [compare] if isinstance(compare, str) else compare
-    for one in compare:
-        if isinstance(one, str):
-            found += _restrictions_of(one, units, "level")
-        elif isinstance(one, tuple | list) and len(one) == 2:
-            ((_, row),) = _restrictions_of(f"`{one[0]}` - `{one[1]}`", units, "level")
-            found.append((f"{one[0]} - {one[1]}", row))
-    advice = "choose 'pairs', 'reference', or a list of contrasts such as 'a - b' or ('a', 'b')"
-    check_option(len(found) >= max(1, len(compare)), "compare", compare, advice)
+    if compare in ("pairs", "reference"):
+        pairs = [(a, b) for a, b in combinations(names, 2)]
+        if compare == "reference":
+            pairs = [(reference, name) for name in names if name != reference]
+        return [(f"{b} - {a}", units[b] - units[a]) for a, b in pairs]
+    texts = [compare] if isinstance(compare, str) else compare
+    valid = isinstance(texts, Sequence) and texts and all(isinstance(one, str) for one in texts)
+    advice = "choose 'pairs', 'reference', or contrasts such as ['a - b']"
+    check_option(bool(valid), "compare", compare, advice)
+    found = [one for text in texts for one in _restrictions_of(text, units, "level")]
     for text, row in found:
         if row[-1] or abs(row.sum()) > 1e-12 * np.abs(row).sum() or not row.any():
             raise ParameterError(

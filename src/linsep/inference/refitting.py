@@ -72,34 +72,34 @@ class WithRefits(WithHypotheses):
             raise DataError("The model has no features, and so no terms.", code="unsupported")
         tried = [one for one in terms if not any({*one} < {*other} for other in terms)]
         rows, beside = _rows_of(self, X, y, sample_weight, offset, successes, trials)
-        columns: dict[str, list[Any]] = {}
         if fitted_parameter(self, "penalty"):
-            n_rows, log_likelihood, value, held = self._held_at_zero(
-                rows, beside["y"], beside["sample_weight"], [terms[one] for one in tried]
+            full, fits, weights = self, list[Any](), beside["sample_weight"]
+            n_rows, fitness, value, held = self._held_at_zero(
+                rows, beside["y"], weights, [terms[one] for one in tried]
             )
-            _check_rows(self, n_rows, log_likelihood)
-            full, fits = self, []
             gains = [(2.0 * (value - other), df) for other, df in held]
-            columns["log_likelihood"] = [value for value, _ in held]
+            columns = {"log_likelihood": [value for value, _ in held]}
             notes = ["Penalized likelihoods (Firth), with the coefficients of a term held at 0."]
         else:
-            full, notes = _refitted(self, rows, beside), []
-            _check_rows(self, full.n_rows_, _fitness(full))
+            full, notes = _refitted(self, rows, beside), list[str]()
+            n_rows, fitness = full.n_rows_, _fitness(full)
             kept = [np.setdiff1d(np.arange(rows.shape[1]), terms[one]) for one in tried]
             fits = [_refitted(self, rows[:, some], beside) for some in kept]
-            gains = [_gained(fit, full) for fit in fits]
+            gains, name = [_gained(fit, full) for fit in fits], "log_likelihood"
+            columns = {}
             if self._equation == "target":
-                columns["sum_of_squares"] = [max(0.0, fit.rss_ - full.rss_) for fit in fits]
-            columns["rss" if columns else "log_likelihood"] = [_fitness(fit) for fit in fits]
-            columns["aic"] = [float(fit.aic_) for fit in fits]
+                columns, name = {"sum_of_squares": [gained for gained, _ in gains]}, "rss"
+            columns |= {name: [*map(_fitness, fits)], "aic": [float(fit.aic_) for fit in fits]}
+        _check_rows(self, n_rows, fitness)
         tests = _tests(full, gains)
         notes += _notes([*fits, full], tests["p_value"])
         if within := ", ".join([":".join(one) for one in terms if one not in tried]):
             notes.insert(0, f"Not tested, as part of a product: {within}.")
-        names, df = [":".join(one) for one in tried], tests.pop("df")
-        columns = {"term": names, "df": df, **columns, **tests}
+        names = {"term": [":".join(one) for one in tried], "df": tests.pop("df")}
         title = "F" if "F" in tests else "Likelihood-ratio"
-        return Table(f"{title} tests of terms", [("rows", self.n_rows_)], columns, notes)
+        return Table(
+            f"{title} tests of terms", [("rows", self.n_rows_)], names | columns | tests, notes
+        )
 
     def score_test(
         self: Any, X: Any, y: Any = None, more: Any = None, sample_weight: Any = None
@@ -145,18 +145,15 @@ class WithRefits(WithHypotheses):
         wide = sp.hstack([rows, added], "csr") if sparse else np.hstack([rows, added])
         if self._equation == "class":
             weights = beside["sample_weight"]
-            n_rows, log_likelihood, statistic, width = self._scored(wide, beside["y"], weights)
-            _check_rows(self, n_rows, log_likelihood)
+            n_rows, fitness, statistic, width = self._scored(wide, beside["y"], weights)
             df = width - self.n_parameters_
         else:
             # n times the share of the residual sum of squares that the larger model explains
             # (Breusch and Pagan, Review of Economic Studies 47, 1980)
             larger, smaller = (_refitted(self, columns, beside) for columns in (wide, rows))
-            _check_rows(self, smaller.n_rows_, smaller.rss_)
-            if not self.rss_:
-                raise DataError("The fit is perfect: no variance is left.", code="no-estimate")
-            gained, df = _gained(self, larger)
-            statistic = self.n_rows_ * gained / self.rss_
+            n_rows, fitness, (gained, df) = smaller.n_rows_, smaller.rss_, _gained(self, larger)
+            statistic = n_rows * gained / (smaller.rss_ or nan)
+        _check_rows(self, n_rows, fitness)
         statistic = float(np.maximum(0.0, statistic))
         p = upper_tail(statistic, df)
         columns = {"test": ["added columns"], "df": [df], "chi2": [statistic], "p_value": [p]}
@@ -207,19 +204,16 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
         other = next((name for name, fact in facts.items() if known[name] != fact), None)
         differs = next((name for name in few if few[name] != many.get(name)), None)
         rows = [(one.n_rows_, one.rows_signature_) for one in (smaller, larger)]
-        refuse(
-            DataError,
-            (other, f"{said} have another {other}.", "other-model",
-             None if other in ("kind", "classes") else other),
-            (not smaller.n_features_in_ <= len(few) < len(many), f"{said} are not nested: the "
-             "larger needs more features, and all need names, as columns of data frames and files "
-             "have.", "other-model", None),
-            (differs is None and (rows[0] != rows[1] or None in rows[0]), f"{said} were fitted to "
-             "other rows, or in another order, with other weights or offsets.", "other-rows", None),
-        )  # fmt: skip
-        if differs is not None:
-            why = f"{said} are not nested: '{differs}' is not in the larger, or computed otherwise."
-            raise DataError(why, code="other-model", column=differs)
+        apart = differs is not None or not smaller.n_features_in_ <= len(few) < len(many)
+        if other or apart:
+            raise DataError(
+                f"{said} are not nested, or of another {other or 'width'}: the larger needs all "
+                "features of the smaller, computed alike, and more, all with names, as columns of "
+                "data frames and files have.", code="other-model", column=differs,
+                option=None if other in ("kind", "classes") else other,
+            )  # fmt: skip
+        refuse(DataError, (rows[0] != rows[1] or None in rows[0], f"{said} were fitted to other "
+               "rows, weights or offsets, or in another order.", "other-rows", None))  # fmt: skip
     tests = _tests(models[-1], [_gained(*pair) for pair in pairwise(models)])
     linear = models[0]._equation == "target"
     attributes = [*["rss", "df_residual"] * linear, "log_likelihood", "aic", "bic"]
@@ -237,26 +231,26 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
 
 def _gained(smaller: Any, larger: Any) -> tuple[float, int]:
     """Return the decrease of the residual sum of squares or the deviance, and added parameters."""
-    df = larger.n_parameters_ - smaller.n_parameters_
+    df, gained = larger.n_parameters_ - smaller.n_parameters_, nan
     if larger._equation == "target":
         a, b = (one.solution_.residual_norm for one in (smaller, larger))
-        return (a - b) * (a + b), df
-    known = not isnan(smaller.likelihood_ratio_[0])
-    return 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_) if known else nan, df
+        gained = (a - b) * (a + b)
+    elif not isnan(smaller.likelihood_ratio_[0]):
+        gained = 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_)
+    return float(np.maximum(0.0, gained)), df
 
 
 def _tests(largest: Any, gains: list[tuple[float, int]]) -> dict[str, list[Any]]:
     """Return the columns of tests, given what their parameters gain in the largest model."""
-    linear, rows = largest._equation == "target", list[tuple[int, float, float]]()
-    of_variance = linear or fitted_parameter(largest, "dispersion")
-    residual = largest.df_residual_ if of_variance else inf
-    unit = largest.residual_variance_ if linear else largest.dispersion_
-    unit = unit if unit > 0 and residual > 0 else nan
-    for gained, df in gains:
-        statistic = float(np.maximum(0.0, gained)) / unit / ((df or nan) if of_variance else 1)
-        rows.append((df, statistic, upper_tail(statistic, df, residual)))
-    names = "df", "F" if of_variance else "chi2", "p_value"
-    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    name, residual, unit = "chi2", inf, 1.0
+    if largest._equation == "target" or fitted_parameter(largest, "dispersion"):
+        name, residual = "F", largest.df_residual_
+        unit = largest.dispersion_ if largest._equation == "class" else largest.residual_variance_
+        unit = unit if unit > 0 and residual > 0 else nan
+    df = [df for _, df in gains]
+    found = [gained / unit / (k or nan if name == "F" else 1) for gained, k in gains]
+    p = [upper_tail(x, k, residual) for x, k in zip(found, df, strict=True)]
+    return {"df": df, name: found, "p_value": p}
 
 
 def _notes(models: Sequence[Any], p_values: list[float]) -> list[str]:
@@ -269,26 +263,24 @@ def _notes(models: Sequence[Any], p_values: list[float]) -> list[str]:
 def _refuse_without_likelihood(
     model: Any, name: str, firth: bool = False, scores: bool = False
 ) -> None:
-    penalized = fitted_parameter(model, "penalty")
-    why = getattr(model, "stop_reason_", "too few rows")
+    why, penalized = getattr(model, "stop_reason_", ""), fitted_parameter(model, "penalty")
     unknown = np.isnan(model.aic_).any() and not fitted_parameter(model, "dispersion")
+    several = model._equation == "target" and model._equations
+    counts = (scores or penalized) and (has_offset(model) or _counts(model))
     refuse(
         DataError,
-        (model._equation == "target" and model._equations, f"{name} has several targets: fit a "
-         "regression for each.", "unsupported", None),
-        (fitted_parameter(model, "l2"), f"{name} does not maximize the likelihood: fit without l2.",
-         "unsupported", "l2"),
-        (penalized and not firth, f"{name} has Firth's penalty, which "
-         "depends on the columns: call likelihood_ratio_tests of the larger model.",
-         "unsupported", "penalty"),
-        (fitted_parameter(model, "covariance"), f"{name} has a robust covariance: use wald_test.",
-         "unsupported", "covariance"),
+        *(
+            (fitted_parameter(model, option) and not (firth and option == "penalty"), f"{name} was "
+             f"fitted with {option}: use wald_test with robust covariances, "
+             "likelihood_ratio_tests with Firth's penalty.", "unsupported", option)
+            for option in ("l2", "penalty", "covariance")
+        ),
+        (several or counts, f"{name} has several targets, offsets or counts, which this test does "
+         "not support: fit both models, of one target, and call linsep.compare.", "unsupported",
+         None),
         (why == "interrupted" or unknown, f"{name} has no known maximum likelihood ({why}).",
          "no-estimate", None),
         (scores and why in SEPARATED, "Separated classes: call compare instead.", "separated",
-         None),
-        ((scores or penalized) and (has_offset(model) or _counts(model)), "This test does not "
-         "support offsets or counts: fit both models, and call linsep.compare.", "unsupported",
          None),
     )  # fmt: skip
 

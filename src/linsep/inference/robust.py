@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.errors import DataError, ParameterError, hint, refuse
+from linsep.errors import DataError, ParameterError, hint
 from linsep.estimators._common.fitted_state import count
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, is_missing
@@ -46,11 +46,16 @@ NOTHING = "A standard error is 0 where scores cancel; it does not measure precis
 Scores = tuple[np.ndarray, np.ndarray | None]
 
 
+def triangle(Z: np.ndarray) -> np.ndarray:
+    """Return the triangular factor R of Z = QR."""
+    return np.asarray(np.linalg.qr(Z, mode="r"))
+
+
 def added_scores(*parts: Scores) -> Scores:
     """Return the scores of all rows, summed by their clusters if there are any."""
     rows, clusters = (list[Any](of) for of in zip(*parts, strict=True))
     if clusters[0] is None:
-        return np.asarray(np.linalg.qr(np.concatenate(rows), mode="r")), None
+        return triangle(np.concatenate(rows)), None
     found, first, codes = np.unique(
         np.concatenate(clusters), return_index=True, return_inverse=True
     )
@@ -96,17 +101,17 @@ class Robust(NamedTuple):
     @classmethod
     def of(cls, name: str, found: Scores, n_rows: float, rank: int) -> "Robust":
         """Return the robust covariance for the scores of all rows and ``rank`` estimates."""
-        rows, clusters = found
-        many = None if clusters is None else int(clusters.size)
-        if many == 1:
-            raise DataError("All rows are in one cluster: CR1 needs two.", code="too-few-rows")
-        root, left = np.zeros((rows.shape[1],) * 2), n_rows - rank
+        (rows, clusters), left = found, n_rows - rank
+        many, scale = None, n_rows if name == "HC1" else left
+        if clusters is not None:
+            many = int(clusters.size)
+            if many == 1:
+                raise DataError("All rows are in one cluster: CR1 needs two.", code="too-few-rows")
+            scale = many / (many - 1) * (n_rows - 1)
+        root = np.zeros((rows.shape[1],) * 2)
         if root.size and left > 0:  # else standard errors are not defined
-            factor = np.linalg.qr(rows, mode="r")
-            scale = n_rows / left if name == "HC1" else 1.0
-            if many is not None:
-                scale = many / (many - 1) * ((n_rows - 1) / left)
-            root[: len(factor)] = factor * np.sqrt(scale)
+            factor = triangle(rows)
+            root[: len(factor)] = factor * np.sqrt(scale / left)
         return cls(name, root, many)
 
     @classmethod
@@ -132,9 +137,10 @@ def robust_words(
 ) -> str:
     """Return the sentence of a summary about a robust covariance."""
     if clusters is not None:
+        degrees = counted(clusters - 1, "degree")
         of_rows = (
-            f"for rows that depend on each other within {clusters:,} clusters; t has "
-            f"{counted(clusters - 1, 'degree')} of freedom"
+            f"for rows that depend on each other within {clusters:,} clusters; t has {degrees} of "
+            "freedom"
         )
     return f"Standard errors, tests and intervals: {name}, {of_rows}."
 
@@ -143,10 +149,6 @@ def refuse_excluded(model: Any, name: str, several: bool = False, counts: bool =
     """Raise ParameterError for what a robust ``covariance`` or an estimated ``dispersion`` does not
     go with: other parameters, several targets, rows that are no counts.
     """
-    why = (
-        "A robust covariance, or an estimated dispersion, needs one target, and excludes the other "
-        "of both, l2, Firth's penalty, profile intervals and, with CR1, weights"
-    )
     weighted = model.covariance == CLUSTERED and getattr(model, "class_weight", None) is not None
     excluded = {
         "l2": model.l2,
@@ -154,21 +156,20 @@ def refuse_excluded(model: Any, name: str, several: bool = False, counts: bool =
         "intervals": getattr(model, "intervals", None) == "profile",
         "covariance": several or weighted or (name != "covariance" and model.covariance),
     }
-    leave = hint("leave {} out", **{name: None})
-    refuse(
-        ParameterError,
-        (not counts, "A dispersion is estimated from counts: pass successes and trials",
-         "needs-option", name, leave),
-        *((given, why, "conflict", option, leave) for option, given in excluded.items()),
-    )  # fmt: skip
+    for option in [name] * (not counts) + [option for option, given in excluded.items() if given]:
+        raise ParameterError(
+            "A robust covariance, or an estimated dispersion, needs one target (a dispersion: "
+            "counts), and excludes the other of both, l2, Firth's penalty, profile intervals and, "
+            "with CR1, weights", hint("leave {} out", **{name: None}),
+            code="conflict" if counts else "needs-option", option=option,
+        )  # fmt: skip
 
 
 def refuse_weights(covariance: str | None, weights: Any) -> None:
     """Raise ParameterError for weights, unless None, with clusters."""
-    refuse(ParameterError, (
-        covariance == CLUSTERED and weights is not None, "CR1 does not support row or class "
-        "weights: leave the weights out, or use another covariance", "conflict", "covariance",
-    ))  # fmt: skip
+    if covariance == CLUSTERED and weights is not None:
+        why = "CR1 does not support weights: leave them out, or use another covariance."
+        raise ParameterError(why, code="conflict", option="covariance")
 
 
 def check_clusters(
@@ -182,16 +183,13 @@ def check_clusters(
         refuse_excluded(model, "covariance", several)
     source, given = isinstance(X, Source), clusters is not None
     needed = covariance == CLUSTERED and not (X.grouped if source else given)
-    refuse(
-        ParameterError,
-        (source and given, "A source has its own clusters: name their column with "
-         "open_source(group=...), and leave clusters out", "conflict", "clusters"),
-        (needed, "CR1 needs the cluster of every row: name the cluster column (--cluster-by, in "
-         "Python open_source(group=...)), or pass clusters=labels to fit with arrays",
-         "needs-option", "clusters"),
-        (covariance != CLUSTERED and given, "Clusters have no effect without CR1", "conflict",
-         "clusters", hint("use {}", covariance=CLUSTERED), "leave the clusters out"),
-    )  # fmt: skip
+    if needed or (given and (source or covariance != CLUSTERED)):
+        raise ParameterError(
+            "CR1, and no other covariance, needs the cluster of every row: pass clusters=labels "
+            "with arrays, or name the column of a source (--cluster-by, in Python "
+            "open_source(group=...)).",
+            code="conflict" if given else "needs-option", option="clusters",
+        )  # fmt: skip
     refuse_weights(covariance, weights)
 
 
@@ -211,26 +209,20 @@ def cluster_numbers(X: Any, clusters: Any, hashed: bool = False) -> np.ndarray:
             f"clusters has the shape {labels.shape}: give one label for each of {n_rows:,} rows.",
             code="shape", option="clusters",
         )  # fmt: skip
-    if labels.dtype.kind in "biuUS":  # at once
-        different, codes = np.unique(labels.ravel(), return_inverse=True)
-        found = different.tolist()
-    else:
-        values = labels.ravel().tolist()
-        for row, value in enumerate(values):
-            if (missing := is_missing(value)) or not isinstance(value, Hashable):
-                kind = "missing" if missing else f"a {type(value).__name__}"
-                raise DataError(
-                    f"The cluster of {row_text(row)} is {kind}: give numbers or text.",
-                    code="missing-value" if missing else "bad-value", option="clusters",
-                    row=row + 1,
-                )  # fmt: skip
-        numbers = {label: number for number, label in enumerate(dict.fromkeys(values))}
-        found, codes = list(numbers), np.array([numbers[label] for label in values])
+    values = labels.ravel().tolist()
+    for row, label in enumerate(values if labels.dtype.kind not in "biuUS" else ()):
+        if (missing := is_missing(label)) or not isinstance(label, Hashable):
+            raise DataError(
+                f"The cluster of {row_text(row)} is missing, or no number or text.",
+                code="missing-value" if missing else "bad-value", option="clusters", row=row + 1,
+            )  # fmt: skip
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(values))}
+    codes = np.array([numbers[label] for label in values], dtype=np.uint64)
     if hashed:
-        texts = [repr(label + 0.0 if isinstance(label, float) else label) for label in found]
+        texts = [repr(label + 0.0 if isinstance(label, float) else label) for label in numbers]
         digests = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
         codes = np.frombuffer(digests, "<u8")[codes]
-    return codes.astype(np.uint64)
+    return codes
 
 
 def pairs_joined(batch: Batch, positive: Any = 1) -> Batch:

@@ -293,12 +293,12 @@ class AssumptionsDisplay(Display):
         self.points_: dict[str, Any] = {}
         self.means_: dict[str, Any] = {}
         self.zeros_: dict[str, Any] = {}
-        self._draw("linearity", found.fitted, found.residuals, size, "fitted", "residual")
+        self._draw("linearity", found.fitted, found.pearson, size, "fitted", "residual")
         roots = np.sqrt(np.abs(scaled))
         what = "\N{SQUARE ROOT}|standardized residual|"
         self._draw("equal variance", found.fitted, roots, size, "fitted", what)
         self._draw_quantiles(size)
-        self._draw("independence", found.numbers, found.residuals, size, "row", "residual")
+        self._draw("independence", found.numbers, found.pearson, size, "row", "residual")
         self._draw("influence", found.leverage, scaled, size, "leverage", "standardized residual")
         n_weights = round(float(found.leverage.sum()))  # the trace of the projection
         self.distances_, self.named_ = draw_distances(self.axes_["influence"], found, n_weights)
