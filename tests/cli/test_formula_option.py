@@ -10,8 +10,6 @@ import linsep
 from command_line import assert_refused, here
 from served import serving
 
-pytest.importorskip("formulaic")
-
 FORMULA = "admit ~ gre * C(rank) + poly(gpa, 2)"
 
 

@@ -155,7 +155,7 @@ def test_the_readme_is_short_and_names_every_extra():
 
 def test_the_oldest_releases_tested_are_the_lower_bounds():
     extras = PROJECT["project"]["optional-dependencies"]
-    named = ["plot", "formula", "onnx", "dask", "remote", "gs", "serve", "test"]
+    named = ["plot", "onnx", "dask", "remote", "gs", "serve", "test"]
     needed = [*PROJECT["project"]["dependencies"], *(one for name in named for one in extras[name])]
     bounds = dict(re.findall(r"^([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", "\n".join(needed), re.M))
     text = (ROOT / "tests" / "lowest.txt").read_text("utf-8")

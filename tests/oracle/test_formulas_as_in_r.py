@@ -9,7 +9,6 @@ import linsep
 from linsep.errors import DataError
 from refusals import refused
 
-pytest.importorskip("formulaic")
 smf = pytest.importorskip("statsmodels.formula.api")
 
 RNG = np.random.default_rng(8)

@@ -5,7 +5,6 @@ import pytest
 
 import linsep
 
-pytest.importorskip("formulaic")
 sm = pytest.importorskip("statsmodels.api")
 
 

@@ -11,7 +11,6 @@ from command_line import here
 from linsep.errors import DataError
 from refusals import refused
 
-pytest.importorskip("formulaic")
 smf = pytest.importorskip("statsmodels.formula.api")
 
 RNG = np.random.default_rng(5)

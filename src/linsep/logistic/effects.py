@@ -266,13 +266,13 @@ def _of_formula(model: Any, stored: dict[str, Any], names: list[str]) -> list[Va
     uses: dict[str, list[int]] = {}
     for j, (_, _, parts) in enumerate(features):
         # each once, in the order of the term: a set would have an order of its own in each process
-        for name in dict.fromkeys(c for k, _ in parts for c in formula.blocks[k].factor.columns):
+        for name in dict.fromkeys(c for k, _ in parts for c in formula.blocks[k].columns):
             uses.setdefault(name, []).append(j)
     found = []
     for name, own in uses.items():
         terms, factor = [features[j] for j in own], factors.get(name)
         used = sorted({k for _, _, parts in terms for k, _ in parts})
-        blocks = [b for b in (formula.blocks[k] for k in used) if name in b.factor.columns]
+        blocks = [b for b in (formula.blocks[k] for k in used) if name in b.columns]
         alone = len(used) == 1 and all(len(parts) == 1 for _, _, parts in terms)
         cells = next((b.levels for b in blocks if b.levels is not None), None)
         column = Variable(name, tuple(own), is_bool=formula.inputs[name] == "bool", tangled=True)
@@ -282,7 +282,7 @@ def _of_formula(model: Any, stored: dict[str, Any], names: list[str]) -> list[Va
             plain = alone and factor is not None
             levels = factor.levels if alone and factor is not None else levels
             column = Variable(name, tuple(own), levels=levels, base=base, tangled=not plain)
-        elif alone and blocks[0].factor.kind == "column":
+        elif alone and blocks[0].kind == "column":
             (j,), ((_, scale, _),) = own, terms
             column = Variable(names[j], (j,), 0.0, scale, column.is_bool, plain=j)
         found.append(column)

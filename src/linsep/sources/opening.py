@@ -169,7 +169,7 @@ def open_source(
         number and each value of a text column, or of the values of two text columns; tables only.
     formula : str, default None
         The label and the features as in R, such as "admit ~ gre * C(rank) + poly(gpa, 2)", instead
-        of ``target``; see docs/how-to/formulas.md; tables only, needs formulaic. ``- 1`` in it
+        of ``target``; see docs/how-to/formulas.md; tables only. ``- 1`` in it
         corresponds to ``fit_intercept=False`` of an estimator.
     interactions : list of str, default None
         Pairs of first letters of namespaces, such as "ab", whose features are multiplied; Vowpal

@@ -515,7 +515,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
                 for name, rare in columns.rare.items()
             )
         )
-    except (KeyError, TypeError, AttributeError, ValueError):
+    except (LookupError, TypeError, AttributeError, ValueError):
         whole = False
     if not whole:
         raise DataError(

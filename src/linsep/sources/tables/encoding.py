@@ -239,7 +239,9 @@ class Encoder:
                 )  # fmt: skip
             holes[""] = gaps
         if columns.missing in {"error", "drop", "skip"}:
-            holes |= formula.holes(table) if formula else self._holes(X, texts)
+            inputs = {name: plain_values(table.column(name), name)
+                      for name in (formula.inputs if formula else ())}  # fmt: skip
+            holes |= self._holes(X, texts | inputs)
         if holes and columns.missing == "error":
             row, name = min((int(np.argmax(gaps)), name) for name, gaps in holes.items())
             ways = [hint("leave out such rows with {}", missing="drop")]

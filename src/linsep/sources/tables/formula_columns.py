@@ -11,11 +11,11 @@ from linsep.sources.tables.columns import (
     guess_columns,
 )
 from linsep.sources.tables.conversions import ColumnTypes
-from linsep.sources.tables.formula_parsing import Parsed, check_columns, parsed, shown
+from linsep.sources.tables.formula_parsing import parsed, shown
 from linsep.sources.tables.formulas import Formula
 from linsep.sources.tables.reading_options import ROLES, TableOptions
 from linsep.sources.tables.spellings import Spelling
-from linsep.sources.tables.table_file import TableFile
+from linsep.sources.tables.table_file import TableFile, unknown_column
 
 
 def check_formula_alone(options: TableOptions) -> None:
@@ -54,18 +54,31 @@ def guess_formula(
     file, _ = first_rows(files)
     names, others = list(file.columns()), dict(columns.beside)
     found = parsed(text, [name for name in names if name not in others])
-    _check_label(found, columns)
-    check_columns(found, file.path, names)
-    for name, role in columns.beside:
-        if name in (found.target, *found.columns):
+    if found.target is None and columns.successes is None:
+        raise DataError(
+            f"The formula '{shown(text)}' has no label",
+            "write it before a tilde, as in 'y ~ x'",
+            code="no-labels",
+        )
+    if found.target is not None and columns.successes is not None:
+        raise DataError(
+            f"The formula '{shown(text)}' has the label '{found.target}', but successes and trials "
+            "replace the label",
+            "start the formula with '~'",
+            code="conflict", column=found.target,
+        )  # fmt: skip
+    for name in filter(None, [found.target, *found.columns]):
+        if name not in names:
+            raise unknown_column(file.path, names, name, "column of the formula")
+        if name in others:
             raise DataError(
-                f"Column '{name}' is named for {role}, but is in the formula: choose one of them.",
-                code="column-role",
-                column=name,
-            )
+                f"Column '{name}' is named for {others[name]}, but is in the formula",
+                "choose one of them",
+                code="column-role", column=name,
+            )  # fmt: skip
     if not found.factors and not found.intercept:
         raise DataError(
-            f"The formula '{text}' has no terms: add one, such as a column.", code="bad-formula"
+            f"The formula '{text}' has no terms", "add one, such as a column", code="bad-formula"
         )
     columns.target = found.target
     taken = {found.target, *found.columns, *others}
@@ -81,20 +94,3 @@ def guess_formula(
         text, found.intercept, inputs, found, columns.levels, list(found.offsets)
     )
     columns.numeric, columns.text, columns.dtype = {}, {}, "float64"
-
-
-def _check_label(found: Parsed, columns: Columns) -> None:
-    """Raise DataError unless there is a label on the left side, or counts in its place."""
-    if found.target is None and columns.successes is None:
-        raise DataError(
-            f"The formula '{shown(found.text)}' has no label",
-            "write it before a tilde, as in 'y ~ x'",
-            code="no-labels",
-        )
-    if found.target is not None and columns.successes is not None:
-        raise DataError(
-            f"The formula '{shown(found.text)}' has the label '{found.target}', but successes "
-            "and trials replace the label: start the formula with '~'.",
-            code="conflict",
-            column=found.target,
-        )

@@ -216,19 +216,16 @@ class TableSource(Source):
 
     def slopes(self, name: str) -> "TableSource":
         """Return rows of the derivatives of the features of a formula in a column of numbers."""
-        from linsep.sources.tables.formula_slopes import FormulaSlopes
-
-        return self._by_formula(FormulaSlopes(self._columns.formula, name))
+        return self._by_formula(slope=name)
 
     def values(self, name: str) -> "TableSource":
         """Return rows whose features are all the number in one column of a formula."""
-        from linsep.sources.tables.formula_slopes import FormulaColumn
+        return self._by_formula(shown=name)
 
-        return self._by_formula(FormulaColumn(self._columns.formula, name))
-
-    def _by_formula(self, formula: Any) -> "TableSource":
+    def _by_formula(self, **how: str) -> "TableSource":
         found, columns = copy(self), copy(self._columns)
-        columns.formula = formula
+        columns.formula = copy(columns.formula)
+        vars(columns.formula).update(how)
         found._columns, found._encoder = columns, Encoder(columns, self._require_target)
         return found
 
