@@ -14,7 +14,7 @@ import linsep
 from linsep import KernelPerceptron, kernels, textbook
 from linsep.compiled.jit import COMPILING
 from linsep.errors import DataError, ParameterError
-from linsep.learners import kernel_rows as grams, kernel_rows as kernel_feed, passes as loop
+from linsep.learners import kernel_rows as kernel_feed, passes as loop
 from linsep.teaching.textbook import kernels as plain
 from refusals import refused
 from storages import SCHEMES, classes_of, per_pass, replayed, store
@@ -437,13 +437,6 @@ def test_rows_of_another_kind_are_refused():
     ):
         with refused(ValueError, code):
             KernelPerceptron(kernel=kernel).fit(these, [0, 1, 1])
-
-
-def test_a_cache_larger_than_memory_is_refused(monkeypatch):
-    monkeypatch.setattr(grams, "memory_bytes", lambda: 1000)
-    X, y = rows(17, 2)
-    with refused(DataError, "too-large", option="cache_mb"):
-        KernelPerceptron(cache_mb=1e6).fit(X, y)
 
 
 def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):

@@ -126,13 +126,10 @@ def test_rows_are_kept_and_can_be_stored():
             kept.between(some[:2], some), whole[np.ix_(some[:2], some)], **CLOSE
         )
     assert not kept.known.all()
-    again = GramCache(RBF(0.3), rows)
-    again.restore(kept.arrays())
-    assert np.array_equal(kept.known, again.known)
-    assert np.array_equal(kept.values[kept.known], again.values[kept.known])
+    assert np.array_equal(kept.values[kept.known], kept.arrays()["gram.rows"])
     given = GramCache(Precomputed(), Precomputed().prepare(X @ X.T))
     given.keep(np.arange(12))
-    assert not given.arrays()["gram.examples"].size
+    assert not given.arrays()
 
 
 @pytest.mark.parametrize(

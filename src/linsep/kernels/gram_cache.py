@@ -20,9 +20,9 @@ class GramCache:
 
     def __init__(self, kernel: Kernel, examples: Any):
         self.kernel, self.examples, n = kernel, examples, rows_of(examples)
-        self._given = examples.whole if isinstance(examples, GramRows) else None
-        self.values = np.empty((n, n)) if self._given is None else self._given
-        self.known = np.full(n, self._given is not None)
+        whole = examples.whole if isinstance(examples, GramRows) else None
+        self.values, self._given = np.empty((n, n)) if whole is None else whole, whole is not None
+        self.known = np.full(n, self._given)
 
     def keep(self, examples: np.ndarray) -> None:
         """Compute the rows of these examples that are not there yet."""
@@ -37,17 +37,8 @@ class GramCache:
         return np.ascontiguousarray(self.values[np.ix_(b, a)].T)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the computed rows as arrays to be stored."""
-        computed = np.flatnonzero(self.known & (self._given is None))
+        """Return the computed rows as arrays to be stored; none of a given matrix."""
+        computed = np.flatnonzero(self.known)
+        if self._given:
+            return {}
         return {"gram.rows": self.values[computed], "gram.examples": computed}
-
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Restore what :meth:`arrays` returned; raise ValueError if it does not fit."""
-        values, examples, n = arrays["gram.rows"], arrays["gram.examples"], self.known.size
-        if values.shape != (examples.size, n):
-            raise ValueError(f"kernel values of shape {values.shape}")
-        if not examples.size:
-            return
-        if not 0 <= examples.min() <= examples.max() < n:
-            raise ValueError("kernel values of examples that do not exist")
-        self.values[examples], self.known[examples] = values, True

@@ -131,8 +131,9 @@ def _rows(stream: Any, most_values: int) -> "list[FloatRow] | None":
         n = stream.codes.size
         if n * n > most_values:
             return None
-        columns, rows = np.arange(n), zip(stream.gram(), stream.codes.tolist(), strict=True)
-        return [FloatRow(columns, row, code) for row, code in rows]
+        columns, codes = np.arange(n), stream.codes.tolist()
+        gram = stream.between(columns, columns)
+        return [FloatRow(columns, row, code) for row, code in zip(gram, codes, strict=True)]
     given, values = [], 0
     for batch in stream.training_rows() or ():
         rows = batch.rows

@@ -7,14 +7,17 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep.batches import weight_totals
+from linsep._system.threads import in_background
+from linsep.batches import joined, weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.estimators._common.labels import (
     check_two_classes,
     is_turned,
     refuse_offsets_of,
+    source_labels,
     warn_of_weightless,
     weigh_classes,
 )
@@ -57,13 +60,39 @@ def measure(model: Any, stream: SourceStream, on_all: tuple[float | None] | None
     model.training_sampled_ = n_rows < all_rows
 
 
-def measure_in_memory(model: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) -> None:
-    """Set the same for rows in memory, whose accuracy is set."""
-    totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
-    with interrupts_allowed():
-        known = model.training_accuracy_, totals, len(y)
-        _take(model, *known, lambda: ArraySource(X, y, weights))
-    model.training_sampled_ = False
+def fit_in_memory(model: Any, source: Source, fit: Callable[..., Any]) -> None:
+    """Fit to all rows of a source in memory by ``fit(X, y, weights, groups)``; also set the same,
+    and ``support_positions_``, the numbers of support vectors among the rows that were read, where
+    ``support_`` has those in the data as given.
+    """
+    started = perf_counter()
+    with interrupts_deferred():
+        X, y, _, weights, groups, *_ = joined(list(in_background(source.batches())))
+        if sp.issparse(X) and model.__sklearn_tags__().input_tags.pairwise:
+            X = X.toarray()
+        source_labels(source, y, weights)
+        numbers, reading = source.numbers(len(y)), perf_counter() - started
+        model.training_accuracy_ = pressed = None
+        try:
+            with interrupts_allowed():
+                fit(X, y, weights, groups)
+                # Before feature names are set, because X is an array without names.
+                accuracy = model.score(X, y, weights)
+                totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
+                _take(model, accuracy, totals, len(y), lambda: ArraySource(X, y, weights))
+            model.training_sampled_ = False
+        except KeyboardInterrupt as interrupt:
+            pressed = interrupt
+        if hasattr(model, "progress_"):
+            model.progress_.seconds["read"] += reading
+        if hasattr(model, "_run"):
+            model.support_positions_ = model.support_
+            for name in {"support_", "bounded_support_"} & vars(model).keys():
+                rows = getattr(model, name)
+                setattr(model, name, np.where(rows < 0, rows, numbers[rows]))
+            describe(model, source, model.n_features_in_)
+        if pressed is not None:
+            raise pressed
 
 
 def _take(
@@ -231,20 +260,15 @@ def _on_all(estimator: Any, stream: SourceStream) -> tuple[float | None] | None:
     """Return the accuracy of the kept weights on all rows, see :func:`measure`; None if the rows
     would have to be parsed again, or predictions may be random.
     """
-    if knows_all_rows(estimator):
+    run = estimator.fitted_run()
+    clean = estimator.stop_reason_ == StopReason.CONVERGED and not run.left_out
+    if clean and estimator.keep in ("last", "best"):  # a pass without a mistake
         return (1.0,)
     row_batches = None if estimator.tie == "random" else stream.every_row()
     if row_batches is None:
         return None
-    run = estimator.fitted_run()
     try:
         wrong, total = run.keeping.errors(run.state, row_batches, estimator.tie)
     except (StartAgain, Unlearnable):  # damaged meanwhile, or a skipped row is too large
         return None
     return (1.0 - wrong / total if total else None,)
-
-
-def knows_all_rows(estimator: Any) -> bool:
-    """Return whether a pass without a mistake shows that all rows are predicted correctly."""
-    converged = estimator.stop_reason_ == StopReason.CONVERGED
-    return converged and estimator.keep in ("last", "best") and not estimator._run.left_out

@@ -2,34 +2,25 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import perf_counter
 from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from linsep import kernels
-from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep._system.threads import in_background, one_blas_thread
-from linsep.batches import joined
+from linsep._system.threads import one_blas_thread
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common.fitted_state import calls_back, count
 from linsep.estimators._common.frames import in_memory, to_learn
-from linsep.estimators._common.labels import brings_labels, label_a_row, source_labels
-from linsep.estimators._common.reading import describe
-from linsep.kernels.naming import NAMES, described
+from linsep.estimators._common.labels import brings_labels, label_a_row
+from linsep.kernels.naming import NAMES
 from linsep.learners.kernel_rows import KernelStream
 from linsep.learners.online import OnlineClassifier
 from linsep.learners.passes import Run
 from linsep.learners.perceptron import PerceptronLearner
 from linsep.learners.state import Learner, State
-from linsep.learners.support_vectors import (
-    HasSupportVectors,
-    checked_for_kernel,
-    restore_supports,
-    supports_of,
-)
+from linsep.learners.support_vectors import HasSupportVectors, checked_for_kernel
 from linsep.parameters import check_parameters, parameter
 from linsep.rows.arrays import HoldOut, MemoryStream
 from linsep.sources.base import Source
@@ -69,8 +60,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         with ``keep="vote"``.
     cache_mb : float, default=200
         If the Gram matrix of all rows (8 bytes per value) fits in this many megabytes, the values
-        needed are cached; otherwise, and with a ``budget``, no values are kept between blocks of
-        rows.
+        needed are cached; otherwise, with a ``budget``, and in a fit that continues another, no
+        values are kept between blocks of rows.
     multiclass, shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change,
     class_weight, reference, warm_start, verbose, tie
         As in :class:`linsep.Perceptron`.
@@ -86,8 +77,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     dual_coef_ : array of shape (1, support vectors), (classes, ...) or (pairs, ...)
         The coefficients a_i; with ``keep="vote"`` of the last version.
     cycle_ : the cycle that ended the run, with ``verify(K, y)`` on the Gram matrix, or None
-        Detected with ``shuffle=False``, ``keep="last"``, no weights and no budget, for up to 1,024
-        rows times binary classifiers with cached kernel values (``cache_mb``).
+        Detected with ``shuffle=False``, ``keep="last"`` and no weights, for up to 1,024 rows times
+        binary classifiers with cached kernel values (``cache_mb``).
     kernel_ : the kernel with the parameters computed from the data
     classes_, reference_, n_iter_, mistakes_, n_updates_, stop_reason_, stop_sentence_,
     validation_scores_, validation_curve_, progressive_accuracy_, n_features_in_,
@@ -146,8 +137,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         if self.budget is not None and self.keep == "vote":
             raise ParameterError(
                 "A vote needs every support vector, but a budget drops some",
-                hint("choose {}", keep="average"),
-                hint("{}", keep="last"), code="conflict", option="budget",
+                hint("choose {}", keep="average"), code="conflict", option="budget",
             )  # fmt: skip
         return PerceptronLearner()  # another changes the scale only
 
@@ -172,13 +162,19 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         ValueError
             As in :meth:`linsep.Perceptron.fit`, and if a kernel value is invalid.
         """
+        from linsep.learners.from_source import fit_in_memory
+
         check_parameters(self)
         with self.saving(checkpoint) as saving:
             if self.chosen_kernel().takes == "vectors":
                 X, y, sample_weight = to_learn(self, X, y, sample_weight)
             if brings_labels(X, y, sample_weight):
                 saving.check_source(X)
-                fit_source(self, X, saving)
+                fit_in_memory(
+                    self,
+                    X,
+                    lambda X, y, weights, groups: self.fit_rows(X, y, weights, saving, groups),
+                )
             else:
                 self.fit_rows(X, y, sample_weight, saving)
         return self
@@ -187,52 +183,52 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool
     ) -> tuple[Any, np.ndarray]:
         kernel = self.chosen_kernel() if reset else self.kernel_
-        if kernel.takes == "gram" and checked:
+        gram = kernel.takes == "gram"
+        if checked and (gram or isinstance(X, Source)):
             raise ParameterError(
-                "A precomputed Gram matrix cannot grow by later rows: pass rows and a kernel to "
-                "partial_fit", code="unsupported", option="kernel",
-            )  # fmt: skip
-        if isinstance(X, Source):
-            raise ParameterError(
-                "partial_fit takes rows: call it with each batch of X.batches().",
-                code="unsupported", option="X",
+                "partial_fit takes rows: a Gram matrix cannot grow, and a source has batches().",
+                code="unsupported", option="kernel" if gram else "X",
             )  # fmt: skip
         rows = checked_for_kernel(self, kernel, X, reset=reset)
-        if kernel.takes == "gram" and (why := kernels.check_gram(rows)) is not None:
+        if gram and (why := kernels.check_gram(rows)) is not None:
             warn_caller(kernels.NotPositiveSemidefiniteWarning(why))
         return rows, label_a_row(self, y, rows.shape[0])
 
-    def _start(
-        self, learner: Learner, classes: np.ndarray, rows: Any, numbers: np.ndarray | None = None
-    ) -> Run:
-        kernel = self.chosen_kernel()
+    def _start(self, learner: Learner, classes: np.ndarray, rows: Any) -> Run:
+        kernel, self._rows_seen = self.chosen_kernel(), 0
         warm = self.warm_start and hasattr(self, "_run") and kernel.takes != "gram"
         if warm:
             state = self._state_to_continue(classes, ("keep", "tie"))
             self._check_width(rows.shape[1:], self._examples.shape[1:])
             state.forget()
-            self._select(state)
+            vars(self).update(self._selected(state))
             self.support_ = np.full(state.n_features, -1)
         else:
             state = self.new_state(learner, classes.size, 0)
             self.kernel_ = kernel.fitted(rows)
             self._examples, self.support_ = rows[:0], np.empty(0, np.int64)
-        self._rows_seen, self._numbers = 0, numbers
         return self._begin(state, learner, classes, fresh=not warm)
 
     def _stream(
         self, rows: Any, codes: np.ndarray, counted: np.ndarray, seed: int | None = None,
         hold: HoldOut | None = None,
     ) -> MemoryStream:  # fmt: skip
-        given = self.__dict__.pop("_numbers", None)
-        self._add(rows, self._rows_seen + np.arange(codes.size) if given is None else given)
-        cache = self.cache_mb * 1e6 if seed is not None and self.max_iter > 1 else 0.0
-        stream = KernelStream(
-            self.kernel_, self._prepared, cache, self.budget, codes, counted, seed or 0,
+        state = self._run.state
+        state.grow(state.n_features + codes.size)
+        self.support_ = np.append(self.support_, self._rows_seen + np.arange(codes.size))
+        self._rows_seen += codes.size
+        if not self._examples.shape[0]:
+            self._examples = rows
+        elif sp.issparse(rows) or sp.issparse(self._examples):
+            self._examples = sp.vstack([self._examples, rows], format="csr")
+        else:
+            self._examples = np.concatenate([self._examples, rows])
+        return KernelStream(
+            self.kernel_, self.kernel_.prepare(self._examples),
+            self.cache_mb * 1e6 if seed is not None and self.max_iter > 1 else 0.0, self.budget,
+            state, self._run.keeping, codes, counted, seed or 0,
             seed is not None and bool(self.shuffle), hold,
         )  # fmt: skip
-        stream.begin(self._run.state, self._run.keeping)
-        return stream
 
     def _learn(self, stream: MemoryStream, saving: Saving, *given: Any) -> None:
         with one_blas_thread, self._forgetting():  # bit-identical with any number of processors
@@ -241,6 +237,25 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     def _learn_once(self, stream: MemoryStream) -> None:
         with self._forgetting():
             super()._learn_once(stream)
+
+    @contextmanager
+    def _forgetting(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self.__dict__.pop("support_positions_", None)
+            if hasattr(self, "_run"):
+                vars(self).update(self._selected(self._run.state))
+
+    def _selected(self, state: State) -> dict[str, Any]:
+        """Drop examples without a weight from a state; return the attributes of the others."""
+        used = state.features_in_use()
+        state.select(used)
+        return self._support(self._examples[used], self.support_[used])
+
+    def _snapshot(self) -> dict[str, Any]:
+        attributes = super()._snapshot()
+        return attributes | self._selected(attributes["_run"].state) | {"kernel_": self.kernel_}
 
     def separation(self, X: Any, y: Any, **how: Any) -> Any:
         """Decide whether this kernel separates the rows, with a proof: :func:`linsep.separation`.
@@ -278,8 +293,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             )  # fmt: skip
         return separation(K=K, y=y, **how)
 
-    # Support vectors: during fit, all training rows.
-
     @property
     def dual_coef_(self) -> np.ndarray:
         """Weights of the support vectors used for prediction (with ``keep="vote"`` of the last
@@ -291,94 +304,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     def stop_sentence_(self) -> str:
         return super().stop_sentence_.replace("separation(X, y)", "separation(K=K, y=y)")
 
-    def _add(self, rows: Any, numbers: np.ndarray) -> None:
-        both = [self._examples, rows]
-        if not self._examples.shape[0]:
-            self._examples = rows
-        elif any(map(sp.issparse, both)):
-            self._examples = sp.vstack(both, format="csr")
-        else:
-            self._examples = np.concatenate(both)
-        self._prepare_examples()
-        if self.kernel_.takes == "gram":  # the prepared matrix suffices
-            self._examples = np.empty((numbers.size, 0))
-        self.support_ = np.concatenate([self.support_, numbers])
-        self._rows_seen = int(numbers[-1]) + 1 if numbers.size else self._rows_seen
-        self._run.state.grow(self._run.state.n_features + numbers.size)
-
-    @contextmanager
-    def _forgetting(self) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            if hasattr(self, "_run"):
-                self._select(self._run.state)
-
-    def _select(self, state: State) -> None:
-        used = state.features_in_use()
-        state.select(used)
-        self._examples, self.support_ = self._examples[used], self.support_[used]
-        self.__dict__.pop("support_positions_", None)
-        if self.kernel_.takes == "gram":
-            del self._prepared  # which is the whole matrix
-        elif self._prepared is not None:
-            self._prepared = self._prepared[used]
-
-    def _snapshot(self) -> dict[str, Any]:
-        attributes = super()._snapshot()
-        run = attributes["_run"]
-        used = run.state.features_in_use()
-        run.state.select(used)
-        names = ["_examples", "support_"] + ["_prepared"] * (self.kernel_.takes != "gram")
-        mine = {name: getattr(self, name)[used] for name in names}
-        return attributes | mine | {"kernel_": self.kernel_}
-
-    def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted state as arrays and plain JSON, like
-        :meth:`OnlineClassifier.get_state`, with the support vectors: ``support.numbers``, and an
-        array, the parts of a CSR matrix or JSON strings.
-        """
-        arrays, facts = super().get_state()
-        facts["kernel"], facts["training"]["rows_seen"] = self.kernel_.to_dict(), self._rows_seen
-        return arrays | supports_of(self), facts
-
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Set the state from :meth:`get_state`; ``facts`` also has the number of ``features``, or
-        None if the rows are not numeric.
-        """
+        """Set the state from :meth:`get_state`."""
         super().set_state(arrays, facts)
-        width = None if facts["features"] is None else count(facts["features"], 1)
-        restore_supports(self, arrays, facts["kernel"], width)
-        seen = int(self.support_.max(initial=-1)) + 1
-        self._rows_seen = max(seen, count(facts["training"].get("rows_seen") or 0))
-        if width is not None:
-            self.n_features_in_ = width
-
-
-def fit_source(estimator: Any, source: Source, saving: Saving) -> None:
-    """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
-    from linsep.learners.from_source import knows_all_rows, measure_in_memory
-
-    started = perf_counter()
-    estimator.training_accuracy_ = None
-    with interrupts_deferred():
-        X, y, _, weights, groups, *_ = joined(list(in_background(source.batches())))
-        if sp.issparse(X) and described(estimator.kernel).takes == "gram":
-            X = X.toarray()
-        reading = perf_counter() - started
-        source_labels(source, y, weights)
-        numbers = source.numbers(X.shape[0])
-        try:
-            with interrupts_allowed():
-                estimator.fit_rows(X, y, weights, saving, groups, numbers=numbers)
-            with interrupts_allowed():
-                # Before feature names are set, because X is an array without names.
-                clean = knows_all_rows(estimator)
-                estimator.training_accuracy_ = 1.0 if clean else estimator.score(X, y, weights)
-            measure_in_memory(estimator, X, y, weights)
-        finally:
-            if hasattr(estimator, "progress_"):
-                estimator.progress_.seconds["read"] += reading
-            if hasattr(estimator, "_run"):
-                estimator.support_positions_ = np.searchsorted(numbers, estimator.support_)
-                describe(estimator, source, estimator.n_features_in_)
+        self._rows_seen = count(facts["training"]["rows_seen"])

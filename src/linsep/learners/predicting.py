@@ -1,6 +1,6 @@
 """Prediction methods of the online classifiers, and the draws that break their ties."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
@@ -32,8 +32,12 @@ from linsep.validation.values import faults_named
 from linsep.words import row_text
 
 
-def numbered(X: Any, n_features: int) -> np.ndarray:
-    """Hash the first ``n_features`` values of each row; uint64 of shape (rows,)."""
+def numbered(X: Any, n_features: int | None) -> np.ndarray:
+    """Hash rows, of numbers by their first ``n_features`` values; uint64 of shape (rows,)."""
+    if X.ndim == 1:  # strings or other objects
+        texts = (r if isinstance(r, bytes) else str(r).encode("utf-8", "surrogatepass") for r in X)
+        digests = b"".join(blake2b(text, digest_size=8).digest() for text in texts)
+        return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
     X = sp.csr_matrix(X[:, :n_features])
     X.sum_duplicates()
     values, columns = X.data.astype(np.float64), X.indices.astype(np.uint64)
@@ -44,13 +48,6 @@ def numbered(X: Any, n_features: int) -> np.ndarray:
     return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
 
 
-def numbered_texts(texts: Iterable[str | bytes]) -> np.ndarray:
-    """Hash texts; uint64 of shape (rows,)."""
-    plain = (t.encode("utf-8", "surrogatepass") if isinstance(t, str) else t for t in texts)
-    digests = b"".join(blake2b(text, digest_size=8).digest() for text in plain)
-    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
-
-
 class OnlinePrediction(Prediction):
     """Predictions of an online classifier for the rows of a source."""
 
@@ -58,26 +55,12 @@ class OnlinePrediction(Prediction):
         return ((batch, scores) for batch, scores, _ in self.codes())
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
-        model, tie = self.model, fitted_parameter(self.model, "tie")
-        draws = model._draws() if tie == "random" else None
+        model, draws = self.model, self.model.draws()
         for batch in self.batches():
             known = self.fitted_width(batch.X, model.n_features_in_)
-            scores = model.machine_scores(known, batch.X)
-            if (row := first_infinite(scores)) is not None:
-                where = self.source.where(batch.first + row)
-                raise DataError(
-                    where + ": the score overflows float64; scale the features.", code="overflow"
-                )
-            values = decision(model._run.state, scores, tie)
-            codes = predicted(values, tie, draws and draws(batch.X))
-            scores = batch.answers(model.scores_turned(values))
-            yield batch, scores, decided(model, scores, model.codes_turned(codes))
-
-
-def first_infinite(scores: np.ndarray) -> int | None:
-    """Return the first row with a score that is not finite, or None."""
-    bad = np.argwhere(~np.isfinite(scores))
-    return int(bad[0, 0]) if bad.size else None
+            scores, codes = model.scored(known, batch.X, draws, self.source, batch.first)
+            scores = batch.answers(scores)
+            yield batch, scores, decided(model, scores, codes)
 
 
 class PredictsOnline(PlotsDecision, HasReference):
@@ -105,14 +88,34 @@ class PredictsOnline(PlotsDecision, HasReference):
         """Return the scores of all machines; ``whole`` also has features not seen in training."""
         raise NotImplementedError
 
-    def _numbered(self, X: Any) -> np.ndarray:
-        return numbered(X, self.n_features_in_)
-
-    def _draws(self) -> Callable[[Any], Draws]:
-        """Return a function that returns the random draws of rows for ties."""
+    def draws(self) -> Draws | None:
+        """Return the function that draws numbers for rows with ties, if ``tie`` is "random"."""
+        if fitted_parameter(self, "tie") != "random":
+            return None
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         salt = mixed_bits(np.array([seed], dtype=np.uint64))
-        return lambda X: lambda rows: mixed_bits(self._numbered(X[rows]) ^ salt)
+        return lambda X: mixed_bits(numbered(X, self.__dict__.get("n_features_in_")) ^ salt)
+
+    def scored(
+        self, X: Any, whole: Any, draws: Draws | None = None, source: Source | None = None,
+        first: int = 0,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """Return the decision values and class codes of rows, of a source from row ``first`` on."""
+        scores = self.machine_scores(X, whole)
+        bad = np.argwhere(~np.isfinite(scores))
+        if bad.size:
+            with faults_named(X, self):
+                assert_all_finite(as_csr(X), input_name="X")
+            row = first + int(bad[0, 0])
+            where = row_text(row).capitalize() if source is None else source.where(row)
+            raise DataError(
+                f"{where}: the score overflows float64; scale the features.",
+                code="overflow", row=row + 1,
+            )  # fmt: skip
+        tie = fitted_parameter(self, "tie")
+        values = decision(self._run.state, scores, tie)
+        codes = predicted(values, tie, draws and (lambda rows: draws(whole[rows])))
+        return self.scores_turned(values), self.codes_turned(codes)
 
     def decision_function(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return scores, computed exactly as in training.
@@ -140,19 +143,8 @@ class PredictsOnline(PlotsDecision, HasReference):
         X = to_predict(self, X, missing)
         if isinstance(X, Source):
             return np.concatenate([values for _, values in self.predictions(X).decisions()])
-        return self.scores_turned(self._decisions(X))
-
-    def _decisions(self, X: Any) -> np.ndarray:
         X = self._rows_to_score(X)
-        scores = self.machine_scores(X, X)
-        if (row := first_infinite(scores)) is not None:
-            with faults_named(X, self):
-                assert_all_finite(as_csr(X), input_name="X")
-            raise DataError(
-                f"The score of {row_text(row)} overflows float64; scale the features.",
-                code="overflow", row=row + 1,
-            )  # fmt: skip
-        return decision(self._run.state, scores, fitted_parameter(self, "tie"))
+        return self.scored(X, X)[0]
 
     @property
     def scores_are_log_odds(self) -> bool:
@@ -200,11 +192,8 @@ class PredictsOnline(PlotsDecision, HasReference):
         X = to_predict(self, X, missing)
         if isinstance(X, Source):
             return self.predictions(X).labels()
-        scores = self._decisions(X)
-        tie = fitted_parameter(self, "tie")
-        draws = self._draws()(self._rows_to_score(X)) if tie == "random" else None
-        codes = self.codes_turned(predicted(scores, tie, draws))
-        return self.classes_[decided(self, self.scores_turned(scores), codes)]
+        X = self._rows_to_score(X)
+        return self.classes_[decided(self, *self.scored(X, X, self.draws()))]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy on X and y.

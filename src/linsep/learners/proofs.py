@@ -1,7 +1,7 @@
 """Proofs about a fit: mistake bounds, and an upper bound on the margin of separators."""
 
 from copy import copy
-from numbers import Integral
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -9,77 +9,100 @@ import scipy.sparse as sp
 
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common import labels
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import KeepLast
-from linsep.validation.labels import check_beside
+from linsep.parameters import Parameter
 from linsep.validation.values import check_columns
 
 #: relative error of norms of weights, beside 2^-50 for each update
 ROUNDING = 1e-9
-#: an update that underflows loses less than this of a weight
-LOST = 2.0**-1000
+#: smaller updates may be rounded to zero
+SMALLEST = 1e-100
+#: weights learned from dense and from sparse rows differ by rounding
+TOLERANCE = 1e-6
 
 
 def report_of(model: Any) -> Any:
-    """Return :attr:`report_` of a fitted linear classifier."""
-    from linsep.mistake_bounds.bounds import Bound, Bounds
+    """Return :attr:`report_` of a fitted linear classifier.
 
-    model.fitted_run()
-    widest, why = widest_margin(in_its_fit(model))
+    For any separator u of length 1, every update adds at least the rate times the margin to <w, u>
+    <= ||w||. With several binary classifiers, the smallest margin is at most the sum of the lengths
+    over the sum of the mistakes.
+    """
+    from linsep.mistake_bounds.bounds import Bound, Bounds, length
+
+    run, fit = model.fitted_run(), in_its_fit(model)
+    total, mistakes = fit._total_rate(), int(model.mistakes_.sum())
+    held_out = fit.early_stopping and run.trial is None and not fit.counts_rates
+    why, known = run.obstacle(), list[Bound]()
+    if why is None and total is None:
+        why = "it applies to learners that add examples at a constant rate"
+    elif why is None and held_out and model.stop_reason_ != StopReason.CONVERGED:
+        why = "weights of an earlier pass were restored"
+    elif why is None and total <= mistakes * SMALLEST:
+        why = "updates are so small that they may have been rounded to zero"
+        why = why if mistakes else "no mistake was made"
+    elif why is None:
+        rounded = 1 + ROUNDING + mistakes * 2.0**-50
+        widest = sum(map(length, run.state.machines())) / total * rounded
+        source = "A. Novikoff, On convergence proofs for perceptrons (1962)"
+        known.append(Bound("||w||/M", widest, "margin", type(model).__name__, source))
     interval = getattr(model, "margin_interval_", None)
     return Bounds(
-        () if widest is None else (
-            Bound("||w||/M", widest, "margin", type(model).__name__,
-                  "A. Novikoff, On convergence proofs for perceptrons (1962)"),
-        ),
-        {} if widest is not None else {"||w||/M": why},
+        tuple(known), {} if known else {"||w||/M": why},
         margin=None if interval is None else (interval[0] or 0.0, interval[1]),
-        mistakes=int(model.mistakes_.sum()),
-        passes=model.n_iter_,
+        mistakes=mistakes, passes=model.n_iter_,
     )  # fmt: skip
 
 
 def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -> Any:
     """Return the mistake bounds of a fitted linear classifier on its rows."""
     from linsep.mistake_bounds.bounds import Bounds
+    from linsep.mistake_bounds.margins import checked_rows
     from linsep.mistake_bounds.theorems import Case, obstacle_of
 
-    run = model.fitted_run()
+    run, features = model.fitted_run(), model.features_of(X)
     check_literals(literals, majority)
-    given, (X, codes) = model.features_of(X), same_data(model, X, y)
+    if hasattr(X, "batches"):
+        raise DataError(
+            "Bounds need arrays: read the source into memory first.", code="unsupported"
+        )
+    rows, y = checked_rows(features), np.asarray(y)
+    if rows.shape[1] != run.state.n_features or y.shape != (rows.shape[0],):
+        raise DataError(
+            f"X of shape {rows.shape} and y of shape {y.shape} do not match the fit, which "
+            f"needs {run.state.n_features} features and one label per row.", code="shape",
+        )  # fmt: skip
+    if features is X:
+        check_columns(model, X)
     fit, report = in_its_fit(model), report_of(model)
+    _, codes, _ = fit._labeled_so_far(y, None, None)
     why = obstacle_of(fit) or why_not_again(model)
     if why is not None:
         return Bounds((), {"mistake bounds": why}, mistakes=report.mistakes)
-    refuse_others(fit, given, y)
+    refuse_others(fit, features, y)
     return Case(
-        fit, X, codes, len(model.classes_), run.state.multiclass, fit.learns_intercept, report,
+        fit, rows, codes, len(model.classes_), run.state.multiclass, fit.learns_intercept, report,
         int(fit._counted_updates()), literals, majority,
     ).bounds()  # fmt: skip
 
 
 def check_literals(literals: Any, majority: Any = 1) -> None:
     """Raise ValueError unless both are whole and 1 <= ``majority`` <= ``literals``, or None."""
-    for name, value in (("literals", 1 if literals is None else literals), ("majority", majority)):
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if not (whole and value >= 1):
+    for name, value, also, most in (
+        ("literals", literals, (None,), inf), ("majority", majority, (), literals or 1),
+    ):  # fmt: skip
+        if not Parameter(kind=int, at_least=1, at_most=most, also=also).accepts(value):
             raise ParameterError(
-                f"{name} is {value!r}: it must be a whole number of at least 1.",
-                code="bad-option", option=name, value=value,
+                f"{name} is {value!r}: it must be a whole number of at least 1, and majority at "
+                "most literals.", code="bad-option", option=name, value=value,
             )  # fmt: skip
-    if majority > (literals or 1):
-        raise ParameterError(
-            f"majority is {majority}, but literals {literals}: literals must be at least majority.",
-            code="bad-option", option="majority", value=majority,
-        )  # fmt: skip
 
 
 def in_its_fit(model: Any) -> Any:
     """Return a shallow copy of a model with the parameters of its fit."""
     then = copy(model)
-    for name, value in model._learned_with.items():
-        setattr(then, name, value)
+    vars(then).update(model._learned_with)
     return then
 
 
@@ -91,67 +114,6 @@ def runs_otherwise(model: Any) -> bool:
         return False
     then = in_its_fit(model)
     return any(getattr(model, name, None) != getattr(then, name, None) for name in PREMISES)
-
-
-def widest_margin(model: Any) -> tuple[float | None, str]:
-    """Return ||w||/M, an upper bound on every separator's margin, or why it is not known.
-
-    For any separator u of length 1, every update adds at least the rate times the margin to <w, u>
-    <= ||w||. With several binary classifiers, the smallest margin is at most the sum of the lengths
-    over the sum of the mistakes.
-    """
-    from linsep.mistake_bounds.bounds import length
-
-    run = model.fitted_run()
-    why = run.obstacle()
-    if why is not None:
-        return None, why
-    total = model._total_rate()
-    if total is None:
-        return None, "it applies to learners that add examples at a constant rate"
-    held_out = model.early_stopping and run.trial is None
-    stopped_early = held_out and model.stop_reason_ != StopReason.CONVERGED
-    if stopped_early and not model.counts_rates:
-        return None, "weights of an earlier pass were restored"
-    if not total:
-        return None, "no mistake was made"
-    state = run.state
-    machines, mistakes = state.machines(), float(model.mistakes_.sum())
-    long = sum(map(length, machines))
-    if long < mistakes * sum(weights.size for weights in machines) * LOST:
-        return None, "updates are so small that they may have been rounded to zero"
-    return long / total * (1 + ROUNDING + mistakes * 2.0**-50), ""
-
-
-def same_data(model: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    """Return rows and label codes; raise DataError if shapes or labels are not the fit's."""
-    from linsep.mistake_bounds.margins import checked_rows
-
-    if hasattr(X, "batches"):
-        raise DataError(
-            "Bounds need arrays: read the source into memory first.", code="unsupported"
-        )
-    given, features, width = X, model.features_of(X), model.fitted_run().state.n_features
-    X, y = checked_rows(features), np.asarray(y)
-    if X.shape[1] != width or y.shape != (X.shape[0],):
-        raise DataError(
-            f"X of shape {X.shape} and y of shape {y.shape} do not match the fit, which "
-            f"needs {width} features and one label per row.",
-            code="shape",
-        )
-    if features is given:
-        check_columns(model, given)
-    codes = labels.encode_with(y, model.classes_)
-    if codes is None:
-        unknown = labels.unknown_labels(y, model.classes_)
-        raise DataError(
-            f"y has labels that are not classes of the model: {unknown}.", code="unknown-label"
-        )
-    return X, model.codes_turned(codes)
-
-
-#: weights learned from dense and from sparse rows differ by rounding
-TOLERANCE = 1e-6
 
 
 def why_not_again(model: Any) -> str | None:
@@ -174,26 +136,22 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
     """
     run, saving = model.fitted_run(), Saving()
     saving.seed = run.seed
-    check_beside(X, y=y)
     for rows in (X, X.toarray() if sp.issparse(X) else sp.csr_matrix(X)):
         again = type(model)(**model.get_params(deep=False))
-        again.warm_start, again.verbose = False, 0
+        again.set_params(warm_start=False, verbose=0)
         if run.open_mistakes is not None:
             again.partial_fit(rows, y, classes=model.classes_)
-        else:
+        else:  # after a trial all rows were learned
             again.max_iter = model.n_iter_
-            if run.trial is not None:  # then all rows were learned
-                again.early_stopping = False
+            again.early_stopping = model.early_stopping and run.trial is None
             again.fit_rows(rows, y, saving=saving)
         W, V = (np.column_stack(state.split(state.W)) for state in (again._run.state, run.state))
-        scale = max(np.abs(V).max(), np.finfo(float).tiny)
         same = np.array_equal(again.mistakes_, model.mistakes_) and W.shape == V.shape
-        if same and np.abs(W - V).max() <= TOLERANCE * scale:
+        if same and np.abs(W - V).max() <= TOLERANCE * np.abs(V).max():
             return
     known, found = (f"{m.mistakes_.sum():,} mistakes in {m.n_iter_:,}" for m in (model, again))
     raise DataError(
         f"X and y are not the training rows: a fit to them makes {found} passes and other "
         f"weights, but the fit made {known}. Pass the training rows in their order; the bounds "
-        f"need them.",
-        code="other-rows",
-    )
+        "need them.", code="other-rows",
+    )  # fmt: skip

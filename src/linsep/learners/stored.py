@@ -96,7 +96,7 @@ def state_of(model: Any) -> tuple[Arrays, dict[str, Any]]:
             "left_out": run.left_out or changed, "seed": run.seed,
         },
         "cycle": None if run.cycle is None else run.cycle.to_json(),
-        "rows_seen": None,
+        "rows_seen": getattr(model, "_rows_seen", None),
     })  # fmt: skip
     coef, intercept = run.weights()
     arrays = {"coef": coef, "intercept": intercept} | run.state.arrays()

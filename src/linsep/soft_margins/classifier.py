@@ -7,15 +7,12 @@ from math import inf, nan
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
-from linsep._system.threads import in_background
-from linsep.batches import joined
 from linsep.errors import ParameterError, hint, warn_caller
 from linsep.estimators._common import labels
 from linsep.estimators._common.fitted_state import (
@@ -30,7 +27,6 @@ from linsep.estimators._common.fitted_state import (
     state_of,
 )
 from linsep.estimators._common.frames import to_learn
-from linsep.estimators._common.reading import describe
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import Run
@@ -288,26 +284,17 @@ class SoftMarginClassifier(
             self.stop_reason_ = StopReason.CONVERGED if near else StopReason.MAX_ITER
 
     def _fit_source(self, source: Source) -> None:
-        from linsep.learners.from_source import measure_in_memory
+        from linsep.learners.from_source import fit_in_memory
 
-        with interrupts_deferred():
-            X, y, _, weights, *_ = joined(list(in_background(source.batches())))
-            labels.source_labels(source, y, weights)
+        def fit(X: Any, y: Any, weights: Any, groups: Any) -> None:
             source.stage, source.doing, self._at = "fitting", self._doing, None
             try:
-                gram = sp.issparse(X) and self.__sklearn_tags__().input_tags.pairwise
-                self._fit_rows(X.toarray() if gram else X, y, weights)
+                self._fit_rows(X, y, weights)
             finally:
                 source.doing = None
             source.stage = "measuring"
-            self.training_accuracy_ = self.score(X, y, weights)
-            measure_in_memory(self, X, y, weights)
-            # rows are numbered as in the data as given
-            numbers = source.numbers(self.n_rows_)
-            self.support_positions_: np.ndarray = self.support_
-            self.support_ = numbers[self.support_]
-            self.bounded_support_ = numbers[self.bounded_support_]
-            describe(self, source, self.n_features_in_)  # not before, as X has no names
+
+        fit_in_memory(self, source, fit)
 
     def _doing(self) -> str:
         at = self._at

@@ -6,7 +6,6 @@ from typing import Any, Literal
 import numpy as np
 
 from linsep.errors import warn_caller
-from linsep.estimators._common.fitted_state import count
 from linsep.estimators._common.frames import to_learn
 from linsep.kernels.base import Combined, Kernel
 from linsep.kernels.foreign import (
@@ -16,12 +15,7 @@ from linsep.kernels.foreign import (
     check_gram,
 )
 from linsep.kernels.naming import NAMES
-from linsep.learners.support_vectors import (
-    HasSupportVectors,
-    checked_for_kernel,
-    restore_supports,
-    supports_of,
-)
+from linsep.learners.support_vectors import HasSupportVectors, checked_for_kernel
 from linsep.parameters import TwoSided, parameter
 from linsep.soft_margins.classifier import Machine, SoftMarginClassifier
 from linsep.soft_margins.decomposition import KernelRows, decomposition
@@ -168,35 +162,24 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
         if self.fit_intercept and self.penalize_intercept:  # the weight of a constant feature
             intercept = self._dual_coef.sum(axis=1)
         self._hold(self._dual_coef, intercept)
-        self._examples = X[self.support_]
-        if self.kernel_.takes == "gram":
-            self._examples = np.empty((self.support_.size, 0))
-        else:
-            self._prepare_examples()
+        vars(self).update(self._support(X[self.support_], self.support_))
 
     # Files.
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return the fitted state: of :class:`SoftMargin`, with the kernel and support vectors."""
         arrays, facts = super().get_state()
-        facts |= {"kernel": self.kernel_.to_dict(), "indefinite": self._indefinite}
-        return arrays | supports_of(self) | {"support.bounded": self.bounded_support_}, facts
+        facts["indefinite"] = self._indefinite
+        return arrays | {"support.bounded": self.bounded_support_}, facts
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Set the state from :meth:`get_state`; ``facts`` also has the number of ``features``, or
-        None if the rows are not numeric.
-        """
+        """Set the state from :meth:`get_state`."""
         super().set_state(arrays, facts)
-        del self.n_features_in_
-        width = None if facts["features"] is None else count(facts["features"], 1)
-        restore_supports(self, arrays, facts["kernel"], width)
         self._indefinite, self._dual_coef = facts["indefinite"] is True, self._run.weights()[0]
         bounded = arrays["support.bounded"]
         if bounded.dtype != np.int64 or not np.isin(bounded, self.support_).all():
             raise ValueError("rows at their bound that are not support vectors")
         self.bounded_support_ = bounded
-        if width is not None:
-            self.n_features_in_ = width
 
 
 def _is_unknown(kernel: Kernel) -> bool:
