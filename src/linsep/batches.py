@@ -30,19 +30,18 @@ class Batch(NamedTuple):
         be wider, with features that are zero in the earlier ones. For proofs, an array of Python
         numbers if some are not representable as doubles.
     y : array of shape (rows,) or None
-        Labels as given in the data (floats, ints, bools or strings), or class numbers. None when
-        there are no labels.
+        Labels as given in the data (floats, ints, bools or strings), or class numbers.
     first : int
         How many rows of the data come before this batch.
     weights : float64 array of shape (rows,) or None
-        The weight of each row, finite and at least 0; None if all weights are 1.
+        Finite and at least 0; None if all weights are 1.
     groups : uint64 array of shape (rows,) or None
         The same number for rows that are held out together; None if every row is drawn by itself.
     unanswered : bool array of shape (rows,) or None
         Which rows have a missing value, in whose place X has zeros, and get no prediction; None
         unless the rows are read with ``missing="skip"``.
     offset : float64 array of shape (rows,) or None
-        Added to the linear predictor of each row of a regression, finite; None for no offset.
+        Added to the linear predictor of each row of a regression, finite.
     """
 
     X: Any
@@ -76,7 +75,16 @@ class Batch(NamedTuple):
             return self
         X, y, first, *others = self
         y, *others = (None if a is None else a[start:stop] for a in (y, *others))
-        X = _lines(X, start, min(stop, self.size)) if sp.issparse(X) else X[start:stop]
+        if sp.issparse(X):
+            starts = X.indptr[start : stop + 1]
+            begin, end = starts[0], starts[-1]
+            found = sp.csr_matrix((starts.size - 1, X.shape[1]), dtype=X.dtype)
+            # Set one by one, the arrays are neither copied nor checked.
+            found.data, found.indices = X.data[begin:end], X.indices[begin:end]
+            found.indptr = starts - begin
+            X = found
+        else:
+            X = X[start:stop]
         return Batch(X, y, first + start, *others)
 
     def rows(self, chosen: Any) -> "Batch":
@@ -130,59 +138,41 @@ def numbers_of_weighed(batches: Iterable[Batch]) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _lines(X: Any, start: int, stop: int) -> Any:
-    """Return some rows of a CSR matrix, without a copy."""
-    found = sp.csr_matrix((stop - start, X.shape[1]), dtype=X.dtype)
-    first, last = X.indptr[[start, stop]]
-    # Set one by one, the arrays are neither copied nor checked.
-    found.data, found.indices = X.data[first:last], X.indices[first:last]
-    found.indptr = X.indptr[start : stop + 1] - first
-    return found
-
-
 def join(parts: list[Any], n_features: int) -> Any:
     """Stack features of equal or growing width into one matrix of ``n_features`` columns.
 
     The list is emptied while its parts are copied, so the rows are held in memory about once.
     """
-    rows = sum(part.shape[0] for part in parts)
+    rows, sparse = sum(part.shape[0] for part in parts), sp.issparse(parts[0])
     # Python's numbers may come after floats, see Batch.X.
     dtype = np.result_type(*{part.dtype for part in parts})
-    if not sp.issparse(parts[0]):
-        whole = np.empty((rows, n_features), dtype)
-        for first, part in _drain(parts):
-            whole[first : first + part.shape[0], : part.shape[1]] = part
-            whole[first : first + part.shape[0], part.shape[1] :] = 0
-        return whole
-    size = sum(part.nnz for part in parts)
-    index = np.int64 if size >= 2**31 else parts[0].indices.dtype
-    data, indices = np.empty(size, dtype), np.empty(size, index)
-    indptr = np.zeros(rows + 1, index)
-    begin = 0
-    for first, part in _drain(parts):
-        end = begin + part.nnz
-        data[begin:end], indices[begin:end] = part.data, part.indices
-        ends = indptr[first + 1 : first + 1 + part.shape[0]]
-        np.add(part.indptr[1:], begin, out=ends, dtype=index)
-        begin = end
-    return sp.csr_matrix((data, indices, indptr), shape=(rows, n_features))
-
-
-def _drain(parts: list[Any]) -> Iterator[tuple[int, Any]]:
-    """Yield each part with the number of rows before it, and remove it from the list."""
-    first = 0
+    if sparse:
+        size = sum(part.nnz for part in parts)
+        index = np.int64 if size >= 2**31 else parts[0].indices.dtype
+        data, indices, indptr = (
+            np.empty(size, dtype), np.empty(size, index), np.zeros(rows + 1, index)
+        )  # fmt: skip
+    else:
+        whole = np.zeros((rows, n_features), dtype)
+    row = begin = 0
     parts.reverse()
     while parts:
         part = parts.pop()
-        yield first, part
-        first += part.shape[0]
+        stop = row + part.shape[0]
+        if sparse:
+            end = begin + part.nnz
+            data[begin:end], indices[begin:end] = part.data, part.indices
+            np.add(part.indptr[1:], begin, out=indptr[row + 1 : stop + 1], dtype=index)
+            begin = end
+        else:
+            whole[row:stop, : part.shape[1]] = part
+        row = stop
+    return sp.csr_matrix((data, indices, indptr), shape=(rows, n_features)) if sparse else whole
 
 
 def joined(batches: list[Batch], n_features: int | None = None) -> Batch:
     """Return neighboring batches with labels as one, as wide as the widest unless ``n_features``
-    is given; the list is emptied, see :func:`join`.
-
-    One batch of this width is returned as it is.
+    is given; the list is emptied, see :func:`join`. A single batch is not copied.
     """
     first, width = batches[0], n_features or max(batch.X.shape[1] for batch in batches)
     if len(batches) == 1 and first.X.shape[1] == width:

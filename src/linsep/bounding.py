@@ -31,8 +31,7 @@ def bounds(
     ----------
     X : array, sparse matrix or data frame of shape (rows, features)
         Each value of a text or categorical column of a data frame is a feature.
-    y : array of shape (rows,)
-        Labels, two or more classes.
+    y : array of shape (rows,), labels of two or more classes
     fit_intercept : bool, default=True
     multiclass : {"native", "ovr", "ovo"}, default="native"
         The strategy for several classes. The bounds of several binary classifiers are added up; the
@@ -43,7 +42,7 @@ def bounds(
     mistakes : int, default=None
         The number of mistakes that a perceptron made, to compare with its bounds.
     passes : int, default=1
-        Number of passes. The hinge loss counts once per pass; Novikoff's bound does not change.
+        The hinge loss counts once per pass; Novikoff's bound does not change.
     literals : int, default=None
         For multiplicative updates: the number of features in the disjunction, which is checked.
         None searches for a disjunction greedily.
@@ -57,15 +56,13 @@ def bounds(
     Returns
     -------
     Bounds
-        Bounds in real arithmetic, rounded up. (``estimator.bounds`` states no bounds for a run
-        with a rate beyond 1e100 or below 1e-100, or whose multiplied weights may have reached
-        1e150.) For the perceptron (from zero weights, at a constant rate): ``Novikoff``
-        (R/gamma)^2 and, separable or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w), ``hinge, sharp`` (a
-        sharper form of it), both at the w that minimizes ``hinge``. For MarginPerceptron
-        ``8/gamma^2`` (updates, rows of length 1), for multiplicative updates ``disjunction`` or
-        ``majority``, and ``L1 margin`` if weights may have either sign. With ``gamma`` also ``total
-        distance``. The hinge bounds of two classes have the ``comparator`` w and its ``distance``.
-        ``left_out`` holds the bounds that do not apply, with the reason.
+        Bounds in real arithmetic, rounded up. For the perceptron (from zero weights, at a constant
+        rate): ``Novikoff`` (R/gamma)^2 and, separable or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w)
+        and the sharper ``hinge, sharp``, both at the w that minimizes ``hinge``. For
+        MarginPerceptron ``8/gamma^2`` (updates, rows of length 1), for multiplicative updates
+        ``disjunction`` or ``majority``, and ``L1 margin`` if weights may have either sign. With
+        ``gamma`` also ``total distance``. The hinge bounds of two classes have the ``comparator`` w
+        and its ``distance``. ``left_out`` holds the bounds that do not apply, with the reason.
 
     Raises
     ------
@@ -83,16 +80,16 @@ def bounds(
     ...              mistakes=3)["Novikoff"])
     kept: 3 of at most 26 mistakes (Novikoff)
     """
-    finite = Parameter(kind=float, above=0.0, also=(None,)).accepts(gamma)
-    for name, value, right, must in (
-        ("multiclass", multiclass, multiclass in ("native", "ovr", "ovo"), "native, ovr or ovo"),
-        ("passes", passes, passes >= 1, "at least 1"),
-        ("gamma", gamma, finite, "a finite number above 0"),
+    for wanted, value in (
+        (Parameter(name="multiclass", choices=("native", "ovr", "ovo")), multiclass),
+        (Parameter(name="passes", kind=int, at_least=1), passes),
+        (Parameter(name="gamma", kind=float, above=0.0, also=(None,)), gamma),
     ):
-        if not right:
+        if not wanted.accepts(value):
             raise ParameterError(
-                f"{name} is {value!r}: it must be {must}.", option=name, value=value
-            )
+                f"{wanted.name} must be {wanted.wanted}, got {value!r}.",
+                option=wanted.name, value=value,
+            )  # fmt: skip
     check_literals(literals, majority)
     check_beside(X, y=y)
     X, y, *_ = in_memory(X, y)

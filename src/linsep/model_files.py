@@ -14,15 +14,14 @@ import linsep
 from linsep._system.files import check_free, written_whole
 from linsep._system.sealed import FileKind, sealed, unsealed
 from linsep.catalog import CLASSES, class_named, is_regression
-from linsep.checkpoints.saving import complete
+from linsep.checkpoints.saving import complete, contents
 from linsep.errors import ModelFileError
 from linsep.estimators._common.fitted_state import plain
 from linsep.parameters import check_parameters, fitted_parameter
 
-FORMAT = 2
 #: parameters that are gone, and the value that now is the only one: files of before may have them
 LEFT = {"covariance_type": "diagonal", "loss": "hinge"}
-MODEL_FILE = FileKind("model file", "`linsep fit` writes one", ModelFileError)
+MODEL_FILE = FileKind("model file", "`linsep fit` writes one", ModelFileError, "format", 2)
 
 
 def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path:
@@ -53,17 +52,16 @@ def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path
 def holds(path: str | Path, model: BaseEstimator) -> bool:
     """Return whether a file is a model file of this model, ignoring when it was saved."""
     try:
-        tensors, about = unsealed(Path(path), MODEL_FILE)
+        saved, about = unsealed(Path(path), MODEL_FILE)
     except ModelFileError:
         return False
-    ours, described = _content(model)
-    described = json.loads(json.dumps(described, default=plain)) | {"saved": about.get("saved")}
-    same = all(
-        (one := ours.get(name)) is not None
-        and (one.dtype, one.shape, one.tobytes()) == (array.dtype, array.shape, array.tobytes())
-        for name, array in tensors.items()
-    )
-    return same and len(ours) == len(tensors) and described == about
+    tensors, ours = _content(model)
+    ours = json.loads(json.dumps(ours, default=plain)) | {"saved": about.get("saved")}
+    return ours == about and _bytes_of(tensors) == _bytes_of(saved)
+
+
+def _bytes_of(tensors: dict[str, np.ndarray]) -> dict[str, Any]:
+    return {name: (a.dtype, a.shape, a.tobytes()) for name, a in tensors.items()}
 
 
 def to_bytes(model: BaseEstimator) -> bytes:
@@ -102,18 +100,7 @@ def load(path: str | Path) -> Any:
         If the file is missing, truncated, altered, not a linsep model, or in a newer format.
     """
     path = Path(path)
-    tensors, about = unsealed(path, MODEL_FILE)
-    if "checkpoint" in about:
-        raise ModelFileError(
-            f"{path} is a checkpoint of a fit that has not ended, not a model file; resume that "
-            f"fit: `linsep fit --resume {path}`.", code="wrong-format", path=path,
-        )  # fmt: skip
-    if about.get("format") != FORMAT:
-        raise ModelFileError(
-            f"{path} has model format {about.get('format')!r}, but this linsep reads {FORMAT}; "
-            f"use the linsep version that wrote it ({about.get('version', 'unknown version')}).",
-            code="other-version", path=path,
-        )  # fmt: skip
+    tensors, about = contents(path, MODEL_FILE)
     with complete(path, MODEL_FILE, ModelFileError):
         return _rebuild(tensors, about)
 
@@ -141,7 +128,7 @@ def _describe(model: Any) -> dict[str, Any]:
     names = getattr(model, "feature_names_in_", None)
     threshold = getattr(model, "threshold_", None)
     return {
-        "format": FORMAT,
+        MODEL_FILE.key: MODEL_FILE.format,
         "version": linsep.__version__,
         "saved": datetime.now(UTC).isoformat(timespec="seconds"),
         "learner": type(model).__name__,

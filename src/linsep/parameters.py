@@ -4,7 +4,8 @@ derived from them.
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
+from difflib import get_close_matches
 from functools import cache, wraps
 from inspect import get_annotations, signature
 from math import inf, isfinite, sqrt
@@ -72,13 +73,12 @@ class Parameter:
             return True in self.also
         if self.kind is str or not isinstance(value, Integral if self.kind is int else Real):
             return False
-        try:
+        with suppress(OverflowError):  # whole numbers beyond floats
             number = float(value)
-        except OverflowError:
-            return False
-        low = self.at_least <= number and (self.above == -inf or self.above < number)
-        high = number <= self.at_most and (self.below == inf or number < self.below)
-        return low and high and (isfinite(number) or number in self.also)
+            low = self.at_least <= number and self.above < number
+            high = number <= self.at_most and (self.below == inf or number < self.below)
+            return low and high and (isfinite(number) or number in self.also)
+        return False
 
     def parse(self, text: str) -> Any:
         """Return the number that ``text`` spells, or ``text`` itself if it is not a number."""
@@ -105,12 +105,13 @@ class Parameter:
         if self.choices:
             return "one of " * (len(self.choices) > 1) + ", ".join(map(repr, self.choices))
         text = {int: "a whole number", float: "a number", bool: "True or False"}[self.kind]
-        low = f"above {self.above:g}" if isfinite(self.above) else ""
-        low = f"of at least {self.at_least:g}" if isfinite(self.at_least) else low
-        high = f"below {self.below:.10g}" if isfinite(self.below) else ""
-        high = f"at most {self.at_most:.10g}" if isfinite(self.at_most) else high
-        bounds = " and ".join(filter(None, (low, high)))
-        return " or ".join([f"{text} {bounds}".rstrip(), *map(repr, self.words)])
+        bounds = {
+            "above {:g}": self.above, "of at least {:g}": self.at_least,
+            "below {:.10g}": self.below, "at most {:.10g}": self.at_most,
+        }  # fmt: skip
+        limits = [words.format(bound) for words, bound in bounds.items() if isfinite(bound)]
+        number = f"{text} {' and '.join(limits)}".rstrip()
+        return " or ".join([number, *map(repr, self.words)])
 
 
 def parameter(*, default: Any, help: str, **valid: Any) -> Any:
@@ -130,11 +131,8 @@ def parameter(*, default: Any, help: str, **valid: Any) -> Any:
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, field))
 class HasParameters:
-    """Base of estimators whose annotated attributes are the keyword arguments of ``__init__``.
-
-    So a subclass inherits the parameters of its bases, and scikit-learn finds all of them in the
-    signature. Annotations without a value are required arguments: declare attributes of a fitted
-    model in another base class, or not at all.
+    """Base of estimators whose annotated attributes, also inherited ones, are the keyword arguments
+    of ``__init__``. Attributes of a fitted model must have no annotation.
     """
 
     def __init_subclass__(cls, **how: Any) -> None:
@@ -177,21 +175,16 @@ def _with_advice(init: Any) -> Any:
 
     @wraps(init)
     def __init__(self: Any, *args: Any, **given: Any) -> None:
-        if not given.keys() <= known:
-            raise ArgumentError(_unknown(type(self), min(given.keys() - known), known))
-        init(self, *args, **given)
+        if given.keys() <= known:
+            init(self, *args, **given)
+            return
+        name = min(given.keys() - known)
+        advice = [f": did you mean {one}?" for one in get_close_matches(name, known, 1)]
+        if (told := advice_for(name)) is not None:
+            advice = [f": {told.render(in_python)}."]
+        raise ArgumentError(f"{type(self).__name__} has no parameter {name!r}{[*advice, '.'][0]}")
 
     return __init__
-
-
-def _unknown(estimator: type, name: str, known: set[str]) -> str:
-    """Return the error for an unknown parameter name, with the likely intended name."""
-    from difflib import get_close_matches
-
-    advice = [f"did you mean {one}?" for one in get_close_matches(name, known, 1)]
-    if (told := advice_for(name)) is not None:
-        advice = [f"{told.render(in_python)}."]
-    return f"{estimator.__name__} has no parameter {name!r}" + (f": {advice[0]}" if advice else ".")
 
 
 @cache
@@ -206,23 +199,15 @@ def parameters_of(estimator: Any) -> dict[str, Parameter]:
 
 def _declared(one: Any) -> Parameter:
     """Return the parameter of a field; its annotation determines the kind of values."""
-    kind: type | None = None
-    choices: tuple[str, ...] = ()
-    also: list[Any] = []
-    union = get_origin(one.type) in (Union, UnionType)
-    for part in get_args(one.type) if union else (one.type,):
-        if part is NoneType:
-            also.append(None)
-        elif get_origin(part) is Literal:
-            choices = get_args(part)
-        elif part in (int, float, bool):
-            kind = part
-    if kind is not None:  # words beside numbers
-        also, choices = [*also, *choices], ()
-    base = Parameter(name=one.name, kind=kind or str, help=one.metadata["help"],
-                     default=one.default, choices=choices)  # fmt: skip
-    valid = dict(one.metadata["valid"])
-    return replace(base, also=(*also, *valid.pop("also", ())), **valid)
+    parts = get_args(one.type) if get_origin(one.type) in (Union, UnionType) else (one.type,)
+    words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
+    kind = next((part for part in parts if part in (int, float, bool)), str)
+    also = [None] * (NoneType in parts)
+    valid = {"kind": kind, "choices": tuple(words)} | one.metadata["valid"]
+    if kind is not str:  # words beside numbers
+        also, valid["choices"] = also + words, ()
+    valid["also"] = (*also, *valid.get("also", ()))
+    return Parameter(name=one.name, help=one.metadata["help"], default=one.default, **valid)
 
 
 def check_parameters(estimator: Any) -> None:
@@ -246,28 +231,15 @@ def as_fitted(model: Any, **changed: Any) -> Any:
 
 
 def fitted_parameter(model: Any, name: str, default: Any = None) -> Any:
-    """Return a parameter of a fitted model as it was during the fit, ignoring later changes.
-
-    For models without a record of the fit, such as models of other libraries, the current value is
-    returned.
-    """
+    """Return a parameter as it was during the fit; the current value if the model has no record."""
     return getattr(model, "_learned_with", {}).get(name, getattr(model, name, default))
 
 
 def rate_of(learning_rate: Any | Callable[[int], Any], schedule: str, k: int) -> Any:
-    """Return the learning rate of step k.
+    """Return the learning rate of step k = 1, 2, ...: of a function; or a number, divided by k
+    ("inverse") or by its root ("inverse_sqrt").
 
-    Parameters
-    ----------
-    learning_rate : number, or function from k to a number
-    schedule : "constant", "inverse" (the rate / k) or "inverse_sqrt" (the rate / sqrt(k))
-        How a number changes with k; ignored for a function.
-    k : int, counted from 1
-
-    Raises
-    ------
-    ValueError
-        If a function does not return a finite number above 0.
+    Raises ValueError if a function does not return a finite number above 0.
     """
     if callable(learning_rate):
         value = learning_rate(k)
@@ -276,6 +248,4 @@ def rate_of(learning_rate: Any | Callable[[int], Any], schedule: str, k: int) ->
         return value
     if schedule == "inverse":
         return learning_rate / k
-    if schedule == "inverse_sqrt":
-        return learning_rate / sqrt(k)
-    return learning_rate
+    return learning_rate / sqrt(k) if schedule == "inverse_sqrt" else learning_rate

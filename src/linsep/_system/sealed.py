@@ -25,11 +25,15 @@ BLANK = b"0" * 64
 
 
 class FileKind(NamedTuple):
-    """A kind of file, as in its messages, and the class of errors about it."""
+    """A kind of file, as in its messages, the class of errors about it, and its mark: a key of the
+    description, with the number of the format.
+    """
 
     name: str
     remedy: str
     error: type[LinsepError]
+    key: str
+    format: int
 
 
 def sealed(

@@ -72,7 +72,7 @@ class SavedFit(Saving):
     """
 
     def __init__(self, checkpoint: Checkpoint, estimator: Any) -> None:
-        self.checkpoint, self.estimator = checkpoint, estimator
+        self.checkpoint, self.estimator, self.keep = checkpoint, estimator, checkpoint.keep
         self.found: tuple[dict[str, np.ndarray], dict[str, Any]] | None = None
         given = estimator.get_params(deep=False)
         self.agreed: dict[str, Any] = {
@@ -94,13 +94,12 @@ class SavedFit(Saving):
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
-        if kind is None and not self.checkpoint.keep:
+        if kind is None and not self.keep:
             self.checkpoint.remove()
         self._lock.close()
 
     @property
-    def due(self) -> bool:
-        """Whether it is time to write."""
+    def due(self) -> bool:  # type: ignore[override]
         return time.monotonic() - self._written >= self.checkpoint.seconds
 
     def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:

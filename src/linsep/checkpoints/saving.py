@@ -13,9 +13,8 @@ from linsep._system.files import check_free, remove_abandoned, written_whole
 from linsep._system.sealed import FileKind, sealed, unsealed
 from linsep.errors import CheckpointError, ModelFileError, ParameterError
 
-FORMAT = 1
 CHECKPOINT = FileKind(
-    "checkpoint", "name another file, or remove it to start again", CheckpointError
+    "checkpoint", "name another file, or remove it to start again", CheckpointError, "checkpoint", 1
 )
 EVERY = re.compile(r"(\d+(?:\.\d+)?) ?(s|m|h)")
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -25,9 +24,9 @@ class Checkpoint:
     """A file in which a fit saves its state, so that it can resume if the process ends.
 
     Pass it to ``fit`` as ``checkpoint``. If the file exists, the fit resumes from it, and its
-    result is bit-identical to an uninterrupted fit; otherwise a new fit starts. The file is written
-    regularly, on Ctrl-C, and by the command line on SIGTERM. It is written atomically, has a
-    checksum and contains no code. It is removed when the fit has ended.
+    result is bit-identical to an uninterrupted fit. It is written regularly, on Ctrl-C, and by the
+    command line on SIGTERM; atomically, with a checksum and without code. It is removed when the
+    fit has ended.
 
     Parameters
     ----------
@@ -36,8 +35,8 @@ class Checkpoint:
         Seconds between two writes, or text: "90s", "10m" or "2h". It is written between batches of
         rows; rows in memory are one batch, so once per pass.
     keep : bool, default=False
-        Keep the file when the fit has ended, until :meth:`remove` is called after the results are
-        saved. Until then, repeating the fit does not train again.
+        Keep the file when the fit has ended, so that repeating the fit does not train again, until
+        :meth:`remove` is called.
 
     Raises
     ------
@@ -70,25 +69,11 @@ class Checkpoint:
         CheckpointError
             If the file is truncated, altered, not a checkpoint, or from another version of linsep.
         """
-        if not self.path.exists():
-            return None
-        arrays, about = unsealed(self.path, CHECKPOINT)
-        if "checkpoint" not in about:
-            raise CheckpointError(
-                f"{self.path} is a model file, not a checkpoint; choose another name.",
-                code="wrong-format", path=self.path,
-            )  # fmt: skip
-        if about["checkpoint"] != FORMAT:
-            raise CheckpointError(
-                f"{self.path} has checkpoint format {about['checkpoint']!r}, but this linsep "
-                f"reads {FORMAT}; resume with the version that wrote it.",
-                code="other-version", path=self.path,
-            )  # fmt: skip
-        return arrays, about
+        return contents(self.path, CHECKPOINT) if self.path.exists() else None
 
     def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         """Replace the file atomically; raise ModelFileError if it cannot be written."""
-        about = {"checkpoint": FORMAT, "command": self.command} | about
+        about = {CHECKPOINT.key: CHECKPOINT.format, "command": self.command} | about
         content = sealed({k: np.ascontiguousarray(a) for k, a in arrays.items()}, about)
         with written_whole(self.path, force=True) as file:
             file.write(content)
@@ -138,11 +123,26 @@ def _seconds(every: str | float) -> float:
 
 def as_checkpoint(given: Any) -> Checkpoint:
     """Return a checkpoint from the argument of ``fit``: a path, or a checkpoint."""
-    if isinstance(given, Checkpoint):
-        return given
-    if isinstance(given, str | os.PathLike):
-        return Checkpoint(Path(given))
-    raise ValueError(f"checkpoint must be a path or a linsep.Checkpoint, not {given!r}.")
+    return given if isinstance(given, Checkpoint) else Checkpoint(given)
+
+
+def contents(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return arrays and description of a file; ``kind.error`` if it is of another kind or format,
+    missing or damaged.
+    """
+    arrays, about = unsealed(path, kind)
+    if kind.key not in about:
+        raise kind.error(
+            f"{path} is not a {kind.name}: {kind.remedy}.", code="wrong-format", path=path
+        )
+    if about[kind.key] != kind.format:
+        version = about.get("version", "another version")
+        raise kind.error(
+            f"{path} is a {kind.name} of format {about[kind.key]!r}, but this linsep reads "
+            f"{kind.format}: use the linsep that wrote it ({version}).",
+            code="other-version", path=path,
+        )  # fmt: skip
+    return arrays, about
 
 
 @contextmanager
@@ -167,6 +167,8 @@ def complete(path: Path, kind: FileKind, passed: type[Exception]) -> Iterator[No
 class Saving:
     """How a fit is saved, so that it can resume in another process. This class does not save."""
 
+    #: whether it is time to write, and whether a finished run is written, too
+    due, keep = False, False
     #: seed and classes of the run to resume
     seed: int | None = None
     classes: tuple[Any, ...] = ()
@@ -193,11 +195,5 @@ class Saving:
     def resume(self, course: Any) -> None:
         """Resume an earlier run, if there is one: restore its state and its course."""
 
-    def pause(self, course: Any) -> None:
-        """Save the run between two batches of rows, if it is time."""
-
-    def interrupted(self, course: Any) -> None:
-        """Save the run, because it is stopped now."""
-
-    def ended(self, course: Any) -> None:
-        """Save the finished run, if work on it remains."""
+    def save(self, course: Any) -> None:
+        """Save a run: it is interrupted, ends and is to be kept, or a write is due."""

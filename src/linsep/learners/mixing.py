@@ -329,7 +329,8 @@ class Shards:
     def one_pass(self, course: Course) -> Scores:
         """Let all shards learn once, and mix their weights."""
         run, state, number = self.run, self.run.state, course.number
-        course.saving.pause(course)
+        if course.saving.due:
+            course.saving.save(course)
         course.stage, started = "learning", perf_counter()
         try:
             with interrupts_allowed():
@@ -338,7 +339,7 @@ class Shards:
         except (KeyboardInterrupt, LinsepError) as problem:  # the last if the cluster is lost
             course.tally[:] = 0  # what was learned since the last mixture is lost
             if number and not isinstance(problem, KeyboardInterrupt):
-                course.saving.interrupted(course)
+                course.saving.save(course)
             raise
         course.seconds["learn"] += perf_counter() - started
         if not np.isfinite([mixed["W"].min(), mixed["W"].max()]).all():

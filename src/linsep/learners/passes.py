@@ -294,7 +294,8 @@ def one_pass(course: Course) -> Scores:
         began = perf_counter() - seconds["learn"]
         try:
             for row_batch in stream.row_batches(course.number, course.rows):
-                course.saving.pause(course)
+                if course.saving.due:
+                    course.saving.save(course)
                 learn_batch(course, row_batch)
         finally:
             waited = perf_counter() - began - seconds["learn"]
@@ -351,11 +352,12 @@ def passes(course: Course, one: Callable[[Course], Scores] | None = None) -> Ite
             report = course.report(scores, reason)
             course.next_pass()
             if reason is not None:
-                saving.ended(course)
+                if saving.keep:
+                    saving.save(course)
                 saving = Saving()  # the caller may be interrupted in the yield: it is saved
             yield report._replace(stop_reason=None) if course.trying else report
     except (KeyboardInterrupt, GeneratorExit):
-        saving.interrupted(course)
+        saving.save(course)
         raise
     finally:
         if course.best is not None:

@@ -195,18 +195,7 @@ class SavedOnlineFit(SavedFit):
         ended = run.reports and run.reports[-1].stop_reason is not None
         self.checkpoint.on_resume("training is complete" if ended else place)
 
-    def pause(self, course: Course) -> None:
-        if self.due:
-            self._write(course)
-
-    def interrupted(self, course: Course) -> None:
-        self._write(course)
-
-    def ended(self, course: Course) -> None:
-        if self.checkpoint.keep:
-            self._write(course)
-
-    def _write(self, course: Course) -> None:
+    def save(self, course: Course) -> None:
         run, state, best = course.run, course.run.state, course.best
         arrays = state.arrays() | _with_prefix("rows", course.stream.arrays())
         arrays["tally"] = course.tally
