@@ -232,7 +232,7 @@ REFUSED = [
     "y ~ x +", "y ~ (x", "y ~ x x", "y ~ x $ age", "y ~ `x", "y ~ I(x + )", "y ~ x ~ age",
     "y ~ x ** age", "y ~ lambda x: x", "log(y) ~ x", "y + x ~ age", "y ~ x + y", "y ~ 0", "",
     "y ~ foo(x)", "y ~ x + log(offset(age))", "y ~ np.log(x)", "y ~ x.mean()", "y ~ I(x.values)",
-    "y ~ x[0]", "y ~ I(x[0])", "y ~ I(lambda x: x)", "y ~ I(x > 1)", "y ~ I(x if x else x)",
+    "y ~ x[0]", "y ~ I(x[0])", "y ~ I(lambda x: x)", "y ~ I(x if x else x)",
     "y ~ I([x for x in x])", "y ~ I(x := 3)", "y ~ I(x @ x)", "y ~ I('a')", "y ~ 'a'",
     "y ~ I(x + 1e999)", "y ~ I(3)", "y ~ log(poly(x, 2))", "y ~ log(x, 2)", "y ~ log(*x)",
     "y ~ poly()", "y ~ poly(x, 2.5)", "y ~ poly(x, 10**9)", "y ~ poly(x, 1000)",
@@ -247,7 +247,7 @@ REFUSED = [
     "y ~ log(" + "(" * 300 + "x" + ")" * 300 + ")", "y ~ I(" + "+".join(["x"] * 3000) + ")",
     "y ~ x + " + " + ".join(["x"] * 4000),
     "y ~ rank %in% city", "y ~ 2:x", "y ~ {x + age}", "y ~ x:offset(age)", "y ~ (x + age)^0",
-    "y ~ I(x > 0)",
+    "y ~ I(0 < x < 1)", "y ~ ns(x, df=3)", "y ~ cut(x, 3)", "y ~ I(x in age)",
     "y ~ bs(age, df=5, include_intercept=True)", "y ~ C(rank, contr.helmert(scale=True))",
 ]  # fmt: skip
 
@@ -426,8 +426,9 @@ def test_everyday_forms_of_r():
     frame = pd.DataFrame({"x": x, "z": np.abs(x), "r": [1, 2, 3, 1, 2, 3], "y": [0, 1, 0, 1, 1, 0]})
     expected = {
         "I(x^2 - z)": x**2 - np.abs(x), "I((x - 1)^2)": (x - 1) ** 2, "abs(x)": np.abs(x),
-        "log10(z)": np.log10(np.abs(x)),
-        "log2(z)": np.log2(np.abs(x)), "log1p(z)": np.log1p(np.abs(x)),
+        "I(x > 0.5)": x > 0.5, "I((x <= 3) * z)": (x <= 3) * np.abs(x),
+        "log10(z)": np.log10(np.abs(x)), "log2(z)": np.log2(np.abs(x)),
+        "log1p(z)": np.log1p(np.abs(x)),
     }  # fmt: skip
     for term, values in expected.items():
         (batch,) = open_source(frame, formula=f"y ~ {term}").batches()
@@ -440,6 +441,10 @@ def test_everyday_forms_of_r():
     list(source.batches())
     (slopes,) = source.slopes("x").batches()
     np.testing.assert_array_equal(slopes.X[:, 0], np.sign(x))
+    source = open_source(frame, formula="y ~ I(x > 1) + I(z * (x == 3))")
+    list(source.batches())
+    (slopes,) = source.slopes("z").batches()
+    np.testing.assert_array_equal(slopes.X, np.column_stack([0 * x, x == 3]))
 
 
 def test_columns_whose_names_are_numbers():

@@ -23,23 +23,57 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "I": lambda x: x, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "log10": np.log10,
     "log2": np.log2, "log1p": np.log1p, "abs": lambda x: x * np.sign(np.real(x)),
 }  # fmt: skip
-_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide,
     ast.Pow: np.power,
+    ast.Gt: lambda a, b: 1.0 * (np.real(a) > np.real(b)),
+    ast.GtE: lambda a, b: 1.0 * (np.real(a) >= np.real(b)),
+    ast.Lt: lambda a, b: 1.0 * (np.real(a) < np.real(b)),
+    ast.LtE: lambda a, b: 1.0 * (np.real(a) <= np.real(b)),
+    ast.Eq: lambda a, b: 1.0 * (np.real(a) == np.real(b)),
+    ast.NotEq: lambda a, b: 1.0 * (np.real(a) != np.real(b)),
 }  # fmt: skip
-#: the largest number, the highest degree, and the most knots that are written and that are learned
-_LARGEST, _DEGREE, _MOST, _MOST_LEARNED = float(np.finfo(np.float64).max), 50, 1000, 2000
-#: transformations of numbers, which learn constants; their settings in order, with a type, a value
-#: or the largest whole number
-TRANSFORMS: dict[str, dict[str, Any]] = {
-    "poly": {"degree": _DEGREE, "raw": bool},
-    "bs": {"df": _MOST, "knots": list, "degree": _DEGREE},
-    "cr": {"df": _MOST, "knots": list, "constraints": "center"},
-    "offset": {},
-}
+_LARGEST = float(np.finfo(np.float64).max)
+#: knots that a transformation may have learned, and as many splines
+_MOST_LEARNED = 2000
+#: transformations of numbers, which learn constants, with their settings in order
+TRANSFORMS: dict[str, tuple[str, ...]] = {
+    "poly": ("degree", "raw"), "bs": ("df", "knots", "degree"),
+    "cr": ("df", "knots", "constraints"), "offset": (),
+}  # fmt: skip
 #: contrasts of levels, with their settings
-CONTRASTS: dict[str, dict[str, Any]] = {
-    "treatment": {"base": object}, "SAS": {}, "sum": {}, "helmert": {}, "diff": {}, "poly": {},
+CONTRASTS: dict[str, tuple[str, ...]] = {
+    "treatment": ("base",), "SAS": (), "sum": (), "helmert": (), "diff": (), "poly": (),
+}  # fmt: skip
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= _LARGEST
+
+
+def _is_level(value: Any) -> bool:
+    return type(value) in (int, float, str, bool)
+
+
+#: which values a setting may have
+_VALID: dict[str, Callable[[Any], bool]] = {
+    "degree": lambda value: type(value) is int and 1 <= value <= 50,
+    "df": lambda value: type(value) is int and 1 <= value <= 1000,
+    "knots": lambda value: (
+        type(value) is list and len(value) <= 1000 and all(map(_is_number, value))
+    ),
+    "raw": lambda value: type(value) is bool,
+    "constraints": lambda value: bool(value == "center"),
+    "base": _is_level,
+    "levels": lambda value: (
+        type(value) is list and all(map(_is_level, value)) and 0 < len(value) == len({*value})
+    ),
+}
+#: what to write for functions of R that are not here
+_ADVICE = {
+    "ns": "write cr(x, df=4, constraints='center')", "s": "write cr(x, df=8, constraints='center')",
+    "scale": "write the mean and the deviation, as in I((x - 5) / 2)",
+    "cut": "write conditions, as in I(x > 5), or add a column of classes",
 }  # fmt: skip
 #: contrasts by the names of R, and of patsy and statsmodels
 _CONTRASTS = {f"contr.{name}": name for name in CONTRASTS} | {
@@ -141,7 +175,7 @@ class Factor(NamedTuple):
         factor, levels = column_factor(str(stored["column"])), stored.get("levels")
         if levels is None:
             return factor
-        if not (all(_fits(x, object) for x in levels) and 0 <= stored["width"] <= len(levels)):
+        if not (all(map(_is_level, levels)) and 0 <= stored["width"] <= len(levels)):
             raise ValueError("other levels")
         coding = np.zeros((len(levels), int(stored["width"])))
         for row, (places, values) in zip(coding, stored["coding"], strict=True):
@@ -210,20 +244,23 @@ def _value(node: ast.expr, column: Callable[[str], Any]) -> Any:
     match node:
         case ast.Name(name):
             return column(name.strip("`"))
-        case ast.Constant(number) if _fits(number, float):
+        case ast.Constant(number) if _is_number(number):
             return np.float64(number)  # type: ignore[arg-type]
         case ast.UnaryOp(ast.UAdd() | ast.USub() as sign, operand):
             return _value(operand, column) * (1 if isinstance(sign, ast.UAdd) else -1)
-        case ast.BinOp(left, operator, right) if type(operator) in _ARITHMETIC:
-            return _ARITHMETIC[type(operator)](_value(left, column), _value(right, column))
+        case ast.BinOp(left, operator, right) | ast.Compare(left, [operator], [right]) if (
+            type(operator) in _OPERATORS
+        ):
+            return _OPERATORS[type(operator)](_value(left, column), _value(right, column))
         case ast.Call(ast.Name(name), [argument], []) if name in FUNCTIONS:
             return FUNCTIONS[name](_value(argument, column))
+    called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
     raise NotAllowed(
         f"has {ast.unparse(node)[:40]}, which is not arithmetic",
-        f"use columns, numbers, +, -, *, / and **, {', '.join(FUNCTIONS)}, and "
-        f"{', '.join(TRANSFORMS)} and C as terms by themselves, with backticks around "
-        "other names; conditions are columns of their own, and text is for levels only, as in "
-        "C(city, Treatment('Rome'))",
+        _ADVICE.get(called)
+        or f"use columns, numbers, +, -, *, /, **, <, >, ==, {', '.join(FUNCTIONS)}, and "
+        f"{', '.join(TRANSFORMS)} and C as terms by themselves, with backticks around other names; "
+        "text is for levels only, as in C(city, Treatment('Rome'))",
     )
 
 
@@ -246,18 +283,18 @@ def _coding(contrasts: list[ast.expr], keywords: list[ast.keyword]) -> dict[str,
         keyword.arg = "base" if keyword.arg == "reference" else keyword.arg
     found = _settings(which, CONTRASTS[kind], call.args, call.keywords)
     others = [ast.keyword(name, value) for name, value in named.items()]
-    return {"contrast": kind} | found | _settings("C", {"levels": set}, [], others)
+    return {"contrast": kind} | found | _settings("C", ("levels",), [], others)
 
 
 def _settings(
-    name: str, allowed: dict[str, Any], args: list[ast.expr], keywords: list[ast.keyword]
+    name: str, allowed: tuple[str, ...], args: list[ast.expr], keywords: list[ast.keyword]
 ) -> dict[str, Any]:
     """Return the settings of a transformation or of contrasts by name."""
     found: dict[Any, Any] = {}
     pairs = [*zip([*allowed, None], args, strict=False), *((k.arg, k.value) for k in keywords)]
     for setting, node in pairs:
         value = _constant(node)
-        if setting not in allowed or setting in found or not _fits(value, allowed[setting]):
+        if setting not in allowed or setting in found or not _VALID[setting](value):
             raise NotAllowed(
                 f"gives {name} {ast.unparse(node)[:40]}",
                 f"it has {', '.join(allowed) or 'no arguments'}",
@@ -275,24 +312,6 @@ def _constant(node: ast.expr) -> Any:
     except (ValueError, TypeError):
         return None
     return list(value) if isinstance(value, tuple) else value
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    """Return whether a value is of a kind: a number or a list of them, a level, different levels, a
-    whole number up to a largest one.
-    """
-    if kind is float:
-        return type(value) in (int, float) and abs(value) <= _LARGEST
-    if kind is object:
-        return type(value) in (int, float, str, bool)
-    if kind is list:
-        return type(value) is list and len(value) <= _MOST and all(_fits(x, float) for x in value)
-    if kind is set:
-        levels = type(value) is list and all(_fits(x, object) for x in value)
-        return levels and 0 < len(value) == len({*value})
-    if type(kind) is int:
-        return type(value) is int and 1 <= value <= kind
-    return type(value) is bool if kind is bool else bool(value == kind)
 
 
 def contrasts(factor: Factor, levels: list[Any], reduced: bool) -> tuple[list[Any], np.ndarray]:
