@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.compiled.rows import Csr, Dense
 from linsep.estimators._common.fitted_state import Array
@@ -86,16 +87,10 @@ def cycle_detection_for(
     state: State, learner: Learner, keeping: KeepLast, stream: Any, tie: str
 ) -> CycleDetection | None:
     """Return the detection for a run that keeps its last weights, with constant rate and order."""
-    if (
-        learner.constant_rate is None
-        or type(keeping) is not KeepLast
-        or stream.shuffle
-        or _too_many(state)
-    ):
-        return None
-    if not (stream.of_features or stream.replayable):
-        return None
-    return CycleDetection(state, stream, learner, tie)
+    repeats = learner.constant_rate is not None and type(keeping) is KeepLast and not stream.shuffle
+    if repeats and not _too_many(state) and (stream.of_features or stream.replayable):
+        return CycleDetection(state, stream, learner, tie)
+    return None
 
 
 def _too_many(state: State) -> bool:
@@ -131,22 +126,19 @@ def _rows(stream: Any, most_values: int) -> "list[FloatRow] | None":
         n = stream.codes.size
         if n * n > most_values:
             return None
-        columns, codes = np.arange(n), stream.codes.tolist()
+        columns = np.arange(n)
         gram = stream.between(columns, columns)
-        return [FloatRow(columns, row, code) for row, code in zip(gram, codes, strict=True)]
-    given, values = [], 0
+        return list(map(FloatRow, [columns] * n, gram, stream.codes.tolist()))
+    given: list[FloatRow] = []
     for batch in stream.training_rows() or ():
         rows = batch.rows
         if batch.importance.size or not isinstance(rows, Dense | Csr):
             return None
-        for i in batch.order:
-            if isinstance(rows, Dense):
-                row = np.arange(rows.values.shape[1]), rows.values[i]
-            else:
-                at = slice(rows.starts[i], rows.starts[i + 1])
-                row = rows.columns[at], rows.values[at]
-            values += len(row[1])
-            if values > most_values:
-                return None
-            given.append(FloatRow(*row, int(batch.codes[i])))
+        most_values -= rows.values.size
+        if most_values < 0:
+            return None
+        order = np.asarray(batch.order)
+        X = sp.csr_matrix(batch.as_batch().X)[order]
+        columns, values = (np.split(part, X.indptr[1:-1]) for part in (X.indices, X.data))
+        given += map(FloatRow, columns, values, batch.codes[order].tolist())
     return given

@@ -168,7 +168,7 @@ def _passes(estimator: Any, course: Course, start: Callable[[], Run]) -> Iterato
                             yield report
                 return
             except StartAgain:
-                course = replace(course, run=start())
+                course = replace(course, run=start(), number=0)
     finally:  # what is known of the source must not change while the model is described
         course.stream.stop_reading()
 

@@ -8,7 +8,7 @@ from linsep.compiled.rows import Csr, Dense, Unit, values_of
 from linsep.compiled.rules.margin import MarginRule
 from linsep.errors import ParameterError
 from linsep.learners.classifier import LinearClassifier
-from linsep.learners.state import ROUNDING, Learner, State, Unlearnable
+from linsep.learners.state import ROUNDING, Learner, State, Unlearnable, Weights
 from linsep.parameters import fitted_parameter, parameter
 
 BLUM = "A. Blum, Machine Learning Theory, lecture 4 (2014)"
@@ -84,12 +84,10 @@ class MarginPerceptron(LinearClassifier):
 
     @property
     def gamma_(self) -> float:
-        """The margin tried last."""
         return float(self.fitted_run().state.counts["gamma"][0])
 
     @property
     def margin_interval_(self) -> tuple[float | None, float]:
-        """Proved bounds on the largest margin of the rows, scaled to length 1."""
         failed = float(self.fitted_run().state.counts.get("failed", [0.0])[0])
         known = self.stop_reason_ == "converged" and not self._run.left_out
         return self._reached() if known else None, failed or 1.0
@@ -114,10 +112,7 @@ class MarginLearner(Learner):
     def __init__(self, gamma: float | None, epsilon: float):
         self.gamma, self.epsilon = gamma, epsilon
 
-    def start(
-        self, state: State, coef: np.ndarray | None = None, intercept: np.ndarray | None = None,
-        warm: bool = False,
-    ) -> None:  # fmt: skip
+    def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
         if self.gamma is None and (warm or coef is not None or intercept is not None):
             raise ParameterError(
                 "coef_init, intercept_init and warm_start need a number as gamma, not 'auto'.",

@@ -39,40 +39,22 @@ from linsep.validation.sparse import tidy
 
 #: how the weights of shards are mixed
 MixingName = Literal["uniform", "mistakes"]
-
-
-class ShardSums(NamedTuple):
-    """The results of some shards in a pass, in the form in which their learner mixes them.
-
-    Attributes
-    ----------
-    sums : arrays by name
-        Sums of changes, and of arrays times the amounts of their shards; "say" is the sum of the
-        shards' shares in the mean of each weight, "rounds" of the examples that each binary
-        classifier has seen.
-    largest : arrays by name, largest values
-    counts : int64 array of shape (shards, 6)
-        Mistakes, updates, errors and rows; the share in the mixture before division by the sum, 1
-        or the number of mistakes, 0 without rows; and whether scores of zero remain that are
-        treated as correct.
-    """
-
-    sums: Arrays
-    largest: Arrays
-    counts: np.ndarray
-
-
+#: what some shards have learned in a pass, by how it is added and a name: arrays in the form in
+#: which their learner mixes them, changes, or arrays times the amounts of their shards; "say", the
+#: sum of the shards' shares in the mean of each weight; "rounds", the examples that each binary
+#: classifier has seen; and "counts" of shape (shards, 6): mistakes, updates, errors and rows; the
+#: share in the mixture before division by the sum, 1 or the number of mistakes, 0 without rows; and
+#: whether scores of zero remain that are treated as correct
+ShardSums = dict[tuple[str, str], np.ndarray]
 ROWS, AMOUNT, ZEROS = 3, 4, 5
+ADDED: dict[str, Callable[..., np.ndarray]] = {
+    "sum": np.add, "mean": np.add, "largest": np.maximum, "each": lambda a, b: np.vstack([a, b]),
+}  # fmt: skip
 
 
 def added_sums(parts: list[ShardSums]) -> ShardSums:
     """Return the sum of parts, from the first to the last."""
-    sums, largest, counts = zip(*parts, strict=True)
-    return ShardSums(
-        {name: reduce(np.add, (one[name] for one in sums)) for name in sums[0]},
-        {name: reduce(np.maximum, (one[name] for one in largest)) for name in largest[0]},
-        np.concatenate(counts),
-    )
+    return {key: reduce(ADDED[key[0]], (part[key] for part in parts)) for key in parts[0]}
 
 
 def arrays_of(run: Run) -> Arrays:
@@ -97,21 +79,22 @@ def _put(run: Run, mixed: Arrays) -> None:
         run.state.array(name)[:] = mixed[name]
 
 
-def _sums(run: Run, start: Arrays, amount: int) -> tuple[Arrays, Arrays]:
-    """Return the sums and the largest values of one shard that was trained from ``start``."""
-    state, learner, own = run.state, run.learner, arrays_of(run)
+def _sums(run: Run, start: Arrays, counts: list[int]) -> ShardSums:
+    """Return the sums of one shard that was trained from ``start``."""
+    state, learner, own, amount = run.state, run.learner, arrays_of(run), counts[AMOUNT]
     say = learner.say(state, start, own)
-    sums, largest = {"say": amount * say, "rounds": state.machine_rounds().copy()}, dict[str, Any]()
+    sums: ShardSums = {
+        ("sum", "say"): amount * say, ("sum", "rounds"): state.machine_rounds().copy(),
+        ("each", "counts"): np.array([counts]),
+    }  # fmt: skip
     before = learner.to_mix(state, _begun(start))
     for name, array in learner.to_mix(state, own).items():
         how = learner.beside.get(name, "mean")
-        if how == "sum":
-            sums[name] = array - before[name]
-        elif how == "largest":
-            largest[name] = array
+        if how == "mean":
+            sums[how, name] = amount * (say * array if say.shape == array.shape else array)
         else:
-            sums[name] = amount * (say * array if say.shape == array.shape else array)
-    return sums, largest
+            sums[how, name] = array - before[name] if how == "sum" else array
+    return sums
 
 
 def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
@@ -119,20 +102,17 @@ def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
     changes nothing, nor does a pass in which no shard has a share; nor do shards without a share in
     a weight change it.
     """
-    found, (mistakes, updates, *_) = _begun(before), total.counts.sum(axis=0).tolist()
-    amounts, say = total.counts[:, AMOUNT].sum(), total.sums["say"]
-    if amounts and (mistakes or updates):
-        form = dict(run.learner.to_mix(run.state, found))
+    found, counts = _begun(before), total["each", "counts"].sum(axis=0)
+    if counts[AMOUNT] and counts[: UPDATES + 1].any():
+        form, say = dict(run.learner.to_mix(run.state, found)), total["sum", "say"]
         for name, array in form.items():
             how = run.learner.beside.get(name, "mean")
+            form[name] = total[how, name]
             if how == "sum":
-                form[name] = array + total.sums[name]
-            elif how == "largest":
-                form[name] = total.largest[name]
-            else:
-                share = say if say.shape == array.shape else amounts
-                mean = total.sums[name] / np.where(share > 0, share, 1)
-                form[name] = np.where(share > 0, mean, array)
+                form[name] = array + form[name]
+            elif how == "mean":
+                share = say if say.shape == array.shape else counts[AMOUNT]
+                form[name] = np.where(share > 0, form[name] / np.where(share > 0, share, 1), array)
         found = run.learner.from_mix(run.state, form)
     if "average" in before:
         mean = (number * before["average"] + found["average"]) / (number + 1)
@@ -161,20 +141,12 @@ class Mixture(NamedTuple):
     @property
     def shares(self) -> np.ndarray:
         """The mixture coefficients; by mistakes they are 0 in a clean pass, which mixes nothing."""
-        totals = self.amounts.sum(axis=1, keepdims=True)
-        return self.amounts / np.maximum(totals, 1)
+        return self.amounts / np.maximum(self.amounts.sum(axis=1, keepdims=True), 1)
 
     @property
     def weighted_mistakes(self) -> float:
         """The mistakes, each times the share of its shard."""
         return float((self.shares * self.mistakes).sum())
-
-
-#: parameters that the pass of a shard cannot keep, and the values that it can
-MIXABLE = {
-    "keep": ("last", "average"), "schedule": ("constant",), "update": ("single",),
-    "early_stopping": (False,),
-}  # fmt: skip
 
 
 class Setting(NamedTuple):
@@ -185,9 +157,6 @@ class Setting(NamedTuple):
     estimator : unfitted estimator
     classes : array of the sorted labels of all shards
     class_weights : array with one weight per class, or None
-    n_features : int
-    seed : int
-    mixing : "uniform" or "mistakes"
     """
 
     estimator: Any
@@ -210,7 +179,7 @@ class Setting(NamedTuple):
         learner = model.learner()
         run = Run(model.new_state(learner, n_classes, self.n_features), learner, keeping_of(model))
         course = Course(run, None, model.tie, number=number)
-        learner.start(run.state, warm=True)
+        learner.start(run.state, None, None, warm=True)
         _put(run, start)
         if self.class_weights is not None:  # in scores, classes have no weights
             of_class = self.class_weights[codes_given(model, self.classes, rows.y)]
@@ -231,12 +200,17 @@ class Setting(NamedTuple):
                     f"{row}shard {shard + 1:,}: {problem}.", code=problem.code
                 ) from None
         amount = course.mistakes if self.mixing == "mistakes" else int(some)
-        counts = [*course.tally.tolist(), amount, int(learner.leaves_zeros(run.state))]
-        return ShardSums(*_sums(run, start, amount), np.array([counts]))
+        zeros = int(learner.leaves_zeros(run.state))
+        return _sums(run, start, [*course.tally.tolist(), amount, zeros])
 
 
 #: returns the sum of what all shards learn in a pass, given what was mixed and its number
 LearnAll = Callable[[Arrays, int], ShardSums]
+#: parameters that the pass of a shard cannot keep, and the values that it can
+MIXABLE = {
+    "keep": ("last", "average"), "schedule": ("constant",), "update": ("single",),
+    "early_stopping": (False,),
+}  # fmt: skip
 
 
 def refuse_unmixable(estimator: Any, mixing: str) -> None:
@@ -248,24 +222,20 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
     name = type(estimator).__name__
     if not getattr(estimator, "mixable", False):
         raise ParameterError(
-            f"{name} cannot be fitted in shards: mixing needs a learner whose updates add "
-            f"examples to the weights, such as Perceptron or AROW.",
-            code="unsupported",
-        )
+            f"{name} cannot be fitted in shards: mixing needs updates that add examples to the "
+            "weights, such as those of Perceptron or AROW.", code="unsupported",
+        )  # fmt: skip
     check_parameters(estimator)
-    for parameter, allowed in MIXABLE.items():
-        value = getattr(estimator, parameter, allowed[0])
-        if value not in allowed:
-            choices = " or ".join(map(repr, allowed))
-            raise ParameterError(
-                f"{name} with {parameter}={value!r} cannot be fitted in shards: choose {choices}.",
-                option=parameter, value=value,
-            )  # fmt: skip
-    if callable(getattr(estimator, "learning_rate", None)):
+    given = {name: getattr(estimator, name, values[0]) for name, values in MIXABLE.items()}
+    wrong = {name: value for name, value in given.items() if value not in MIXABLE[name]}
+    if callable(rate := getattr(estimator, "learning_rate", None)):
+        wrong["learning_rate"] = rate
+    for parameter, value in wrong.items():
         raise ParameterError(
-            f"{name} with a function as learning_rate cannot be fitted in shards: set a number.",
-            option="learning_rate",
-        )
+            f"{name} with {parameter}={value!r} cannot be fitted in shards: choose "
+            f"{' or '.join(map(repr, MIXABLE.get(parameter, ['a number'])))}.",
+            option=parameter, value=value,
+        )  # fmt: skip
 
 
 def setting_of(
@@ -308,23 +278,19 @@ class Shards:
         self.run, self.learn, self.mixed = run, learn, arrays_of(run)
 
     def arrays(self) -> Arrays:
-        mixture = self.run.mixture
-        counts = {"mistakes": mixture.mistakes, "amounts": mixture.amounts}
-        return self.mixed | counts | {"rows": np.array(mixture.rows, np.int64)}
+        counts = {name: getattr(self.run.mixture, name) for name in ("mistakes", "amounts")}
+        return self.mixed | counts | {"rows": np.array(self.run.mixture.rows, np.int64)}
 
     def resume(self, number: int, arrays: Arrays) -> None:
         """Restore what :meth:`arrays` returned after so many passes; ValueError if it is wrong."""
-        mixture = self.run.mixture
         mistakes, amounts = arrays["mistakes"], arrays["amounts"]
-        wrong = {mistakes.shape, amounts.shape} != {(number, mixture.mistakes.shape[1])}
-        for name, own in self.mixed.items():
-            stored = arrays[name]
-            wrong |= (stored.dtype, stored.shape) != (own.dtype, own.shape)
-        if wrong:
-            raise ValueError("weights or counts of other shards")
+        own = [(array.dtype, array.shape) for array in self.mixed.values()]
         self.mixed = {name: arrays[name] for name in self.mixed}
+        shapes = {mistakes.shape, amounts.shape, (number, self.run.mixture.mistakes.shape[1])}
+        if own != [(a.dtype, a.shape) for a in self.mixed.values()] or len(shapes) > 1:
+            raise ValueError("weights or counts of other shards")
         rows = tuple(arrays["rows"].tolist())
-        self.run.mixture = Mixture(mistakes, amounts, rows, mixture.mixing)
+        self.run.mixture = Mixture(mistakes, amounts, rows, self.run.mixture.mixing)
 
     def one_pass(self, course: Course) -> Scores:
         """Let all shards learn once, and mix their weights."""
@@ -346,20 +312,20 @@ class Shards:
             raise DataError(
                 "A mixed weight overflows float64: scale the features.", code="overflow"
             )
-        self.mixed, sums = mixed, total.counts.sum(axis=0)
-        course.tally[:] = sums[:AMOUNT]
+        self.mixed, counts = mixed, total["each", "counts"].T
+        course.tally[:] = counts[:AMOUNT].sum(axis=1)
         check_some_rows(course)
         _put(run, mixed)
         state.rounds += course.rows
         state.n_updates += int(course.tally[UPDATES])
-        if sums[ZEROS]:
+        if counts[ZEROS].any():
             state.per_machine("spared")[:] = 1
         if state.multiclass == "ovo" and state.n_classes > 2:
-            state.per_machine("rounds")[:] += total.sums["rounds"]
+            state.per_machine("rounds")[:] += total["sum", "rounds"]
         if "average" in mixed:
             rounds = state.per_column(state.machine_rounds())
             state.like_weights("sums")[:] = (mixed["W"] - mixed["average"]) * rounds
-        before, counts = run.mixture, total.counts.T
+        before = run.mixture
         run.mixture = Mixture(
             np.vstack([before.mistakes, counts[0]]), np.vstack([before.amounts, counts[AMOUNT]]),
             tuple(counts[ROWS].tolist()), before.mixing,

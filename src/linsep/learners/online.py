@@ -121,19 +121,16 @@ class OnlineClassifier(
 
     @property
     def n_updates_(self) -> int:
-        """Number of updates over all passes."""
         return self.fitted_run().state.n_updates
 
     @property
     def mistakes_(self) -> np.ndarray:
-        """Mistakes in each pass; all rows passed to partial_fit are treated as one pass."""
         run = self.fitted_run()
         open_pass = [] if run.open_mistakes is None else [run.open_mistakes]
         return np.array([p.mistakes for p in run.reports] + open_pass, dtype=np.int64)
 
     @property
     def n_iter_(self) -> int:
-        """Number of passes."""
         return len(self.mistakes_)
 
     @property
@@ -146,7 +143,6 @@ class OnlineClassifier(
 
     @property
     def stop_sentence_(self) -> str:
-        """Why the run ended, in one sentence; known after fit, not partial_fit."""
         run = self.fitted_run()
         reason = StopReason(self._known("stop_sentence_", self.stop_reason_))
         if run.cycle is not None:
@@ -162,33 +158,22 @@ class OnlineClassifier(
 
     @property
     def progressive_accuracy_(self) -> float:
-        """Progressive (predict-then-train) accuracy: the share of the first pass's rows predicted
-        correctly before the model was updated with them; at score 0, whatever the ``threshold_``.
-        """
         first, *_ = self._known("progressive_accuracy_", self.fitted_run().reports)
         return 1.0 - first.errors / max(1, first.rows)
 
     @property
     def validation_scores_(self) -> np.ndarray:
-        """Accuracy on the held-out rows after each pass without them; only with early_stopping. At
-        score 0, whatever the ``threshold_``.
-        """
         scores = [p.validation_score for p in self.fitted_run().scored]
         return np.array(self._known("validation_scores_", scores, "early_stopping=True"))
 
     @property
     def validation_curve_(self) -> np.ndarray:
-        """Error rates of the weights kept after each pass without the held-out rows, shape (passes,
-        2): on training rows and on held-out rows; only with early_stopping. At score 0, whatever
-        the ``threshold_``.
-        """
         held_out = self.validation_scores_
         learned = [p.training_score for p in self.fitted_run().scored]  # None becomes NaN
         return 1.0 - np.column_stack([np.array(learned, np.float64), held_out])
 
     @property
     def criterion_(self) -> np.ndarray:
-        """J_p at the start of each pass; only with update="batch"."""
         values = [p.criterion for p in self.fitted_run().reports if p.criterion is not None]
         return np.array(self._known("criterion_", values, 'update="batch"'))
 
@@ -211,14 +196,8 @@ class OnlineClassifier(
         return other
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted state: arrays, by the names that :mod:`linsep.learners.stored` lists,
-        and as plain JSON ``classes``, ``calibration``, ``kernel`` and ``training``, the counts,
-        reports of the passes, and what proofs need to know.
-
-        Raises
-        ------
-        ValueError
-            If parameters that shape the weights differ from the fit.
+        """Return the fitted state as arrays and plain JSON, see :mod:`linsep.learners.stored`;
+        ValueError if parameters that shape the weights differ from the fit.
         """
         from linsep.learners import stored
 
@@ -340,21 +319,16 @@ class OnlineClassifier(
         """Return the learner; raise ValueError if partial_fit is not possible."""
         check_parameters(self)
         learner = self.learner()
-        if self.early_stopping:
-            raise ParameterError(
-                "early_stopping is not supported by partial_fit, which never has all rows to hold "
-                "some out: set it to False, or call fit.",
-                code="unsupported", option="early_stopping",
-            )  # fmt: skip
+        for option, value in (("early_stopping", True), ("class_weight", "balanced")):
+            if getattr(self, option) == value:
+                raise ParameterError(
+                    f"{option}={value!r} needs all rows at once, which partial_fit never has: "
+                    "choose another value, or call fit.", code="unsupported", option=option,
+                )  # fmt: skip
         if classes is None and not hasattr(self, "_run"):
             raise ParameterError(
                 "classes must be passed on the first call to partial_fit.",
                 code="needs-option", option="classes",
-            )  # fmt: skip
-        if self.class_weight == "balanced":
-            raise ParameterError(
-                "class_weight='balanced' needs all labels at once, which partial_fit never has: "
-                "pass a dict of weights.", code="unsupported", option="class_weight",
             )  # fmt: skip
         return learner
 
@@ -389,7 +363,6 @@ class OnlineClassifier(
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def new_state(self, learner: Learner, n_classes: int, n_features: int) -> State:
-        """Return an untrained state."""
         intercept = bool(getattr(self, "fit_intercept", False))
         return State(self.multiclass, n_classes, n_features, intercept, learner.fill)
 

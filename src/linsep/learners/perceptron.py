@@ -1,5 +1,6 @@
 """The perceptron as a scikit-learn estimator."""
 
+import sys
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from linsep.compiled.rules.perceptron import (
 )
 from linsep.errors import ParameterError, hint
 from linsep.learners.classifier import LinearClassifier
-from linsep.learners.state import Learner, State, sparing
+from linsep.learners.state import Learner, State, Weights, sparing
 from linsep.parameters import ScheduleName, parameter
 
 Update = Literal["single", "batch"]
@@ -114,17 +115,20 @@ class Perceptron(LinearClassifier):
     reference_ : the class with target -1; None for several classes
     n_iter_ : number of passes made
     mistakes_ : array of shape (passes,), mistakes in each pass; with ovr and ovo, summed over
-        the binary classifiers
+        the binary classifiers; all rows passed to partial_fit are one pass
     n_updates_ : int, number of updates
     calibration_ : the calibration of :func:`linsep.calibrate`, required for ``predict_proba``
     stop_reason_ : "converged", "clean" (without a mistake, but with scores of zero), "cycle",
         "max_iter", "early_stop" or "interrupted"; None after partial_fit
-    stop_sentence_ : the stop reason as a sentence
+    stop_sentence_ : the stop reason as a sentence; known after fit, not partial_fit
     cycle_ : the cycle that ended the run, with ``verify(X, y)``, or None
     report_ : the bound ||w||/M on the margin; ``bounds(X, y)`` adds the bounds that need the rows
     criterion_ : array of shape (passes,), J_p at the start of each pass; with update="batch"
-    validation_scores_, validation_curve_ : with early_stopping, accuracy on the held-out rows and
-        error rates on training and held-out rows, after each pass without the held-out rows
+    validation_scores_ : array of shape (passes,), accuracy on the held-out rows after each pass
+        without them; with early_stopping. This and the next two are at score 0, whatever the
+        ``threshold_``
+    validation_curve_ : array of shape (passes, 2), error rates of the weights kept after each of
+        these passes on training rows and on held-out rows
     progressive_accuracy_ : share of the rows of the first pass predicted correctly before learning
     n_features_in_ : number of features
     feature_names_in_ : names of the features, if X has only string names
@@ -204,14 +208,7 @@ SCHEDULES = {
 
 
 class PerceptronLearner(Learner):
-    """Update at each mistake.
-
-    Parameters
-    ----------
-    rate : the first rate, or a function from k = 1, 2, ... to the rate of update k
-    schedule : "constant", "inverse" or "inverse_sqrt"
-    zero : meaning of zero scores
-    """
+    """Update at each mistake, with the parameters of :class:`Perceptron`."""
 
     replayed = "single"
 
@@ -223,7 +220,7 @@ class PerceptronLearner(Learner):
         self.constant_rate = None if callable(rate) or schedule != "constant" else float(rate)
         #: rates of a function by the update, and the first without a valid one, with its error
         self._rates = np.zeros(1)
-        self._without: tuple[float, Exception] = np.inf, ValueError()
+        self._without: tuple[int, Exception] = sys.maxsize, ValueError()
         if callable(rate):  # before more rates must be computed
             self.rows_at_once = COMPUTED_AHEAD // 2
 
@@ -234,26 +231,22 @@ class PerceptronLearner(Learner):
 
     def _compute(self, update: int) -> None:
         """Compute the missing rates of a function up to this update; invalid ones become 0."""
-        more = np.zeros(max(0, update + 1 - self._rates.size))
-        for n, k in enumerate(range(self._rates.size, update + 1)):
-            if k > self._without[0]:
-                break
+        known = self._rates
+        self._rates = np.append(known, np.zeros(max(0, update + 1 - known.size)))
+        for k in range(known.size, min(update + 1, self._without[0])):
             try:
                 value = self.rate(k)  # type: ignore[operator]
-                if not (isinstance(value, Real) and np.isfinite(float(value)) and float(value) > 0):
+                if not (isinstance(value, Real) and 0 < float(value) < np.inf):
                     raise ParameterError(
                         f"learning_rate({k}) is {value!r}; a learning rate must be a finite number "
                         "above 0.", option="learning_rate", value=value,
                     )  # fmt: skip
-                more[n] = float(value)
+                self._rates[k] = float(value)
             except Exception as problem:  # raised only if this update is made
                 self._without = k, problem
-        self._rates = np.concatenate([self._rates, more])
+                break
 
-    def start(
-        self, state: State, coef: np.ndarray | None = None, intercept: np.ndarray | None = None,
-        warm: bool = False,
-    ) -> None:  # fmt: skip
+    def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
         given = [array for array in (coef, intercept) if array is not None]
         zeros = not warm and not (given and np.column_stack(given).any(axis=1).all())
         if self.zero == "correct" and zeros:
@@ -280,9 +273,10 @@ class PerceptronLearner(Learner):
             most = int(updates.max())
             if most + COMPUTED_AHEAD // 2 >= self._rates.size:
                 self._compute(most + COMPUTED_AHEAD)
-            return self._sparing(PerceptronRule(Table(self._rates, updates)), state)
-        schedule, _ = SCHEDULES[self.schedule]
-        return self._sparing(PerceptronRule(schedule(float(self.rate), updates)), state)
+            schedule: Any = Table(self._rates, updates)
+        else:
+            schedule = SCHEDULES[self.schedule][0](float(self.rate), updates)
+        return self._sparing(PerceptronRule(schedule), state)
 
     def _sparing(self, rule: Any, state: State) -> Any:
         spares = self.zero != "mistake"

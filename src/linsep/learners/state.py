@@ -25,6 +25,7 @@ from linsep.errors import DataError, LinsepError
 from linsep.estimators._common.fitted_state import Array
 from linsep.estimators._common.labels import pairs
 
+Weights = np.ndarray | None
 #: arrays by name
 Arrays = dict[str, np.ndarray]
 #: how arrays that shards have learned become one: their changes add up, their mean, or the largest
@@ -444,12 +445,9 @@ class Learner:
     def continue_from(self, earlier: "Learner") -> None:
         """Reuse computations of the learner of earlier rows."""
 
-    def start(
-        self, state: State, coef: np.ndarray | None = None, intercept: np.ndarray | None = None,
-        warm: bool = False,
-    ) -> None:  # fmt: skip
-        """Set up a new state, or if ``warm`` that of an earlier run, with initial weights; raise
-        ValueError if these are invalid.
+    def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
+        """Set up a new state, or if ``warm`` that of an earlier run, with initial weights, if any;
+        raise ValueError if they are invalid.
         """
         state.forget(self.beside)
         state.set_weights(coef, intercept)

@@ -7,6 +7,7 @@ changes of a vote, ``calibration.K`` its curves. A kernel classifier adds ``supp
 """
 
 import re
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
@@ -31,29 +32,27 @@ from linsep.learners.proofs import runs_otherwise
 from linsep.learners.state import Arrays, State, columns_of
 
 
-def _share(value: Any) -> float | None:
-    return None if value is None else float(value)
+def optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function that reads what ``read`` does, or None."""
+    return lambda value: None if value is None else read(value)
 
 
-def _reason(stored: str | None) -> StopReason | None:
-    return None if stored is None else StopReason(stored)
+_share, _reason = optional(float), optional(StopReason)
 
 
-def _reports(stored: list[list[Any]] | None) -> list[PassReport] | None:
-    if stored is None:
-        return None
+def _reports(stored: list[list[Any]]) -> list[PassReport]:
     return [
         PassReport._make([*map(count, fields[:5]), *map(_share, fields[5:8]), _reason(*fields[8:])])
         for fields in stored
     ]
 
 
-def _cycle(stored: str | None) -> Any:
+def _cycle(stored: str) -> Any:
     from linsep.certificate.cycles import Cycle, Cycles
     from linsep.certificate.proofs import from_json
 
-    claim = None if stored is None else from_json(stored)
-    if not isinstance(claim, Cycle | Cycles | None):
+    claim = from_json(stored)
+    if not isinstance(claim, Cycle | Cycles):
         raise ValueError("an invalid cycle")
     return claim
 
@@ -66,12 +65,12 @@ STATE: dict[str, Any] = {
     "training.n_updates": count,
     "training.rounds": count,
     "training.stop_reason": _reason,
-    "training.passes": _reports,
-    "training.trial": _reports,
-    "training.open_mistakes": lambda value: None if value is None else count(value),
+    "training.passes": optional(_reports),
+    "training.trial": optional(_reports),
+    "training.open_mistakes": optional(count),
     "training.accuracy": _share,
     "training.began": as_it_is,
-    "training.cycle": _cycle,
+    "training.cycle": optional(_cycle),
     "training.rows_seen": as_it_is,
 }
 
@@ -112,7 +111,18 @@ def set_state(model: Any, arrays: Arrays, facts: dict[str, Any]) -> None:
     model.classes_, began = found["classes"], found["began"]
     is_turned(model.reference, model.classes_)  # raises an error for an unknown class
     model._learned_with = model.get_params(deep=False)
-    state = _restored(model, arrays, found["rounds"])
+    arrays = {re.sub(r"^vote\.first\.", "weights.first.", name): a for name, a in arrays.items()}
+    for part in ("coef", "intercept"):
+        arrays.setdefault(f"last.{part}", arrays[part])
+    for name, array in arrays.items():
+        infinite = array.dtype.kind == "f" and not np.isfinite(array).all()
+        if infinite and not name.startswith("counts."):
+            raise ValueError(f"{name} that is not finite")
+    coef, n_classes = arrays["coef"], model.classes_.size
+    if coef.ndim != 2 or len(coef) != columns_of(model.multiclass, n_classes):
+        raise ValueError(f"weights of shape {coef.shape}")
+    state: State = model.new_state(model.learner(), n_classes, coef.shape[1])
+    state = state.with_arrays(arrays, found["rounds"])
     state.n_updates, reports = found["n_updates"], found["passes"] or []
     model._run = Run(
         state, model.learner(), keeping_of(model), reports,
@@ -146,21 +156,6 @@ def calibration_of(model: Any, arrays: Arrays, method: str) -> Calibration:
     return Calibration(method, curves)
 
 
-def _restored(model: Any, arrays: Arrays, rounds: int) -> State:
-    arrays = {re.sub(r"^vote\.first\.", "weights.first.", name): a for name, a in arrays.items()}
-    for part in ("coef", "intercept"):
-        arrays.setdefault(f"last.{part}", arrays[part])
-    coef, n_classes = arrays["coef"], model.classes_.size
-    if coef.ndim != 2 or len(coef) != columns_of(model.multiclass, n_classes):
-        raise ValueError(f"weights of shape {coef.shape}")
-    for name, array in arrays.items():
-        finite = array.dtype.kind != "f" or name.startswith("counts.") or np.isfinite(array).all()
-        if not finite:
-            raise ValueError(f"{name} that is not finite")
-    state: State = model.new_state(model.learner(), n_classes, coef.shape[1])
-    return state.with_arrays(arrays, rounds)
-
-
 class SavedOnlineFit(SavedFit):
     """Saves an online fit, and resumes a saved one."""
 
@@ -168,41 +163,55 @@ class SavedOnlineFit(SavedFit):
 
     def begin(self, arrays: Arrays, about: dict[str, Any]) -> None:
         self.seed, self.classes = int(about["seed"]), tuple(about["classes"])
-        self.trial = _reports(about["course"]["trial"])
+        self.trial = optional(_reports)(about["course"]["trial"])
 
     def resume(self, course: Course) -> None:
-        run, stream = course.run, course.stream
+        run = course.run
         self._start = _digest(run.state)
         # Of a trial and the run after it, only the interrupted one resumes.
         if self.found is None or (self.trial is None) != (run.trial is None):
             return
-        arrays, about = self.found
-        # Learning changes them; a damaged row cache may restart the run.
-        arrays = {name: array.copy() for name, array in arrays.items()}
+        # Learning changes the arrays; a damaged row cache may restart the run.
+        arrays, about = {k: array.copy() for k, array in self.found[0].items()}, self.found[1]
         with self.as_checkpoint_error():
-            n_classes, n_columns = about["machines"]
             # A class that this stream has not met yet restarts the first pass, as it did then.
-            if [n_classes, n_columns] != [run.state.n_classes, run.state.n_columns]:
+            n_classes, n_columns = about["machines"]
+            if (n_classes, n_columns) != (run.state.n_classes, run.state.n_columns):
                 return
             self.agree(start=self._start)
-            passed = about["course"]["number"] + (about["course"]["learned"] is True)
-            stream.resume(passed, _without_prefix("rows", arrays))
-            _restore(course, arrays, about["course"])
-            if not stream.of_features and stream.n_features != run.state.n_features:
-                raise ValueError(f"{run.state.n_features} examples")
+            self._restore(course, arrays, about["course"])
         over = " over all rows" * (run.trial is not None)
         place = f"pass {course.number + 1}{over}, after {course.rows:,} of its rows"
         ended = run.reports and run.reports[-1].stop_reason is not None
         self.checkpoint.on_resume("training is complete" if ended else place)
 
+    def _restore(self, course: Course, arrays: Arrays, about: dict[str, Any]) -> None:
+        run, stream, state, tally = course.run, course.stream, course.run.state, arrays["tally"]
+        course.number, course.learned = count(about["number"]), about["learned"] is True
+        course.since_best, course.tally = count(about["since_best"]), tally
+        stream.resume(course.number + course.learned, _without_prefix("rows", arrays))
+        run.reports[:] = _reports(about["reports"])
+        if len(run.reports) != course.number or (tally.shape, tally.dtype) != ((4,), np.int64):
+            raise ValueError(f"{len(run.reports)} reports of {course.number} passes")
+        state.n_features = arrays["last.coef"].shape[1]
+        state.restore(state.with_arrays(arrays, count(about["rounds"])))
+        state.n_updates = count(about["n_updates"])
+        if about["best"] is not None:
+            score, rounds = about["best"]
+            best = state.with_arrays(_without_prefix("best", arrays), count(rounds))
+            course.best = float(score), best
+        if course.detection is not None:
+            course.detection.restore(_without_prefix("cycle", arrays))
+        if not stream.of_features and stream.n_features != state.n_features:
+            raise ValueError(f"{state.n_features} examples")
+
     def save(self, course: Course) -> None:
         run, state, best = course.run, course.run.state, course.best
-        arrays = state.arrays() | _with_prefix("rows", course.stream.arrays())
-        arrays["tally"] = course.tally
-        if best is not None:
-            arrays |= _with_prefix("best", best[1].arrays())
-        if course.detection is not None:
-            arrays |= _with_prefix("cycle", course.detection.arrays())
+        arrays = state.arrays() | {"tally": course.tally}
+        parts = {"rows": course.stream, "best": best and best[1], "cycle": course.detection}
+        for prefix, part in parts.items():
+            if part is not None:
+                arrays |= {f"{prefix}.{name}": array for name, array in part.arrays().items()}
         classes = self.estimator.classes_.tolist()
         plain = all(isinstance(label, str | int | float) for label in classes)
         self.write(arrays, {
@@ -223,33 +232,11 @@ class SavedOnlineFit(SavedFit):
         })  # fmt: skip
 
 
-def _restore(course: Course, arrays: Arrays, about: dict[str, Any]) -> None:
-    """Restore the progress of a run; raise ValueError if the arrays do not fit."""
-    run, state, tally = course.run, course.run.state, arrays["tally"]
-    course.number, run.reports[:] = count(about["number"]), _reports(about["reports"]) or []
-    if len(run.reports) != course.number or (tally.shape, tally.dtype) != ((4,), np.int64):
-        raise ValueError(f"{len(run.reports)} reports of {course.number} passes, or other counts")
-    state.n_features = arrays["last.coef"].shape[1]
-    state.restore(state.with_arrays(arrays, count(about["rounds"])))
-    state.n_updates, course.tally = count(about["n_updates"]), tally
-    course.learned, course.since_best = about["learned"] is True, count(about["since_best"])
-    if about["best"] is not None:
-        score, rounds = about["best"]
-        best = state.with_arrays(_without_prefix("best", arrays), count(rounds))
-        course.best = float(score), best
-    if course.detection is not None:
-        course.detection.restore(_without_prefix("cycle", arrays))
-
-
 def _digest(state: State) -> str:
     W = state.W[: state.n_features]
     at = np.flatnonzero(state.fill != W)
     parts = at, W.ravel()[at], state.W[-1:]
     return blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).hexdigest()
-
-
-def _with_prefix(prefix: str, arrays: Arrays) -> Arrays:
-    return {f"{prefix}.{name}": array for name, array in arrays.items()}
 
 
 def _without_prefix(prefix: str, arrays: Arrays) -> Arrays:

@@ -8,7 +8,7 @@ from linsep.compiled.rows import Csr, Dense, Unit, without_duplicates
 from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
 from linsep.errors import DataError, ParameterError, hint
 from linsep.learners.classifier import LinearClassifier
-from linsep.learners.state import Learner, State, Unlearnable
+from linsep.learners.state import Learner, State, Unlearnable, Weights
 from linsep.parameters import parameter
 
 PROMOTION = "factor of weights in an update, for a feature of 1"
@@ -125,10 +125,7 @@ class WinnowLearner(Learner):
         super().__init__(WinnowRule(promotion))
         self.threshold, self.needs_width = threshold, threshold is None
 
-    def start(
-        self, state: State, coef: np.ndarray | None = None, intercept: np.ndarray | None = None,
-        warm: bool = False,
-    ) -> None:  # fmt: skip
+    def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
         if coef is not None and not (coef > 0).all():
             raise DataError(
                 "coef_init of Winnow must be above 0 everywhere.",
@@ -144,26 +141,22 @@ class WinnowLearner(Learner):
         super().start(state, coef, intercept, warm)
 
     def check(self, rows: Dense | Csr | Unit) -> None:
-        if isinstance(rows, Unit):
-            return self.check(rows.rows)
-        if isinstance(rows, Csr) and rows.values.size and rows.values.min() < 0:
+        rows = rows.rows if isinstance(rows, Unit) else rows
+        if isinstance(rows, Csr) and rows.values.min(initial=0) < 0:
             rows = without_duplicates(rows)
-        if not rows.values.size or not rows.values.min() < 0:  # NaN shows in the score
-            return None
+        if not rows.values.min(initial=0) < 0:  # NaN shows in the score
+            return
         at = tuple(np.argwhere(rows.values < 0)[0].tolist())
         if isinstance(rows, Dense):
             row, column = at
         else:
             row = int(np.searchsorted(rows.starts, at[0], side="right")) - 1
             column = int(rows.columns[at[0]])
-        value = rows.values[at]
-        raise Unlearnable(
-            row,
-            f"Negative values in data: {{feature}} is {value:g}, but Winnow needs features of at "
-            f"least 0; use the balanced Winnow, or shift the feature",
-            column,
-            "out-of-range",
+        message = (
+            f"Negative values in data: {{feature}} is {rows.values[at]:g}, but Winnow needs "
+            "features of at least 0; use the balanced Winnow, or shift the feature"
         )
+        raise Unlearnable(row, message, column, "out-of-range")
 
 
 class BalancedWinnowLearner(Learner):
@@ -173,10 +166,7 @@ class BalancedWinnowLearner(Learner):
         super().__init__(BalancedWinnowRule(promotion, threshold))
         self.threshold = threshold
 
-    def start(
-        self, state: State, coef: np.ndarray | None = None, intercept: np.ndarray | None = None,
-        warm: bool = False,
-    ) -> None:  # fmt: skip
+    def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
         if self.threshold and state.n_machines < state.n_columns:
             raise ParameterError(
                 "The native rule compares the scores of classes and has no threshold",
