@@ -1,6 +1,7 @@
 """The kernel perceptron: beside its twin, within a budget, in files, and what it refuses."""
 
 import pickle
+import signal
 import warnings
 from fractions import Fraction
 
@@ -14,6 +15,7 @@ import linsep
 from linsep import KernelPerceptron, kernels, textbook
 from linsep.compiled.jit import COMPILING
 from linsep.errors import DataError, ParameterError
+from linsep.kernels.gram_cache import GramCache
 from linsep.learners import kernel_rows as kernel_feed, passes as loop
 from linsep.teaching.textbook import kernels as plain
 from refusals import refused
@@ -457,6 +459,29 @@ def test_ctrl_c_leaves_a_model_that_predicts(monkeypatch):
     assert model.stop_reason_ == "interrupted"
     assert model.support_.size == model.dual_coef_.shape[1] < len(y)
     assert model.predict(X).shape == y.shape
+
+
+@pytest.mark.parametrize("how", [{"cache_mb": 0}, {"cache_mb": 200}, {"budget": 20}])
+def test_ctrl_c_while_kernel_values_are_computed_leaves_a_fit_that_resumes(
+    how, tmp_path, monkeypatch
+):
+    X, y = rows(19, 2, n=90)
+    whole = KernelPerceptron(kernel="poly", max_iter=4, **how).fit(X, y)
+    keep, calls = GramCache.keep, []
+
+    def pressed(self, examples):
+        calls.append(0)
+        if len(calls) == 5:
+            signal.raise_signal(signal.SIGINT)
+        keep(self, examples)
+
+    monkeypatch.setattr(GramCache, "keep", pressed)
+    fits = [KernelPerceptron(kernel="poly", max_iter=4, **how) for _ in range(2)]
+    with pytest.raises(KeyboardInterrupt):
+        fits[0].fit(X, y, checkpoint=tmp_path / "c")
+    fits[1].fit(X, y, checkpoint=tmp_path / "c")
+    assert fits[1].mistakes_.tolist() == whole.mistakes_.tolist()
+    assert np.array_equal(fits[1].dual_coef_, whole.dual_coef_)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "strings"])

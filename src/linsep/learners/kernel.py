@@ -26,16 +26,13 @@ from linsep.rows.arrays import HoldOut, MemoryStream
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside
 
-KernelKeep = Literal["last", "average", "vote"]
-
 
 class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     """The perceptron in the space of a kernel: on a mistake, the row becomes a support vector.
 
     Scores are ``f(x) = sum_i a_i K(x_i, x)``, without an intercept; use ``RBF() + 1`` for one.
     Kernel values are computed in blocks. The mistakes are the same as when scoring one row at a
-    time: exactly if kernel values are integers, else up to rounding, which decides scores that are
-    zero in exact arithmetic. (Tenths are not exact in floats; 10 X is.)
+    time: exactly if kernel values are integers, else up to rounding.
 
     Parameters
     ----------
@@ -48,16 +45,14 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         "scale" is 1 / (features * variance of X). None is 1 for "poly", else "scale".
     coef0 : float, default=1.0
     keep : {"last", "average", "vote"}, default="last"
-        The weights for prediction; each choice takes one pass over the support vectors. "average":
-        the mean over all steps (rows seen). "vote": each version votes with the number of steps it
-        survived.
+        The weights for prediction: the last, the mean over all steps (rows seen), or a vote of all
+        versions, each with the number of steps it survived.
     max_iter : int, default=100
         Maximum number of passes over the data.
     budget : int or None, default=None
-        Maximum number of support vectors. Excess support vectors whose removal changes the weights
-        least are projected onto the others (also in an average): at the end of every pass or call,
-        and whenever there are 512 too many (for a function, twice the budget if that is less). Not
-        with ``keep="vote"``.
+        Maximum number of support vectors, not with ``keep="vote"``. Those whose removal changes the
+        weights least are projected onto the others, at the end of every pass or call, and whenever
+        there are 512 too many (for a function, twice the budget if that is less).
     cache_mb : float, default=200
         If the Gram matrix of all rows (8 bytes per value) fits in this many megabytes, the values
         needed are cached; otherwise, with a ``budget``, and in a fit that continues another, no
@@ -69,9 +64,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     Attributes
     ----------
     support_ : array of shape (support vectors,)
-        Row numbers of the support vectors in the data as given, from 0, ascending (the labels of a
-        data frame are ``frame.index[support_]``); after partial_fit counted over all calls, with -1
-        for support vectors of an earlier fit with warm_start.
+        Row numbers of the support vectors in the data as given, from 0, ascending; after
+        partial_fit counted over all calls, with -1 for those of an earlier fit with warm_start.
     support_vectors_ : array, CSR matrix or array of objects
         The support vectors; empty for "precomputed".
     dual_coef_ : array of shape (1, support vectors), (classes, ...) or (pairs, ...)
@@ -106,21 +100,17 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     shaping = (*OnlineClassifier.shaping, "kernel", "degree", "gamma", "coef0")
 
     kernel: Any = parameter(
-        default="rbf",
-        choices=NAMES,
-        called_with="two rows, or a kernel of linsep.kernels",
+        default="rbf", choices=NAMES, called_with="two rows, or a kernel of linsep.kernels",
         help="kernel, the similarity of two rows",
-    )
+    )  # fmt: skip
     degree: int = parameter(default=3, at_least=1, help="degree of the polynomial kernel")
     gamma: float | Literal["scale"] | None = parameter(
         default=None, above=0.0, help="factor of the product or distance in the kernel"
     )
     coef0: float = parameter(
-        default=1.0,
-        at_least=0.0,
-        help="constant added to the product in the polynomial kernel",
+        default=1.0, at_least=0.0, help="constant added to the product in the polynomial kernel"
     )
-    keep: KernelKeep = parameter(
+    keep: Literal["last", "average", "vote"] = parameter(
         default="last", help="weights to predict with: the last, the mean, or a vote of all"
     )
     max_iter: int = parameter(
@@ -269,10 +259,9 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         Returns
         -------
         linsep.certificate.verdicts.Verdict
-            About K = ``kernel.exact(X)`` of the kernel, without rounding, for linear, polynomial
-            and all-subsets kernels, counts of substrings, and sums, products and multiples of
-            these. Other kernels have only floating-point values and are refused. Check it with
-            ``verify(K, y)``. The estimator need not be fitted and is not changed.
+            About K = ``kernel.exact(X)``, without rounding; check it with ``verify(K, y)``. Kernels
+            with floating-point values only (radial, normalized, functions) are refused. The
+            estimator need not be fitted and is not changed.
 
         Raises
         ------
@@ -295,9 +284,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """Weights of the support vectors used for prediction (with ``keep="vote"`` of the last
-        version), shape (1, support vectors) for two classes, else one row per class (or pair).
-        """
+        """Weights of the support vectors, one row per class or pair; one row for two classes."""
         return self.fitted_run().weights()[0]
 
     @property

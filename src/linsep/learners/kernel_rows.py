@@ -65,8 +65,7 @@ def _provide(rows: Block, kept: GramCache, codes: np.ndarray, rest: np.ndarray) 
     scores = rows.scores[some]
     predicted = scores > 0.0 if scores.ndim == 1 else scores.argmax(axis=1)
     likely = some[predicted != codes[some]][: max(ROWS_AT_ONCE, AT_ONCE // rows.known.size)]
-    with interrupts_allowed():  # a kernel may be a user's function
-        kept.keep(np.append(likely, row))
+    kept.keep(np.append(likely, row))
     settle(rows, kept.values[row])
 
 
@@ -126,7 +125,7 @@ class KernelStream(MemoryStream):
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the kernel values of examples with others, by their numbers."""
         interruption_point()
-        with interrupts_allowed():
+        with interrupts_allowed():  # a kernel may be a user's function
             if self.cache is not None:
                 return self.cache.between(a, b)
             return self.kernel.gram(self.examples[a], self.examples[b])
