@@ -15,7 +15,7 @@ import pytest
 
 import linsep
 from command_line import assert_refused, here, table
-from linsep.describing import columns, tables
+from linsep.describing import tables
 from linsep.errors import DataError
 from refusals import refused
 
@@ -91,7 +91,7 @@ def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
 def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.integers(1, 4, (200, 30)) * (rng.random((200, 30)) < 0.2).astype(float)
-    X[:, 3], X[:, 4], X[:, 6] = 2.0, X[:, 5], 0.0
+    X[:, 3], X[:, 6] = 2.0, 0.0
     names = [[f"{j + 1}:{v:g}" for j, v in enumerate(row) if v] for row in X.tolist()]
     between = " " if kind == "svm" else " 2.5 | "
     lines = [f"{k % 3}{between}{' '.join(row)}\n" for k, row in enumerate(names)]
@@ -100,9 +100,9 @@ def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
     assert (found["rows"], found["stored"]) == (200, np.count_nonzero(X) / 200)
     assert (found["min"], found["max"]) == (1.0, 3.0)
     assert found["used"] == np.count_nonzero(X.any(axis=0)) == 29
-    assert (found["n_constant"], found["n_duplicates"]) == (1, 1)
+    assert found["n_constant"] == 1
     if kind == "svm":
-        assert (found["constant"], found["duplicates"]) == (["4"], [["5", "6"]])
+        assert found["constant"] == ["4"]
         assert found["features"] == 30
         assert found["weights"] is None
     else:
@@ -117,7 +117,7 @@ def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
 
 
 def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(columns, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(tables, "SAMPLE_ROWS", 50)
     rows = [(k % 10, k, "p" if k % 2 else "q") for k in range(400)]
     table(tmp_path, "no.csv", ["a", "b", "y"], [(a // 2, 1, y) for a, _, y in rows])
     found = described("no.csv", "--target", "y", cwd=tmp_path)["separable"]
@@ -132,10 +132,10 @@ def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path,
     assert (found["verdict"], found["of_sample"]) == (None, "separable")
     text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
     assert "not decided: 50 of 400 rows are separable; `linsep separate` decides" in text
-    dated = [(k, "2025-01-01", "pq"[k > 200]) for _, k, _ in rows]
-    table(tmp_path, "yes.csv", ["a", "day", "y"], dated)
+    named = [(k, f"k{k}", "pq"[k > 200]) for _, k, _ in rows]
+    table(tmp_path, "yes.csv", ["a", "id", "y"], named)
     text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
-    assert "not decided: 50 of 400 rows, without day, are separable; `linsep separate`" in text
+    assert "not decided: 50 of 400 rows, without id, are separable; `linsep separate`" in text
     table(tmp_path, "yes.csv", ["a", "b", "y"], [(k, 1, "pq"[k > 20]) for _, k, _ in rows[:40]])
     text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
     assert "yes: a hyperplane separates the classes (all 40 rows)" in text
@@ -413,6 +413,35 @@ def test_a_column_that_rules_out_one_of_three_classes_decides_no_row(advised):
     table(advised, "three.csv", ["x", "z", "y"], rows)
     shown = here("describe", "three.csv", "--target", "y", cwd=advised).stdout
     assert "weights of x diverge, but every row is on a boundary" in shown
+
+
+def test_what_describe_warns_of(tmp_path):
+    """A column that decides alone, a class that may be a missing label, a date, titles, constant
+    text; few rows without a missing value are no reason for a learner.
+    """
+    rng = np.random.default_rng(0)
+    x, odd = rng.normal(size=(2, 400)).round(3)
+    y = np.where(x + rng.normal(size=400) > 0, "yes", "no")
+    frame = pd.DataFrame({"x": x, "odd": odd, "y": y})
+    frame.assign(leak=np.where(y == "yes", 5, -5) + x / 9).to_csv(tmp_path / "l.csv", index=False)
+    found = described("l.csv", "--target", "y", cwd=tmp_path)
+    assert found["separable"]["alone"] == ["leak"]
+    frame.assign(y=np.where(x > 1, "NA", y)).to_csv(tmp_path / "n.csv", index=False)
+    assert described("n.csv", "--target", "y", cwd=tmp_path)["label"]["marks"] == ["NA"]
+    more = frame.assign(
+        day=pd.date_range("2024-01-01", periods=400).strftime("%Y-%m-%d"), same="the same words",
+        title=[f"t{k // 2 * 2 if k % 5 else k}" for k in range(400)],
+    )  # fmt: skip
+    more.to_csv(tmp_path / "m.csv", index=False)
+    found = described("m.csv", "--target", "y", cwd=tmp_path)
+    assert (found["left_out"], found["words"]) == (["title"], [])
+    assert " --date day " in found["next"]
+    assert here(*shlex.split(found["next"])[1:], cwd=tmp_path).returncode == 0
+    few = frame.assign(x=np.where(np.arange(400) < 30, np.where(y == "yes", 1, -1), np.nan))
+    few.to_csv(tmp_path / "few.csv", index=False)
+    found = described("few.csv", "--target", "y", cwd=tmp_path)
+    assert found["separable"]["verdict"] is found["separable"].get("of_sample") is None
+    assert found["learner"]["name"] == "perceptron"
 
 
 @pytest.fixture

@@ -276,10 +276,10 @@ def test_one_number_in_two_spellings_is_one_group_and_one_class(tmp_path):
     ("options", "expected"),
     [
         (["--target", "y", "--group", "who"], "linsep fit t-train.dat --target y --format csv "
-         "--delimiter ';' --test t-test.dat --exclude day --exclude who --missing mean --model "
+         "--delimiter ';' --test t-test.dat --date day --exclude who --missing mean --model "
          "t-train.linsep"),
         (["--target", "n", "--in-order"], "linsep fit t-train.dat --target n --format csv "
-         "--delimiter ';' --test t-test.dat --learner linear --exclude day --missing drop --model "
+         "--delimiter ';' --test t-test.dat --learner linear --date day --missing drop --model "
          "t-train.linsep"),
         (["--time", "day"], "linsep describe t-train.dat --format csv --delimiter ';' --target "
          "COLUMN"),

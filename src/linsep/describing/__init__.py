@@ -1,8 +1,8 @@
 """Descriptions of data sets, made in one reading with bounded memory.
 
-``tables`` and ``columns`` describe tables, ``vectors`` svmlight and Vowpal Wabbit's text;
-``describing`` adds labels, a quick test of separability and the next command; ``facts`` is the
-result, also as text.
+``tables`` describes tables column by column, ``vectors`` svmlight and Vowpal Wabbit's text;
+``describing`` adds labels and a quick test of separability, ``advice`` the learner and the next
+command; ``facts`` is the result, also as text.
 """
 
 import lazy_loader

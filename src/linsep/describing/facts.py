@@ -2,11 +2,12 @@
 
 import json
 import math
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
-from linsep.describing.columns import MOST_LABELS
 from linsep.describing.describing import Description
+from linsep.describing.tables import MOST_LABELS
 from linsep.estimators._common.labels import label_text, plain_labels
 from linsep.layout import pair_lines, table_lines
 from linsep.words import counted, percent, size_text
@@ -108,19 +109,26 @@ def _finite(found: Any) -> Any:
 def pairs_of(found: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the lines about all data, each as its name and its text."""
     size = "" if found["bytes"] is None else f", {size_text(found['bytes'])}"
-    pairs = [
-        ("data", f"{found['data']}, {found['format']}{size}"),
-        ("rows", f"{found['rows']:,}"),
-    ]
+    pairs = [("data", f"{found['data']}, {found['format']}{size}"), ("rows", f"{found['rows']:,}")]
     pairs += _of_table(found) if found["columns"] is not None else _of_vectors(found)
-    if found["label"] is not None:
-        pairs.append(("label", _label(found["label"], found["rows"])))
-    if found["separable"] is not None:
-        pairs.append(
-            ("separable", _separable(found["separable"], found["rows"], bool(found["words"])))
-        )
-        if found["separable"].get("chance"):
-            pairs.append(("chance", found["separable"]["chance"]))
+    if (label := found["label"]) is not None:
+        pairs.append(("label", _label(label, found["rows"])))
+        if label["marks"]:
+            marks = " and ".join(map(repr, label["marks"]))
+            pairs.append(("note", f"{marks} may stand for missing labels: name null values"))
+    if (separable := found["separable"]) is not None:
+        pairs.append(("separable", _separable(separable, found["rows"], bool(found["words"]))))
+        if alone := separable.get("alone"):
+            what = "separates" if len(alone) == 1 else "each separate"
+            pairs.append(
+                (
+                    "leak",
+                    f"{_names(alone)} alone {what} the classes: check that it is known "
+                    "before the label",
+                )
+            )
+        if separable.get("chance"):
+            pairs.append(("chance", separable["chance"]))
     if found["learner"] is not None:
         pairs.append(("learner", "{name}: {reason}".format(**found["learner"])))
     if found["next"] is not None:
@@ -146,53 +154,37 @@ def table_of(described: list[dict[str, Any]]) -> tuple[list[str], list[list[str]
 
 
 def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
-    kinds: dict[str, int] = {}
+    columns = found["columns"]
     names = {"number": "numeric", "int": "numeric", "bool": "true or false"}
-    for column in found["columns"]:
-        kind = names.get(column["type"], column["type"])
-        kinds[kind] = kinds.get(kind, 0) + 1
+    kinds = Counter(names.get(column["type"], column["type"]) for column in columns)
     types = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
-    pairs = [("columns", f"{len(found['columns']):,} ({types})")]
-    gaps = {c["name"]: c["missing"] for c in found["columns"] if c["missing"]}
+    gaps = {c["name"]: c["missing"] for c in columns if c["missing"]}
     most = sorted(gaps, key=lambda name: -gaps[name])
-    missing = _names([f"{_named(name)} {gaps[name]:,}" for name in most])
-    if unread := [c["name"] for c in found["columns"] if c["missing"] is None]:
-        missing = f"{missing or 'none'}; not counted in {_names(unread)}"
-    pairs.append(("missing", missing or "none"))
-    infinite = [c["name"] for c in found["columns"] if c.get("infinite")]
-    if infinite:
-        pairs.append(("infinite", _names(infinite)))
-    if long := [c["name"] for c in found["columns"] if c["type"] != "text" and c.get("refused")]:
-        pairs.append(("too long", f"{_names(long)}, not exactly representable as float64"))
-    pairs += [
-        ("invalid", f"{c['invalid']}; other values are numbers")
-        for c in found["columns"]
-        if c.get("invalid")
-    ]
-    if found["constant"]:
-        pairs.append(("constant", _names(found["constant"])))
-    if found["duplicates"]:
-        pairs.append(
-            ("equal", _names([" = ".join(map(_named, names)) for names in found["duplicates"]]))
-        )
-    return pairs
+    missing = _names([f"{_named(name)} {gaps[name]:,}" for name in most]) or "none"
+    if unread := [c["name"] for c in columns if c["missing"] is None]:
+        missing += f"; not counted in {_names(unread)}"
+    long = [c["name"] for c in columns if c["type"] != "text" and c.get("refused")]
+    told = [
+        ("infinite", _names([c["name"] for c in columns if c.get("infinite")])),
+        ("too long", f"{_names(long)}, not exactly representable as float64" if long else ""),
+        *[("invalid", f"{c['invalid']}; other values are numbers")
+          for c in columns if c.get("invalid")],
+        ("constant", _names(found["constant"])),
+        ("equal", _names([" = ".join(map(_named, names)) for names in found["duplicates"]])),
+    ]  # fmt: skip
+    pairs = [("columns", f"{len(columns):,} ({types})"), ("missing", missing)]
+    return pairs + [(name, text) for name, text in told if text]
 
 
 def _of_vectors(found: dict[str, Any]) -> list[tuple[str, str]]:
     used = "" if found["used"] in (None, found["features"]) else f", {found['used']:,} used"
-    pairs = [
-        ("features", f"{found['features']:,}{used}; {found['stored']:.4g} values per row"),
-    ]
+    pairs = [("features", f"{found['features']:,}{used}; {found['stored']:.4g} values per row")]
     if found["min"] is not None:
         pairs.append(("values", f"from {found['min']:g} to {found['max']:g}"))
     if found["weights"] is not None:
-        low, high = found["weights"]
-        pairs.append(("weights", f"from {low:g} to {high:g}"))
+        pairs.append(("weights", "from {:g} to {:g}".format(*found["weights"])))
     if found["n_constant"]:
         pairs.append(("constant", f"{found['n_constant']:,}: {_names(found['constant'])}"))
-    if found["n_duplicates"]:
-        alike = [" = ".join(names[:MOST_NAMES]) for names in found["duplicates"]]
-        pairs.append(("equal", f"{found['n_duplicates']:,} sets: {_names(alike)}"))
     return pairs
 
 
