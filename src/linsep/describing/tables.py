@@ -37,7 +37,8 @@ class Values:
     """Counts of different values, None beyond ``most``."""
 
     def __init__(self, most: int):
-        self._most, self.counts = most, Counter[Any]()
+        self._most = most
+        self.counts: Counter[Any] | None = Counter()
 
     def add(self, values: list[Any], counts: list[int]) -> None:
         """Count values, each so many times."""
@@ -51,7 +52,8 @@ class NumberColumn:
 
     def __init__(self, name: str, kind: str, most: int):
         self.name, self._kind, self._values = name, kind, Values(most)
-        self._rows, self._mean, self._squares, self._origin = 0, 0.0, 0.0, None
+        self._rows, self._mean, self._squares = 0, 0.0, 0.0
+        self._origin: float | None = None
         self._low, self._high = inf, -inf
         self._missing = self._infinite = self.hash = 0
         self._whole, self._long = True, False

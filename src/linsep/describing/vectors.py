@@ -27,7 +27,8 @@ class VectorDescription:
 
     def __init__(self, source: Source):
         self._source, self._sample = source, SpreadSample(Batch.rows)
-        self.weighed, self.labels = 0, None
+        self.weighed = 0
+        self.labels: Counter[float] | None = None
         self._counts = np.zeros(0, np.int64)
         self._low, self._high = np.zeros(0), np.zeros(0)
 
