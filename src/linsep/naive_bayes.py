@@ -232,10 +232,7 @@ class GaussianNaiveBayes(
         labels.check_two_classes(known, "classes")
         X = rows_to_fit(X, self, labels.FLOATS, order="C", reset=first)
         y = labels.label_a_row(self, y, X.shape[0])
-        if (codes := labels.encode_with(y, known)) is None:
-            unknown = labels.unknown_labels(y, known)
-            raise errors.DataError(f"y has labels not in classes: {unknown}.", code="unknown-label")
-        found = _moments_of(X, codes, sample_weight, known.size)
+        found = _moments_of(X, labels.known_codes(known, y), sample_weight, known.size)
         self._take(known, found if first else added_moments(self._moments, found), told=False)
         return self
 

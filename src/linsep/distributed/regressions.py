@@ -52,8 +52,7 @@ class Codes(NamedTuple):
         groups = rows.groups if self.clustered else None
         if not rows.y.size:
             return Batch(rows.X, np.zeros(0, np.int32), weights=rows.weights, groups=groups)
-        codes = labels.encode_with(rows.y, self.classes)
-        assert codes is not None
+        codes = labels.codes_in(self.classes, rows.y)
         return Batch(tidy(rows.X), codes, weights=rows.weights, groups=groups)
 
 

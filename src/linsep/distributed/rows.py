@@ -174,4 +174,4 @@ def _right(model: Any, labeled: Labeled, part: Any) -> float:
     if not rows.y.size:
         return 0.0
     compared = model.predictions(ArraySource(rows.X, rows.y, rows.weights)).compared()
-    return fsum(float(weights[codes == truth].sum()) for codes, truth, weights, _ in compared)
+    return fsum(float(weights[right].sum()) for right, _, weights in compared)

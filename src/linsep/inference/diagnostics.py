@@ -20,7 +20,6 @@ from linsep.drawing import display
 from linsep.errors import DataError, refuse
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import Named
-from linsep.estimators._common.predicting import codes_in
 from linsep.inference.factors import terms_of
 from linsep.inference.results import SEPARATED, check_option, t_tail, upper_tail
 from linsep.inference.robust import triangle
@@ -484,10 +483,7 @@ def logistic_diagnostics(
     X = _dense(X)
     if counts is None:
         given, classes = labels.label_a_row(model, y, len(X)), model.classes_
-        codes = codes_in(classes, given, "y")
-        if (codes == classes.size).any():
-            raise DataError(f"y has {labels.unknown_labels(given, classes)}, which is not a class "
-                            "of the fit.", code="unknown-label")  # fmt: skip
+        codes = labels.known_codes(classes, given)
         weights = np.ones(len(X)) if sample_weight is None else sample_weight
         weights = labels.check_sample_weight(weights, len(X))
         by_class = fitted_parameter(model, "class_weight")

@@ -16,8 +16,8 @@ from linsep.checkpoints.saving import Saving
 from linsep.estimators._common.labels import (
     check_two_classes,
     is_turned,
-    refuse_offsets_of,
     source_labels,
+    unknown_offsets,
     warn_of_weightless,
     weigh_classes,
 )
@@ -126,7 +126,8 @@ def class_importance(
 
 def source_stream(estimator: Any, source: Source, saving: Saving) -> SourceStream:
     """Return the passes over a source of an online estimator."""
-    refuse_offsets_of(source)
+    if source.offsets:
+        raise unknown_offsets(source.name)
     learner, weight, reference = estimator.learner(), estimator.class_weight, estimator.reference
     held_out = estimator.validation_fraction if estimator.early_stopping else None
     visited: dict[str, Any] = {

@@ -168,8 +168,7 @@ class Setting(NamedTuple):
 
     def coded(self, rows: Batch) -> Batch:
         """Return rows for training, with codes of their labels, which are in ``classes``."""
-        model, codes = self.estimator, labels.encode_with(rows.y, self.classes)
-        assert codes is not None
+        model, codes = self.estimator, labels.codes_in(self.classes, rows.y)
         X = tidy(rows.X) if model.normalize or model.learner().needs_lengths else rows.X
         return rows._replace(X=X, y=codes_given(model, self.classes, codes))
 

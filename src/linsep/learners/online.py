@@ -344,12 +344,7 @@ class OnlineClassifier(
                 code="unknown-label", option="classes",
             )  # fmt: skip
         labels.check_two_classes(known)
-        codes = labels.encode_with(y, known)
-        if codes is None:
-            raise DataError(
-                f"y has labels that are not in classes: {labels.unknown_labels(y, known)}; "
-                "list every label in the first call to partial_fit.", code="unknown-label",
-            )  # fmt: skip
+        codes = labels.known_codes(known, y)
         weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
         counted = labels.importance(self.class_weight, known, codes, weights)
         return known, codes_given(self, known, codes), counted

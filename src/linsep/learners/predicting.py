@@ -51,9 +51,6 @@ def numbered(X: Any, n_features: int | None) -> np.ndarray:
 class OnlinePrediction(Prediction):
     """Predictions of an online classifier for the rows of a source."""
 
-    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        return ((batch, scores) for batch, scores, _ in self.codes())
-
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         model, draws = self.model, self.model.draws()
         for batch in self.batches():

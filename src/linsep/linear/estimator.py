@@ -16,7 +16,6 @@ from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common import fitted_state, labels
 from linsep.estimators._common.fitted_state import Array, as_it_is, count, flag, number, restored
 from linsep.estimators._common.frames import to_predict, to_regress, to_score
-from linsep.estimators._common.predicting import weights_to_score
 from linsep.estimators._common.reading import Reading, describe
 from linsep.estimators._common.stop_reasons import StopReason
 from linsep.inference import robust
@@ -193,7 +192,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             robust.check_clusters(self, X, clusters, sample_weight, several=columns is not None)
             clusters = None if clusters is None else robust.cluster_numbers(X, clusters)
         if columns is not None:
-            labels.refuse_offset_of_several(offset)
+            labels.refuse_offset(offset is not None, "y has several columns")
             return self._take_several(SeveralTargets.fitted(self, X, columns, sample_weight))
         beside = {"offset": offset, "clusters": clusters}
         X, y, sample_weight, beside = to_regress(
@@ -377,7 +376,9 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         if not labels.brings_labels(X, y, sample_weight, offset, offsets=labels.has_offset(self)):
             from sklearn.metrics import r2_score
 
-            weights = weights_to_score(sample_weight, y)
+            weights = sample_weight
+            if weights is not None:
+                weights = labels.check_sample_weight(weights, len(y))
             return float(r2_score(y, self.predict(X, offset=offset), sample_weight=weights))
         check_is_fitted(self)
         return self.predictions(X).residuals().r_squared

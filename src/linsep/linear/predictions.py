@@ -14,8 +14,7 @@ from linsep.estimators._common.reading import Reading
 from linsep.inference.results import Bands
 from linsep.inference.robust import refuse_weights
 from linsep.sources.base import Source
-from linsep.validation.labels import one_column, refuse_gaps
-from linsep.validation.values import refuse_rounded_targets
+from linsep.validation.labels import one_column, refuse_faults
 from linsep.words import row_text
 
 
@@ -45,16 +44,9 @@ def numbers(y: Any, source: Source | None = None, first: int = 0) -> np.ndarray:
             "as numbers are seconds since the first): name another column, or use a classifier.",
             code="not-a-number", path=path,
         )  # fmt: skip
-    place = _nth_row if source is None else lambda row: source.where(first + row)
-    refuse_rounded_targets(y, place)
-    if source is None:
-        refuse_gaps(found, "give the number, or leave the row out")
-    elif not np.isfinite(found).all():
-        row = int(np.argmin(np.isfinite(found)))
-        raise DataError(
-            source.where(first + row) + " has a target that is not finite: leave the row out.",
-            code="not-finite", value=found[row],
-        )  # fmt: skip
+    place = row_text if source is None else lambda row: source.where(first + row)
+    refuse_faults(y, {"not-exact"}, advice="subtract a constant from all targets", place=place)
+    refuse_faults(found, place=place)
     return found
 
 

@@ -23,8 +23,9 @@ from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators._common.frames import to_average
 from linsep.estimators._common.labels import (
     check_sample_weight,
+    has_offset,
     label_text,
-    refuse_with_offset,
+    refuse_offset,
     words_and_signs,
 )
 from linsep.estimators._common.predicting import Prediction, codes_of, decided
@@ -297,7 +298,7 @@ def marginal_effects(
     level = check_level(fitted_parameter(model, "level", 0.95) if level is None else level)
     curves, variables, means = Curves(model), variables_of(model), at == "mean"
     values, cells = _set_to(at, variables)
-    refuse_with_offset(model, "Marginal effects")
+    refuse_offset(has_offset(model), "Marginal effects need a fit without an offset")
     source = model._source_of(to_average(model, X))
     n_rows, total, center, binary = _survey(_parts(curves, source, sample_weight), variables)
     nothing = "All rows of X have weight 0, so there is nothing to average."

@@ -281,7 +281,9 @@ def task_of_arrays(
     labels.warn_of_weightless(classes, totals)
     known = FittedClasses(classes, model.reference, totals)
     offset = labels.check_offset(offset, len(y))
-    labels.refuse_several_with_offsets(classes, offset is not None)
+    labels.refuse_offset(
+        len(classes) > 2 and offset is not None, "y has several classes", "class-count"
+    )
     if saving is not None:
         saving.check_arrays(X, classes, codes, weights, *([] if offset is None else [offset]))
     n_rows = int(np.count_nonzero(weights)) if weights.size else len(y)
@@ -313,7 +315,9 @@ def task_of_stream(model: Any, stream: "SourceStream") -> Task:
         n_rows += int((weights > 0).sum()) if weights.size else len(codes)
     classes = stream.classes
     labels.check_two_classes(classes, source.name)
-    labels.refuse_several_with_offsets(classes, source.offsets)
+    labels.refuse_offset(
+        len(classes) > 2 and source.offsets, "y has several classes", "class-count"
+    )
     if groups is not None:
         check_both(totals[::-1], source.name)
     known = FittedClasses(classes, model.reference, totals)
@@ -331,8 +335,7 @@ def task_of_stream(model: Any, stream: "SourceStream") -> Task:
         """Yield the rows with the numbers of their clusters, which the stream does not keep."""
         for batch in source.batches():
             if batch.size:
-                codes = labels.encode_with(batch.y, classes)
-                assert codes is not None
+                codes = labels.codes_in(classes, batch.y)
                 yield batch._replace(X=tidy(batch.X), y=known.places[codes])
 
     return Task(

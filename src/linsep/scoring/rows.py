@@ -7,8 +7,13 @@ import numpy as np
 
 from linsep.batches import check_summable
 from linsep.errors import DataError
-from linsep.estimators._common.labels import check_sample_weight, label_a_row, positive_code
-from linsep.estimators._common.predicting import codes_in, probabilities_of
+from linsep.estimators._common.labels import (
+    check_sample_weight,
+    codes_in,
+    label_a_row,
+    positive_code,
+)
+from linsep.estimators._common.predicting import probabilities_of
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, is_missing, refuse_masked
 from linsep.words import row_text

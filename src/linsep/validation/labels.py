@@ -1,8 +1,10 @@
-"""Labels of rows in memory: one per row, without missing values, all of one type, in the order of
-the rows."""
+"""What stands beside rows in memory, in their order: labels, all of one type, and numbers; and the
+faults of their values, and of those of the rows.
+"""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -11,16 +13,106 @@ from sklearn.utils.validation import column_or_1d
 from linsep.errors import DataError, warn_caller
 from linsep.words import row_text
 
-#: names of the types of pandas' missing values
-MISSING_TYPES = ("NAType", "NaTType")
 #: classes up to which no warning is given
 FEW_CLASSES = 10
+#: whole numbers up to here are doubles
+EXACT = 2**53
 CONTINUOUS = (
     "the label {!r} is continuous, not a whole number; a classifier needs classes, so choose "
     "another target, round it, or fit a linear regression"
 )
+#: codes of numbers that are not finite
+GAPS = {"missing-value", "not-finite"}
+_OTHER_TYPES = (date, timedelta, time, np.datetime64, np.timedelta64, complex, np.complexfloating)
 
-_LEAVE = "give the label, or leave the row out"
+
+def first_fault(values: np.ndarray, codes: Set[str]) -> tuple[int, str] | None:
+    """Return the position of the first value that is no finite number for a reason with one of
+    these codes of errors, and the code.
+    """
+    rows: Any = range(values.size)
+    if values.dtype.kind == "f":
+        rows = np.flatnonzero(~np.isfinite(values)).tolist()
+    elif values.dtype.kind in "biu":
+        rows = np.flatnonzero((values > EXACT) | (values < -EXACT)).tolist()
+    return next(((row, code) for row in rows if (code := _fault_of(values[row])) in codes), None)
+
+
+def _fault_of(value: Any) -> str:
+    if is_missing(value):
+        return "missing-value"
+    if isinstance(value, _OTHER_TYPES) or type(value).__name__ == "Period":  # of pandas
+        return "column-type"
+    try:
+        number = float(value)
+    except ValueError:
+        return "not-a-number"
+    except (TypeError, OverflowError):  # for which scikit-learn has the words
+        return ""
+    if isinstance(value, int | np.integer):
+        return "" if number == int(value) else "not-exact"
+    return "" if math.isfinite(number) else "not-finite"
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN or a missing value of pandas."""
+    nan = isinstance(value, float | np.floating) and math.isnan(value)
+    return value is None or nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def refuse_faults(
+    values: np.ndarray, codes: Set[str] = GAPS, name: str = "y", advice: str = "give a number",
+    place: Callable[[int], str] = row_text,
+) -> None:  # fmt: skip
+    """Raise DataError for the first of the values beside rows with a fault of these codes."""
+    if (fault := first_fault(values, codes)) is not None:
+        row, code = fault
+        why = ", which is not exactly representable as float64" if code == "not-exact" else ""
+        raise DataError(
+            place(row) + f": {name} is {values[row]}{why}", advice, "leave the row out", code=code,
+            value=values[row], option=name,
+        )  # fmt: skip
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise DataError if the mask of a masked array, or of one in a list, hides a value, which
+    numpy exposes when the array is used as a plain one.
+    """
+    rows = values if isinstance(values, list | tuple | np.ma.MaskedArray) else ()
+    if (row := next((k for k, one in enumerate(rows) if np.ma.is_masked(one)), None)) is not None:
+        raise DataError(
+            f"{name} has a masked value in {row_text(row)}",
+            "fill it, such as by .filled(0)",
+            "leave the row out", code="missing-value", row=row + 1,
+        )  # fmt: skip
+
+
+def numbers_beside(
+    values: Any, n_rows: int, name: str, least: float = -np.inf,
+    place: Callable[[int], str] = row_text,
+) -> np.ndarray:  # fmt: skip
+    """Return the numbers beside rows, one for each or one for all, as float64 of shape (n_rows,);
+    raise DataError if they have another shape or type, are not finite, or below ``least``.
+    """
+    found = np.asarray(values)
+    if found.dtype.kind == "O":
+        refuse_faults(found.ravel(), GAPS | {"not-a-number", "column-type"}, name, place=place)
+    elif found.dtype.kind not in "biuf":
+        raise DataError(f"{name} holds no numbers: give numbers.", code="not-a-number", option=name)
+    found = found.astype(np.float64, copy=False) if found.ndim else np.full(n_rows, float(found))
+    if found.shape != (n_rows,):
+        raise DataError(
+            f"{name} has shape {found.shape}, but X has {n_rows} rows: pass one number per row.",
+            code="shape", option=name,
+        )  # fmt: skip
+    if least > -np.inf and not (good := np.isfinite(found) & (found >= least)).all():
+        row = int(np.argmin(good))
+        raise DataError(
+            place(row) + f": {name} is {found[row]}", f"give a finite number of at least {least}",
+            code="out-of-range", option=name, value=found[row],
+        )  # fmt: skip
+    refuse_faults(found, name=name, place=place)
+    return found
 
 
 def labels_of(y: Any) -> np.ndarray:
@@ -41,42 +133,52 @@ def labels_of(y: Any) -> np.ndarray:
         If y has another shape; as a DataError that names row and value if a label is missing,
         infinite, or neither text nor a number, and if text and numbers are mixed.
     """
-    if not _is_plain(y):
-        refuse_masked(y, "Input y")
-        y = one_column(_as_given(y) if isinstance(y, list | tuple) else _whole(y))
-    kind = y.dtype.kind
-    if kind == "f":
-        refuse_gaps(y, _LEAVE)
-        return y + 0.0  # -0.0 is 0.0
-    if kind == "S":
-        raise DataError(
-            "y holds bytes, not text",
-            "decode it, such as by numpy.char.decode(y, 'utf-8')",
-            code="label-type",
-        )
-    if kind == "T":  # numpy's own text
-        return _of_objects(np.array(y.tolist(), dtype=object))
-    if kind in "mM" and np.isnat(y).any():
-        raise _missing(int(np.argmax(np.isnat(y))), "NaT")
-    return _of_objects(y) if kind == "O" else y
+    given, y = y, one_column(y)
+    if y.dtype.kind in "OST":
+        y = _of_objects(y.astype(object))
+        y = np.array(y.tolist()) if isinstance(given, list | tuple) else y
+    if y.dtype.kind in "mM":
+        refuse_faults(np.where(np.isnat(y), np.nan, 0.0))
+    if y.dtype.kind != "f":
+        return y
+    refuse_faults(y)
+    return y + 0.0  # -0.0 is 0.0
 
 
-def refuse_masked(values: Any, name: str) -> None:
-    """Raise DataError if the mask of a masked array, or of one in a list, hides a value, which
-    numpy exposes when the array is used as a plain one.
+def one_column(y: Any) -> np.ndarray:
+    """Return y as one value for each row, with scikit-learn's checks and warning; a list as
+    objects, of which numpy would make text, or floats that merge long numbers.
     """
-    if isinstance(values, list | tuple):
-        row = next((k for k, one in enumerate(values) if np.ma.is_masked(one)), None)
-    elif isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        row = int(np.argwhere(np.atleast_1d(np.ma.getmaskarray(values)))[0, 0])
-    else:
-        return
-    if row is not None:
-        raise DataError(
-            f"{name} has a masked value in {row_text(row)}",
-            "fill it, such as by .filled(0)",
-            "leave the row out", code="missing-value", row=row + 1,
-        )  # fmt: skip
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuf":
+        return y  # the same as after these checks, which take longer than small fits
+    refuse_masked(y, "Input y")
+    y = np.array(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+    if y.dtype.kind == "c":
+        y = y.astype(object)
+    return column_or_1d(y, warn=True)
+
+
+def _of_objects(y: np.ndarray) -> np.ndarray:
+    """Return objects that are all text as they are, and numbers as an array of numbers."""
+    refuse_faults(y, {"missing-value"})
+    values: Any = y.tolist()
+    texts = sum(isinstance(value, str) for value in values)
+    found = np.array(values) if not texts else y
+    most: Any = 1 << 63 if found.dtype.kind == "O" else np.inf
+    for row, (value, number) in enumerate(zip(values, found.tolist(), strict=True)):
+        code, what = "", f"a value of type {type(value).__name__}"
+        if not isinstance(value, str | int | float | np.number | np.bool_):
+            code = "label-type"
+        elif 0 < texts < len(values):
+            code, what = "label-type", "both text and numbers, such as the value"
+        elif not texts and (value != number or not -most < value < most):
+            code, what = "not-exact", "a number with too many digits"
+        if code:
+            raise DataError(
+                f"y holds {what} in {row_text(row)}",
+                "give text or numbers, such as str(label) for each label", code=code, row=row + 1,
+            )  # fmt: skip
+    return found
 
 
 def check_beside(X: Any, **others: Any) -> None:
@@ -89,26 +191,26 @@ def check_beside(X: Any, **others: Any) -> None:
     X : rows; without an index of pandas there is nothing to compare
     **others : arrays with one value per row, or None, by name
     """
+    index = _index_of(X)
     for name, other in others.items():
-        if other is not None and type(other) is not np.ndarray:
-            refuse_masked(other, name)
-    index = _index_of(X) if hasattr(X, "iloc") else None
-    if index is None:
-        return
-    for name, other in others.items():
-        found = _index_of(other)
-        if found is None or found.equals(index) or not _same_labels(index, found):
+        if other is None or type(other) is np.ndarray:
+            continue
+        refuse_masked(other, name)
+        found = None if index is None else _index_of(other)
+        if found is None or found.equals(index) or len(found) != len(index):
+            continue
+        if found.nlevels != index.nlevels or not (found.isin(index) & index.isin(found)).all():
             continue
         said = f"{name} has the index of X in a different order, but rows are matched by position"
         order, plain = f"give {name}.loc[X.index]", f"{name}.to_numpy() if its order is right"
         if not (_is_fresh(index) or _is_fresh(found)):
             raise DataError(said, order, plain, code="shape", option=name)
         warn_caller(f"{said}: {order} or {plain}.")
-        return
 
 
 def _index_of(values: Any) -> Any:
-    index = getattr(values, "index", None) if hasattr(values, "iloc") else None
+    """Return the index of a frame or column of pandas, else None."""
+    index = getattr(values, "index", None)
     return index if type(index).__module__.startswith("pandas") else None
 
 
@@ -116,12 +218,6 @@ def row_labels(X: Any) -> np.ndarray | None:
     """Return the labels of rows in their index of pandas; None without one, or for the default."""
     index = _index_of(X)
     return None if index is None or _is_fresh(index) else index.to_numpy(dtype=object)
-
-
-def _same_labels(one: Any, other: Any) -> bool:
-    if len(one) != len(other) or one.nlevels != other.nlevels:
-        return False
-    return bool(one.isin(other).all() and other.isin(one).all())
 
 
 def _is_fresh(index: Any) -> bool:
@@ -140,124 +236,13 @@ def warn_of_many_classes(classes: np.ndarray, n_rows: int) -> None:
         )
 
 
-def refuse_continuous(y: np.ndarray, where: Callable[[int], str] | None = None) -> None:
+def refuse_continuous(y: np.ndarray, where: Callable[[int], str] = row_text) -> None:
     """Raise DataError for a number with a fraction, which is not a class; ``where`` returns the
-    place of a row of a file.
+    place of a row.
     """
-    if y.dtype.kind != "f" or (whole := y == np.trunc(y)).all():
-        return
-    row = int(np.argmin(whole))
-    if where is not None:
-        message = where(row) + f": {CONTINUOUS.format(y[row].item())}."
-        raise DataError(message, code="label-type")
-    more = "."
-    if y.min() >= 0 and y.max() <= 1:
-        more = (
-            "; for proportions, fit counts of successes and trials (--successes and --trials, "
-            "in Python linsep.fit(data, successes=..., trials=...))."
-        )
-    raise DataError(
-        "Unknown label type: continuous. y holds numbers with fractions, but a classifier "
-        "needs classes: use linsep.LinearRegression, or bin y into classes" + more,
-        code="label-type",
-    )
-
-
-def refuse_gaps(y: np.ndarray, advice: str) -> None:
-    """Raise DataError with the advice if a value of y is NaN or infinite."""
-    if not np.isfinite(y).all():
-        row = int(np.argmin(np.isfinite(y)))
-        raise _missing(row, "NaN" if np.isnan(y[row]) else "infinity", advice)
-
-
-def one_column(y: Any) -> np.ndarray:
-    """Return y as one real value for each row, with scikit-learn's checks and warning."""
-    if _is_plain(y):
-        return y  # the same as after these checks, which take longer than small fits
-    try:
-        return column_or_1d(y, warn=True)
-    except ValueError as problem:
-        if not str(problem).startswith("Complex data"):  # which shows all of them
-            raise
+    if y.dtype.kind == "f" and (parts := y != np.trunc(y)).any():
+        row = int(np.argmax(parts))
         raise DataError(
-            "Complex data not supported: y holds complex numbers",
-            "give real numbers",
-            code="label-type",
-        ) from None
-
-
-def _is_plain(y: Any) -> bool:
-    return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuf"
-
-
-def _whole(y: Any) -> Any:
-    """Return whole numbers and booleans of pandas' own types as an array, because scikit-learn
-    makes floats of them, which merge long numbers.
-    """
-    types = np.ravel(np.asarray(getattr(y, "dtypes", getattr(y, "dtype", None)), dtype=object))
-    return np.asarray(y) if all(getattr(one, "kind", "") in set("biu") for one in types) else y
-
-
-def _as_given(y: Any) -> Any:
-    """Return a list as an array of objects where numpy would make text of numbers, or merge long
-    numbers as floats.
-    """
-    try:
-        found = np.asarray(y)
-    except ValueError:  # lists of several lengths, for which scikit-learn has the words
-        return y
-    kind = found.dtype.kind if found.ndim == 1 else ""
-    text = kind in "US" and kind and not all(isinstance(value, str) for value in y)
-    long = kind == "f" and bool((np.abs(found) >= 2.0**53).any())
-    return np.array(y, dtype=object) if text or long else found
-
-
-def _of_objects(y: np.ndarray) -> np.ndarray:
-    values = y.tolist()
-    try:
-        distinct = set(values)
-    except TypeError:  # lists, for which scikit-learn has the words
-        return y
-    if any(map(is_missing, distinct)):
-        row = next(row for row, value in enumerate(values) if is_missing(value))
-        raise _missing(row, "NaN" if isinstance(values[row], float) else str(values[row]))
-    for row, value in enumerate(values):
-        if not isinstance(value, str | int | float | np.number | np.bool_):
-            raise DataError(
-                f"y holds a value of type {type(value).__name__} in {row_text(row)}",
-                "give text or numbers, such as str(label) for each label",
-                code="label-type", row=row + 1,
-            )  # fmt: skip
-    numbers = [isinstance(value, str) for value in distinct].count(False)
-    if 0 < numbers < len(distinct):
-        raise DataError(
-            "y holds both text and numbers",
-            "give all labels as text, such as y.astype(str)",
-            code="label-type",
-        )
-    return _as_numbers(values) if numbers else y
-
-
-def _as_numbers(values: list[Any]) -> np.ndarray:
-    """Return labels that are all numbers as an array of numbers."""
-    found = np.array(values)
-    unfit = found.dtype.kind == "O"  # one exceeds 64-bit integers
-    for row, (value, number) in enumerate(zip(values, found.tolist(), strict=True)):
-        if abs(value) >= 1 << 63 if unfit else value != number:
-            raise DataError(
-                f"y holds a number with too many digits in {row_text(row)}",
-                "give all labels as text, such as str(label) for each label",
-                code="not-exact", row=row + 1,
-            )  # fmt: skip
-    return found
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN or a missing value of pandas."""
-    nan = isinstance(value, float) and math.isnan(value)
-    return value is None or nan or type(value).__name__ in MISSING_TYPES
-
-
-def _missing(row: int, what: str, advice: str = _LEAVE) -> DataError:
-    code = "not-finite" if what == "infinity" else "missing-value"
-    return DataError(f"Input y contains {what} in {row_text(row)}", advice, code=code, row=row + 1)
+            where(row) + f": {CONTINUOUS.format(y[row].item())}; for proportions, fit counts of "
+            "successes= and trials=. Unknown label type: continuous.", code="label-type",
+        )  # fmt: skip

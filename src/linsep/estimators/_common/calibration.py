@@ -11,14 +11,11 @@ from linsep.estimators._common.labels import (
     HasReference,
     brings_labels,
     check_sample_weight,
-    encode_with,
     has_offset,
+    known_codes,
     label_a_row,
 )
 from linsep.estimators._common.predicting import divided
-from linsep.sources.base import Source
-from linsep.validation.labels import check_beside
-from linsep.words import row_text
 
 METHODS = ("sigmoid", "isotonic")
 
@@ -124,38 +121,22 @@ def seen(
     """Return decision values, class codes and weights of the rows with positive weight; DataError
     for an unknown label.
     """
-    if isinstance(X, Source):
-        brings_labels(X, y, sample_weight, offset, offsets=has_offset(model))
-        prediction = model.predictions(X)
+    if brings_labels(X, y, sample_weight, offset, offsets=has_offset(model)):
         parts = []
-        for batch, values in prediction.decisions():
-            seen = prediction.true_codes(batch.y)
-            if (new := seen == model.classes_.size).any():
-                row = int(np.argmax(new))
-                raise _unknown(f"{X.where(batch.first + row)}: ", batch.y[row])
-            parts.append((values, seen, batch.weights))
-        scores, codes = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-        given = [np.ones(part[1].size) if part[2] is None else part[2] for part in parts]
-        weights = np.concatenate(given)
+        for batch, values in model.predictions(X).decisions():
+            labels = label_a_row(model, batch.y, batch.size)
+            codes = known_codes(model.classes_, labels, X, batch.first)
+            own = np.ones(batch.size) if batch.weights is None else batch.weights
+            parts.append((values, codes, own))
+        scores, codes, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     else:
-        check_beside(X, y=y, sample_weight=sample_weight, offset=offset)
         beside = {} if offset is None else {"offset": offset}
         scores = model.decision_function(X, **beside)
-        labels = label_a_row(model, y, len(scores))
-        known = encode_with(labels, model.classes_)
-        if known is None:
-            row = int(np.argmin(np.isin(labels, model.classes_)))
-            raise _unknown(f"{row_text(row)}: ", labels[row], row=row + 1)
-        codes = known
+        codes = known_codes(model.classes_, label_a_row(model, y, len(scores)))
         weights = check_sample_weight(sample_weight, codes.size)
         weights = weights if weights.size else np.ones(codes.size)
     counts = weights > 0
     return scores[counts], codes[counts], weights[counts]
-
-
-def _unknown(place: str, label: Any, **at: Any) -> DataError:
-    message = f"{place}the label {label!s} is not a class of the model: remove such rows."
-    return DataError(message, code="unknown-label", value=label, **at)
 
 
 def _curves(

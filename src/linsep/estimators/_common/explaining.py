@@ -1,6 +1,6 @@
 """Explanation of a row's score: the value, weight and product of every feature."""
 
-from fractions import Fraction
+from math import fsum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,15 +17,6 @@ from linsep.estimators._common.labels import (
 )
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
-
-
-def _term(feature: str, value: float, weight: float, deviation: float | None) -> dict[str, Any]:
-    """Return a term of a score as plain JSON: a feature with its value, its weight, the standard
-    deviation of the weight if the learner estimates it, and their product, rounded.
-    """
-    known = {} if deviation is None else {"standard_deviation": deviation}
-    plain = {"feature": feature, "value": value, "weight": weight}
-    return plain | known | {"product": value * weight}
 
 
 class Scored(NamedTuple):
@@ -56,65 +47,62 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
     A word hashed with a negative sign gets the negated value and weight of its column; their
     product is the same. Raises DataError as :func:`explained` does, and if a term is not finite.
     """
-    machines, linear, values = machine_names(model), _linear(model), scored.values
-    coef = np.reshape(linear.coef_, (len(machines), -1))
-    intercept = np.atleast_1d(linear.intercept_)
-    k, score = _machine(model, scored, len(machines))
+    names, linear, known = machine_names(model), linear_of(model), deviations(model)
+    terms: list[dict[str, Any]] = []
+    k, score = _machine(model, scored, len(names))
+    weights = np.reshape(linear.coef_, (len(names), -1))[k][scored.columns]
+    intercept, values = float(np.atleast_1d(linear.intercept_)[k]), scored.values
+
+    def add(feature: str, value: float, weight: float, deviation: Any) -> None:
+        if product := value * weight:
+            sure = {} if known is None or feature == "offset" else {"standard_deviation": deviation}
+            plain = {"feature": feature, "value": value, "weight": weight}
+            terms.append(plain | sure | {"product": product})
+
     if fitted_parameter(model, "normalize"):
         from linsep.mistake_bounds.bounds import length
 
         values = values / (length(values) or 1.0)
-    known = deviations(model)
-    unsure = [None] * len(values) if known is None else known[0][k][scored.columns].tolist()
-    weights = coef[k][scored.columns].tolist()
-    terms = [
-        _term(name, sign * value, sign * weight, deviation)
-        for (name, sign), value, weight, deviation in zip(
-            features, values.tolist(), weights, unsure, strict=True
-        )
-        if value * weight
-    ]
-    if scored.offset:
-        terms.append(_term("offset", 1.0, scored.offset, None))
-    if intercept[k]:
-        own = None if known is None else float(known[1][k])
-        terms.append(_term("intercept", 1.0, float(intercept[k]), own))
+    unsure = np.zeros(values.size) if known is None else known[0][k][scored.columns]
+    columns = (values.tolist(), weights.tolist(), unsure.tolist())
+    for (name, sign), value, weight, deviation in zip(features, *columns, strict=True):
+        add(name, sign * value, sign * weight, deviation)
+    add("offset", 1.0, scored.offset, None)
+    add("intercept", 1.0, intercept, None if known is None else float(known[1][k]))
     products = [term["product"] for term in terms]
     if not np.isfinite([score, *products]).all():
         raise DataError("A product or the score of the row overflows float64.", code="overflow")
     terms.sort(key=lambda term: -abs(term["product"]))
-    rest = Fraction(score) - sum(map(Fraction, products))
-    label = None if scored.code is None else plain_labels(model.classes_)[scored.code]
     return {
-        "prediction": score if label is None else label,
-        "score_of": machines[k],
+        "prediction": score if scored.code is None else plain_labels(model.classes_)[scored.code],
+        "score_of": names[k],
         "score": score,
         "terms": terms,
         "standardized": standardized(model),
-        "rounding": float(rest),
-        "without_effect": int(scored.columns.size + bool(intercept[k]) - len(terms)),
+        "rounding": fsum([score, *(-product for product in products)]),
+        "without_effect": int(scored.columns.size + bool(intercept) - len(terms)),
     }
 
 
 def scored_row(model: Any, source: Source, number: int) -> Scored:
     """Return a row (from 0) with its scores; raise DataError if there are fewer rows."""
-    prediction, seen = model.predictions(source), 0
-    classes = hasattr(model, "classes_")
-    for found in prediction.codes() if classes else prediction.rows():
-        batch = found[0]
-        seen = batch.first + batch.X.shape[0]
+    prediction, seen, classes = model.predictions(source), 0, hasattr(model, "classes_")
+    for batch, scores, *codes in prediction.codes() if classes else prediction.rows():
+        at, seen = number - batch.first, batch.first + batch.size
         if number >= seen:
             continue
-        at = number - batch.first
         if batch.unanswered is not None and batch.unanswered[at]:
             raise DataError(
                 source.where(number) + " has a missing value: provide a value.",
                 code="missing-value",
             )
-        offset = 0.0 if batch.offset is None else float(batch.offset[at])
-        X, code = batch.X[at : at + 1], int(found[2][at]) if classes else None
-        scores = found[1][at] if classes else prediction.values(found[1][at : at + 1]) + offset
-        return scored_as(model, number, X, scores, code)._replace(offset=offset)
+        X, offset = batch.X[at : at + 1], 0.0 if batch.offset is None else float(batch.offset[at])
+        if classes:
+            found = scored_as(model, number, X, scores[at], int(codes[0][at]))
+        else:
+            values = prediction.values(scores[at : at + 1]) + offset
+            found = scored_as(model, number, X, values, None)
+        return found._replace(offset=offset)
     raise DataError(
         f"{source.name} has {seen:,} rows, so there is no row {number + 1:,}.",
         code="out-of-range", path=source.name, row=number + 1,
@@ -137,6 +125,11 @@ def is_curved(model: Any) -> bool:
     return hasattr(model, "to_logistic") and np.ndim(model.variances_) == 2
 
 
+def linear_of(model: Any) -> Any:
+    """Return the model that has the weights."""
+    return model.to_logistic() if hasattr(model, "to_logistic") else model
+
+
 def deviations(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the standard deviations of weights and intercepts, of shapes (binary classifiers,
     features) and (binary classifiers,), for a learner with variances; else None.
@@ -152,76 +145,71 @@ def without_weights(model: Any) -> str | None:
         return "votes"
     if is_curved(model):
         return "has separate variances for each class"
-    return None if hasattr(_linear(model), "coef_") else "has a kernel"
+    return None if hasattr(linear_of(model), "coef_") else "has a kernel"
+
+
+def sides_of(model: Any) -> list[tuple[str, str]]:
+    """Return the classes for and against which the rows of ``coef_`` are; "" for all others, and
+    for a regression the names of what it predicts.
+    """
+    if not hasattr(model, "classes_"):
+        return [(x, "") for x in getattr(model, "targets_", None) or [target_name(model) or "y"]]
+    labels, linear = [label_text(label) for label in model.classes_.tolist()], linear_of(model)
+    if getattr(linear, "reference_", None) is not None:
+        reference = label_text(linear.reference_)
+        return [(label, reference) for label in labels if label != reference]
+    if fitted_parameter(linear, "multiclass") == "ovo":
+        return [(labels[b], labels[a]) for a, b in pairs(len(labels))]
+    return [(label, "") for label in labels]
 
 
 def machine_names(model: Any) -> list[str]:
     """Return the meaning of each row of ``coef_``: a class, or one class against another."""
-    if not hasattr(model, "classes_"):
-        return getattr(model, "targets_", None) or [target_name(model) or "y"]
-    labels = [label_text(label) for label in model.classes_]
-    if hasattr(model, "to_logistic"):
-        model = model.to_logistic()
-    if getattr(model, "reference_", None) is not None:
-        reference = label_text(model.reference_)
-        return [f"{label} against {reference}" for label in labels if label != reference]
-    if fitted_parameter(model, "multiclass") == "ovo":
-        return [f"{labels[b]} against {labels[a]}" for a, b in pairs(len(labels))]
-    return labels
-
-
-def _linear(model: Any) -> Any:
-    return model.to_logistic() if hasattr(model, "to_logistic") else model
+    return [f"{own} against {other}" if other else own for own, other in sides_of(model)]
 
 
 def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
     """Return the row of ``coef_`` that scores the row, and the score."""
+    linear, code, scores = linear_of(model), scored.code or 0, scored.scores
     if n_machines == 1:  # scores are positive for the larger class, whatever the weights mean
-        turned = hasattr(model, "classes_") and not positive_code(_linear(model))
-        return 0, float(0.0 - scored.scores[0] if turned else scored.scores[0])
-    linear, code = _linear(model), scored.code
-    assert code is not None
+        turned = scored.code is not None and not positive_code(linear)
+        return 0, float(0.0 - scores[0] if turned else scores[0])
     if getattr(linear, "multiclass", "") == "ovo":
         raise DataError(
             "One-vs-one models have no per-class score: fit the model with --multiclass ovr.",
             code="unsupported", option="multiclass",
         )  # fmt: skip
-    if n_machines == scored.scores.size:
-        return code, float(scored.scores[code])
+    if n_machines == scores.size:
+        return code, float(scores[code])
     reference = model.classes_.tolist().index(linear.reference_)
-    others = [code for code in range(scored.scores.size) if code != reference]
-    best = max(range(n_machines), key=lambda k: scored.scores[others[k]])
-    return best, float(scored.scores[others[best]] - scored.scores[reference])
+    others = np.delete(scores, reference)
+    best = int(others.argmax())
+    return best, float(others[best] - scores[reference])
 
 
 def names_and_signs(model: Any, source: Any, scored: Scored) -> list[tuple[str, int]]:
     """Return the names and signs of what the features of a row count."""
     columns = scored.columns.tolist()
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
-    if recipe.get("words") and names is None and not hasattr(source, "rules"):
+    if hasattr(source, "rules"):
+        found = _names_in_line(source, scored.number)
+        return [(" + ".join(found[column]), 1) for column in columns]
+    if recipe.get("words") and names is None:
         from linsep.sources.feature_names import FeatureNames
 
-        known = FeatureNames(recipe)
-        return [known.of(column) for column in columns]
-    if hasattr(source, "rules"):
-        found = _names_in_line(source, scored.number, columns)
-    elif names is not None:
-        found = [str(names[column]) for column in columns]
-    else:
-        first = recipe.get("index_base", 0)
-        found = [str(column + first) for column in columns]
-    return [(name, 1) for name in found]
+        return list(map(FeatureNames(recipe).of, columns))
+    first = recipe.get("index_base", 0)
+    return [(str(j + first) if names is None else str(names[j]), 1) for j in columns]
 
 
-def _names_in_line(source: Any, number: int, columns: list[int]) -> list[str]:
-    """Return the names in a line of Vowpal Wabbit text; names that share a column are joined."""
+def _names_in_line(source: Any, number: int) -> dict[int, list[str]]:
+    """Return the names in a line of Vowpal Wabbit text by their columns, which some share."""
     from linsep.sources.vw import parse_line
 
-    line = parse_line(source.line(number)[2], source.rules, False)
-    assert line is not None
     names: dict[int, list[str]] = {}
+    line: Any = parse_line(source.line(number)[2], source.rules, False)
     for feature in line.features:
         own = names.setdefault(feature.column, [])
         if (name := feature.name.decode() or "(no name)") not in own:
             own.append(name)
-    return [" + ".join(names[column]) for column in columns]
+    return names

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
 
 from linsep.batches import Batch, join, joined
 from linsep.errors import ArgumentError, DataError, ParameterError, warn_caller
@@ -23,8 +22,14 @@ from linsep.estimators._common.labels import (
 )
 from linsep.sources.base import Source, is_frame
 from linsep.validation.labels import check_beside, row_labels
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import IN_PARTS, check_again, check_prepared, of_features
+from linsep.validation.values import (
+    check_again,
+    check_names,
+    check_prepared,
+    column_names,
+    of_features,
+    rows_to_fit,
+)
 from linsep.words import counted
 
 
@@ -99,18 +104,17 @@ class TakesFrames:
             batches, width = list(source.batches()), self.n_features_in_
             read = joined(batches, max(width, *(batch.X.shape[1] for batch in batches)))
             warn_of_unknown(source, source.unseen)
-            features, y = read.X[:, :width], read.y
-            sample_weight, offset = read.weights, read.offset
+            rows = read.X[:, :width], read.y, read.weights, read.offset
             numbers = source.numbers(read.size)
         else:
-            features = self.features_of(X)
+            rows = self.features_of(X), y, sample_weight, offset
 
-        def named(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            found = rows if numbers is None else numbers[rows]
+        def named(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            found = chosen if numbers is None else numbers[chosen]
             return found, found if labels is None else labels[found]
 
-        with nullcontext() if features is X else of_features():
-            yield features, y, sample_weight, offset, named
+        with nullcontext() if rows[0] is X else of_features():
+            yield *rows, named
 
 
 def adds_rows(partial_fit: Method) -> Method:
@@ -123,7 +127,8 @@ def adds_rows(partial_fit: Method) -> Method:
         self: Any, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Any:
         if not isinstance(X, Batch):
-            check_prepared(self, IN_PARTS)
+            how = "linsep.open_source(data, recipe=model.recipe_).batches()"
+            check_prepared(self, f"partial_fit needs batches: {how}")
             return partial_fit(self, X, y, classes, sample_weight)
         y = X.y if y is None else y
         weights = X.weights if sample_weight is None else sample_weight
@@ -170,11 +175,18 @@ def with_features(
     With ``reference`` the first level of each text column has no feature: all indicators of a
     column add up to the intercept, so a regression could not identify them.
     """
-    if is_frame(X) and not X.shape[1]:
+    if not is_frame(X):
+        return X, y, sample_weight
+    check_names("the table", names := column_names(X))
+    if not names:
         raise DataError(
             "X is a data frame without columns", "pass at least one feature", code="no-columns"
         )
-    if not is_frame(X) or not _needs_encoding(X):
+    import narwhals.stable.v2 as nw
+
+    table = nw.from_native(X, eager_only=True, pass_through=True)
+    text = (nw.String, nw.Categorical, nw.Enum)
+    if isinstance(table, nw.DataFrame) and not any(kind in text for kind in table.schema.dtypes()):
         return X, y, sample_weight
     beside = {"y": y, "sample_weight": sample_weight, **others}
     check_beside(X, **beside)
@@ -188,7 +200,7 @@ def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = Non
     With ``missing="skip"`` the result is always a source, in which rows with a missing value get no
     prediction. Given offsets become a column of the data frame.
     """
-    refuse_beside_source(X, offset)
+    refuse_beside_source(X, offset=offset)
     if missing not in (None, "skip"):
         raise ParameterError(
             f"missing is {missing!r}: choose 'skip', or omit it.", option="missing", value=missing
@@ -222,16 +234,9 @@ def _with_offset(model: Any, X: Any, offset: Any) -> Any:
 
     from linsep.sources.tables.frames import to_arrow
 
-    table, name = to_arrow(X), model.recipe_.get("offset")
-    values = offset_to_predict(model, offset, table.num_rows)
-    if name is None:
-        raise DataError(
-            "The model was not fitted with an offset column: pass features.",
-            code="unsupported", option="offset",
-        )  # fmt: skip
-    if name in table.column_names:
-        table = table.drop_columns([name])
-    return table.append_column(name, pa.array(values))
+    table, name = to_arrow(X), model.recipe_["offset"]
+    values = pa.array(offset_to_predict(model, offset, table.num_rows))
+    return table.drop_columns({name} & {*table.column_names}).append_column(name, values)
 
 
 def to_score(model: Any, X: Any, y: Any) -> Any:
@@ -240,7 +245,7 @@ def to_score(model: Any, X: Any, y: Any) -> Any:
     """
     recipe = {} if y is not None else _recipe_of(model, X)
     label = recipe.get("target") or recipe.get("successes")
-    labeled = recipe and (not is_frame(X) or label in _names(X))
+    labeled = recipe and (not is_frame(X) or label in column_names(X))
     return _opened(X, recipe=recipe) if labeled else X
 
 
@@ -249,7 +254,7 @@ def to_average(model: Any, X: Any) -> Any:
     has row weights if the model has a weight column and labels are present.
     """
     recipe = _recipe_of(model, X)
-    if recipe and (not is_frame(X) or recipe.get("target") in _names(X)):
+    if recipe and (not is_frame(X) or recipe.get("target") in column_names(X)):
         return _opened(X, recipe=recipe, labeled=True if recipe.get("weight") else None)
     return to_predict(model, X)
 
@@ -262,10 +267,7 @@ def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
             code="conflict", option="missing",
         )  # fmt: skip
     check_prepared(model)
-    X = validate_data(
-        model, as_csr(X), accept_sparse="csr", dtype=FLOATS, order="C", reset=False,
-        ensure_all_finite="allow-nan",
-    ).copy()  # fmt: skip
+    X = rows_to_fit(X, model, FLOATS, "C", checked=False, reset=False).copy()
     values = X.data if sp.issparse(X) else X
     unknown = np.isnan(values)
     gaps = sp.csr_array((unknown, X.indices, X.indptr), X.shape) if sp.issparse(X) else unknown
@@ -281,33 +283,7 @@ def _holds_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
     made = recipe["scale"] or recipe["missing"] != "error"
     made = made or any(recipe.get(name) for name in ("converted", "formula", "products"))
     names = getattr(model, "feature_names_in_", None)
-    return not made and names is not None and _names(X) == list(names)
-
-
-def _needs_encoding(frame: Any) -> bool:
-    """Return whether a data frame has a text or categorical column, or cannot become an array."""
-    if hasattr(frame, "iloc"):
-        return any(_holds_text(frame.iloc[:, k]) for k in range(frame.shape[1]))
-    if not hasattr(frame, "__array__"):
-        return True
-    import pyarrow as pa
-
-    from linsep.sources.tables.column_types import family_of
-
-    return any(family_of(kind) == "text" for kind in pa.table(frame).schema.types)
-
-
-def _holds_text(column: Any) -> bool:
-    """Return whether a pandas column holds categories, or only text."""
-    if hasattr(column, "cat"):
-        return True
-    filled = column.dropna() if column.dtype.kind == "O" else ()
-    return len(filled) > 0 and all(isinstance(value, str) for value in filled)
-
-
-def _names(frame: Any) -> list[str]:
-    names = getattr(getattr(frame, "schema", None), "names", None)  # of Arrow
-    return names if isinstance(names, list) else list(frame.columns)
+    return not made and names is not None and column_names(X) == list(names)
 
 
 #: roles of columns of a table, by what is given beside the rows

@@ -14,8 +14,8 @@ from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 from linsep.validation.labels import (
     check_beside,
-    is_missing,
     labels_of,
+    numbers_beside,
     refuse_continuous,
     warn_of_many_classes,
 )
@@ -24,11 +24,6 @@ from linsep.words import row_text
 
 #: types of rows that are learned without a copy
 FLOATS = (np.float64, np.float32)
-#: name of the intercept among the parameters of a regression
-INTERCEPT = "intercept"
-
-
-PEEK = 1024
 
 
 def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -36,26 +31,52 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Numbers are first matched with the classes of the first rows, to avoid sorting them all.
     """
-    codes = None
-    if y.dtype.kind in "biuf" and (classes := np.unique(y[:PEEK])).size <= PEEK // 4:
-        codes = encode_with(y, classes)
-    refuse_continuous(y if codes is None else y[:PEEK])
-    if codes is None:
+    classes = np.unique(y[:1024]) if y.dtype.kind in "biuf" else y
+    codes = codes_in(classes, y) if classes.size <= 256 and classes is not y else None
+    if codes is None or codes.max(initial=0) == classes.size:
         classes, codes = np.unique(y, return_inverse=True)
+    refuse_continuous(classes)
     warn_of_many_classes(classes, len(y))
     return classes, codes.astype(np.int32, copy=False)
 
 
-def encode_with(y: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
-    """Return the int32 codes of ``y`` among sorted ``classes``; None if it has another label."""
-    # the most common case, for which searchsorted would take as long as a pass
-    if classes.size == 2:
-        larger, smaller = y == classes[1], y == classes[0]
-        known = np.count_nonzero(larger) + np.count_nonzero(smaller) == y.size
-        return larger.astype(np.int32) if known else None
+def codes_in(classes: np.ndarray, y: np.ndarray, name: str = "") -> np.ndarray:
+    """Return the codes of labels among sorted classes, the number of classes for others; DataError
+    if one set is text and the other numbers and ``name`` is the source of the labels.
+    """
+    text, given = (found.dtype.kind in "UO" for found in (classes, y))
+    if text != given and name:
+        raise DataError(
+            f"{name} has {'text' if given else 'numbers'} for labels, but the model learned "
+            f"{'text' if text else 'numbers'}: is it the right file and column?",
+            code="label-type", path=name,
+        )  # fmt: skip
+    if classes.size == 2:  # for which searchsorted would take as long as a pass
+        larger = y == classes[1]
+        return np.where(larger | (y == classes[0]), larger.astype(np.int32), np.int32(2))
     codes = np.searchsorted(classes, y).astype(np.int32)
     codes[codes == classes.size] = 0
-    return codes if np.array_equal(classes[codes], y) else None
+    return np.where(classes[codes] == y, codes, np.int32(classes.size))
+
+
+def known_codes(
+    classes: np.ndarray, y: np.ndarray, source: Source | None = None, first: int = 0
+) -> np.ndarray:
+    """Return the codes of labels among sorted classes; DataError for one that is no class.
+
+    The labels may be of rows of a source, from its row ``first``.
+    """
+    codes = codes_in(classes, y, "" if source is None else source.name)
+    if codes.max(initial=0) == classes.size:
+        row = int(np.argmax(codes == classes.size))
+        place = row_text(row) if source is None else source.where(first + row)
+        raise DataError(
+            place + f": the label {y[row]!r} is not one of the classes "
+            f"{listed(classes.tolist())}", "leave the row out",
+            hint("give all {} to the first partial_fit", classes=None),
+            code="unknown-label", value=y[row],
+        )  # fmt: skip
+    return codes
 
 
 def label_a_row(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
@@ -65,8 +86,7 @@ def label_a_row(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             "is None.", code="no-labels",
         )  # fmt: skip
-    y = labels_of(y)
-    if y.shape[0] != n_rows:
+    if (y := labels_of(y)).shape[0] != n_rows:
         raise DataError(
             f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
             f"rows, y has {y.shape[0]}.", code="shape", option="y",
@@ -82,15 +102,8 @@ def checked_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
     return X, label_a_row(estimator, y, X.shape[0])
 
 
-def unknown_labels(y: np.ndarray, classes: np.ndarray) -> str:
-    """Return the labels of ``y`` that are not in ``classes``, as text."""
-    return listed(np.setdiff1d(y, classes)[:3].tolist())
-
-
 def label_text(label: Any) -> str:
-    """Return a label as text: 1 rather than 1.0."""
-    plain = label.item() if isinstance(label, np.generic) else label
-    return str(int(plain)) if isinstance(plain, float) and plain.is_integer() else str(plain)
+    return str(plain_labels(np.array([label]))[0])
 
 
 def plain_labels(labels: Any) -> list[Any]:
@@ -100,7 +113,6 @@ def plain_labels(labels: Any) -> list[Any]:
 
 
 def listed(labels: list[Any]) -> str:
-    """Return at most eight labels as text, strings in quotes."""
     shown = [repr(label) if isinstance(label, str) else label_text(label) for label in labels[:8]]
     return ", ".join(shown) + (", ..." if len(labels) > 8 else "")
 
@@ -132,23 +144,20 @@ def with_intercept(names: Iterable[str]) -> list[str]:
     """Return the names of parameters: the intercept, and features, of which one that has its name
     is "intercept (column)".
     """
-    return [INTERCEPT, *(f"{name} (column)" if name == INTERCEPT else name for name in names)]
+    return ["intercept", *(f"{x} (column)" if x == "intercept" else x for x in names)]
 
 
 def target_name(model: Any) -> str:
-    """Return the name of y of a fitted model; empty if y has no name."""
     return getattr(model, "recipe_", {}).get("target") or getattr(model, "_target", None) or ""
 
 
 def standardized(model: Any) -> list[str]:
-    """Return the names of the features that the recipe of a model has standardized."""
     scaled = (getattr(model, "recipe_", None) or {}).get("scale")
     return feature_names(model)[: len(scaled)] if scaled else []  # which come first
 
 
 @contextmanager
 def features_named(model: Any) -> Iterator[None]:
-    """Context manager that names the feature in a FeatureOverflow."""
     try:
         yield
     except FeatureOverflow as problem:
@@ -162,30 +171,29 @@ def features_named(model: Any) -> Iterator[None]:
 def brings_labels(
     X: Any, y: Any, sample_weight: Any, offset: Any = None, *, offsets: bool = False, **counts: Any
 ) -> bool:
-    """Return whether X is a source; raise ValueError if y is also given, or if the rows have
-    offsets but ``offsets`` is False. ``counts`` may replace y.
+    """Return whether X is a source; raise DataError if what it holds is also given, or if the rows
+    have offsets but ``offsets`` is False. ``counts`` may replace y.
     """
-    check_beside(X, y=y, sample_weight=sample_weight, offset=offset, **counts)
+    beside = {"y": y, "sample_weight": sample_weight, "offset": offset, **counts}
+    check_beside(X, **beside)
     if not isinstance(X, Source):
         return False
-    refuse_beside_source(X, offset)
-    if not offsets:
-        refuse_offsets_of(X)
-    if any(values is not None for values in counts.values()):
-        raise DataError(
-            "A source has its own counts: open it with successes= and trials=, the names of their "
-            "columns.",
-            code="conflict",
-        )
-    if y is not None or sample_weight is not None:
-        raise DataError(
-            "A source has its own labels: omit y and sample_weight.", code="conflict", option="y"
-        )
+    refuse_beside_source(X, **beside)
+    if X.offsets and not offsets:
+        raise unknown_offsets(X.name)
     return True
 
 
+def refuse_beside_source(X: Any, **beside: Any) -> None:
+    given = [name for name, values in beside.items() if values is not None]
+    if given and isinstance(X, Source):
+        raise DataError(
+            f"A source has its own labels, weights, offsets and counts: omit {given[0]}, and name "
+            "its column when the source is opened.", code="conflict", option=given[0],
+        )  # fmt: skip
+
+
 def check_two_classes(classes: np.ndarray, where: str = "y") -> None:
-    """Raise ValueError unless there are at least two classes."""
     if classes.size < 2:
         raise DataError(
             f"Only one class ({listed(classes.tolist()) or 'none'}) is in {where}; a classifier "
@@ -205,14 +213,9 @@ def source_labels(source: Source, y: np.ndarray | None, weights: Any = None) -> 
     book = LabelBook()
     numbers = book.numbers(y, source.where)
     check_two_classes(book.classes, source.name)
-    check_some_weight(source, weights)
-    return book.classes[book.codes[numbers]]
-
-
-def check_some_weight(source: Source, weights: np.ndarray | None) -> None:
-    """Raise NoRows if all rows of a source have weight 0."""
     if weights is not None and not weights.any():
         raise NoRows(f"{source.name} has weight 0 in every row: check the weights.")
+    return book.classes[book.codes[numbers]]
 
 
 def check_sample_weight(
@@ -221,38 +224,11 @@ def check_sample_weight(
     """Return row weights as float64 of shape (n_rows,), empty for None; check them."""
     if sample_weight is None:
         return NO_IMPORTANCE
-    weights = _numbers(sample_weight, "sample_weight holds values that are not numbers")
-    if weights.ndim == 0:
-        weights = np.full(n_rows, weights)
-    if weights.shape != (n_rows,):
-        raise DataError(
-            f"sample_weight has shape {weights.shape}, but X has {n_rows} rows: pass one weight "
-            "per row.", code="shape", option="sample_weight",
-        )  # fmt: skip
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
-        raise DataError(
-            f"sample_weight of {row_text(row)} is {weights[row]}; weights must be finite and at "
-            "least 0.", code="out-of-range", row=row + 1, option="sample_weight",
-        )  # fmt: skip
+    weights = numbers_beside(sample_weight, n_rows, "sample_weight", least=0)
     if not weights.any() and not all_may_be_zero:
-        raise DataError(
-            "All values of sample_weight are zero, so there are no rows to train on.",
-            code="no-rows", option="sample_weight",
-        )  # fmt: skip
+        raise NoRows("All values of sample_weight are zero.", option="sample_weight")
     check_summable(weights, "sample_weight")
     return weights
-
-
-def _numbers(given: Any, refusal: str) -> np.ndarray:
-    """Return weights as float64; raise DataError if they are not real numbers."""
-    try:
-        found = np.asarray(given)
-        if found.dtype.kind in "biufO":
-            return found.astype(np.float64, copy=False)
-    except (TypeError, ValueError):  # lists of several lengths, or objects
-        pass
-    raise DataError(refusal, "pass numbers of at least 0", code="not-a-number")
 
 
 def importance(
@@ -269,9 +245,7 @@ def importance(
     return found
 
 
-def weigh_classes(
-    class_weight: Any, classes: np.ndarray, totals: np.ndarray | None, **place: Any
-) -> np.ndarray:
+def weigh_classes(class_weight: Any, classes: np.ndarray, totals: Any, **place: Any) -> np.ndarray:
     """Return the weight of each class as float64; raise ValueError if they are invalid.
 
     ``totals`` are the summed row weights of each class, needed for "balanced" only: it gives all
@@ -280,43 +254,29 @@ def weigh_classes(
     """
     known = classes.tolist()
     if isinstance(class_weight, str) and class_weight == "balanced":
-        assert totals is not None
         share = totals.sum() / np.count_nonzero(totals)
-        weights = np.divide(share, totals, out=np.zeros(len(known)), where=totals > 0)
-    elif isinstance(class_weight, dict):  # scikit-learn would read the string "1" as a number
-        missing = [label for label in known if label not in class_weight]
-        if missing and len(known) - len(missing) < len(class_weight):
-            raise DataError(
-                f"class_weight names {listed([one for one in class_weight if one not in known])}, "
-                f"but the classes are {listed(known)}.",
-                code="unknown-label", option="class_weight", **place,
-            )  # fmt: skip
-        given = [class_weight.get(label, 1.0) for label in known]
-        weights = _numbers(given, "class_weight holds values that are not numbers")
-    else:
+        return np.divide(share, totals, out=np.zeros(len(known)), where=totals > 0)
+    if not isinstance(class_weight, dict):  # scikit-learn would read the string "1" as a number
         raise DataError(
             "class_weight must be a dict of weights by label, 'balanced' or None, got "
             f"{class_weight!r}.", code="bad-option", option="class_weight", value=class_weight,
         )  # fmt: skip
-    for label, weight in zip(known, weights.tolist(), strict=True):
-        if not (np.isfinite(weight) and weight >= 0):
-            raise DataError(
-                f"The class weight of {label!r} is {weight}; weights must be finite and at least "
-                "0.", code="out-of-range", option="class_weight", value=weight,
-            )  # fmt: skip
-    return weights
+    others = [label for label in class_weight if label not in known]
+    if others and len(class_weight) - len(others) < len(known):
+        raise DataError(
+            f"class_weight names {listed(others)}, but the classes are {listed(known)}.",
+            code="unknown-label", option="class_weight", **place,
+        )  # fmt: skip
+    given = [class_weight.get(label, 1.0) for label in known]
+    return numbers_beside(given, len(known), "class_weight", 0, lambda k: f"class {known[k]!r}")
 
 
 def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
     """Warn about classes whose rows all have weight 0, unless that is true of every class."""
-    without = classes[totals == 0].tolist()
-    if not without or len(without) == len(classes):
-        return
-    which, it = ("class", "it") if len(without) == 1 else ("classes", "them")
-    warn_caller(
-        f"All rows of {which} {listed(without)} have weight 0, so the model learns nothing about "
-        f"{it}."
-    )
+    if totals.any() and not totals.all():
+        without = listed(classes[totals == 0].tolist())
+        lost = "have weight 0, so the model learns nothing about it"
+        warn_caller(f"All rows of class {without} {lost}.")
 
 
 def labeled(
@@ -340,120 +300,43 @@ def labeled(
 
 
 def check_offset(offset: Any, n_rows: int) -> np.ndarray | None:
-    """Return offsets as float64 of shape (n_rows,), None for None.
-
-    Raises
-    ------
-    DataError
-        If they are not finite numbers, one per row or one for all rows; the message names the row.
-    """
-    if offset is None:
-        return None
-    given = np.asarray(offset)
-    if given.ndim and given.shape != (n_rows,):
-        raise DataError(
-            f"offset has shape {given.shape}, but X has {n_rows} rows: pass one number per row.",
-            code="shape", option="offset",
-        )  # fmt: skip
-    given = np.broadcast_to(given, n_rows)
-    plain = given if given.dtype.kind in "biufO" else np.full(n_rows, np.nan)
-    try:
-        found = plain.astype(np.float64)
-    except (TypeError, ValueError):  # of objects
-        found = np.array([float(x) if isinstance(x, int | float) else np.nan for x in plain])
-    if not np.isfinite(found).all():
-        row = int(np.argmin(np.isfinite(found)))
-        value = given[row]
-        what = "missing" if is_missing(value) else str(value)
-        raise DataError(
-            f"The offset of {row_text(row)} is {what}: offsets must be finite numbers, so provide "
-            f"one or remove the row.",
-            code="missing-value" if is_missing(value) else "not-finite",
-            option="offset",
-            row=row + 1,
-        )
-    return found
+    return None if offset is None else numbers_beside(offset, n_rows, "offset")
 
 
-def offset_to_predict(model: Any, offset: Any, n_rows: int) -> np.ndarray | None:
+def has_offset(model: Any) -> bool:
+    return bool(getattr(model, "_with_offset", False))
+
+
+def offset_to_predict(model: Any, offset: Any, n_rows: int, path: Any = None) -> np.ndarray | None:
     """Return the offsets of rows to predict; DataError unless the model and the rows both have
     offsets, or neither.
     """
-    if offset is None and has_offset(model):
+    if (needed := has_offset(model)) != (offset is not None):
         raise DataError(
-            f"This {type(model).__name__} was fitted with an offset, so predictions need one: "
-            f"pass offset, one number per row.", code="needs-option", option="offset",
-        )  # fmt: skip
-    if offset is not None and not has_offset(model):
-        raise DataError(
-            f"This {type(model).__name__} was fitted without an offset: omit offset.",
-            code="unsupported", option="offset",
+            f"This {type(model).__name__} was fitted with{'' if needed else 'out'} an offset: "
+            f"{'pass' if needed else 'omit'} offset, one number per row, or name its column.",
+            code="needs-option" if needed else "unsupported", option="offset", path=path,
         )  # fmt: skip
     return check_offset(offset, n_rows)
 
 
 def note_of_offset(model: Any, what: str) -> list[str]:
     """Return a sentence about ``what`` for the table of a model with an offset."""
-    if not has_offset(model):
-        return []
     name = getattr(model, "recipe_", {}).get("offset")
-    return [f"Offset{f' {name}' if name else ''}: {what}."]
+    return [f"Offset{f' {name}' if name else ''}: {what}."] if has_offset(model) else []
 
 
-def has_offset(model: Any) -> bool:
-    """Return whether a model was fitted with an offset."""
-    return bool(getattr(model, "_with_offset", False))
-
-
-def refuse_beside_source(X: Any, offset: Any) -> None:
-    """Raise DataError for offsets beside a source, which has its own."""
-    if isinstance(X, Source) and offset is not None:
-        raise DataError(
-            "A source has its own offsets: open it with offset=, the name of their column.",
-            code="conflict", option="offset",
-        )  # fmt: skip
-
-
-def refuse_with_offset(model: Any, what: str) -> None:
-    """Raise DataError for results that are not defined for a model with an offset."""
-    if has_offset(model):
-        raise DataError(
-            f"{what} are not available for fits with an offset: fit without it, or use the "
-            "estimates of the summary.", code="unsupported", option="offset",
-        )  # fmt: skip
-
-
-def refuse_offset_of_several(offset: Any) -> None:
-    """Raise DataError for an offset of several targets."""
-    if offset is not None:
-        raise DataError(
-            "An offset needs a single target: fit a regression for each column of y, or omit "
-            "offset.", code="unsupported", option="offset",
-        )  # fmt: skip
-
-
-def refuse_offsets_of(X: Any) -> None:
-    """Raise DataError for a source with offsets, for models without offsets."""
-    if isinstance(X, Source) and X.offsets:
-        raise unknown_offsets(X.name)
+def refuse_offset(wrong: bool, why: str, code: str = "unsupported") -> None:
+    if wrong:
+        raise DataError(f"{why}: omit offset.", code=code, option="offset")
 
 
 def unknown_offsets(name: str) -> DataError:
-    """Return the error for rows with offsets, in ``name``, for models without offsets."""
     return DataError(
         f"{name} has offsets, which only linear and logistic regressions support",
         hint("leave out {}", offset=None),
         hint("choose another {}", learner=None), code="unsupported", option="offset", path=name,
     )  # fmt: skip
-
-
-def refuse_several_with_offsets(classes: np.ndarray, offsets: bool) -> None:
-    """Raise DataError for offsets of rows of more than two classes."""
-    if offsets and len(classes) > 2:
-        raise DataError(
-            f"An offset needs two classes, but y has {len(classes)}: omit offset.",
-            code="class-count", option="offset",
-        )  # fmt: skip
 
 
 class InitialShape(DataError):
@@ -478,8 +361,8 @@ def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
     """
     if given is None:
         return None
-    given = np.reshape(given, (1,)) if np.ndim(given) == 0 else given
-    array = check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
+    how = {"dtype": np.float64, "ensure_2d": False, "allow_nd": True, "input_name": name}
+    array = check_array(np.atleast_1d(given), **how)
     if shape not in (array.shape, (1, *array.shape)):
         raise InitialShape(name, array.shape, shape)
     return array.reshape(shape)
@@ -548,9 +431,7 @@ class HasReference:
         return 1 - codes if self._turned else codes
 
     def scores_turned(self, scores: np.ndarray) -> np.ndarray:
-        """Convert the learner's scores to scores that are positive for the larger class."""
         return 0.0 - scores if self._turned else scores
 
     def _cycle_turned(self, cycle: Any) -> Any:
-        """Return the cycle of a run with the classes of its sides."""
         return cycle.turned() if cycle is not None and self._turned else cycle

@@ -14,6 +14,7 @@ from linsep.estimators._common.frames import to_score, warn_of_unknown
 from linsep.estimators._common.labels import (
     brings_labels,
     check_sample_weight,
+    codes_in,
     has_offset,
     offset_to_predict,
 )
@@ -29,26 +30,11 @@ FEATURES = (
 )  # fmt: skip
 
 
-def weights_to_score(sample_weight: Any, y: Any) -> np.ndarray | None:
-    """Return the weights of rows to score, one per row, or None; raise ValueError if they are
-    invalid or all zero.
-    """
-    if sample_weight is None:
-        return None
-    weights = check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
-    if weights.size and not weights.any():
-        raise DataError(
-            "All values of sample_weight are zero, so there are no rows to score.",
-            code="no-rows", option="sample_weight",
-        )  # fmt: skip
-    return weights
-
-
 def share_right(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> float:
     """Return the accuracy of a classifier on X and y, or on rows with their own labels."""
     X = to_score(model, X, y)
     if not brings_labels(X, y, sample_weight, offset, offsets=has_offset(model)):
-        weights = weights_to_score(sample_weight, y)
+        weights = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
         labels = y if y is None else labels_of(y)
         if offset is None:
             return ClassifierMixin.score(model, X, labels, weights)
@@ -65,7 +51,6 @@ def share_right(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = No
 
 
 def _conversions(recipe: dict[str, Any]) -> dict[str, str]:
-    """Return how feature columns are converted to numbers."""
     features = recipe.get("numeric", ())
     return {name: how for name, how in recipe.get("converted", {}).items() if name in features}
 
@@ -112,20 +97,11 @@ class Prediction:
         warn_of_unknown(self.source, self.unknown)
 
     def offset_of(self, batch: Batch) -> np.ndarray | None:
-        """Return the offsets of a batch; DataError unless model and batch both have offsets, or
-        neither.
-        """
-        if batch.offset is None and has_offset(self.model):
-            raise DataError(
-                f"{self.source.name} has no offsets, but the model was fitted with offsets: open "
-                f"it with offset=, the name of their column.",
-                code="needs-option", option="offset", path=self.source.name,
-            )  # fmt: skip
-        return offset_to_predict(self.model, batch.offset, batch.size)
+        return offset_to_predict(self.model, batch.offset, batch.size, self.source.name)
 
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield each batch with its decision values."""
-        raise NotImplementedError
+        return ((batch, scores) for batch, scores, _ in self.codes())
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         """Yield each batch with its decision values and class codes, whatever the batch size."""
@@ -141,27 +117,24 @@ class Prediction:
             labels[empty] = None
         return labels
 
-    def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield the predicted class codes, the true ones, the weights of the rows of each batch,
-        and their decision values.
-
-        The code of an unknown label is the number of classes.
+    def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield which rows of each batch are predicted right, the codes of their labels (the number
+        of classes for unknown ones), and their weights.
         """
-        for batch, values, codes in self.codes():
+        for batch, _, codes in self.codes():
             weights = np.ones(codes.size) if batch.weights is None else batch.weights
-            yield codes, self.true_codes(batch.y), weights, values
+            truth = self.true_codes(batch.y)
+            yield codes == truth, truth, weights
 
     def share_right(self) -> float | None:
         """Return the weighted accuracy; None if all weights are zero."""
-        parts = [(codes == truth, weights) for codes, truth, weights, _ in self.compared()]
-        right, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+        right, _, weights = (np.concatenate(x) for x in zip(*self.compared(), strict=True))
         check_summable(weights)
         return float(np.average(right, weights=weights)) if weights.any() else None
 
     def balanced_accuracy(self) -> float:
         """Return the weighted mean recall of the classes with rows."""
-        parts = [(codes == truth, truth, weights) for codes, truth, weights, _ in self.compared()]
-        right, truth, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+        right, truth, weights = (np.concatenate(x) for x in zip(*self.compared(), strict=True))
         totals = np.bincount(truth, weights)
         recalled = np.bincount(truth, weights * right)[totals > 0] / totals[totals > 0]
         return float(recalled.mean())
@@ -192,28 +165,10 @@ class Prediction:
         return known
 
 
-def codes_in(classes: np.ndarray, y: np.ndarray, name: str) -> np.ndarray:
-    """Return the codes of labels among sorted classes, the number of classes for unknown ones.
-
-    DataError if one set is text and the other numbers; ``name`` is the source of the labels.
-    """
-    text = classes.dtype.kind in "UO", y.dtype.kind in "UO"
-    if text[0] != text[1]:
-        raise DataError(
-            f"{name} has {'text' if text[1] else 'numbers'} for labels, but the model "
-            f"learned {'text' if text[0] else 'numbers'}: is it the right file and column?",
-            code="label-type",
-        )
-    codes = np.searchsorted(classes, y)
-    codes[codes == classes.size] = 0
-    return np.where(classes[codes] == y, codes, classes.size)
-
-
 def decided(model: Any, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the codes of classes, using the threshold of a model if it has one."""
     threshold = getattr(model, "threshold_", None)
-    found: np.ndarray = codes if threshold is None else threshold.codes(scores)
-    return found
+    return codes if threshold is None else threshold.codes(scores)
 
 
 def log_probabilities(scores: np.ndarray) -> np.ndarray:
@@ -247,5 +202,4 @@ def divided(shares: np.ndarray) -> np.ndarray:
 
 
 def codes_of(scores: np.ndarray) -> np.ndarray:
-    """Return the class with the highest score."""
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)

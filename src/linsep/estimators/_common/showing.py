@@ -9,21 +9,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.drawing import display
+from linsep.estimators._common.explaining import linear_of, sides_of
 from linsep.estimators._common.frames import TakesFrames
-from linsep.estimators._common.labels import (
-    label_text,
-    pairs,
-    positive_code,
-    target_name,
-    words_and_signs,
-)
+from linsep.estimators._common.labels import words_and_signs
 from linsep.parameters import fitted_parameter
 from linsep.words import escaped
 
 #: number of terms written; of more terms, the ones with the largest weights
 MOST_TERMS = 20
-#: numbers below this have no exponent
-LARGE = 1e15
 
 
 class Function(NamedTuple):
@@ -34,10 +27,9 @@ class Function(NamedTuple):
     value : str
         The name of its value, such as "pressure" or "log-odds of ill"; empty if only its sign
         matters.
-    means : str
-        The class that a positive sign means; empty if its value matters.
-    otherwise : str
-        The class that another sign means, if there are several functions; else empty.
+    means, otherwise : str
+        The class that a positive sign means and, if there are several functions, the class that
+        another sign means; else empty.
     weights : array of shape (features,)
     intercept : float
     """
@@ -60,13 +52,11 @@ class Equation:
     ----------
     features : list of str
     functions : list of Function
-    sign : ">" or ">="
-        The comparison of the score with 0 for the positive class.
+    sign : ">" or ">=", the comparison of the score with 0 for the positive class
     of_length : bool
         Whether intercepts are multiplied by the length of the row, since rows are scaled to length
         1; it is written \\|x\\|.
-    decision : str
-        How several functions decide; else empty.
+    decision : str, how several functions decide; else empty
     """
 
     features: list[str]
@@ -77,19 +67,19 @@ class Equation:
 
     def __str__(self) -> str:
         lines = [self._line(function) for function in self.functions]
-        return "\n".join([*lines, *([self.decision] if self.decision else [])])
+        return "\n".join([*lines, self.decision] if self.decision else lines)
 
     __repr__ = __str__
 
     def _line(self, function: Function) -> str:
-        terms = _terms(function.weights, self.features)
-        unit = " |x|" if self.of_length and function.intercept else ""
+        intercept, terms = function.intercept, _terms(function.weights, self.features)
+        unit = " |x|" if self.of_length and intercept else ""
         if function.value:
-            constant = [f"{_number(function.intercept)}{unit}"] if function.intercept else []
+            constant = [f"{_number(intercept)}{unit}"] if intercept else []
             return f"{escaped(function.value)} = {_sum([*constant, *terms])}"
-        threshold = f"{_number(0.0 - function.intercept)}{unit}"
         rest = f", else {escaped(function.otherwise)}" if function.otherwise else ""
-        return f"{_sum(terms)} {self.sign} {threshold} means {escaped(function.means)}{rest}"
+        least = f"{_number(-intercept)}{unit}"
+        return f"{_sum(terms)} {self.sign} {least} means {escaped(function.means)}{rest}"
 
 
 def linear_sum(weights: np.ndarray, features: list[str]) -> str:
@@ -101,19 +91,18 @@ def _terms(weights: np.ndarray, features: list[str]) -> list[str]:
     """Return the terms of the weights that are not zero, in the order of the features."""
     used = np.flatnonzero(weights)
     largest = used[np.argsort(-np.abs(weights[used]), kind="stable")[:MOST_TERMS]]
-    texts = [(_number(weights[j]), escaped(features[j])) for j in np.sort(largest)]
-    terms = [
-        name if number == "1" else f"-{name}" if number == "-1" else f"{number} {name}"
-        for number, name in texts
-    ]
+    terms = []
+    for j in np.sort(largest):
+        number = {"1": "", "-1": "-"}.get(text := _number(weights[j]), f"{text} ")
+        terms.append(number + escaped(features[j]))
     left_out = used.size - largest.size
-    return [*terms, *([f"{left_out:,} smaller terms"] if left_out else [])]
+    return [*terms, f"{left_out:,} smaller terms"] if left_out else terms
 
 
 def _number(x: float) -> str:
     """Format a number with four digits, or with all digits of its integer part."""
     text = f"{x + 0.0:.4g}"
-    return f"{x:.0f}" if "e+" in text and abs(x) < LARGE else text
+    return f"{x:.0f}" if "e+" in text and abs(x) < 1e15 else text
 
 
 def _sum(terms: list[str]) -> str:
@@ -133,88 +122,47 @@ class HasEquation(TakesFrames):
 
 
 def equation_of(model: Any) -> Equation:
-    """Return the equation of a fitted linear model.
-
-    Raises
-    ------
-    AttributeError
-        If the model has no equation: with ``keep="vote"``, and with an intercept if rows of scaled
-        columns are normalized to length 1.
+    """Return the equation of a fitted linear model; AttributeError if it has none: with
+    ``keep="vote"``, with products of scaled columns, and with an intercept if rows of scaled
+    columns are normalized to length 1.
     """
     if fitted_parameter(model, "keep") == "vote":
-        raise AttributeError(
-            'A model with keep="vote" has several weight vectors and no single equation.'
-        )
+        raise AttributeError('A model with keep="vote" has several weight vectors, no equation.')
     recipe, (names, signs) = getattr(model, "recipe_", {}), words_and_signs(model)
-    unit = bool(fitted_parameter(model, "normalize"))
-    linear = model.to_logistic() if hasattr(model, "to_logistic") else model
+    linear = linear_of(model)
     weights = np.atleast_2d(np.asarray(linear.coef_, dtype=np.float64))
     intercepts = np.atleast_1d(np.asarray(linear.intercept_, dtype=np.float64))
-    of_length = unit and bool(intercepts.any())
+    of_length = bool(fitted_parameter(model, "normalize") and intercepts.any())
     if scale := recipe.get("scale"):
-        if recipe.get("products"):
+        if of_length or recipe.get("products"):
             raise AttributeError(
-                "Products of scaled columns cannot be written as an equation in the columns: fit "
-                "without scaling."
+                "Products of scaled columns, and scaled rows of length 1 with an intercept, have "
+                "no equation in the columns: fit without scaling."
             )
-        if of_length:
-            raise AttributeError(
-                "With normalized rows of scaled columns and an intercept, there is no equation in "
-                "the columns: fit without normalize, without an intercept, or without scaling."
-            )
-        weights, intercepts = _unscaled(weights, intercepts, names, scale)
-    weights = weights * signs
-    sides = _sides(linear, target_name(model) or "y")
+        moments = np.array([scale.get(name, (0.0, 1.0)) for name in names], dtype=np.float64)
+        weights = weights / moments[:, 1]
+        intercepts = intercepts - weights @ moments[:, 0]
+    labels, ovo = getattr(linear, "classes_", ()), fitted_parameter(model, "multiclass") == "ovo"
+    several, logistic = len(labels) > 2, len(labels) > 1 and hasattr(linear, "log_likelihood_")
     threshold = getattr(model, "threshold_", None)
-    if _is_logistic(linear):  # which says a log-odds, and not what is predicted
+    if logistic:  # which says a log-odds, and not what is predicted
         threshold = None
     if threshold is not None:
         intercepts = intercepts - threshold.score
-    functions = [
-        Function(*side, own, float(intercept))
-        for side, own, intercept in zip(sides, weights, intercepts, strict=True)
-    ]
+    functions = []
+    for (own, other), *function in zip(sides_of(model), weights * signs, intercepts, strict=True):
+        value, means, otherwise = own, "", ""
+        if logistic:
+            value = f"log-odds of {own}" + f" against {other}" * several
+        elif several and not ovo:
+            value = f"score of {own}"
+        elif len(labels):
+            value, means, otherwise = "", own, other * several
+        functions.append(Function(value, means, otherwise, *function))
     sign = ">=" if threshold is not None or fitted_parameter(model, "tie") == "positive" else ">"
-    return Equation(names, functions, sign, of_length, _decision(linear))
-
-
-def _unscaled(
-    weights: np.ndarray, intercepts: np.ndarray, names: list[str], scale: dict[str, Any]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights and intercepts for columns that are not scaled."""
-    moments = np.array([scale.get(name, (0.0, 1.0)) for name in names], dtype=np.float64)
-    weights = weights / moments[:, 1]
-    return weights, intercepts - weights @ moments[:, 0]
-
-
-def _sides(model: Any, target: str) -> list[tuple[str, str, str]]:
-    """Return, for each row of ``coef_``, the name of its value or the classes of its sign."""
-    if not hasattr(model, "classes_"):
-        return [(name, "", "") for name in getattr(model, "targets_", [target])]
-    labels = [label_text(label) for label in model.classes_.tolist()]
-    if _is_logistic(model):
-        reference = label_text(model.reference_)
-        against = f" against {reference}" if len(labels) > 2 else ""
-        return [(f"log-odds of {x}{against}", "", "") for x in labels if x != reference]
-    if len(labels) == 2:
-        return [("", labels[positive_code(model)], "")]
-    if fitted_parameter(model, "multiclass") == "ovo":
-        return [("", labels[b], labels[a]) for a, b in pairs(len(labels))]
-    return [(f"score of {label}", "", "") for label in labels]
-
-
-def _is_logistic(model: Any) -> bool:
-    """Return whether scores are log-odds; scores of calibrated learners are not."""
-    return hasattr(model, "log_likelihood_")
-
-
-def _decision(model: Any) -> str:
-    """Return how several functions decide, as a sentence."""
-    if len(getattr(model, "classes_", ())) < 3 or _is_logistic(model):
-        return ""
-    if fitted_parameter(model, "multiclass") == "ovo":
-        return "The class that wins the most pairs is predicted."
-    return "The class with the largest score is predicted."
+    wins = "that wins the most pairs" if ovo else "with the largest score"
+    decision = f"The class {wins} is predicted." * (several and not logistic)
+    return Equation(names, functions, sign, of_length, decision)
 
 
 class PlotsDecision(TakesFrames):

@@ -1,20 +1,24 @@
 """Decision thresholds of two classes: given, or chosen on rows not used for training."""
 
-from bisect import bisect_left
+import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
+from linsep.estimators._common.calibration import seen
+from linsep.estimators._common.frames import to_score
 from linsep.estimators._common.labels import label_text, plain_labels, positive_code
 from linsep.estimators._common.predicting import probabilities_of
 from linsep.sources.base import Source
 
-FORMS = "recall=0.9, precision=0.8, cost=10:1, f1, balanced_accuracy, or a number such as 0.3"
 #: of sums of weights, relative
 ROUNDING = 1e-12
+#: how many numbers a rule has
+_NUMBERS = {"recall": 1, "precision": 1, "cost": 2, "f1": 0, "balanced_accuracy": 0}
 
 
 class Rule(NamedTuple):
@@ -42,53 +46,51 @@ class Rule(NamedTuple):
     @classmethod
     def of(cls, given: Any) -> Self:
         """Return the rule given as text or number; ParameterError if it is invalid."""
-        number = _number(given)
-        if number is not None:
-            return cls("fixed", number)
-        if given in ("f1", "balanced_accuracy"):
-            return cls(given)
+        with suppress(TypeError, ValueError):
+            if np.isfinite(number := float(given)):
+                return cls("fixed", number)
         name, _, rest = str(given).partition("=")
-        values = [_number(value) for value in rest.split(":")]
-        numbers = [value for value in values if value is not None and value > 0]
-        wanted = {"recall": 1, "precision": 1, "cost": 2}.get(name, 0)
-        if not len(values) == len(numbers) == wanted or (name != "cost" and numbers[0] > 1):
-            raise ParameterError(
-                f"threshold is {given!r:.80}: choose {FORMS}; recall and precision are at most 1, "
-                "and costs, of a missed positive and of a false alarm, above 0.",
-                option="threshold", value=given,
-            )  # fmt: skip
-        return cls(name, *numbers)
+        with suppress(ValueError):
+            values = [float(value) for value in rest.split(":") if value]
+            most = np.inf if name == "cost" else 1
+            if len(values) == _NUMBERS.get(name) and all(0 < x <= most for x in values):
+                return cls(name, *values)
+        raise ParameterError(
+            f"threshold is {given!r:.80}: choose recall=0.9, precision=0.8, cost=10:1, f1, "
+            "balanced_accuracy, or a number such as 0.3; recall and precision are at most 1, and "
+            "costs, of a missed positive and of a false alarm, above 0.",
+            option="threshold", value=given,
+        )  # fmt: skip
 
     def __str__(self) -> str:
         if self.name == "fixed":
             return repr(self.value)
-        if self.name == "cost":
-            return f"cost={self.value:g}:{self.alarm:g}"
-        return f"{self.name}={self.value:g}" if self.value else self.name
-
-
-def _number(given: Any) -> float | None:
-    try:
-        found = float(given)
-    except (TypeError, ValueError):
-        return None
-    return found if np.isfinite(found) else None
+        values = [f"{value:g}" for value in self[1:][: _NUMBERS[self.name]]]
+        return "=".join([self.name, ":".join(values)] if values else [self.name])
 
 
 class Cuts(NamedTuple):
-    """Predictions of rows at every cut of their scores, the highest cut first.
+    """Predictions of rows at every cut of their scores, the highest cut first; arrays of shape
+    (cuts,).
 
     Attributes
     ----------
-    at : array of shape (cuts,)
-        Rows with at least this score are predicted positive; the first cut is above all.
-    right, wrong : arrays of shape (cuts,)
-        The weight of the positive and the negative rows among them.
+    at : rows with at least this score are predicted positive; the first cut is above all
+    right, wrong : the weight of the positive and the negative rows among them
+    recall, alarms : the shares of the positive and the negative rows that are predicted positive
+    precision : the share of positive rows among those predicted positive; NaN if no rows are
+    share : the share of rows that are predicted positive
+    f1 : the harmonic mean of recall and precision
     """
 
     at: np.ndarray
     right: np.ndarray
     wrong: np.ndarray
+    recall: np.ndarray
+    alarms: np.ndarray
+    precision: np.ndarray
+    share: np.ndarray
+    f1: np.ndarray
 
     @classmethod
     def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> Self:
@@ -100,38 +102,37 @@ class Cuts(NamedTuple):
             positive[some].astype(int), scores[some].astype(np.float64), pos_label=1,
             sample_weight=None if (weights[some] == 1).all() else weights[some],
         )  # fmt: skip
-        above = np.nextafter(at[:1], np.inf)
-        return cls(*(np.concatenate(p) for p in ((above, at), ([0.0], right), ([0.0], wrong))))
-
-    @property
-    def recall(self) -> np.ndarray:
-        """The share of the positive rows that are predicted positive."""
-        return self.right / self.right[-1]
-
-    @property
-    def alarms(self) -> np.ndarray:
-        """The share of the negative rows that are predicted positive."""
-        return self.wrong / self.wrong[-1]
-
-    @property
-    def precision(self) -> np.ndarray:
-        """The share of positive rows among those predicted positive; NaN if no rows are."""
-        found = self.right + self.wrong
-        return np.divide(self.right, found, out=np.full_like(found, np.nan), where=found > 0)
-
-    @property
-    def share(self) -> np.ndarray:
-        """The share of rows that are predicted positive."""
-        return (self.right + self.wrong) / (self.right[-1] + self.wrong[-1])
-
-    @property
-    def f1(self) -> np.ndarray:
-        """The harmonic mean of recall and precision."""
-        return 2 * self.right / (self.right + self.wrong + self.right[-1])
+        at = np.append(np.nextafter(at[0], np.inf), at)
+        right, wrong = np.append(0.0, right), np.append(0.0, wrong)
+        said, (positives, negatives) = right + wrong, (right[-1], wrong[-1])
+        precision = np.divide(right, said, out=np.full_like(said, np.nan), where=said > 0)
+        return cls(
+            at, right, wrong, right / positives, wrong / negatives, precision,
+            said / (positives + negatives), 2 * right / (said + positives),
+        )  # fmt: skip
 
     def cost(self, rule: Rule) -> np.ndarray:
         """The cost of all rows, for a rule with costs."""
         return rule.value * (self.right[-1] - self.right) + rule.alarm * self.wrong
+
+    def best(self, rule: Rule) -> int:
+        """Return the cut that a rule chooses, the highest of equally good cuts; DataError if no cut
+        satisfies the rule.
+        """
+        least = rule.value * (1 - ROUNDING)
+        values = {
+            "recall": np.where(self.recall >= least, self.precision, -1.0),
+            "precision": np.where(self.precision >= least, self.recall, -1.0),
+            "cost": -self.cost(rule), "f1": self.f1, "balanced_accuracy": self.recall - self.alarms,
+        }[rule.name]  # fmt: skip
+        if rule.name == "precision" and values.max() < 0:
+            raise DataError(
+                f"threshold is {rule}, but no threshold reaches that on the held-out rows: the "
+                f"highest precision is {np.nanmax(self.precision):.4g}; choose a lower precision.",
+                code="unsupported", option="threshold",
+            )  # fmt: skip
+        room = ROUNDING * max(1.0, float(np.abs(values).max()))
+        return int(np.argmax(values >= values.max() - room))
 
     def between(self, k: int) -> float:
         """Return the threshold for cut ``k``: halfway to the next lower score, so that rounding
@@ -143,38 +144,11 @@ class Cuts(NamedTuple):
         middle = low + (high - low) / 2
         return middle if low < middle else high
 
-    def best(self, rule: Rule) -> int:
-        """Return the cut that a rule chooses, the highest of equally good cuts; DataError if no cut
-        satisfies the rule.
-        """
-        if rule.name == "recall":
-            return _largest(np.where(_reaches(self.recall, rule.value), self.precision, -1.0))
-        if rule.name == "precision":
-            enough = _reaches(self.precision, rule.value)
-            if not enough.any():
-                k = _largest(np.append(-1.0, self.precision[1:]))
-                raise DataError(
-                    f"threshold is {rule}, but no threshold reaches that on the held-out rows: the "
-                    f"highest precision is {self.precision[k]:.4g}, with recall "
-                    f"{self.recall[k]:.4g}; choose a lower precision.",
-                    code="unsupported", option="threshold",
-                )  # fmt: skip
-            return _largest(np.where(enough, self.recall, -1.0))
-        if rule.name == "cost":
-            return _largest(-self.cost(rule))
-        if rule.name == "f1":
-            return _largest(self.f1)
-        return _largest(self.recall - self.alarms)
-
-
-def _reaches(values: np.ndarray, least: float) -> np.ndarray:
-    return values >= least * (1 - ROUNDING)
-
-
-def _largest(values: np.ndarray) -> int:
-    """Return the first of the largest values, up to rounding."""
-    room = ROUNDING * max(1.0, float(np.abs(values).max()))
-    return int(np.argmax(values >= values.max() - room))
+    def measured(self, k: int, rule: Rule) -> dict[str, float | None]:
+        """Return the results at cut ``k`` by name; None for a precision without rows."""
+        found = {name: float(getattr(self, name)[k]) for name in ("recall", "precision", "share")}
+        found |= {"cost": float(self.cost(rule)[k])} if rule.name == "cost" else {}
+        return {name: None if np.isnan(value) else value for name, value in found.items()}
 
 
 class Threshold(NamedTuple):
@@ -189,9 +163,9 @@ class Threshold(NamedTuple):
     rule : str
         The rule as given, such as "recall=0.9".
     measured : dict or None
-        Results on the rows on which it was chosen: ``rows``, ``on`` (which rows), ``weight``, and
-        ``chosen`` and ``default``, each with ``recall``, ``precision``, ``share`` (of rows
-        predicted positive), and ``cost`` for a rule with costs. None if it was given.
+        Results on the rows on which it was chosen: ``rows``, ``on`` (which rows), and ``chosen``
+        and ``default``, each with ``recall``, ``precision``, ``share`` (of rows predicted
+        positive), and ``cost`` for a rule with costs. None if it was given.
     """
 
     score: float
@@ -210,20 +184,18 @@ class Threshold(NamedTuple):
 
     @classmethod
     def from_json(cls, model: Any, stored: dict[str, Any]) -> Self:
-        """Return a threshold of a model file; raise ValueError if it is invalid."""
+        """Return a threshold of a model file; raise ValueError or TypeError if it is invalid."""
         found = cls(**stored)
         check_two(model)
-        if type(found.score) is not float or not np.isfinite(found.score):
-            raise ValueError(f"a threshold of {found.score!r}")
-        if found.positive not in (0, 1) or not isinstance(found.measured, dict | None):
-            raise ValueError("an invalid threshold")
         Rule.of(found.rule)
+        numbers = type(found.score) is float and np.isfinite(found.score)
+        if (
+            not numbers
+            or found.positive not in (0, 1)
+            or not isinstance(found.measured, dict | None)
+        ):
+            raise ValueError("an invalid threshold")
         return found
-
-
-def has_probabilities(model: Any) -> bool:
-    """Return whether a threshold of a model is a probability rather than a score."""
-    return hasattr(model, "predict_proba")
 
 
 def threshold_of(model: Any) -> dict[str, Any]:
@@ -233,17 +205,15 @@ def threshold_of(model: Any) -> dict[str, Any]:
         return {}
     about = threshold._asdict() | {
         "positive": plain_labels(model.classes_)[threshold.positive],
-        "of": "probability" if has_probabilities(model) else "score",
+        "of": "probability" if hasattr(model, "predict_proba") else "score",
         "at": threshold.number(model),
     }
     return {"threshold": about}
 
 
 def number_of(model: Any, positive: int, score: float) -> float:
-    """Return the probability of the positive class at one of its scores; for a model without
-    probabilities, the score itself.
-    """
-    if not has_probabilities(model):
+    """Return the probability, or else the score, of the positive class at one of its scores."""
+    if not hasattr(model, "predict_proba"):
         return score
     value = np.array([score if positive else -score])
     with np.errstate(over="ignore"):  # at the ends of floats
@@ -252,48 +222,40 @@ def number_of(model: Any, positive: int, score: float) -> float:
 
 def check_two(model: Any) -> int:
     """Return the code of the positive class of a model; DataError unless it has two classes."""
-    kind = type(model).__name__
-    if not hasattr(model, "classes_"):
+    n = np.size(getattr(model, "classes_", ()))
+    if n != 2:
         raise DataError(
-            f"A {kind} predicts numbers, but a threshold needs two classes.", code="unsupported"
-        )
-    labels = model.classes_.tolist()
-    if len(labels) != 2:
-        raise DataError(
-            f"A threshold needs two classes, but this {kind} has {len(labels)}.", code="class-count"
+            f"A threshold needs two classes, but this {type(model).__name__} has {n or 'none'}.",
+            code="class-count" if n else "unsupported",
         )
     return positive_code(model)
 
 
 def given_threshold(model: Any, rule: Rule) -> Threshold:
     """Return the threshold at a probability, or at a score of a model without probabilities."""
-    positive, kind = check_two(model), type(model).__name__
-    if not has_probabilities(model):
-        return Threshold(float(rule.value), positive, str(rule))
-    if not 0 <= rule.value <= 1:
-        raise ParameterError(
-            f"threshold is {rule}, but this {kind} has probabilities: choose one from 0 to 1.",
-            option="threshold", value=rule.value,
-        )  # fmt: skip
-
-    def reached(score: float) -> bool:
-        return number_of(model, positive, score) >= rule.value
-
-    return Threshold(_smallest(reached), positive, str(rule))
+    positive, score = check_two(model), rule.value
+    if hasattr(model, "predict_proba"):
+        if not 0 <= rule.value <= 1:
+            raise ParameterError(
+                f"threshold is {rule}, but this {type(model).__name__} has probabilities: choose "
+                "one from 0 to 1.", option="threshold", value=rule.value,
+            )  # fmt: skip
+        score = _smallest(lambda score: number_of(model, positive, score) >= rule.value)
+    return Threshold(score, positive, str(rule))
 
 
 def _smallest(holds: Callable[[float], bool]) -> float:
     """Return the smallest float from which a condition holds, or the largest float."""
-    bits = np.array(np.finfo(np.float64).max).view(np.int64).item()
 
-    def size(n: int) -> float:
-        return float(np.array(n, dtype=np.int64).view(np.float64))
+    def at(n: int) -> float:  # floats of one sign are ordered like their bit patterns
+        return math.copysign(float(np.int64(abs(n)).view(np.float64)), n)
 
-    if holds(0.0):  # floats of one sign are ordered like their bit patterns
-        return 0.0 - size(
-            bits - bisect_left(range(bits), True, key=lambda n: holds(-size(bits - n)))
-        )
-    return size(bisect_left(range(bits), True, key=lambda n: holds(size(n))))
+    high = int(np.array(np.finfo(np.float64).max).view(np.int64))
+    low = -high
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(at(middle)) else (middle + 1, high)
+    return at(low)
 
 
 def chosen_threshold(
@@ -310,7 +272,6 @@ def chosen_threshold(
     """
     positive = check_two(model)
     scores, codes, weights = rows
-    own, truth = scores if positive else -scores, codes == positive
     of = np.bincount(codes, weights, minlength=2)
     if not of.all():
         missing = label_text(model.classes_[int(np.argmin(of))])
@@ -319,25 +280,13 @@ def chosen_threshold(
             f"{missing}: pass rows of both classes.",
             code="class-count",
         )
-    cuts, said = Cuts.of(truth, own, weights), own > 0
+    cuts = Cuts.of(codes == positive, scores if positive else -scores, weights)
     k = cuts.best(rule)
-    usual = Cuts(np.zeros(2), *(_totals(said, side, weights) for side in (truth, ~truth)))
     measured = {
-        "rows": int((weights > 0).sum()), "on": on, "chosen": _measures(cuts, k, rule),
-        "default": _measures(usual, 0, rule),
+        "rows": int((weights > 0).sum()), "on": on, "chosen": cuts.measured(k, rule),
+        "default": cuts.measured(max(int((cuts.at > 0).sum()) - 1, 0), rule),
     }  # fmt: skip
     return Threshold(cuts.between(k), positive, str(rule), measured)
-
-
-def _totals(said: np.ndarray, side: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the weight of the rows of one side predicted positive, and of all its rows."""
-    return np.array([weights[said & side].sum(), weights[side].sum()])
-
-
-def _measures(cuts: Cuts, k: int, rule: Rule) -> dict[str, float | None]:
-    found = {name: float(getattr(cuts, name)[k]) for name in ("recall", "precision", "share")}
-    found |= {"cost": float(cuts.cost(rule)[k])} if rule.name == "cost" else {}
-    return {name: None if np.isnan(value) else value for name, value in found.items()}
 
 
 def set_threshold(
@@ -371,8 +320,7 @@ def set_threshold(
     X : array, sparse matrix or data frame of shape (rows, features); or, without y, a Source, file
         or frame with the labels, as in ``model.score(X)`` Rows not used for training. Only the
         order of their scores matters, so they may be the rows used for calibration.
-    y : array of shape (rows,)
-    sample_weight : array of shape (rows,), default ones
+    y, sample_weight : arrays of shape (rows,), weights by default ones
     offset : array of shape (rows,), or a number
         For models that were fitted with offsets.
 
@@ -402,17 +350,14 @@ def set_threshold(
     if rule is None:
         return with_threshold(model, None)
     chosen = rule if isinstance(rule, Rule) else Rule.of(rule)
-    check_two(model)
     if not chosen.needs_rows:
         return with_threshold(model, given_threshold(model, chosen))
+    check_two(model)
     if X is None:
         raise DataError(
             f"threshold is {chosen}, which needs rows: pass X and y.",
             code="needs-option", option="X",
         )  # fmt: skip
-    from linsep.estimators._common.calibration import seen
-    from linsep.estimators._common.frames import to_score
-
     X = to_score(model, X, y)
     rows = seen(model, X, y, sample_weight, offset)
     on = X.name if isinstance(X, Source) else "the rows"
