@@ -191,7 +191,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             state = self._state_to_continue(classes, ("keep", "tie"))
             self._check_width(rows.shape[1:], self._examples.shape[1:])
             state.forget()
-            vars(self).update(self._selected(state))
+            self.__dict__.update(self._selected(state))
             self.support_ = np.full(state.n_features, -1)
         else:
             state = self.new_state(learner, classes.size, 0)
@@ -235,7 +235,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         finally:
             self.__dict__.pop("support_positions_", None)
             if hasattr(self, "_run"):
-                vars(self).update(self._selected(self._run.state))
+                self.__dict__.update(self._selected(self._run.state))
 
     def _selected(self, state: State) -> dict[str, Any]:
         """Drop examples without a weight from a state; return the attributes of the others."""

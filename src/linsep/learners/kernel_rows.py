@@ -143,7 +143,7 @@ class KernelStream(MemoryStream):
     def resume(self, passes: int, arrays: dict[str, np.ndarray]) -> None:
         self.scores[:], self.seen[:] = arrays["scores"], arrays["seen"]
         self.changes = arrays["changes"]
-        if "gram.rows" in arrays:
+        if self.cache is not None and "gram.rows" in arrays:
             computed = arrays["gram.examples"]
             self.cache.values[computed], self.cache.known[computed] = arrays["gram.rows"], True
 

@@ -16,12 +16,8 @@ from linsep.learners.state import Learner
 
 
 class OneRow:
-    """Learns rows of 64-bit floats, one in each call, as ``partial_fit`` does.
-
-    Parameters
-    ----------
-    model : linear online classifier, after a call of ``partial_fit`` with one row
-    classes : as given to that call
+    """Learns rows of 64-bit floats, one in each call, as ``partial_fit`` does, with ``classes`` as
+    given to the call that learned the row before.
     """
 
     def __init__(self, model: Any, classes: Any):
@@ -55,22 +51,21 @@ class OneRow:
             and known.get("_run") is run and "calibration_" not in known
             and "threshold_" not in known and self._parameters(known) == self.parameters
         )  # fmt: skip
-        if not like:
-            return False
         try:
-            self.code[0] = self.codes[y[0]]
+            code = self.codes[y[0]] if like else None
         except (KeyError, TypeError):  # TypeError: of an array, which has no hash
+            code = None
+        if code is None:
             return False
-        self.row[0] = X[0]
-        mistakes, updates, rounds = self.begun
+        self.code[0], self.row[0] = code, X[0]
+        state, (mistakes, updates, rounds) = run.state, self.begun
         try:
             # A row without a finite score changes nothing.
-            done: int = self._learn(run.state.rounds, self.tally)
+            return bool(self._learn(state.rounds, self.tally))
         finally:  # also where Ctrl-C comes between the weights and their counts
-            tally, state = self.tally, run.state
-            run.open_mistakes = mistakes + tally.item(0)
-            state.n_updates, state.rounds = updates + tally.item(1), rounds + tally.item(3)
-        return bool(done)
+            run.open_mistakes = mistakes + self.tally.item(0)
+            state.n_updates = updates + self.tally.item(1)
+            state.rounds = rounds + self.tally.item(3)
 
 
 def one_row(model: Any, classes: Any) -> OneRow | None:

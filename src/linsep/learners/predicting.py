@@ -67,6 +67,10 @@ class PredictsOnline(PlotsDecision, HasReference):
     stop_reason_: StopReason | None
     random_state: Any
     n_features_in_: int
+    #: returns rows as they are scored
+    _rows_to_score: Any
+    #: returns the scores of all machines for X and ``whole``, X with features not seen in training
+    machine_scores: Any
 
     def fitted_run(self) -> Run:
         """Return the fit; raise NotFittedError (an AttributeError) if there is no fit."""
@@ -77,13 +81,6 @@ class PredictsOnline(PlotsDecision, HasReference):
     def predictions(self, source: Source) -> Prediction:
         """Return the predictions for the rows of a source, batch by batch."""
         return OnlinePrediction(self, source)
-
-    def _rows_to_score(self, X: Any) -> Any:
-        raise NotImplementedError
-
-    def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
-        """Return the scores of all machines; ``whole`` also has features not seen in training."""
-        raise NotImplementedError
 
     def draws(self) -> Draws | None:
         """Return the function that draws numbers for rows with ties, if ``tie`` is "random"."""
@@ -121,15 +118,14 @@ class PredictsOnline(PlotsDecision, HasReference):
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
             A source is read batch by batch; open it with ``recipe=model.recipe_``.
-        missing : None or "skip"
-            With "skip", a row with a missing value has the score NaN; otherwise an error is raised.
+        missing : None, or "skip" for NaN in rows with a missing value
 
         Returns
         -------
         array of shape (rows,) for two classes, else (rows, classes)
-            For two classes, positive for the larger one. For one-vs-one, the number of pairs won (a
-            score of zero by ``tie``; "random" gives half a win to each) plus the summed scores,
-            scaled to break ties only. With ``keep="vote"``, the share of the votes.
+            For two classes, positive for the larger one. For one-vs-one, the number of pairs won
+            (a tie is half a win with ``tie="random"``) plus the summed scores, scaled to break ties
+            only. With ``keep="vote"``, the share of the votes.
 
         Raises
         ------
@@ -167,19 +163,14 @@ class PredictsOnline(PlotsDecision, HasReference):
     def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Predict the class with the highest score for each row; ``tie`` decides equal scores.
 
-        After :func:`linsep.set_threshold`, the positive of two classes is predicted for scores of
-        at least the threshold.
-
-        With ``tie="random"`` a tie is broken by a draw that depends only on ``random_state`` and
-        the values of the row, so equal rows get equal draws in any position and storage. (With
-        ``random_state=None`` each call draws anew.)
+        With ``tie="random"`` the draw depends only on ``random_state`` (None draws anew in each
+        call) and the values of the row. After :func:`linsep.set_threshold`, the positive of two
+        classes is predicted for scores of at least the threshold.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-        missing : None or "skip"
-            With "skip", the prediction for a row with a missing value is None; otherwise an error
-            is raised.
+        missing : None, or "skip" for None in rows with a missing value
 
         Returns
         -------

@@ -165,6 +165,6 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
             table = Array("many, width", np.float32 if single else np.float64)
             table.checked("support.rows", arrays, sizes)
         numbers = Array("many", np.int64).checked("support.numbers", arrays, sizes)
-        vars(self).update(self._support(rows, numbers))
+        self.__dict__.update(self._support(rows, numbers))
         if "support.positions" in arrays:
             self.support_positions_ = arrays["support.positions"]

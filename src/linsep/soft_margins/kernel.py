@@ -162,7 +162,7 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
         if self.fit_intercept and self.penalize_intercept:  # the weight of a constant feature
             intercept = self._dual_coef.sum(axis=1)
         self._hold(self._dual_coef, intercept)
-        vars(self).update(self._support(X[self.support_], self.support_))
+        self.__dict__.update(self._support(X[self.support_], self.support_))
 
     # Files.
 
