@@ -274,18 +274,17 @@ def test_a_second_file_with_other_columns_or_types(tmp_path):
         assert_refused([one, two], "column-type", None, column)
 
 
-@pytest.mark.parametrize("column", ["a", "y", "w", "g"])
+@pytest.mark.parametrize("column", ["a", "y", "w"])
 def test_no_advice_to_leave_out_columns_that_are_needed(tmp_path, column):
-    roles = {"target": "y", "weight": "w", "group": "g"}
-    one = written(tmp_path, "a,y,w,g\n1,0,1,1\n2,1,1,1\n")
-    row = {"a": "1", "y": "1", "w": "1", "g": "1"} | {column: "x"}
+    roles = {"target": "y", "weight": "w"}
+    one = written(tmp_path, "a,y,w\n1,0,1\n2,1,1\n")
+    row = {"a": "1", "y": "1", "w": "1"} | {column: "x"}
     two = written(tmp_path, "\n".join(map(",".join, (row, row.values()))), "b.csv")
     assert "exclude" not in assert_refused([one, two], "not-a-number", 1, column, **roles)
     source = TableSource([two], recipe=TableSource([one], **roles).recipe(), target=None)
-    if column != "g":  # which a model does not need
-        with refused(DataError, "not-a-number", column=column) as problem:
-            list(source.batches())
-        assert "exclude" not in str(problem.value)
+    with refused(DataError, "not-a-number", column=column) as problem:
+        list(source.batches())
+    assert "exclude" not in str(problem.value)
 
 
 def test_values_that_are_missing_everywhere_or_too_many(tmp_path, monkeypatch):

@@ -621,7 +621,8 @@ def kinds_of_row_columns(
         stored = found.get(name)
         family = "number" if stored is None else family_of(stored)
         if what == "groups":
-            kinds[name] = columns.group_kind or ("text" if stored is None else family or "text")
+            kind = file.kind_as_written(name)
+            kinds[name] = "digits" if kind == "number" else kind
         elif family in ("number", None):
             kinds[name] = "number"
         else:

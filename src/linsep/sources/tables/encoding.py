@@ -9,30 +9,28 @@ features come last.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from linsep.errors import DataError, hint
-from linsep.sources.exact import EXACT, WholeNumbers, exact_numbers, refuse_rounded
+from linsep.sources.exact import EXACT, exact_numbers, refuse_rounded
 from linsep.sources.tables.columns import Columns
+from linsep.sources.tables.conversions import NO_NUMBER
 from linsep.sources.tables.products import Cells, Key, Product, entries, pairs_in
+from linsep.sources.tables.spellings import canonical
 from linsep.sources.tables.table_file import (
     Place,
-    TableFile,
     as_text,
     decoded,
     numbers_in,
     plain_values,
     text_codes,
 )
-from linsep.sources.tables.text_file import TextFile
 
 #: most characters of a label
 LONGEST_LABEL = 1000
@@ -439,40 +437,6 @@ def row_weights(table: pa.Table, columns: Columns, place: Place) -> np.ndarray |
     return found
 
 
-def exact_groups(
-    file: TableFile, columns: Columns, tables: Iterator[tuple[int, pa.Table]]
-) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the tables of a file, each with the number of its first row; groups of text files that
-    were read as floats come as text, whole numbers with all their digits.
-    """
-    name = columns.group
-    whole = WholeNumbers(file) if isinstance(file, TextFile) else None
-    for start, table in tables:
-        floats = columns.group_kind == "number" and name in table.column_names
-        if whole is None or name is None or not floats:
-            yield start, table
-            continue
-        # of whole numbers from 2^53 on
-        long = whole.long(start, table.select([name]))
-        digits = {row: str(int(text)) for row, _, text in long}
-        groups = _spelled(table.column(name), name, digits)
-        yield start, table.set_column(table.column_names.index(name), name, groups)
-
-
-def _spelled(column: pa.ChunkedArray, name: str, digits: dict[int, str]) -> pa.ChunkedArray:
-    """Return numbers as text; ``digits`` are the digits of large numbers."""
-    floats = column.to_numpy()
-    small = (floats == np.trunc(floats)) & (np.abs(floats) < EXACT)
-    whole = column.cast(pa.int64(), safe=False).cast(pa.string())
-    groups = pc.if_else(pa.array(small), whole, as_text(column, name))
-    if not digits:
-        return groups
-    some = groups.to_pylist()
-    for row, text in digits.items():
-        some[row] = text
-    return pa.chunked_array([pa.array(some, pa.string())])
-
-
 def row_groups(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | None:
     """Return a number of 64 bits for the group of each row, None if there is no column of groups.
 
@@ -482,15 +446,19 @@ def row_groups(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | 
     if name is None or name not in table.column_names:
         return None
     codes, values = text_codes(table.column(name), name, place)
-    if (codes < 0).any():
-        row = int(np.argmax(codes < 0))
+    numbers = columns.group_kind == "number"
+    # The last entry is what code -1, missing, picks.
+    missing = np.array([*(numbers and x.strip() in NO_NUMBER for x in values), True])[codes]
+    if missing.any():
         raise DataError(
-            place(row) + f", column '{name}' has no value: every row needs a group.",
+            place(int(np.argmax(missing))) + f", column '{name}' has no value",
+            "every row needs a group",
             code="missing-value",
             column=name,
         )
     # Of a million groups, two share a number about once in forty million tables.
-    digests = [blake2b(value.encode(), digest_size=8).digest() for value in values]
+    spelled = (canonical(value.strip()) if numbers else value for value in values)
+    digests = [blake2b(value.encode(), digest_size=8).digest() for value in spelled]
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)[codes]
 
 

@@ -32,7 +32,7 @@ from linsep.sources.tables.columns import (
 )
 from linsep.sources.tables.conversions import converted, matching
 from linsep.sources.tables.documents import Documents
-from linsep.sources.tables.encoding import Encoder, exact_groups, of_rows, row_weights
+from linsep.sources.tables.encoding import Encoder, of_rows, row_weights
 from linsep.sources.tables.files import (
     all_dropped,
     check_no_text_is_lost,
@@ -338,9 +338,7 @@ class TableSource(Source):
     def _read_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
         for number in range(len(self._files)):
             self._running = number
-            for start, table in exact_groups(
-                self._files[number], self._columns, self._tables(number)
-            ):
+            for start, table in self._tables(number):
                 yield number, start, table
             for path in self._files[number].files:
                 self._files[number].unchanged.check(path)
