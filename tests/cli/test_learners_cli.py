@@ -366,6 +366,7 @@ def test_labels_that_were_never_learned(learned):
     assert scored["unknown_labels"] == 3
     assert scored["most_frequent"] == 0.25
     assert sum(c["rows"] for c in scored["classes"]) == 1
+    assert scored["first_unknown_label"] == "'7' in other.svm line 2"
     assert "; 3 with unknown classes" in here("score", "m", "other.svm", cwd=learned).stdout
     table(learned, "a.csv", ["x", "kind"], [[k % 5, "ab"[k % 2]] for k in range(40)])
     table(learned, "n.csv", ["x", "kind"], [[k % 5, k % 2] for k in range(40)])

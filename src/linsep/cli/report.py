@@ -465,7 +465,10 @@ def _at_zero(summary: dict[str, Any]) -> str:
 def right_text(result: dict[str, Any]) -> str:
     """Return the accuracy of a score and its number of rows, as text."""
     unknown = result["unknown_labels"]
-    more = f"; {unknown:,} with unknown classes" if unknown else ""
+    first = (
+        f", the first {result['first_unknown_label']}" if "first_unknown_label" in result else ""
+    )
+    more = f"; {unknown:,} with unknown classes{first}" if unknown else ""
     return f"{percent(result['accuracy'])} of {rows_text(result)} right{more}"
 
 

@@ -11,6 +11,7 @@ from linsep.estimators._common.labels import (
     check_sample_weight,
     codes_in,
     label_a_row,
+    label_text,
     positive_code,
 )
 from linsep.estimators._common.predicting import probabilities_of
@@ -155,8 +156,12 @@ class Collector:
         return Scored(model.classes_, truth, predicted, weights, scores, found, groups, positive)
 
 
-def answers(prediction: Any, beside: "Beside | None" = None) -> Iterator[Answered]:
-    """Yield the rows of a :class:`Prediction`; ``beside`` has weights and groups of all rows."""
+def answers(
+    prediction: Any, beside: "Beside | None" = None, unknown: list[str] | None = None
+) -> Iterator[Answered]:
+    """Yield the rows of a :class:`Prediction`; ``beside`` has weights and groups of all rows, and
+    ``unknown`` takes the first label that is no class of the model, with its place.
+    """
     classes = hasattr(prediction.model, "classes_")
     rows = 0
     for batch, one, other in prediction.codes() if classes else prediction.with_targets():
@@ -164,6 +169,10 @@ def answers(prediction: Any, beside: "Beside | None" = None) -> Iterator[Answere
         weights, groups = batch.weights, batch.groups
         if beside is not None:
             weights, groups = beside.part(rows, truth.size, weights, groups)
+        if classes and unknown == [] and (odd := truth == prediction.model.classes_.size).any():
+            row = int(np.argmax(odd))
+            place = prediction.source.where(batch.first + row)
+            unknown.append(f"{label_text(batch.y[row])!r} in {place}")
         rows += truth.size
         weights = np.ones(truth.size) if weights is None else weights
         yield Answered(truth, other, weights, groups, one if classes else None)

@@ -195,13 +195,14 @@ def scores_of(
 
     ``metrics`` are names, by default all, and ``beside`` has weights and groups of the rows.
     """
-    prediction = model.predictions(source)
+    prediction, unknown = model.predictions(source), list[str]()
 
     def weighted() -> bool:  # lines of text have them
         return source.weighted or (beside is not None and beside.weights is not None)
 
-    found = _scores(model, answers(prediction, beside), source.name, metrics, weighted)
+    found = _scores(model, answers(prediction, beside, unknown), source.name, metrics, weighted)
     # known after the reading
+    found |= {"first_unknown_label": unknown[0]} if unknown else {}
     return found | {"unknown_values": prediction.unknown, **gaps_of(source)}
 
 
