@@ -122,9 +122,7 @@ Batches: TypeAlias = Callable[[], Iterator[Batch]]
 
 
 def weighed(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """Yield X, y and weights of the batches without rows of weight 0, which proofs leave out;
-    ``first`` counts the rows that remain.
-    """
+    """Yield X, y and weights of the rows, without those of weight 0, which ``first`` leaves out."""
     first = 0
     for batch in batches:
         counted = batch if batch.weights is None else batch.rows(batch.weights > 0)
@@ -204,10 +202,8 @@ def check_summable(weights: np.ndarray, name: str = "the weights") -> None:
 
 
 def weight_totals(totals: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return ``totals`` plus the weights of the rows of each code, extended by new codes.
-
-    Rows are added one after the other, so the sum does not depend on the batches. Empty ``weights``
-    mean ones. Raises DataError if the sum overflows.
+    """Return ``totals`` plus the weights (ones if empty) of the rows of each code, extended by new
+    codes. Rows are added one after the other, so the sum does not depend on the batches.
     """
     counts = np.bincount(codes, minlength=totals.size).astype(totals.dtype)
     found = np.pad(totals, (0, counts.size - totals.size))

@@ -56,23 +56,20 @@ def bounds(
     Returns
     -------
     Bounds
-        Bounds in real arithmetic, rounded up. For the perceptron (from zero weights, at a constant
-        rate): ``Novikoff`` (R/gamma)^2 and, separable or not, ``hinge`` ||w||^2 R^2 + 2 hinge(w)
-        and the sharper ``hinge, sharp``, both at the w that minimizes ``hinge``. For
-        MarginPerceptron ``8/gamma^2`` (updates, rows of length 1), for multiplicative updates
-        ``disjunction`` or ``majority``, and ``L1 margin`` if weights may have either sign. With
-        ``gamma`` also ``total distance``. The hinge bounds of two classes have the ``comparator`` w
-        and its ``distance``. ``left_out`` holds the bounds that do not apply, with the reason.
+        Bounds in real arithmetic, rounded up; each names its ``source``. For the perceptron (from
+        zero weights, at a constant rate): ``Novikoff`` (R/gamma)^2 and, separable or not, ``hinge``
+        ||w||^2 R^2 + 2 hinge(w) and the sharper ``hinge, sharp``, both at the w that minimizes
+        ``hinge``. For MarginPerceptron ``8/gamma^2`` (updates, rows of length 1), for
+        multiplicative updates ``disjunction`` or ``majority``, and ``L1 margin`` if weights may
+        have either sign. With ``gamma`` also ``total distance``. The hinge bounds of two classes
+        have the ``comparator`` w and its ``distance``. ``left_out`` holds the bounds that do not
+        apply, with the reason.
 
     Raises
     ------
     ValueError
         For NaN, infinity, rows whose largest number is not between 1e-100 and 1e100, a single
         class, X and y of different lengths, and weights of the wrong shape.
-
-    References
-    ----------
-    Each bound names its ``source``.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Sums over rows in fixed-size blocks ("lanes"), added in a fixed reduction tree.
+"""Sums over rows in blocks of a fixed number of rows ("lanes"), counted from the first row of the
+data, whatever the batches in which rows arrive.
 
-A lane is a block of a fixed number of rows, counted from the first row of the data, whatever the
-batches in which rows arrive. Sums of lanes are added in groups of eight neighbors, the sums of
-groups again, and so on. The total is therefore bit-identical whether one thread, several threads or
-the workers of a cluster compute the sums.
+Sums of lanes are added in groups of eight neighbors, the sums of groups again, and so on. The total
+is therefore bit-identical whether one thread, several threads or the workers of a cluster compute
+the sums.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,16 +26,11 @@ def no_weight() -> NoRows:
 
 #: sums, or what takes their place, that are added at once
 FAN = 8
-
-
 T = TypeVar("T")
 
 
 def in_lanes(parts: Iterable[Batch], rows: int) -> Iterator[Batch]:
-    """Yield the rows of parts in lanes of ``rows`` rows; the last may have fewer.
-
-    The parts follow each other, and the first begins with a lane.
-    """
+    """Yield the rows of neighbors in lanes of ``rows`` rows; the last may have fewer."""
     held: list[Batch] = []
     count = 0
     for part in parts:
@@ -83,36 +78,32 @@ class Piece(NamedTuple):
 class Tree:
     """Adds the sums of lanes, from lane number ``first`` on.
 
-    The sums that are not yet added up follow each other: sums of the first neighbors of a group,
-    which later neighbors are added to, and single neighbors of groups that began before ``first``,
-    which are added where these groups began.
+    Not yet added up are sums of the first neighbors of a group, which later ones are added to, and
+    single neighbors of groups that began before ``first``, which are added where these began.
     """
 
     def __init__(self, add: Add, first: int = 0):
         self._add, self._lane = add, first
-        self._held: list[Piece] = []
+        #: what is not yet added up, in order
+        self.rest: list[Piece] = []
 
     def push(self, value: Any, level: int = 0, count: int = 1) -> None:
         """Add the sum of the next lane, or of a group, or of the first ``count`` of a group."""
         size = FAN**level
         before = self._lane // size % FAN  # in its group
-        if before and self._held and self._held[-1][:2] == (level, before):
-            value = self._add(self._held.pop().value, value)
+        if before and self.rest and self.rest[-1][:2] == (level, before):
+            value = self._add(self.rest.pop().value, value)
             count += before
             self._lane -= before * size
         if count == FAN:
             self.push(value, level + 1)
         else:
-            self._held.append(Piece(level, count, value))
+            self.rest.append(Piece(level, count, value))
             self._lane += count * size
-
-    def rest(self) -> list[Piece]:
-        """Return the pieces that are not yet added up, in order."""
-        return list(self._held)
 
     def total(self) -> Any:
         """Return the sum of all, or None if there is nothing to add."""
-        left = [piece.value for piece in reversed(self._held)]
+        left = [piece.value for piece in reversed(self.rest)]
         return reduce(lambda total, value: self._add(value, total), left) if left else None
 
 
@@ -126,16 +117,7 @@ def merged(add: Add, first: int, parts: Iterable[list[Piece]]) -> Tree:
 
 
 class Lanes:
-    """The rows of blocks in lanes, summed by threads.
-
-    Parameters
-    ----------
-    blocks : function that returns an iterator over all rows
-
-    Attributes
-    ----------
-    width : int, number of features so far
-    """
+    """Rows in lanes, summed by threads; ``width`` is the number of features so far."""
 
     def __init__(self, blocks: Batches):
         self._blocks, self.width = blocks, 0

@@ -25,9 +25,7 @@ MODEL_FILE = FileKind("model file", "`linsep fit` writes one", ModelFileError, "
 
 
 def save(model: BaseEstimator, path: str | Path, *, force: bool = False) -> Path:
-    """Write a fitted estimator of this library to ``path``.
-
-    The write is atomic: a temporary file in the same folder is written, synced, then renamed.
+    """Write a fitted estimator of this library to ``path``, atomically.
 
     Parameters
     ----------
@@ -70,7 +68,6 @@ def to_bytes(model: BaseEstimator) -> bytes:
 
 
 def _content(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return arrays and description of a model."""
     kind = type(model).__name__
     if class_named(kind) is not type(model):
         raise ModelFileError(
@@ -147,11 +144,21 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     if kind is None:
         raise KeyError(about["learner"])
     own = kind._get_param_names()
-    stored = {
+    given = {
         name: value for name, value in about["parameters"].items()
         if name in own or LEFT.get(name) != value
     }  # fmt: skip
-    model = kind(**_parameters(stored))
+    if isinstance(given.get("kernel"), dict):
+        from linsep.kernels.naming import kernel_from_dict
+
+        given["kernel"] = kernel_from_dict(given["kernel"])
+    weights, seed = given.get("class_weight"), given.get("random_state")
+    known = weights in (None, "balanced") or isinstance(weights, list)
+    if not known or not isinstance(seed, int | None):
+        raise ValueError(f"class_weight {weights!r}, random_state {seed!r}")
+    if isinstance(weights, list):
+        given["class_weight"] = {label: float(weight) for label, weight in weights}
+    model = kind(**given)
     check_parameters(model)
     model.set_state(tensors, about)
     width = getattr(model, "n_features_in_", None)
@@ -175,18 +182,3 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
 
         model.threshold_ = Threshold.from_json(model, about["threshold"])
     return model
-
-
-def _parameters(stored: dict[str, Any]) -> dict[str, Any]:
-    weights, seed = stored.get("class_weight"), stored.get("random_state")
-    if isinstance(stored.get("kernel"), dict):
-        from linsep.kernels.naming import kernel_from_dict
-
-        stored = stored | {"kernel": kernel_from_dict(stored["kernel"])}
-    if isinstance(weights, list):
-        weights = {label: float(weight) for label, weight in weights}
-    if weights not in (None, "balanced") and not isinstance(weights, dict):
-        raise ValueError(f"class_weight {weights!r}")
-    if not isinstance(seed, int | None):
-        raise ValueError(f"random_state {seed!r}")
-    return stored | ({"class_weight": weights} if "class_weight" in stored else {})

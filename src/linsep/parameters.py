@@ -15,6 +15,7 @@ from typing import Any, Literal, Union, dataclass_transform, get_args, get_origi
 
 from linsep.errors import ArgumentError, ParameterError, in_python
 from linsep.other_names import advice_for
+from linsep.validation.values import check_again
 
 #: types of parameters that several estimators have
 Keep = Literal["last", "average", "vote", "best"]
@@ -29,27 +30,12 @@ INTERVALS = ("confidence", "prediction")
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A parameter: its name, default, valid values and help.
-
-    Attributes
-    ----------
-    name : str
-    kind : type
-        int, float, bool or str (one of ``choices``).
-    help : str
-        A phrase without a capital letter and without a period.
-    default : object
-    at_least, above, at_most, below : float
-        Bounds of numbers.
-    choices : tuple of str
-    also : tuple
-        Values that are valid in addition to ``kind``: None, a word, infinity, True.
-    called_with : str
-        The arguments of a function, if the value may be a function; else empty.
-    """
+    """A parameter: its name, default, valid values and help."""
 
     name: str = ""
+    #: int, float, bool or str (one of ``choices``)
     kind: type = str
+    #: a phrase without a capital letter and without a period
     help: str = ""
     default: Any = None
     at_least: float = -inf
@@ -57,7 +43,9 @@ class Parameter:
     at_most: float = inf
     below: float = inf
     choices: tuple[str, ...] = ()
+    #: values that are valid in addition to ``kind``: None, a word, infinity, True
     also: tuple[Any, ...] = ()
+    #: the arguments of a function, if the value may be a function
     called_with: str = ""
 
     def accepts(self, value: Any) -> bool:
@@ -157,8 +145,6 @@ class HasParameters:
 
     def __sklearn_clone__(self) -> Any:
         """Return an unfitted copy."""
-        from linsep.validation.values import check_again  # not in a browser, which clones nothing
-
         check_again(self)
         return super().__sklearn_clone__()  # type: ignore[misc]
 

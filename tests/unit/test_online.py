@@ -112,7 +112,7 @@ def test_parts_of_the_lanes_give_the_same_tree(counts):
         part = Tree(grown, first)
         for k in range(first, first + count):
             part.push(str(k))
-        pieces.append(part.rest())
+        pieces.append(part.rest)
         first += count
     assert merged(grown, 0, pieces).total() == tree_of(first)
 
@@ -125,12 +125,12 @@ def test_neighboring_parts_can_be_added_anywhere(counts, fan):
         part = Tree(grown, first)
         for k in range(first, first + count):
             part.push(str(k))
-        parts.append((first, part.rest()))
+        parts.append((first, part.rest))
         first += count
     while len(parts) > 1:
         groups = [parts[k : k + fan] for k in range(0, len(parts), fan)]
         parts = [
-            (group[0][0], merged(grown, group[0][0], [p for _, p in group]).rest())
+            (group[0][0], merged(grown, group[0][0], [p for _, p in group]).rest)
             for group in groups
         ]
     assert merged(grown, 0, [parts[0][1]]).total() == tree_of(first)
@@ -140,7 +140,7 @@ def test_a_worker_sends_few_pieces():
     part = Tree(grown, 5)
     for k in range(5, 5 + 10_000):
         part.push(str(k))
-    assert len(part.rest()) < 2 * FAN * 5
+    assert len(part.rest) < 2 * FAN * 5
 
 
 def test_the_tree_is_one_of_groups_of_eight():

@@ -114,7 +114,7 @@ class SavedFit(Saving):
         self._written = time.monotonic()
 
     def begin(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
-        """Collect what is needed before the rows are known."""
+        """Take what is needed before the rows are known."""
 
     def agree(self, **more: Any) -> None:
         self.agreed |= more

@@ -64,10 +64,7 @@ class Checkpoint:
     def read(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
         """Return the arrays and the description; None if there is no file.
 
-        Raises
-        ------
-        CheckpointError
-            If the file is truncated, altered, not a checkpoint, or from another version of linsep.
+        Raises CheckpointError for a damaged or other file, and one of another version of linsep.
         """
         return contents(self.path, CHECKPOINT) if self.path.exists() else None
 
@@ -79,7 +76,7 @@ class Checkpoint:
             file.write(content)
 
     def remove(self) -> None:
-        """Remove the file, once the results of the fit are saved."""
+        """Remove the file."""
         Path(os.path.realpath(self.path)).unlink(missing_ok=True)
 
     @contextmanager
@@ -110,15 +107,14 @@ class Checkpoint:
 
 
 def _seconds(every: str | float) -> float:
-    if isinstance(every, int | float) and 0 < every < np.inf:
-        return float(every)
     found = EVERY.fullmatch(every) if isinstance(every, str) else None
-    if found is None or not float(found[1]):
+    seconds = float(found[1]) * SECONDS[found[2]] if found else every
+    if isinstance(seconds, str) or not 0 < seconds < np.inf:
         raise ParameterError(
             f"every={every!r} is not an interval between checkpoints: give one such as 60s, 10m "
             "or 2h.", code="bad-option", option="every", value=every,
         )  # fmt: skip
-    return float(found[1]) * SECONDS[found[2]]
+    return float(seconds)
 
 
 def as_checkpoint(given: Any) -> Checkpoint:
@@ -127,9 +123,7 @@ def as_checkpoint(given: Any) -> Checkpoint:
 
 
 def contents(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return arrays and description of a file; ``kind.error`` if it is of another kind or format,
-    missing or damaged.
-    """
+    """Return arrays and description of a file, or raise ``kind.error``."""
     arrays, about = unsealed(path, kind)
     if kind.key not in about:
         raise kind.error(
@@ -147,9 +141,7 @@ def contents(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[st
 
 @contextmanager
 def complete(path: Path, kind: FileKind, passed: type[Exception]) -> Iterator[None]:
-    """Context that turns errors from an invalid description of a file into those of its kind;
-    ``passed`` errors say enough.
-    """
+    """Turn errors from an invalid description of a file into those of its kind, but ``passed``."""
     try:
         yield
     except passed:

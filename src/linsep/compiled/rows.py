@@ -515,14 +515,14 @@ def _fill_packed(rows, n_rows, starts, columns, values):
 WORTH_PACKING = 1 << 16
 
 
-def packed(rows: Dense) -> Csr | Dense:
+def packed(rows: Any) -> Any:
     """Pack dense rows that are mostly zeros, once for many passes; return rows unchanged if that
     would not halve the stored values.
 
     A packed row is summed like the dense one (:func:`dots`): without its zeros if these are at
     least half of it, else with them. So the scores are bit-identical.
     """
-    if rows.values.size < WORTH_PACKING:
+    if not isinstance(rows, Dense) or rows.values.size < WORTH_PACKING:
         return rows
     n_rows = rows.values.shape[0]
     starts = np.zeros(n_rows + 1, dtype=np.int64)

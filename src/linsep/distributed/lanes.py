@@ -77,11 +77,11 @@ def _pieces(
                 value, other = value
                 keep.append(other)
             tree.push(value)
-    return (tree.rest(), keep) if keeps else tree.rest()
+    return (tree.rest, keep) if keeps else tree.rest
 
 
 def _merged(add: Add, first: int, parts: list[list[Piece]]) -> list[Piece]:
-    return merged(add, first, parts).rest()
+    return merged(add, first, parts).rest
 
 
 class Unit(NamedTuple):

@@ -79,7 +79,7 @@ class KernelStream(MemoryStream):
     cache_bytes : all kernel values are cached if they fit in so many bytes
     budget : largest number of support vectors, or None
     state, keeping : of the run, whose weights belong to the examples
-    codes, importance, seed, shuffle, hold_out : see :class:`linsep.rows.arrays.MemoryStream`
+    rest : as of :class:`linsep.rows.arrays.MemoryStream`
     """
 
     of_features = False

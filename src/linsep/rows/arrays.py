@@ -24,10 +24,8 @@ def mixed_bits(numbers: np.ndarray) -> np.ndarray:
 
 
 def held_groups(groups: np.ndarray, fraction: float, seed: int) -> np.ndarray:
-    """Return the mask of the rows of held-out groups: about a ``fraction`` of all groups.
-
-    Each number of ``groups`` (uint64) is mixed with the seed and held out if it is small, so that
-    neither batches nor order matter.
+    """Return the mask of the rows of held-out groups, about a ``fraction`` of all: those whose
+    number (uint64), mixed with the seed, is small, so that neither batches nor order matter.
     """
     mixed = mixed_bits(groups + np.uint64(seed * 0x9E3779B97F4A7C15 % 2**64))
     return mixed * 2.0**-64 < fraction
@@ -35,13 +33,9 @@ def held_groups(groups: np.ndarray, fraction: float, seed: int) -> np.ndarray:
 
 class HoldOut:
     """Draws the held-out rows, independently of the batches: an even sample of every class, or
-    whole groups.
+    whole ``groups``, of which ``masks`` are results of :func:`held_groups` (may still be added to).
 
-    Parameters
-    ----------
-    weights : row weights for scoring the held-out rows, empty if all are 1
-    masks : results of :func:`held_groups`, one after the other, which may still be added to
-    groups : the groups of all rows
+    ``weights`` are those of all rows for scoring, empty if all are 1.
     """
 
     def __init__(
@@ -76,19 +70,12 @@ class HoldOut:
         return self._masks[0][rows]
 
 
-CompiledRows = Dense | Csr | Unit | Block
-
 # About a twentieth of a second of work between checks for Ctrl-C and updates of the progress.
 VALUES_PER_SLICE = 1 << 24
 #: up to so many rows are permuted one by one; larger data in blocks, which a disk reads at once
 SMALL = 16_384
 #: blocks that are interleaved where neighboring rows are of many classes, and where of one
 FEW, MANY = 2, 256
-
-
-def shuffled_blocks(n_rows: int, seed: int, pass_number: int) -> np.ndarray:
-    """Return a random order of the blocks of ``n_rows`` rows."""
-    return np.random.default_rng([seed, pass_number]).permutation(-(-n_rows // BLOCK))
 
 
 class ClassRuns:
@@ -109,13 +96,17 @@ class ClassRuns:
 
     @property
     def group_size(self) -> int:
-        """Number of blocks to interleave: many if neighboring rows share a class too often.
-
-        That is if the class changes less than half as often as in a random order.
+        """Number of blocks to interleave: many if neighboring rows share a class too often, so that
+        it changes less than half as often as in a random order.
         """
         shares = self._counts / max(1, self._counts.sum())
         expected = (1.0 - (shares**2).sum()) * self._counts.sum()
         return MANY if self._changes < expected / 2 else FEW
+
+
+def permuted(n: int, seed: int, pass_number: int) -> np.ndarray:
+    """Return the numbers up to ``n`` in the random order of a pass."""
+    return np.random.default_rng([seed, pass_number]).permutation(n)
 
 
 def block_sizes(n_rows: int, blocks: np.ndarray) -> np.ndarray:
@@ -126,8 +117,8 @@ def block_sizes(n_rows: int, blocks: np.ndarray) -> np.ndarray:
 def shuffled(n_rows: int, seed: int, pass_number: int, group_size: int = FEW) -> np.ndarray:
     """Return the row numbers in the shuffled order of a pass, ``group_size`` blocks interleaved."""
     if n_rows <= SMALL:
-        return np.random.default_rng([seed, pass_number]).permutation(n_rows)
-    blocks = shuffled_blocks(n_rows, seed, pass_number)
+        return permuted(n_rows, seed, pass_number)
+    blocks = permuted(-(-n_rows // BLOCK), seed, pass_number)
     return interleave(blocks * BLOCK, block_sizes(n_rows, blocks), group_size)
 
 
@@ -138,13 +129,13 @@ def slices(order: np.ndarray | range, rows_per_slice: int) -> Iterator[np.ndarra
         yield np.arange(piece.start, piece.stop) if isinstance(piece, range) else piece
 
 
-def rows_per_slice(rows: CompiledRows, columns: int) -> int:
+def rows_per_slice(rows: Dense | Csr | Unit | Block, columns: int) -> int:
     """Return the number of rows per slice, from their average length."""
     long = row_lengths(rows)
     return max(1, int(VALUES_PER_SLICE / (long.sum() / max(1, long.size) + 1) / columns))
 
 
-def row_lengths(rows: CompiledRows) -> np.ndarray:
+def row_lengths(rows: Dense | Csr | Unit | Block) -> np.ndarray:
     """Return the number of weights that each row changes; of dense rows, one number for all."""
     if isinstance(rows, Unit):
         return row_lengths(rows.rows)
@@ -188,18 +179,13 @@ def without_first(start: int, row_batches: Iterator[RowBatch]) -> Generator[RowB
 
 
 class RowStream(ABC):
-    """Passes over the rows of one data set.
+    """Passes over the rows of one data set."""
 
-    Attributes
-    ----------
-    n_rows : int, or None until it is known
-    shuffle, reads, of_features : bool
-        Whether passes after the first are shuffled, whether rows are read from files, and whether
-        weights belong to features rather than examples.
-    """
-
+    #: None until it is known
     n_rows: int | None
+    #: whether passes after the first are
     shuffle: bool
+    #: whether rows are read from files, and whether weights belong to features, not examples
     reads, of_features = False, True
 
     @abstractmethod
@@ -226,14 +212,8 @@ class RowStream(ABC):
 
 
 class MemoryStream(RowStream):
-    """Base class of streams over rows in memory: the order of rows.
-
-    Parameters
-    ----------
-    codes : int32 class of each row
-    importance : float64 weight of each row, or empty; rows of weight 0 are skipped
-    seed, shuffle : whether and how passes after the first are shuffled
-    hold_out : draws the held-out rows; None to learn from all
+    """Base class of streams over rows in memory: their order, by class ``codes`` (int32) and
+    weights (float64, or empty; rows of weight 0 are skipped).
     """
 
     def __init__(
@@ -268,13 +248,8 @@ class MemoryStream(RowStream):
 
 
 class ArrayStream(MemoryStream):
-    """Passes over rows in memory.
-
-    Parameters
-    ----------
-    X : C-contiguous array or CSR matrix, float32 or float64, not copied
-    codes, importance, seed, shuffle, hold_out : see :class:`MemoryStream`
-    unit : whether rows are scaled to length 1
+    """Passes over rows in memory: ``X`` is a C-contiguous array or a CSR matrix, not copied, whose
+    rows ``unit`` scales to length 1.
     """
 
     def __init__(
@@ -286,11 +261,10 @@ class ArrayStream(MemoryStream):
         self._X, self._unit = X, unit
 
     def pack(self) -> None:
-        """Pack dense rows that are mostly zeros, so that passes of several classes take a third of
-        the time. Not if norms matter, which would differ in the last bit.
+        """Pack rows that are mostly zeros, so that passes of several classes take a third of the
+        time. Not if norms matter, which would differ in the last bit.
         """
-        if isinstance(self.rows, Dense):
-            self.rows = packed(self.rows)
+        self.rows = packed(self.rows)
 
     def row_batches(self, pass_number: int, start: int = 0) -> Iterator[RowBatch]:
         order = self.order(pass_number)[start:]

@@ -16,13 +16,10 @@ MOST_CLASSES = 100_000
 class LabelBook:
     """Numbers the labels in order of first appearance.
 
-    Parameters
+    Attributes
     ----------
     labels : known labels, in that order
     reference : the class of two that has code 0; None for the smaller
-
-    Attributes
-    ----------
     classes : array of labels in the order of their codes
     codes : int32 array, the code of each number
     """
@@ -50,8 +47,7 @@ class LabelBook:
             for index, label in enumerate(labels):
                 self._check(label, (self.labels or labels)[0], index, where)
             y = np.array(labels)
-        found = self._look_up(y)
-        if found is None:
+        if (found := self._look_up(y)) is None:
             self._add(y, where)
             found = self._look_up(y)
         return found
@@ -61,28 +57,27 @@ class LabelBook:
         known = set(self.labels)
         labels = (fresh + 0.0 if fresh.dtype.kind == "f" else fresh).tolist()  # -0.0 is 0.0
         for k in np.argsort(first).tolist():
-            label, index = labels[k], int(first[k])
-            if label in known:
+            if labels[k] in known:
                 continue
-            self._check(label, (self.labels or labels)[0], index, where)
+            self._check(labels[k], (self.labels or labels)[0], int(first[k]), where)
             if len(self.labels) == MOST_CLASSES:
                 raise DataError(
-                    where(index) + f": up to here the labels have more than {MOST_CLASSES:,} "
-                    "different values; a classifier needs few classes, so choose another target.",
-                    code="class-count",
-                )
-            self.labels.append(label)
+                    where(int(first[k])) + ": up to here the labels have more than "
+                    f"{MOST_CLASSES:,} different values; a classifier needs few classes, so choose "
+                    "another target.", code="class-count",
+                )  # fmt: skip
+            self.labels.append(labels[k])
         self._sort()
 
     def _check(self, label: Any, other: Any, index: int, where: Callable[[int], str]) -> None:
-        kind, why = type(label).__name__, ""
-        if not isinstance(label, str | int | float):
-            why = f"the label {label!r} is of type {kind}; give text, whole numbers or booleans"
-        elif isinstance(label, str) != isinstance(other, str):
-            earlier = f"but an earlier one is of type {type(other).__name__}"
-            why = f"the label {label!r} is of type {kind}, {earlier}; use one type"
-        elif isinstance(label, float) and not label.is_integer():
+        why, text = "", isinstance(other, str)
+        if isinstance(label, float) and not label.is_integer():
             why = CONTINUOUS.format(label)
+        elif not isinstance(label, str | int | float) or isinstance(label, str) != text:
+            why = (
+                f"the label {label!r} is of type {type(label).__name__}, an earlier one of type "
+                f"{type(other).__name__}; give text, whole numbers or booleans of one type"
+            )
         if why:
             raise DataError(where(index) + f": {why}.", code="label-type")
 

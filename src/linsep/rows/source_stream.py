@@ -18,7 +18,7 @@ from linsep._system.files import scratch_folder
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import in_background
 from linsep.batches import NO_IMPORTANCE, Batch, weight_totals
-from linsep.compiled.rows import Dense, as_rows, packed
+from linsep.compiled.rows import as_rows, packed
 from linsep.errors import DataError
 from linsep.rows.arrays import (
     ClassRuns,
@@ -55,7 +55,6 @@ class SourceStream(RowStream):
 
     Parameters
     ----------
-    source : Source
     seed, shuffle : whether and how later passes are shuffled
     keep : whether there will be more than one pass
     fraction : share of each class to hold out, or None
@@ -101,10 +100,6 @@ class SourceStream(RowStream):
     def again(self, *, shuffle: bool, unit: bool, fraction: float | None) -> "SourceStream":
         """Return a stream of the same rows, which are in memory or in a row cache after the first
         pass, without parsing again. Close it before this one.
-
-        Parameters
-        ----------
-        shuffle, unit, fraction : see :class:`SourceStream`
         """
         stream = copy(self)
         stream.shuffle, stream._unit, stream._fraction = shuffle, unit, fraction
@@ -131,22 +126,18 @@ class SourceStream(RowStream):
 
     @property
     def classes(self) -> np.ndarray:
-        """Labels so far, in the order of their codes."""
         return self.book.classes
 
     @property
     def in_memory(self) -> bool:
-        """Whether the rows are in memory, as they may be after the first pass."""
         return isinstance(self._kept, Batch)
 
     def recipe(self) -> dict[str, Any]:
-        """Return the recipe of the source; see :meth:`linsep.sources.base.Source.recipe`."""
         cached = self._kept.recipe if isinstance(self._kept, RowCache) else None
         return self.source.recipe() if cached is None else cached
 
     @property
     def feature_names(self) -> list[str] | None:
-        """Names of the features, if the format has any."""
         named = self._kept if isinstance(self._kept, RowCache) else self.source
         return named.feature_names
 
@@ -242,9 +233,7 @@ class SourceStream(RowStream):
 
     @contextmanager
     def _keeping(self) -> Iterator[None]:
-        """Context that continues without keeping rows if the disk is full and they can be read
-        again in order.
-        """
+        """Keep no rows if the disk is full and they can be read again in order."""
         try:
             yield
         except RowCacheError:
@@ -281,7 +270,7 @@ class SourceStream(RowStream):
         self._rows: Any = None
         if isinstance(self._kept, Batch):
             self._rows = as_rows(self._kept.X, self._unit)
-            if self.classes.size > 2 and not self._lengths and isinstance(self._rows, Dense):
+            if self.classes.size > 2 and not self._lengths:
                 self._rows = packed(self._rows)
 
     def hold_out(self, fraction: float | None) -> None:
@@ -300,11 +289,6 @@ class SourceStream(RowStream):
     def row_batches(self, pass_number: int, start: int = 0) -> RowBatches:
         if pass_number == 0:
             self.sample = Sample(self.classes.size)
-        elif self.shuffle and self._kept is None:
-            raise DataError(
-                f"{self.source.name} cannot be visited in random order without a cache: choose a "
-                "cache folder with free space, or do not shuffle.", code="unsupported",
-            )  # fmt: skip
         return self._visited(pass_number, start)
 
     def held_out(self) -> RowBatches:
@@ -314,24 +298,21 @@ class SourceStream(RowStream):
         return None if self._kept is None else self._visited()
 
     def every_row(self) -> RowBatches | None:
-        """Return all rows in given order, used or not, with their own weights (without class
-        weights); None if they were not kept.
-        """
+        """Return all rows as given, used or not, with their own weights; None if not kept."""
         return None if self._kept is None else self._visited(which="all")
 
     def _visited(
         self, pass_number: int | None = None, start: int = 0, which: str = "learned"
     ) -> RowBatches:
         """Return rows in the order of a pass, by default as given; :meth:`close` ends it."""
-        row_batches = without_first(start, self._prepared(pass_number, which))
+        row_batches = without_first(start, (
+            self._row_batch(*ordered, which, draw=pass_number == 0)
+            for ordered in self._in_order(pass_number or 0)
+        ))  # fmt: skip
         if isinstance(self._kept, RowCache):
             row_batches = in_background(row_batches)
         self._row_batches = row_batches
         return row_batches
-
-    def _prepared(self, pass_number: int | None, which: str) -> RowBatches:
-        for ordered in self._in_order(pass_number or 0):
-            yield self._row_batch(*ordered, which, draw=pass_number == 0)
 
     def _row_batch(
         self, batch: Batch, first: int | None, places: slice | np.ndarray, order: np.ndarray,

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from linsep.batches import Batch, joined, weight_totals
 from linsep.compiled.loop import BLOCK, interleave
 from linsep.errors import LinsepError
-from linsep.rows.arrays import SMALL, block_sizes, shuffled, shuffled_blocks
+from linsep.rows.arrays import SMALL, block_sizes, permuted, shuffled
 from linsep.sources.base import Source
 from linsep.sources.row_cache import RowCache, RowCacheWriter, footer_of
 
@@ -20,10 +20,8 @@ LARGE = 1 << 20
 
 
 def copied_apart(X: Any) -> Any:
-    """Return a copy of a row block whose memory is returned to the system when it is freed.
-
-    Other memory that is freed piece by piece stays with the process, so joining rows would hold
-    them twice.
+    """Return a copy of rows whose memory the system gets back. Other memory that is freed piece by
+    piece stays with the process, so joining rows would hold them twice.
     """
     if not sp.issparse(X):
         return _copied(X)
@@ -44,16 +42,12 @@ def _copied(array: np.ndarray) -> np.ndarray:
 
 
 class StartAgain(LinsepError):
-    """The first pass must be restarted, because a new class turned up late; the stream then knows
-    every class.
-    """
+    """A new class turned up late: start again, with all classes."""
 
 
 class Keeper:
-    """Keeps the batches of the first pass for later passes.
-
-    Up to ``memory_bytes`` they stay in memory; beyond that, everything goes to a row cache created
-    by ``writer()``. :meth:`finish` returns them.
+    """Keeps the batches of the first pass: up to ``memory_bytes`` in memory, beyond that all in a
+    row cache created by ``writer()``.
     """
 
     def __init__(self, writer: Callable[[], RowCacheWriter], memory_bytes: int):
@@ -82,7 +76,6 @@ class Keeper:
         return joined(self._parts, n_features)
 
     def abort(self) -> None:
-        """Drop everything and remove files."""
         self._parts = []
         if self._row_cache is not None:
             self._row_cache.abort()
@@ -90,8 +83,6 @@ class Keeper:
 
 #: most batches of memory for whole blocks to interleave
 MOST_BATCHES = 4
-
-
 #: rows of a row cache, the number of each in the data, and the order in which to learn them
 Shuffled = tuple[Batch, np.ndarray, np.ndarray]
 
@@ -99,13 +90,8 @@ Shuffled = tuple[Batch, np.ndarray, np.ndarray]
 def shuffled_batches(
     row_cache: RowCache, batch_bytes: int, seed: int, pass_number: int, group_size: int
 ) -> Iterator[Shuffled]:
-    """Yield every row of a row cache once, in the order of
-    :func:`linsep.rows.arrays.shuffled`.
-
-    Parameters
-    ----------
-    batch_bytes : approximate size of a batch in memory
-    seed, pass_number, group_size : as in :func:`linsep.rows.arrays.shuffled`
+    """Yield every row of a row cache once, in the order of :func:`linsep.rows.arrays.shuffled`, in
+    batches of about ``batch_bytes``.
     """
     n, per_block = row_cache.n_rows, max(1, row_cache.n_bytes // row_cache.n_blocks)
     fit = max(1, batch_bytes // per_block)
@@ -113,7 +99,7 @@ def shuffled_batches(
         yield from _picked(row_cache, shuffled(n, seed, pass_number, group_size), BLOCK * fit)
         return
     at_once = max(group_size, fit // group_size * group_size)
-    blocks = shuffled_blocks(n, seed, pass_number)
+    blocks = permuted(-(-n // BLOCK), seed, pass_number)
     odd = blocks.size % at_once
     for start in range(odd - at_once if odd else 0, blocks.size, at_once):
         chosen = blocks[max(0, start) : start + at_once]
@@ -124,9 +110,8 @@ def shuffled_batches(
 
 
 def _picked(row_cache: RowCache, order: np.ndarray, at_once: int) -> Iterator[Shuffled]:
-    """Yield batches of ``at_once`` rows, for few or very wide rows.
-
-    Each batch reads the blocks that contain its rows one after another.
+    """Yield batches of ``at_once`` rows, whose blocks are read one after another, for few or very
+    wide rows.
     """
     n = order.size
     for start in range(0, n, at_once):
