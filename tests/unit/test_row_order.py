@@ -129,6 +129,12 @@ def test_weights_in_another_order_are_refused():
             FITTED.score(X, Y, sample_weight=ONES.iloc[::-1])
         with refused(DataError, "shape", option="sample_weight"):
             LinearRegression().fit(X, T, sample_weight=ONES.iloc[::-1])
+    with refused(DataError, "shape", option="sample_weight"):
+        LogisticRegression(l2=1.0).fit(X, Y).marginal_effects(X, sample_weight=ONES.iloc[::-1])
+    for model, y in ((LinearRegression(), T), (LogisticRegression(l2=1.0), Y)):
+        model.fit(X, y, offset=ONES)
+        with refused(DataError, "shape", option="offset"):
+            model.predict(X, offset=ONES.iloc[::-1])
 
 
 def masked(values, hidden=3):

@@ -35,6 +35,7 @@ from linsep.inference.table import Coefficient, Facts, Summary
 from linsep.logistic.task import NO_WEIGHT, SEPARATED, UNKNOWN, order_of
 from linsep.parameters import fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
+from linsep.validation.labels import check_beside
 
 MOST = 1 << 22  #: numbers of an array that is made of some rows at once
 HUGE = 1e300  #: log-odds of a probability of 0 or 1
@@ -295,6 +296,7 @@ def marginal_effects(
 ) -> Summary:
     """Return the table of effects; see :meth:`linsep.LogisticRegression.marginal_effects`."""
     check_is_fitted(model)
+    check_beside(X, sample_weight=sample_weight)
     level = check_level(fitted_parameter(model, "level", 0.95) if level is None else level)
     curves, variables, means = Curves(model), variables_of(model), at == "mean"
     values, cells = _set_to(at, variables)

@@ -201,6 +201,7 @@ def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = Non
     prediction. Given offsets become a column of the data frame.
     """
     refuse_beside_source(X, offset=offset)
+    check_beside(X, offset=offset)
     if missing not in (None, "skip"):
         raise ParameterError(
             f"missing is {missing!r}: choose 'skip', or omit it.", option="missing", value=missing
