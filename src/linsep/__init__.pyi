@@ -37,7 +37,7 @@ from .estimators._common.thresholds import set_threshold as set_threshold
 from .exports.exporting import export as export
 from .exports.sklearn_onnx import to_onnx as to_onnx
 from .fitting import fit as fit
-from .inference.refitting import compare as compare
+from .inference.hypotheses import compare as compare
 from .linear.estimator import LinearRegression as LinearRegression
 from .logistic.estimator import LogisticRegression as LogisticRegression
 from .mistake_bounds.adversary import Adversary as Adversary

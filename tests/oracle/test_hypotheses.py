@@ -69,8 +69,11 @@ def assert_as_statsmodels(model, theirs, text, R, q, test):
     ):  # fmt: skip
         assert np.isclose(found.statistic, expected.statistic, rtol=1e-6)
         assert np.isclose(found.p_value, expected.pvalue, rtol=1e-5)
-        assert (found.df, found.distribution) == (len(q), test)
-        assert found.df_residual == (theirs.df_resid if test == "F" else np.inf)
+        header, name = dict(found.header), "F" if test == "F" else "chi-squared"
+        assert (found.df, header[name]) == (len(q), found.statistic)
+        assert header.get("degrees of freedom, residuals", np.inf) == (
+            theirs.df_resid if test == "F" else np.inf
+        )
         table = found.tidy()
         assert np.allclose(table.estimate, np.ravel(single.effect) - q, rtol=1e-6, atol=1e-9)
         assert np.allclose(table.standard_error, np.ravel(single.sd), rtol=1e-6)
@@ -287,7 +290,7 @@ def test_levels_that_diverge_have_no_contrasts_and_others_have():
 
 def test_a_factor_within_products_says_so():
     model = linsep.fit(FRAME, formula="y ~ region * x1", learner="linear")
-    assert "part of region[T.north]:x1, region[T.south]:x1" in str(model.contrasts("region"))
+    assert "part of region:x1" in str(model.contrasts("region"))
     crossed = linsep.fit(
         FRAME[["region", "x1", "y"]], target="y", learner="linear", products="region:x1"
     )

@@ -171,7 +171,7 @@ def test_signatures_of_parts_are_joined():
             signed(changed).value, signed(y, heavier).value,
             signed(swapped).value,
         }  # fmt: skip
-    assert (len(seen), len(signed(np.arange(1 << 12) % 2).text)) == (601, 16)
+    assert (len(seen), len(str(signed(np.arange(1 << 12) % 2)))) == (601, 16)
 
 
 REFUSED = [

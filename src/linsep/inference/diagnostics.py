@@ -6,12 +6,12 @@ logistic one, in the last step of Newton's method, with these times p (1 - p). L
 and collinearity are computed from the columns of this problem in an orthonormal basis.
 """
 
+import warnings
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg as sla
 import scipy.sparse as sp
 from scipy.special import expit, xlogy
 
@@ -21,10 +21,10 @@ from linsep.errors import DataError, refuse
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import Named
 from linsep.inference.factors import terms_of
-from linsep.inference.results import SEPARATED, check_option, t_tail, upper_tail
+from linsep.inference.results import SEPARATED, check_option, check_rows, t_tail, upper_tail
 from linsep.inference.robust import triangle
 from linsep.inference.table import Printed, Table, number_text, p_text
-from linsep.layout import elided, pair_lines, room, table_lines, wrapped
+from linsep.layout import elided, table_lines, wrapped
 from linsep.parameters import fitted_parameter
 from linsep.words import counted
 
@@ -97,8 +97,8 @@ class Inflation(NamedTuple):
     per_df: float
 
 
-class Collinearity:
-    """Variance inflation and condition indices of a regression.
+class Collinearity(Printed):
+    """Variance inflation and condition indices of a regression; ``print`` it.
 
     Attributes
     ----------
@@ -119,8 +119,9 @@ class Collinearity:
     G. Monette, Journal of the American Statistical Association 87, 1992, 178-183.
     """
 
+    title, header = "Variance inflation, of factors generalized", ()
+
     def __init__(self, model: Any, root: np.ndarray, lengths: np.ndarray, spread: np.ndarray):
-        """From what :func:`orthonormal` returns of the columns; no numbers if none are kept."""
         self.features, self.params = labels.feature_names(model), model.param_names_
         kept = np.asarray(root.any(axis=0))
         first = kept.size - len(self.features)
@@ -131,7 +132,7 @@ class Collinearity:
         self.variance_proportions[:, kept] = (parts / parts.sum(axis=1, keepdims=True)).T[::-1]
         self.condition_indices = (inverse / inverse.min(initial=np.inf))[::-1]
         vif = np.where(kept, np.square(root * spread).sum(axis=0), np.nan)
-        self.vif, self.terms, self._each = vif[first:], list[Inflation](), list[Inflation]()
+        self.vif, self.terms, found = vif[first:], list[Inflation](), list[Inflation]()
         for term, numbers in terms_of(model).items():
             own = [first + j for j in numbers if kept[first + j]]
             if own and len(numbers) > 1:
@@ -144,30 +145,25 @@ class Collinearity:
                 per_df = inflation ** (0.5 / len(own))
                 self.terms.append(Inflation(":".join(term), len(own), inflation, per_df))
             elif own:
-                name, inflation = self.features[numbers[0]], float(vif[own[0]])
-                self._each.append(Inflation(name, 1, inflation, inflation**0.5))
+                inflation = float(vif[own[0]])
+                found.append(Inflation(self.features[numbers[0]], 1, inflation, inflation**0.5))
+        self._sorted = sorted([*self.terms, *found], key=lambda one: -one.per_df)
+        self.notes = [f"{len(self._sorted) - MOST:,} are smaller."] * (len(self._sorted) > MOST)
+        shares = zip(self.condition_indices, self.variance_proportions, strict=True)
+        for index, of in [*shares][:-4:-1]:
+            much = [k for k in np.argsort(-of, kind="stable") if of[k] > 0.5]
+            text = ", ".join(f"{self.params[k]} {of[k]:.2f}" for k in much)
+            if much:
+                text = elided(text, MOST_LETTERS)
+                self.notes.append(f"Condition index {number_text(index)}, of the variance: {text}.")
 
-    def __str__(self) -> str:
-        found = sorted([*self.terms, *self._each], key=lambda one: -one.per_df)
-        pairs = [(one.name, number_text(one.per_df**2)) for one in found[:MOST]]
-        lines = ["Variance inflation factors" + " (of factors: GVIF^(1/df))" * bool(self.terms)]
-        lines += _indented(pairs)
-        if len(found) > MOST:
-            lines.append(f"  ... and {len(found) - MOST:,} smaller")
-        pairs = []
-        for index, shares in zip(self.condition_indices, self.variance_proportions, strict=True):
-            order = [k for k in np.argsort(-shares, kind="stable") if shares[k] > 0.5]
-            text = ", ".join(f"{self.params[k]} {shares[k]:.2f}" for k in order)
-            pairs.append((number_text(index), elided(text, MOST_LETTERS) or "-"))
-        shown = [pair for pair in pairs[:-4:-1] if pair[1] != "-"] or pairs[-1:]
-        about = "Condition indices, and estimates with more than half of the variance due to them"
-        return "\n".join([*lines, *wrapped(about), *_indented(shown)] if found else [])
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The terms and other features with estimates, those of the largest inflation first."""
+        return {k: [getattr(one, k) for one in self._sorted] for k in Inflation._fields}
 
-    __repr__ = __str__
-
-
-def _indented(pairs: list[tuple[str, str]]) -> list[str]:
-    return [f"  {line}" for line in pair_lines(pairs, columns=room() - 2)]
+    def _cells(self, digits: int = 6) -> list[list[str]]:
+        return super()._cells(digits)[: 1 + MOST]
 
 
 class Diagnostics(Printed):
@@ -318,6 +314,7 @@ class Diagnostics(Printed):
             found["hosmer_lemeshow"] = test.columns | {name: getattr(test, name) for name in names}
         return found
 
+    @np.errstate(divide="ignore", invalid="ignore")
     def hosmer_lemeshow(self, groups: int = 10) -> Table:
         """Run the Hosmer-Lemeshow test of fit of probabilities, on groups of about equal size.
 
@@ -344,8 +341,38 @@ class Diagnostics(Printed):
         """
         if not self.labels:
             raise DataError("Only probabilities have this test.", code="unsupported")
-        known = not np.isnan(self.leverage).all()
-        return hosmer_lemeshow(self.y, self.fitted, self.weights, groups, known)
+        valid = isinstance(groups, Integral) and not isinstance(groups, bool) and groups >= 3
+        check_option(valid, "groups", groups, "give a whole number of at least 3")
+        order = np.argsort(self.fitted, kind="stable")
+        y, p, weights = self.y[order], self.fitted[order], self.weights[order]
+        # between weighted quantiles of p, rounded as R's (type 7), each in the lower group
+        counts = np.cumsum(weights)
+        at = 1.0 + max(counts[-1] - 1.0, 0.0) * (np.arange(1, groups) * (1 / groups))
+        low, high = (
+            p[np.minimum(np.searchsorted(counts, place), p.size - 1)]
+            for place in (np.floor(at), np.ceil(at))
+        )
+        share = at - np.floor(at)
+        edges = np.where(low == high, low, (1.0 - share) * low + share * high)
+        group = np.searchsorted(edges[edges > p[0]], p)  # equal quantiles make one group less
+        _, first, places = np.unique(group, return_index=True, return_inverse=True)
+        rows, observed, expected = (np.bincount(places, weights * of) for of in (1.0, y, p))
+        # (o - e)^2 / e + ((n - o) - (n - e))^2 / (n - e)
+        parts = np.square(observed - expected) * (1 / expected + 1 / (rows - expected))
+        df, statistic = rows.size - 2, float(np.nansum(parts))
+        known = df > 0 and not np.isnan(self.leverage).all()
+        p_value = upper_tail(statistic, df) if known else np.nan
+        columns = {
+            "low": p[first], "high": p[np.append(first[1:], p.size) - 1], "rows": rows,
+            "observed": observed, "expected": expected,
+        }  # fmt: skip
+        numbers = f"chi-squared {number_text(statistic)}, df {max(df, 0)}, p {p_text(p_value)}"
+        return Table(
+            f"Hosmer-Lemeshow, {counted(rows.size, 'group')}: {numbers}", [],
+            {name: column.tolist() for name, column in columns.items()},
+            ["p is not defined, for too few groups, or no maximum of the likelihood."]
+            * (not known), statistic, p_value, df,
+        )  # fmt: skip
 
     def plot(self, **kwargs: Any) -> Any:
         """Plot residuals against fitted values, influence, and partial residuals, by
@@ -355,70 +382,24 @@ class Diagnostics(Printed):
 
     def _cells(self, digits: int = 4) -> list[list[str]]:
         rows = self.most_influential()
-        arrays = (self.y, self.fitted, self.pearson, self.standardized, self.leverage,
-                  self.cooks_distance)  # fmt: skip
-        shown = [[number_text(value, digits) for value in array[rows]] for array in arrays]
         moved = np.nan_to_num(self.dfbetas[rows])
         most = np.argmax(np.abs(moved), axis=1)
-        names, moves = np.array(self.collinearity.params)[most], moved[range(rows.size), most]
-        dfbetas = [f"{move:+.3g}" if move else "-" for move in moves]
-        columns = [map(str, self.index[rows]), *shown, dfbetas, np.where(moves, names, "")]
-        head = ["row", "y", "fitted", "pearson", "standardized", "leverage", "Cook's", "DFBETAS"]
-        return [[*head, ""], *map(list, zip(*columns, strict=True))]
+        names = "y", "fitted", "pearson", "standardized", "leverage", "cooks_distance"
+        columns = {"row": self.index[rows].astype(str)}
+        columns |= {name: getattr(self, name)[rows] for name in names}
+        columns |= {"dfbetas": moved[range(rows.size), most]}
+        columns |= {"": np.array(self.collinearity.params)[most]}
+        table = Table("", [], {name: values.tolist() for name, values in columns.items()})
+        return table._cells(digits)
 
     def _lines(self) -> list[str]:
         by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
-        about = f"Rows of the largest {by}; DFBETAS of the estimate that moves most"
-        lines = ["", *wrapped(about), *table_lines(self._cells(), [True] * 8 + [False])]
-        lines.append(self._counted)
+        about = wrapped(f"Rows of the largest {by}, and the estimate that each moves most:")
+        lines = ["", *about, *table_lines(self._cells(), [True] * 8 + [False]), self._counted, ""]
         if self.labels:
             test = self.hosmer_lemeshow()
-            lines += ["", *(line for text in (test.title, *test.notes) for line in wrapped(text))]
-        more = str(self.collinearity).splitlines()
-        return lines + [""] * bool(more) + more
-
-
-@np.errstate(divide="ignore", invalid="ignore")
-def hosmer_lemeshow(
-    y: np.ndarray, p: np.ndarray, weights: np.ndarray, groups: int, known: bool = True
-) -> Table:
-    """Run the test of outcomes ``y`` with probabilities ``p`` in so many groups; without p if the
-    maximum of the likelihood is not known.
-
-    Groups lie between quantiles of the probabilities, as in R's hoslem.test; a probability equal
-    to a quantile is in the lower group, and equal quantiles make one group less.
-    """
-    valid = isinstance(groups, Integral) and not isinstance(groups, bool) and groups >= 3
-    check_option(valid, "groups", groups, "give a whole number of at least 3")
-    order = np.argsort(p, kind="stable")
-    y, p, weights = y[order], p[order], weights[order]
-    # weighted quantiles, rounded as R's (type 7)
-    counts = np.cumsum(weights)
-    at = 1.0 + max(counts[-1] - 1.0, 0.0) * (np.arange(1, groups) * (1 / groups))
-    low, high = (
-        p[np.minimum(np.searchsorted(counts, place), p.size - 1)]
-        for place in (np.floor(at), np.ceil(at))
-    )
-    share = at - np.floor(at)
-    edges = np.where(low == high, low, (1.0 - share) * low + share * high)
-    group = np.searchsorted(edges[edges > p[0]], p)
-    _, first, places = np.unique(group, return_index=True, return_inverse=True)
-    rows, observed, expected = (np.bincount(places, weights * part) for part in (1.0, y, p))
-    # (o - e)^2 / e + ((n - o) - (n - e))^2 / (n - e)
-    parts = np.square(observed - expected) * (1 / expected + 1 / (rows - expected))
-    df, statistic = rows.size - 2, float(np.nansum(parts))
-    p_value = upper_tail(statistic, df) if known and df > 0 else np.nan
-    why = "p is not defined, for too few groups, or no maximum of the likelihood."
-    columns = {
-        "low": p[first], "high": p[np.append(first[1:], p.size) - 1], "rows": rows,
-        "observed": observed, "expected": expected,
-    }  # fmt: skip
-    numbers = f"chi-squared {number_text(statistic)}, df {max(df, 0)}, p {p_text(p_value)}"
-    return Table(
-        f"Hosmer-Lemeshow, {counted(rows.size, 'group')}: {numbers}", [],
-        {name: column.tolist() for name, column in columns.items()},
-        [why] * bool(np.isnan(p_value)), statistic, p_value, df,
-    )  # fmt: skip
+            lines += [line for text in (test.title, *test.notes, "") for line in wrapped(text)]
+        return [*lines, *str(self.collinearity).splitlines()]
 
 
 def _dense(X: Any) -> np.ndarray:
@@ -429,13 +410,6 @@ def _dense(X: Any) -> np.ndarray:
             "and diagnose a sample of the rows, or fewer features.", code="too-large",
         )  # fmt: skip
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
-
-
-def _check_rows(close: bool, what: str, found: float, fitted: float) -> None:
-    refuse(DataError, (
-        not close, f"These are not the rows of the fit: their {what} is {number_text(found)}, not "
-        f"{number_text(fitted)}.", "other-rows", None,
-    ))  # fmt: skip
 
 
 def _no_variance(fit: Any) -> str:
@@ -451,8 +425,7 @@ def linear_diagnostics(
     weights = np.ones(y.size) if block.weights is None else block.weights
     residuals, undefined = fit.residuals(X, y), _no_variance(fit)
     norm, size = (float(np.linalg.norm(part * np.sqrt(weights))) for part in (residuals, y))
-    close = abs(norm - fit.residual_norm) <= SAME * (fit.residual_norm + size * SAME)
-    _check_rows(close, "residual sum of squares", norm * norm, fit.rss)
+    check_rows(abs(norm - fit.residual_norm) <= SAME * (fit.residual_norm + size * SAME))
     df = fit.n_rows - fit.rank
     return Diagnostics(
         model, X, weights, np.zeros(y.size) if fit.perfect else residuals,
@@ -504,8 +477,7 @@ def logistic_diagnostics(
     total = float(deviance @ deviance)
     separated, l2 = model.stop_reason_ in SEPARATED, bool(fitted_parameter(model, "l2"))
     share = abs(model.null_deviance_) * (NEAR_LIMIT if separated else SAME_DEVIANCE)
-    close = abs(total - model.deviance_) <= share and y.size == model.n_rows_
-    _check_rows(close, "deviance", total, model.deviance_)
+    check_rows(abs(total - model.deviance_) <= share and y.size == model.n_rows_)
     known = not (l2 or separated or np.isnan(model.standard_errors_).all())
     why = "with l2, or if no maximum is known (penalty='firth' has standard errors)"
     firth = model.method_ == "Firth"  # whose score has y - p + h (1/2 - p) for y - p
@@ -550,7 +522,7 @@ class Assumptions(Diagnostics):
         """From the rows of the fit of a linear regression; numbers are equal for copies of one."""
         vars(self).update(vars(linear_diagnostics(model, block, numbers, index)))
         self.title, self.notes = "Assumptions of a linear regression", [*self.notes, self._counted]
-        self.findings, fit = list[Finding](), model.solution_
+        self.findings, self.kind, fit = list[Finding](), type(model), model.solution_
         for name, assumption, test, against, source in TESTS:
             why = "" if name == "leverage" else _no_variance(fit)
             result = why or test(self, fit)
@@ -586,32 +558,23 @@ class Assumptions(Diagnostics):
 Result = tuple[float, float, str] | str
 
 
-def _explained(columns: np.ndarray, y: np.ndarray, whole: np.ndarray) -> tuple[int, float]:
-    """Return the dimension of what is left of columns of the lengths ``whole``, and the length of
-    the projection of y on them.
-    """
-    sizes = np.linalg.norm(columns, axis=0)
-    scaled = columns / np.where(sizes > NOTHING * whole, sizes, np.inf)
-    Q, R, _ = sla.qr(scaled, mode="economic", pivoting=True)
-    rank = int((np.abs(np.diag(R)) > NOTHING).sum())
-    return rank, float(np.linalg.norm(Q[:, :rank].T @ y))
+def _regressed(found: Any, X: np.ndarray, y: np.ndarray, weights: Any = None, **how: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of columns that are left out as dependent
+        return found.kind(**how).fit(X, y, weights).solution_
 
 
 def _reset(found: Diagnostics, fit: Any) -> Result:
     if not fit.explained_norm > NOTHING * fit.y_norm:
         return "if the predictions are the same in all rows"
     about = (found.y - fit.mean_y) - found.working
-    about = about / np.abs(about).max()
-    powers = np.column_stack([about**2, about**3]) * np.sqrt(found.weights)[:, None]
-    new, kept = powers, ~np.isnan(found.params)
-    Q, *_ = orthonormal(found.X, found.weights, int(fit.fit_intercept), kept)
-    for _ in range(2):  # again, for the rounding errors of the first
-        new = new - Q @ (Q.T @ new)
-    added, explained = _explained(new, found.pearson, np.linalg.norm(powers, axis=0))
-    df, left = fit.n_rows - fit.rank - added, max(fit.rss - explained**2, 0.0)
+    about = (about / np.abs(about).max())[:, None]
+    wide = np.hstack([found.X[:, fit.kept], about**2, about**3])
+    larger = _regressed(found, wide, found.y, found.weights, fit_intercept=fit.fit_intercept)
+    added, df = larger.rank - fit.rank, larger.df_residual
     if not added or df <= 0:
         return "if powers of the predictions leave no degrees of freedom"
-    f = explained**2 / added / (left / df) if left else np.inf
+    f = (fit.rss - larger.rss) / added / (larger.rss / df) if larger.rss else np.inf
     return f, upper_tail(f, added, df), ""
 
 
@@ -619,21 +582,19 @@ def _variance(found: Diagnostics, fit: Any, products: bool = False) -> Result:
     """Test by n R^2 of a regression whether features, or all their ``products``, explain squared
     residuals (Koenker's form of Breusch and Pagan's test, without normality).
     """
-    X, (n, d) = found.X, found.X.shape
+    X, (n, d), squares = found.X, found.X.shape, np.square(found.pearson)
     if products:
         if n * d * (d + 3) / 2 > WHITE_VALUES:
             return "for so many products of features"
         X = np.column_stack([np.ones((n, int(fit.fit_intercept))), fit.centered(X)])
         first, second = np.triu_indices(X.shape[1])
         X = X[:, first] * X[:, second]
-    squares = np.square(found.pearson)
-    about = squares - squares.mean()
-    df, explained = _explained(X - X.mean(axis=0), about, np.linalg.norm(X, axis=0))
+    of_squares = _regressed(found, X, squares)
     alike = NOTHING * (1 + fit.y_norm / fit.residual_norm) * squares.max()
-    if not 0 < df < n - 1 or np.ptp(squares) <= alike:
+    if not 0 < of_squares.df_model < n - 1 or np.ptp(squares) <= alike:
         return "if no feature, or as many as rows, can explain squares of residuals"
-    lm = n * (explained / float(np.linalg.norm(about))) ** 2
-    return lm, upper_tail(lm, df), ""
+    lm = n * of_squares.r_squared
+    return lm, upper_tail(lm, of_squares.df_model), ""
 
 
 def _jarque_bera(found: Diagnostics, fit: Any) -> Result:

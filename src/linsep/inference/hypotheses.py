@@ -1,27 +1,58 @@
-"""Wald tests of linear hypotheses, and contrasts of the levels of a factor.
+"""Tests of linear functions of parameters (Wald), of contrasts of the levels of a factor, of terms
+by leaving them out, of additional columns by their scores, and of nested models.
 
 A hypothesis R b = q of r restrictions has the statistic d' (R V R')^-1 d, where d = R b - q for the
 estimates b and their covariance V (Wald, Transactions of the American Mathematical Society 54,
 1943), about chi-squared with r degrees of freedom; divided by r it has the F distribution, exactly
 so for least squares with normal residuals.
+
+Of n rows, a smaller model with k fewer parameters and the residual sum of squares S has F = ((S -
+S1) / k) / (S0 / (n - r)), where S1 belongs to the larger model, and S0 and r parameters to the
+largest. The statistic of logistic models is twice the difference of log-likelihoods, about
+chi-squared with k degrees of freedom (Wilks, Annals of Mathematical Statistics 9, 1938). Firth's
+penalty depends on the columns, so coefficients are held at 0 (Heinze and Schemper, Statistics in
+Medicine 21, 2002). Rao's score test: Proceedings of the Cambridge Philosophical Society 44, 1948.
 """
 
 import ast
 import re
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
-from math import inf, isinf
+from math import inf, isinf, isnan, nan
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, refuse
+from linsep.estimators._common.labels import has_offset, label_text, offset_to_predict
 from linsep.estimators._common.showing import linear_sum
-from linsep.inference.factors import Factor, factor_of
-from linsep.inference.results import HasInference, check_option, t_reach, t_tail, upper_tail
+from linsep.inference.factors import (
+    Levels,
+    factor_of,
+    products_and_factors,
+    reference_of,
+    terms_of,
+)
+from linsep.inference.results import (
+    SEPARATED,
+    HasInference,
+    check_option,
+    check_rows,
+    t_reach,
+    t_tail,
+    upper_tail,
+)
+from linsep.inference.robust import pairs_joined
 from linsep.inference.table import Table
+from linsep.parameters import as_fitted, fitted_parameter
+from linsep.sources.feature_names import names_in_recipe
+from linsep.validation.sparse import as_csr
+from linsep.validation.values import faults_named
 from linsep.words import counted
 
 #: a linear function that is zero under a hypothesis, as it was written, and its coefficients and an
@@ -32,8 +63,8 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _SIGNS = {ast.Add: 1.0, ast.Sub: -1.0, ast.UAdd: 1.0, ast.USub: -1.0}
 
 
-class WithHypotheses(HasInference):
-    """Mixin of regressions: Wald tests of hypotheses, and contrasts."""
+class WithTests(HasInference):
+    """Mixin of regressions: tests of parameters, contrasts, terms and additional columns."""
 
     def wald_test(self: Any, hypotheses: Any, q: Any = None, *, test: str | None = None) -> Table:
         """Test linear hypotheses about the parameters jointly (Wald test).
@@ -69,26 +100,23 @@ class WithHypotheses(HasInference):
         check_is_fitted(self)
         check_option(test in (None, "F", "chi2"), "test", test, "choose 'F' or 'chi2'")
         texts, rows = zip(*_given(self, hypotheses, q), strict=True)
-        R, q, df, degrees = np.array(rows)[:, :-1], np.array(rows)[:, -1], len(rows), inf
+        R, df, degrees = np.array(rows)[:, :-1], len(rows), inf
         distribution = test or ("F" if self._statistic == "t" else "chi2")
         if distribution == "F":
             degrees = float(self.df_residual_ if isinf(self._degrees) else self._degrees)
-        about, words = R.any(axis=0), self._words.ravel()
-        for j in np.flatnonzero(about & (words != ""))[:1]:
-            name = self._words_and_signs()[0][j]
-            known = words[j] in ("dependent", "no weight", "not checked")
+        if not R.any(axis=1).all():
+            why = "A restriction has no parameter with a nonzero coefficient: leave it out."
+            raise ParameterError(why, code="bad-hypothesis")
+        apart, errors, parts, noise = self._functions(R, np.array(rows)[:, -1])
+        for k in np.flatnonzero(~(errors < inf))[:1]:
+            terms = zip(self._words_and_signs()[0], self._words.flat, R[k], strict=True)
+            lost = ((name, word) for name, word, times in terms if times and word)
+            name, word = next(lost, (None, "no standard error"))
+            known = word in ("dependent", "no weight", "not checked", "no standard error")
             raise DataError(
-                f"'{name}' has no finite estimate ({words[j]})",
-                "leave it out of the tests, or call likelihood_ratio_tests",
-                code="no-estimate" if known else "separated", column=name,
-            )  # fmt: skip
-        root, noise = self._known_root()
-        apart, parts = R @ np.where(about, self._params.ravel(), 0.0) + q, root @ R.T
-        errors = np.linalg.norm(parts, axis=0)
-        for k in np.flatnonzero(~((errors > 0.0) & (errors < inf)))[:1]:
-            raise (DataError if R[k].any() else ParameterError)(
-                f"'{texts[k]}' cannot be tested: its standard error is {errors[k]:g}.",
-                code="no-estimate" if R[k].any() else "bad-hypothesis", value=texts[k],
+                f"'{texts[k]}' has no Wald test ({word})",
+                "leave it out, or call likelihood_ratio_tests",
+                code="no-estimate" if known else "separated", column=name, value=texts[k],
             )  # fmt: skip
         # without squares of standard errors, singular values have the digits of the root
         _, sizes, V = np.linalg.svd(parts / errors, full_matrices=False)
@@ -104,14 +132,22 @@ class WithHypotheses(HasInference):
         residual = [(f"{count}, residuals", degrees)] * (not isinf(degrees))
         return Table(
             "Wald test", [(name, statistic), (count, df), *residual, (f"p of {name}", p)],
-            {"hypothesis": [*texts], **_singly(apart, errors, degrees)}, [],
-            statistic, p, df, distribution, degrees,
+            {"hypothesis": [*texts], **_singly(apart, errors, degrees)}, [], statistic, p, df,
         )  # fmt: skip
 
-    def _known_root(self: Any) -> tuple[np.ndarray, float]:
+    def _functions(
+        self: Any, R: np.ndarray, constants: Any = 0.0
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        """Return R times the estimates plus constants, the standard errors, their root and its
+        error; NaN for functions of parameters without finite estimates.
+        """
         if why := self._without_errors():
             raise DataError(why, code="no-estimate")
-        return self._covariance_root()
+        (root, noise), known = self._covariance_root(), self._words.ravel() == ""
+        found, parts = R @ np.where(known, self._params.ravel(), 0.0) + constants, root @ R.T
+        errors, lost = np.linalg.norm(parts, axis=0), (R[:, ~known] != 0.0).any(axis=1)
+        errors[lost | ~(errors > 0.0)] = found[lost] = np.nan
+        return found, errors, parts, noise
 
     def contrasts(self: Any, factor: str, compare: Any = "pairs") -> Table:
         """Compare levels of a factor: a text column, categories, or ``C(column)`` or a boolean
@@ -140,17 +176,14 @@ class WithHypotheses(HasInference):
             If there is no such factor, or standard errors are unknown.
         """
         check_is_fitted(self)
-        of, words, params = factor_of(self, factor), self._words.ravel(), self._params
-        if len(of.levels) < 2:
-            raise DataError("The factor has one level.", code="too-few-rows", column=of.name)
-        wanted, effects = _wanted(of, compare), np.zeros((len(of.levels), params.shape[-1]))
-        for row, coding in zip(effects, of.levels.values(), strict=True):
+        (name, levels), width = factor_of(self, factor), self._params.shape[-1]
+        if len(levels) < 2:
+            raise DataError("The factor has one level.", code="too-few-rows", column=name)
+        wanted, effects = _wanted(levels, compare), np.zeros((len(levels), width))
+        for row, coding in zip(effects, levels.values(), strict=True):
             row[[feature - self.n_features_in_ for feature in coding]] = [*coding.values()]
         rows = np.kron(np.eye(len(self._equations) or 1), [row[:-1] for _, row in wanted] @ effects)
-        lost = (rows != 0.0)[:, words != ""].any(axis=1)
-        estimates = rows @ np.where(words == "", params.ravel(), 0.0)
-        errors = np.linalg.norm(self._known_root()[0] @ rows.T, axis=0)
-        errors[lost | ~(errors > 0.0)] = estimates[lost] = np.nan
+        estimates, errors, *_ = self._functions(rows)
         columns, level = _singly(estimates, errors, self._degrees), self._level
         order = np.argsort(columns["p_value"])  # NaN last, counted, not rejected
         steps = np.array(columns["p_value"])[order] * np.arange(len(order), 0, -1)
@@ -158,19 +191,341 @@ class WithHypotheses(HasInference):
         columns["adjusted_p_value"] = raised[np.argsort(order)].tolist()
         reach = t_reach(level, self._degrees) * errors
         columns |= {"low": (estimates - reach).tolist(), "high": (estimates + reach).tolist()}
-        products = ", ".join(of.within[:4]) + ", ..." * (len(of.within) > 4)
+        within = [term for term in terms_of(self) if {name, f"C({name})"} & {*term}]
+        products = ", ".join([":".join(term) for term in within if len(term) > 1])
         notes = {
-            f"p-values are adjusted by Holm's method for {counted(len(lost), 'contrast')}.": True,
-            "A dash: a coefficient of the level diverges, or its column is left out.": lost.any(),
+            f"p-values are adjusted by Holm's method for {counted(len(rows), 'contrast')}.": True,
+            "A dash: a coefficient of the level diverges, or its column is left out.": np.isnan(
+                errors
+            ).any(),
             f"The factor is part of {products}: differences hold where these are 0.": products,
             f"Intervals are individual {100 * level:.6g}% intervals.": True,
         }
         of_each = [f"{one}: " for one in self._equations] or [""]
         texts = [one + text for one in of_each for text, _ in wanted]
         return Table(
-            f"Contrasts of {of.name}", [], {"contrast": texts} | columns,
+            f"Contrasts of {name}", [], {"contrast": texts} | columns,
             [note for note, applies in notes.items() if applies],
         )  # fmt: skip
+
+    def likelihood_ratio_tests(
+        self: Any, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None,
+        successes: Any = None, trials: Any = None,
+    ) -> Table:  # fmt: skip
+        """Test each feature or factor by leaving it out, as R's ``drop1``.
+
+        The tests are those of :func:`linsep.compare`. All features of a factor, or of another term
+        of a formula, are left out together; a term that is part of a product is not tested. With
+        Firth's penalty the penalized likelihoods are compared, with the coefficients of the term
+        held at zero, as in logistf.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset, successes, trials : the arguments of the fit
+            Or a source, a file or a data frame with the training columns. The rows are read into
+            memory.
+
+        Returns
+        -------
+        linsep.inference.table.Table
+            ``columns`` have a row per term: ``term``; ``df``, the number of its parameters; ``aic``
+            and ``log_likelihood`` of the model without it (with Firth's penalty penalized, and no
+            AIC), or for least squares its ``rss`` and the increase ``sum_of_squares``; ``chi2`` or
+            ``F``, and ``p_value``.
+
+        Raises
+        ------
+        DataError
+            If these are not the rows of the fit, if the maximum of the likelihood is unknown, or
+            with l2 or a robust covariance.
+        """
+        _refuse_without_likelihood(self, "The model", firth=True)
+        if not (terms := terms_of(self)):
+            raise DataError("The model has no features, and so no terms.", code="unsupported")
+        tried = [one for one in terms if not any({*one} < {*other} for other in terms)]
+        rows, beside = _rows_of(self, X, y, sample_weight, offset, successes, trials)
+        if fitted_parameter(self, "penalty"):
+            full, fits, weights = self, list[Any](), beside["sample_weight"]
+            n_rows, fitness, value, held = self._held_at_zero(
+                rows, beside["y"], weights, [terms[one] for one in tried]
+            )
+            gains = [(2.0 * (value - other), df) for other, df in held]
+            columns = {"log_likelihood": [value for value, _ in held]}
+            notes = ["Penalized likelihoods (Firth), with the coefficients of a term held at 0."]
+        else:
+            full, notes = _refitted(self, rows, beside), list[str]()
+            n_rows, fitness = full.n_rows_, _fitness(full)
+            kept = [np.setdiff1d(np.arange(rows.shape[1]), terms[one]) for one in tried]
+            fits = [_refitted(self, rows[:, some], beside) for some in kept]
+            gains, name = [_gained(fit, full) for fit in fits], "log_likelihood"
+            columns = {}
+            if self._equation == "target":
+                columns, name = {"sum_of_squares": [gained for gained, _ in gains]}, "rss"
+            columns |= {name: [*map(_fitness, fits)], "aic": [float(fit.aic_) for fit in fits]}
+        _check_fit(self, n_rows, fitness)
+        tests = _tests(full, gains)
+        notes += _notes([*fits, full], tests["p_value"])
+        if within := ", ".join([":".join(one) for one in terms if one not in tried]):
+            notes.insert(0, f"Not tested, as part of a product: {within}.")
+        names = {"term": [":".join(one) for one in tried], "df": tests.pop("df")}
+        title = "F" if "F" in tests else "Likelihood-ratio"
+        return Table(
+            f"{title} tests of terms", [("rows", self.n_rows_)], names | columns | tests, notes
+        )
+
+    def score_test(
+        self: Any, X: Any, y: Any = None, more: Any = None, sample_weight: Any = None
+    ) -> Table:
+        """Test whether additional columns would improve the model (Rao's score test).
+
+        The larger model is not fitted, and its likelihood need not have a maximum. The statistic is
+        approximately chi-squared; of least squares the number of rows times the share of the
+        residual sum of squares that the larger model explains.
+
+        Parameters
+        ----------
+        X, y, sample_weight : the rows of the fit, as for :meth:`likelihood_ratio_tests`
+        more : array or sparse matrix of shape (rows,) or (rows, columns)
+            The columns to add, tested jointly.
+
+        Returns
+        -------
+        linsep.inference.table.Table
+            The joint test; ``df`` is the number of parameters that the columns would add.
+
+        Raises
+        ------
+        DataError
+            If these are not the rows of the fit, if the model has no finite estimates, or with l2,
+            Firth's penalty or a robust covariance.
+        """
+        _refuse_without_likelihood(self, "The model", scores=True)
+        if more is None:
+            raise ParameterError("more: pass columns to add.", code="needs-option", option="more")
+        rows, beside = _rows_of(self, X, y, sample_weight)
+        try:
+            more = more.to_frame() if hasattr(more, "to_frame") else more  # of one column
+            with faults_named(more):
+                added = as_csr(more) if sp.issparse(more) else np.asarray(more, dtype=np.float64)
+        except DataError as fault:
+            fault.option = "more"
+            raise
+        added = added[:, None] if added.ndim == 1 else added
+        if added.ndim != 2 or added.shape[0] != rows.shape[0]:
+            raise DataError("more has not the rows of X.", code="shape", option="more")
+        sparse = sp.issparse(added) or sp.issparse(rows)
+        wide = sp.hstack([rows, added], "csr") if sparse else np.hstack([rows, added])
+        if self._equation == "class":
+            weights = beside["sample_weight"]
+            n_rows, fitness, statistic, width = self._scored(wide, beside["y"], weights)
+            df = width - self.n_parameters_
+        else:
+            # n times the share of the residual sum of squares that the larger model explains
+            # (Breusch and Pagan, Review of Economic Studies 47, 1980)
+            larger, smaller = (_refitted(self, columns, beside) for columns in (wide, rows))
+            n_rows, fitness, (gained, df) = smaller.n_rows_, smaller.rss_, _gained(self, larger)
+            statistic = n_rows * gained / (smaller.rss_ or nan)
+        _check_fit(self, n_rows, fitness)
+        statistic = float(np.maximum(0.0, statistic))
+        p = upper_tail(statistic, df)
+        columns = {"test": ["added columns"], "df": [df], "chi2": [statistic], "p_value": [p]}
+        notes = ["The columns are linear combinations of the model's columns."] * (not df)
+        return Table("Score test", [], columns, notes, statistic, p, df)
+
+
+def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
+    """Compare nested regressions that were fitted to the same rows.
+
+    Parameters
+    ----------
+    *models : fitted LinearRegression, or fitted LogisticRegression, two or more
+        In increasing order: each has all features of the one before, and more. Features are matched
+        by name, so the models must be fitted to data frames or to files with named columns.
+    names : list of str, default "model 1", "model 2", ...
+
+    Returns
+    -------
+    linsep.inference.table.Table
+        ``columns`` have a row per model: ``model``, ``parameters``, ``log_likelihood``, ``aic`` and
+        ``bic``; for least squares ``rss`` and ``df_residual``; and the test against the model
+        before, None in the first row: ``df``, ``F`` or ``chi2``, and ``p_value``. Least squares
+        and counts with an estimated dispersion have an F test with the variance of the largest
+        model, as in R's ``anova``; other models a likelihood-ratio test, approximately chi-squared,
+        for separated classes by the supremum, where p is only a rough guide.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than two models, or they are not fitted regressions.
+    DataError
+        If the models are not nested, or were fitted to other rows or in another order; with l2,
+        Firth's penalty, or robust covariances.
+    """
+    called = list(names) if names is not None else [f"model {k + 1}" for k in range(len(models))]
+    why = "Pass at least two fitted regressions, and one name for each."
+    refuse(ParameterError, (len(models) < 2, why, "needs-option", None),
+           (len(called) != len(models), why, "shape", "names"))  # fmt: skip
+    for model, name in zip(models, called, strict=True):
+        if not isinstance(model, WithTests):
+            raise ParameterError(f"{name} is no regression: pass regressions.", code="unsupported")
+        check_is_fitted(model)
+        _refuse_without_likelihood(model, name)
+    for (smaller, larger), pair in zip(pairwise(models), pairwise(called), strict=True):
+        said, few, many = " and ".join(pair), _definitions(smaller), _definitions(larger)
+        facts, known = _facts(smaller), _facts(larger)
+        other = next((name for name, fact in facts.items() if known[name] != fact), None)
+        differs = next((name for name in few if few[name] != many.get(name)), None)
+        rows = [(one.n_rows_, one.rows_signature_) for one in (smaller, larger)]
+        apart = differs is not None or not smaller.n_features_in_ <= len(few) < len(many)
+        if other or apart:
+            raise DataError(
+                f"{said} are not nested, or of another {other or 'width'}: the larger needs all "
+                "features of the smaller, computed alike, and more, all with names, as columns of "
+                "data frames and files have.", code="other-model", column=differs,
+                option=None if other in ("kind", "classes") else other,
+            )  # fmt: skip
+        refuse(DataError, (rows[0] != rows[1] or None in rows[0], f"{said} were fitted to other "
+               "rows, weights or offsets, or in another order.", "other-rows", None))  # fmt: skip
+    tests = _tests(models[-1], [_gained(*pair) for pair in pairwise(models)])
+    linear = models[0]._equation == "target"
+    attributes = [*["rss", "df_residual"] * linear, "log_likelihood", "aic", "bic"]
+    columns = {
+        "model": called, "parameters": [one.n_parameters_ for one in models],
+        **{name: [getattr(one, f"{name}_") for one in models] for name in attributes},
+        **{name: [None, *cells] for name, cells in tests.items()},
+    }  # fmt: skip
+    return Table(
+        f"Nested {'linear' if linear else 'logistic'} regressions",
+        [("rows", models[0].n_rows_)], columns,
+        ["Each model is tested against the model above it.", *_notes(models, tests["p_value"])],
+    )  # fmt: skip
+
+
+def _gained(smaller: Any, larger: Any) -> tuple[float, int]:
+    """Return the decrease of the residual sum of squares or the deviance, and added parameters."""
+    df, gained = larger.n_parameters_ - smaller.n_parameters_, nan
+    if larger._equation == "target":
+        a, b = (one.solution_.residual_norm for one in (smaller, larger))
+        gained = (a - b) * (a + b)
+    elif not isnan(smaller.likelihood_ratio_[0]):
+        gained = 2.0 * (larger.log_likelihood_ - smaller.log_likelihood_)
+    return float(np.maximum(0.0, gained)), df
+
+
+def _tests(largest: Any, gains: list[tuple[float, int]]) -> dict[str, list[Any]]:
+    """Return the columns of tests, given what their parameters gain in the largest model."""
+    name, residual, unit = "chi2", inf, 1.0
+    if largest._equation == "target" or fitted_parameter(largest, "dispersion"):
+        name, residual = "F", largest.df_residual_
+        unit = largest.dispersion_ if largest._equation == "class" else largest.residual_variance_
+        unit = unit if unit > 0 and residual > 0 else nan
+    df = [df for _, df in gains]
+    found = [gained / unit / (k or nan if name == "F" else 1) for gained, k in gains]
+    p = [upper_tail(x, k, residual) for x, k in zip(found, df, strict=True)]
+    return {"df": df, name: found, "p_value": p}
+
+
+def _notes(models: Sequence[Any], p_values: list[float]) -> list[str]:
+    supremum = "A log-likelihood of separated classes is the supremum; p is only a rough guide."
+    dash = "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
+    apart = any(getattr(model, "stop_reason_", None) in SEPARATED for model in models)
+    return [supremum] * apart + [dash] * any(map(isnan, p_values))
+
+
+def _refuse_without_likelihood(
+    model: Any, name: str, firth: bool = False, scores: bool = False
+) -> None:
+    why, penalized = getattr(model, "stop_reason_", ""), fitted_parameter(model, "penalty")
+    unknown = np.isnan(model.aic_).any() and not fitted_parameter(model, "dispersion")
+    several = model._equation == "target" and model._equations
+    counts = (scores or penalized) and (has_offset(model) or _counts(model))
+    refuse(
+        DataError,
+        *(
+            (fitted_parameter(model, option) and not (firth and option == "penalty"), f"{name} was "
+             f"fitted with {option}: use wald_test with robust covariances, "
+             "likelihood_ratio_tests with Firth's penalty.", "unsupported", option)
+            for option in ("l2", "penalty", "covariance")
+        ),
+        (several or counts, f"{name} has several targets, offsets or counts, which this test does "
+         "not support: fit both models, of one target, and call linsep.compare.", "unsupported",
+         None),
+        (why == "interrupted" or unknown, f"{name} has no known maximum likelihood ({why}).",
+         "no-estimate", None),
+        (scores and why in SEPARATED, "Separated classes: call compare instead.", "separated",
+         None),
+    )  # fmt: skip
+
+
+def _facts(model: Any) -> dict[str, Any]:
+    names, classes = ("fit_intercept", "weight_type", "dispersion"), getattr(model, "classes_", [])
+    return {
+        "kind": type(model).__name__, **{name: fitted_parameter(model, name) for name in names},
+        "classes": sorted(map(label_text, list(classes))),
+        "reference": label_text(getattr(model, "reference_", "")),
+    }  # fmt: skip
+
+
+def _definitions(model: Any) -> dict[str, list[Any]]:
+    """Return how each named feature was computed from columns, [] for an unchanged one."""
+    recipe = getattr(model, "recipe_", None) or {}
+    if formula := recipe.get("formula"):
+        blocks, made = formula["blocks"], {}
+        for name, scale, parts in formula["features"]:
+            own = [[blocks[k], at] for k, at in parts]
+            plain = scale == 1.0 and len(own) == 1 and set(own[0][0]) == {"column"}
+            made[str(name)] = [] if plain else [scale, own]
+        return made
+    names = map(str, getattr(model, "feature_names_in_", ()))
+    table = recipe.get("format") == "table"
+    columns = {shown: name for name, shown in names_in_recipe(recipe).items()} if table else {}
+    steps = [recipe.get(k) or {} for k in ("scale", "means", "converted", "rare", "words") if table]
+    return {
+        name: [of[columns[one]] for of in steps for one in some if columns.get(one) in of]
+        for name, some in zip(names, products_and_factors(model)[0], strict=False)
+    }
+
+
+def _rows_of(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None,
+    successes: Any = None, trials: Any = None,
+) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+    labels = y if successes is None else successes
+    with model.fitted_rows(X, labels, sample_weight, offset) as (rows, labels, weights, known, _):
+        features = as_csr(rows) if sp.issparse(rows) else np.asarray(rows)
+    if features.shape[1:] != (model.n_features_in_,):
+        raise DataError(f"X needs {model.n_features_in_} columns, as in the fit.", code="shape")
+    offset = offset_to_predict(model, known, features.shape[0])
+    if not _counts(model):
+        return features, {"y": labels, "sample_weight": weights, "offset": offset}
+    if successes is None:
+        pairs = pairs_joined(Batch(features, labels, 0, weights, offset=offset), model.classes_[1])
+        features, successes, trials, offset = pairs.X, pairs.y, pairs.weights, pairs.offset
+    return features, {"successes": successes, "trials": trials, "offset": offset}
+
+
+def _counts(model: Any) -> bool:
+    return getattr(model, "_saturated", None) is not None
+
+
+def _refitted(model: Any, X: Any, beside: dict[str, Any]) -> Any:
+    logistic = model._equation == "class"
+    changed = {"intervals": "wald", "on_separation": "warn", "trace": False} if logistic else {}
+    if not X.shape[1]:
+        X = np.zeros((X.shape[0], 1))  # which has no effect
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of separation and dependence: said beside the tests
+        return as_fitted(model, **changed).fit(X, **beside)
+
+
+def _fitness(model: Any) -> float:
+    return float(model.rss_ if model._equation == "target" else model.log_likelihood_)
+
+
+def _check_fit(model: Any, n_rows: int, found: float) -> None:
+    fitted = _fitness(model)
+    near = abs(found - fitted) <= 1e-6 * max(abs(fitted), 1e-300)
+    check_rows(n_rows == model.n_rows_ and near)
 
 
 def _singly(estimates: np.ndarray, errors: np.ndarray, degrees: float) -> dict[str, list[Any]]:
@@ -246,12 +601,12 @@ def _restrictions_of(
                 return _SIGNS[type(op)] * linear(inner)
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
                 return linear(left) + _SIGNS[type(op)] * linear(right)
-            case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
-                a, b = linear(left), linear(right)
-                if isinstance(op, ast.Mult) and b[:-1].any():
-                    a, b = b, a
-                if not b[:-1].any():
-                    return a * b[-1] if isinstance(op, ast.Mult) else a / b[-1]
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                number, row = sorted(map(linear, (left, right)), key=lambda row: row[:-1].any())
+                if not number[:-1].any():
+                    return number[-1] * row
+            case ast.BinOp(left=left, op=ast.Div(), right=right) if not linear(right)[:-1].any():
+                return linear(left) / linear(right)[-1]
         raise ValueError("not linear")
 
     parts = "`[^`]+`", *each, f"(?P<number>{_NUMBER})", r"[^\s+*/=,()-]+"
@@ -276,12 +631,13 @@ def _restrictions_of(
     return found
 
 
-def _wanted(factor: Factor, compare: Any) -> list[Restriction]:
-    names, reference = list(factor.levels), factor.reference
+def _wanted(levels: Levels, compare: Any) -> list[Restriction]:
+    names = list(levels)
     units = dict(zip(names, np.eye(len(names), len(names) + 1), strict=True))
     if compare in ("pairs", "reference"):
         pairs = [(a, b) for a, b in combinations(names, 2)]
         if compare == "reference":
+            reference = reference_of(levels)
             pairs = [(reference, name) for name in names if name != reference]
         return [(f"{b} - {a}", units[b] - units[a]) for a, b in pairs]
     texts = [compare] if isinstance(compare, str) else compare

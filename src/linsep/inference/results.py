@@ -42,6 +42,13 @@ def check_option(valid: bool, name: str, value: Any, advice: str) -> None:
         raise ParameterError(f"{name} is {value!r}: {advice}.", option=name, value=value)
 
 
+def check_rows(same: bool) -> None:
+    """Raise DataError unless rows are the same as those of the fit."""
+    if not same:
+        why = "These are not the rows of the fit with their weights, in the same order."
+        raise DataError(why, code="other-rows")
+
+
 def check_level(level: Any) -> float:
     """Return the level of an interval as a float; ParameterError unless it is between 0 and 1."""
     valid = isinstance(level, Real) and 0 < float(level) < 1
@@ -220,16 +227,11 @@ class HasInference(HasEquation):
         rows = list(map(tables.Coefficient, names, *columns.tolist(), words.tolist()))
         recipe = getattr(self, "recipe_", None) or {}
         scaled = labels.feature_names(self)[: len(recipe.get("scale") or {})]  # the first
-        text = recipe.get("text", {}) if recipe.get("hash_bits") is None else {}
-        alone = ", ".join([name for name, places in text.items() if not places])
         said = ", ".join(scaled[:3]) + f" and {len(scaled) - 3} more" * (len(scaled) > 3)
-        notes = [
-            *[f"Standardized, so the estimates are per standard deviation: {said}."] * bool(said),
-            *[f"No feature, because all rows have the same text: {alone}."] * bool(alone), *notes,
-        ]  # fmt: skip
+        scales = f"Standardized, so the estimates are per standard deviation: {said}."
         return tables.Summary(
-            title, header, rows, letter, self._level_or(level), notes, equations=self._equations,
-            equation=self._equation, standardized=scaled,
+            title, header, rows, letter, self._level_or(level), [scales] * bool(said) + notes,
+            equations=self._equations, equation=self._equation, standardized=scaled,
         )  # fmt: skip
 
     def tidy(self, level: float | None = None) -> Any:
@@ -310,7 +312,7 @@ class HasInference(HasEquation):
             columns = [*(formula["inputs"] if formula else names_in_recipe(recipe))]
         frame = data if isinstance(data, pl.DataFrame) else pl.from_pandas(data)
         levels = {
-            name: pl.Enum([*of.levels])
+            name: pl.Enum([*of])
             for name, of in factors_of(self).items()
             if not frame[name].dtype.is_numeric()
         }
@@ -384,9 +386,7 @@ class Signature(NamedTuple):
         value = (self.value + pow(_BASE, self.rows, 1 << 64) * more.value) % (1 << 64)
         return Signature(self.rows + more.rows, value, self.whole and more.whole)
 
-    @property
-    def text(self) -> str:
-        """The value as hexadecimal digits, for files."""
+    def __str__(self) -> str:
         return f"{self.value:016x}"
 
 

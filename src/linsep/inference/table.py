@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
-from math import inf, isfinite, isnan, nan
+from math import isfinite, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ DIVERGING = {"+inf": np.inf, "-inf": -np.inf, "inf": np.inf, "0": 0.0}
 HEADINGS = {
     "standard_error": "std. error", "p_value": "p", "adjusted_p_value": "adjusted p",
     "df_residual": "residual df", "log_likelihood": "log-likelihood", "aic": "AIC", "bic": "BIC",
-    "rss": "residual SS", "sum_of_squares": "sum of squares", "f": "F",
+    "cooks_distance": "Cook's", "rss": "residual SS", "sum_of_squares": "sum of squares", "f": "F",
 }  # fmt: skip
 #: what LaTeX reads as commands
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {
@@ -41,7 +41,7 @@ class Printed:
     def _cells(self: Any, digits: int = 6) -> list[list[str]]:
         """Return the headings, none above names of rows, and the rows as text."""
         headings = [HEADINGS.get(name, name.replace("_", " ")) for name in self.columns]
-        columns = [[cell_text(name, x) for x in cells] for name, cells in self.columns.items()]
+        columns = [[cell_text(name, x, digits) for x in of] for name, of in self.columns.items()]
         if all(isinstance(cell, str) for cell in next(iter(self.columns.values()))):
             headings[0] = ""
         return [headings, *map(list, zip(*columns, strict=True))]
@@ -140,8 +140,6 @@ class Table(Printed):
     notes : list of str, sentences below the table
     statistic, p_value : float, of the test of all rows together; NaN without one
     df : int, degrees of freedom that it tests
-    distribution : "F" or "chi2"
-    df_residual : float, degrees of freedom of F's denominator, infinite for chi-squared
     """
 
     title: str
@@ -151,8 +149,6 @@ class Table(Printed):
     statistic: float = nan
     p_value: float = nan
     df: int = 0
-    distribution: str = "chi2"
-    df_residual: float = inf
 
 
 class Coefficient(NamedTuple):

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.estimators._common.labels import note_of_offset, target_name, words_and_signs
 from linsep.estimators._common.stop_reasons import StopReason
-from linsep.inference.refitting import WithRefits
+from linsep.inference.hypotheses import WithTests
 from linsep.inference.robust import NOTHING, robust_words
 from linsep.inference.table import Facts
 from linsep.linear.several import SeveralTargets, one_target
@@ -33,7 +33,7 @@ def _number(name: str) -> Any:
     return property(get)
 
 
-class LinearResults(WithRefits):
+class LinearResults(WithTests):
     """Inference from a fitted linear regression."""
 
     coef_: np.ndarray

@@ -344,7 +344,7 @@ def _solved(
         l2=l2,
         combinations=combinations,
         deviation=float(np.linalg.norm(R[1:, 1]) / np.sqrt(total)),
-        signature=found.signature.text,
+        signature=str(found.signature),
     )
     fit.intercept = _intercept(fit)[0]
     return fit

@@ -29,7 +29,7 @@ from linsep.estimators._common.labels import (
     words_and_signs,
 )
 from linsep.estimators._common.predicting import Prediction, codes_of, decided
-from linsep.inference.factors import factors_of
+from linsep.inference.factors import factors_of, reference_of
 from linsep.inference.results import Bands, check_level, t_reach, t_tail
 from linsep.inference.table import Coefficient, Facts, Summary
 from linsep.logistic.task import NO_WEIGHT, SEPARATED, UNKNOWN, order_of
@@ -249,13 +249,13 @@ def _of_table(model: Any, recipe: dict[str, Any], names: list[str]) -> list[Vari
         factor = factors.get(shown_as[name])
         if not places or factor is None:  # hashed
             continue
-        levels: dict[str, Any] = factor.levels
-        if factor.within:
+        levels: dict[str, Any] = factor
+        if name in tangled:
             levels = {level: level for level in levels}
             if rare := recipe.get("rare", {}).get(name):  # whose level has a name of its own
                 levels[rare["level"]] = rare["values"][0]
-        own = Variable(name, tuple(places.values()), levels=levels, base=factor.reference)
-        found.append(own._replace(tangled=bool(factor.within)))
+        own = Variable(name, tuple(places.values()), levels=levels, base=reference_of(factor))
+        found.append(own._replace(tangled=name in tangled))
     return found
 
 
@@ -280,9 +280,9 @@ def _of_formula(model: Any, stored: dict[str, Any], names: list[str]) -> list[Va
         column = Variable(name, tuple(own), is_bool=formula.inputs[name] == "bool", tangled=True)
         if cells is not None:
             levels = {str(level): level for level in cells}
-            base = next(iter(levels)) if factor is None else factor.reference
+            base = next(iter(levels)) if factor is None else reference_of(factor)
             plain = alone and factor is not None
-            levels = factor.levels if alone and factor is not None else levels
+            levels = factor if alone and factor is not None else levels
             column = Variable(name, tuple(own), levels=levels, base=base, tangled=not plain)
         elif alone and blocks[0].kind == "column":
             (j,), ((_, scale, _),) = own, terms

@@ -24,7 +24,7 @@ from linsep.estimators._common.frames import to_predict, to_regress
 from linsep.estimators._common.predicting import codes_of, decided, log_probabilities, share_right
 from linsep.estimators._common.showing import PlotsProbability
 from linsep.inference import robust
-from linsep.inference.refitting import WithRefits
+from linsep.inference.hypotheses import WithTests
 from linsep.inference.results import Bands, Signature, check_level, stored_signature
 from linsep.inference.table import ODDS_RATIO, Facts, Summary
 from linsep.logistic.effects import LogisticPrediction
@@ -134,7 +134,7 @@ LEARNED = (
 
 
 class LogisticRegression(
-    WithRefits,
+    WithTests,
     PlotsProbability,
     CallbackSupportMixin,
     ClassifierMixin,
@@ -435,7 +435,7 @@ class LogisticRegression(
             task.journal = saving.journal
             self._begin(task)
             signature = task.lanes.sum(Signature.of, add, lane_rows(task.n_features))
-            self.rows_signature_, self._fractional = signature.text, not signature.whole
+            self.rows_signature_, self._fractional = str(signature), not signature.whole
             callbacks = Callbacks(self, {"X": X, "y": y, "metadata": metadata})
 
             def snapshot() -> dict[str, Any]:
