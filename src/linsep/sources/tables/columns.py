@@ -599,41 +599,6 @@ def _dtype(files: list[TableFile], columns: Columns) -> str:
     return "float32" if floats else "float64"
 
 
-def kinds_of_row_columns(
-    file: TableFile, columns: Columns, found: dict[str, pa.DataType | None], by_recipe: bool,
-    wanted: bool,
-) -> dict[str, str]:  # fmt: skip
-    """Return the kinds to read the columns beside the features as, which were ``found`` with their
-    types; only offsets unless all are ``wanted``. DataError if they are missing, or not numbers
-    where they must be.
-    """
-    path, kinds = file.path, {}
-    for name, what in columns.beside:
-        if not wanted and what != "offsets":
-            continue
-        if file.absent([name]):
-            of_model = "which the model was trained with" if by_recipe else "as the first file has"
-            raise DataError(
-                f"{path} has no column '{name}' of {what}, {of_model}",
-                "add it, with ones to weight all rows equally" if what == "weights" else "add it",
-                code="unknown-column", path=path, column=name,
-            )  # fmt: skip
-        stored = found.get(name)
-        family = "number" if stored is None else family_of(stored)
-        if what == "groups":
-            kind = file.kind_as_written(name)
-            kinds[name] = "digits" if kind == "number" else kind
-        elif family in ("number", None):
-            kinds[name] = "number"
-        else:
-            raise DataError(
-                f"{path}, column '{name}' holds {stored}, but {what} must be numbers",
-                "convert it", "name another column",
-                code="column-type", path=path, column=name,
-            )  # fmt: skip
-    return kinds
-
-
 def word_counters(text: WordColumns) -> dict[str, Any]:
     """Return what counts the words of each text column, and keeps some that are hashed.
 

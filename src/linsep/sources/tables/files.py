@@ -10,7 +10,7 @@ from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow_ipc import IpcFile
 from linsep.sources.tables.column_types import check_may_become, family_of
-from linsep.sources.tables.columns import Columns, check_target, kinds_of_row_columns
+from linsep.sources.tables.columns import Columns, check_target
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.frames import FrameFile
@@ -92,64 +92,58 @@ def kinds_in(
 
     ``first`` is the file that the columns were inferred from, None if a model defines them.
     """
-    by_recipe = first is None
-    kinds = columns.inputs
-    others = [name for name in (columns.target, *dict(columns.beside)) if name is not None]
-    found = file.present([*kinds, *others]) if by_recipe else file.columns()
+    by_recipe, beside, inputs = first is None, dict(columns.beside), columns.inputs
+    named = {*inputs, *beside, columns.target} - {None}
+    found = file.present(named) if by_recipe else file.columns()  # type: ignore[arg-type]
     model = "the model was trained on" if by_recipe else f"{first} has"
+    wanted = require_target or columns.weight in found
+    kinds = {
+        name: "text" if what == "groups" else "number"
+        for name, what in beside.items() if wanted or what == "offsets"
+    } | inputs  # fmt: skip
+    if (require_target and columns.successes is None) or columns.target in found:
+        if columns.target is None:
+            check_target(file.path, found, None)
+        kind = columns.target_kind
+        kinds[str(columns.target)] = "number" if kind in {"int", "float", None} else kind
     if absent := file.absent(kinds):
-        names = " and no ".join(f"column '{name}'" for name in absent[:20])
+        name, others = absent[0], f", only {listed(file.columns())}"
+        ones = ", with ones to weight all rows equally" * (beside.get(name) == "weights")
         null = " (null will do)" if isinstance(file, JsonFile) else ""
         raise DataError(
-            f"{file.path} has no {names}, which {model}: add what is missing{null}.",
-            code="unknown-column", path=file.path, column=absent[0],
+            f"{file.path} has no column '{name}', which {model}"
+            f"{others if name == columns.target else ''}",
+            f"add it{ones}{null}",
+            code="unknown-column", path=file.path, column=name,
         )  # fmt: skip
-    if not by_recipe:
-        known = {*kinds, *columns.exclude, columns.target, *dict(columns.beside)}
-        for name in found:
-            if name not in known:
-                raise DataError(
-                    f"{file.path} has a column '{name}' that {first} does not have",
-                    "add it there", hint("leave it out with {}", exclude=[name]),
-                    code="mixed-formats", path=file.path, column=name,
-                )  # fmt: skip
-    if (require_target and columns.successes is None) or columns.target in found:
-        if by_recipe and columns.target not in found:
-            raise DataError(
-                f"{file.path} has no label column '{columns.target}', which the model was "
-                f"trained on, only {listed(list(file.columns()))}",
-                "add it", "rename one",
-                code="unknown-column", path=file.path, column=columns.target,
-            )  # fmt: skip
-        check_target(file.path, found, columns.target)
-        assert columns.target is not None
-        kind = columns.target_kind
-        kinds[columns.target] = "number" if kind in {"int", "float", None} else kind
-    if not file.typed:
-        told = {*columns.categorical, *columns.converted} & kinds.keys()
-        kinds |= {name: file.kind_as_written(name) for name in told}
-        kinds |= {n: "digits" for n in columns.categorical if kinds.get(n) == "number"}
-    needs = require_target or columns.weight in found
-    own = kinds_of_row_columns(file, columns, found, by_recipe, needs)
-    any_type = {*columns.converted, *columns.categorical}
+    for name in () if by_recipe else found.keys() - named - {*columns.exclude}:
+        raise DataError(
+            f"{file.path} has a column '{name}' that {first} does not have",
+            "add it there", hint("leave it out with {}", exclude=[name]),
+            code="mixed-formats", path=file.path, column=name,
+        )  # fmt: skip
+    written = {*columns.categorical, *columns.converted, columns.group}
     for name, kind in kinds.items():
-        stored = found.get(name)
-        if stored is not None and name in any_type:
-            how = columns.converted.get(name, "categorical").partition("=")[0]
-            check_may_become(file, name, stored, how)
-            continue
-        if stored is not None and not _fits(stored, kind, name == columns.target):
+        stored, how = found.get(name), columns.converted.get(name, "categorical")
+        if name in written and not file.typed:
+            kinds[name] = file.kind_as_written(name)
+            if kinds[name] == "number" and name not in columns.converted:
+                kinds[name] = "digits"
+        elif name in written and stored is not None and name != columns.group:
+            check_may_become(file, name, stored, how.partition("=")[0])
+        elif stored is not None and name not in written and not _fits(stored, kind, name in inputs):
             raise DataError(
-                f"{file.path}, column '{name}' holds {stored}, but {model} {kind}: convert it.",
+                f"{file.path}, column '{name}' holds {stored}, but {model} {kind}",
+                "convert it",
                 code="column-type", path=file.path, column=name,
             )  # fmt: skip
-    return own | kinds
+    return kinds
 
 
-def _fits(stored: pa.DataType, kind: str, is_target: bool) -> bool:
-    decoded = stored.value_type if is_target and pa.types.is_dictionary(stored) else stored
+def _fits(stored: pa.DataType, kind: str, is_input: bool) -> bool:
+    decoded = stored if is_input or not pa.types.is_dictionary(stored) else stored.value_type
     family = family_of(decoded)
-    mixed = {family, kind} == {"number", "bool"} and not is_target
+    mixed = {family, kind} == {"number", "bool"} and is_input
     return family == kind or mixed or pa.types.is_null(stored)  # no value is of any kind
 
 
