@@ -238,7 +238,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 self.__dict__.update(self._selected(self._run.state))
 
     def _selected(self, state: State) -> dict[str, Any]:
-        """Drop examples without a weight from a state; return the attributes of the others."""
         used = state.features_in_use()
         state.select(used)
         return self._support(self._examples[used], self.support_[used])
@@ -284,7 +283,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """Weights of the support vectors, one row per class or pair; one row for two classes."""
         return self.fitted_run().weights()[0]
 
     @property
@@ -292,6 +290,5 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         return super().stop_sentence_.replace("separation(X, y)", "separation(K=K, y=y)")
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Set the state from :meth:`get_state`."""
         super().set_state(arrays, facts)
         self._rows_seen = count(facts["training"]["rows_seen"])

@@ -72,14 +72,9 @@ def _provide(rows: Block, kept: GramCache, codes: np.ndarray, rest: np.ndarray) 
 class KernelStream(MemoryStream):
     """Blocks of rows with their scores and their Gram matrix.
 
-    Parameters
-    ----------
-    kernel : a fitted :class:`linsep.kernels.Kernel`
-    examples : rows prepared by it, of which the last ``codes.size`` are the training rows
-    cache_bytes : all kernel values are cached if they fit in so many bytes
-    budget : largest number of support vectors, or None
-    state, keeping : of the run, whose weights belong to the examples
-    rest : as of :class:`linsep.rows.arrays.MemoryStream`
+    ``examples`` are prepared rows, to which the weights of the state belong; the last of them are
+    the training rows. All kernel values are cached if they fit in ``cache_bytes``. ``rest`` are
+    arguments of :class:`linsep.rows.arrays.MemoryStream`.
     """
 
     of_features = False
@@ -116,14 +111,12 @@ class KernelStream(MemoryStream):
         return array[: self.n_features].reshape(self.n_features, -1)
 
     def _note(self, examples: np.ndarray, before: Any) -> None:
-        """Record the changes of the weights of ``examples``, which were ``before``."""
         moved = self._weights(self.state.W)[examples] - before
         at, columns = np.nonzero(moved)
         more = np.column_stack([examples[at], columns, moved[at, columns]])
         self.changes = np.concatenate([self.changes, more])
 
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return the kernel values of examples with others, by their numbers."""
         interruption_point()
         with interrupts_allowed():  # a kernel may be a user's function
             if self.cache is not None:
@@ -131,7 +124,6 @@ class KernelStream(MemoryStream):
             return self.kernel.gram(self.examples[a], self.examples[b])
 
     def scores_now(self) -> np.ndarray:
-        """Return the scores of all rows by the current weights, shape (rows, columns)."""
         used = self.state.features_in_use()
         rows = np.arange(self.offset, self.n_features)
         return self.between(rows, used) @ self._weights(self.state.W)[used]
@@ -196,7 +188,6 @@ class KernelStream(MemoryStream):
         self._note(used, before)
 
     def _caught_up(self, rows: np.ndarray) -> np.ndarray:
-        """Return the scores of ``rows`` by the current weights."""
         scores, seen = self.scores[rows], self.seen[rows]
         first = int(seen.min())
         examples, columns = self.changes[first:, :2].T.astype(np.int64)

@@ -38,8 +38,7 @@ class OneRow:
         self.begun = run.open_mistakes, state.n_updates, state.rounds
 
     def __reduce__(self) -> Any:
-        """Leave nothing in a copy of the model, whose weights are others."""
-        return type(None), ()
+        return type(None), ()  # the weights of a copy of the model are others
 
     def learn(self, model: Any, X: Any, y: Any, classes: Any) -> bool:
         """Learn a row; return False, with nothing changed, unless it is like the one before."""

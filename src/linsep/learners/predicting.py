@@ -79,11 +79,9 @@ class PredictsOnline(PlotsDecision, HasReference):
         return self._run
 
     def predictions(self, source: Source) -> Prediction:
-        """Return the predictions for the rows of a source, batch by batch."""
         return OnlinePrediction(self, source)
 
     def draws(self) -> Draws | None:
-        """Return the function that draws numbers for rows with ties, if ``tie`` is "random"."""
         if fitted_parameter(self, "tie") != "random":
             return None
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
@@ -141,7 +139,6 @@ class PredictsOnline(PlotsDecision, HasReference):
 
     @property
     def scores_are_log_odds(self) -> bool:
-        """Whether scores are log-odds, which give probabilities without a calibration."""
         return False
 
     @available_if(lambda model: hasattr(model, "calibration_") or model.scores_are_log_odds)

@@ -69,7 +69,6 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
     _prepared: Any
 
     def chosen_kernel(self) -> Kernel:
-        """Return the unfitted kernel that the parameters describe."""
         return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
 
     def __sklearn_tags__(self) -> Any:
@@ -82,12 +81,10 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
 
     @property
     def support_vectors_(self) -> Any:
-        """The support vectors; empty for a precomputed Gram matrix."""
         self.fitted_run()
         return self._examples
 
     def _support(self, examples: Any, numbers: np.ndarray) -> dict[str, Any]:
-        """Return the attributes for support vectors and their row numbers."""
         gram = self.kernel_.takes == "gram"  # which is not stored
         prepared = None if gram or not numbers.size else self.kernel_.prepare(examples)
         examples = np.empty((0, 0)) if gram else examples
@@ -117,9 +114,6 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         return np.concatenate(parts)
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted state as arrays and plain JSON, with the kernel and the support vectors
-        (``support.numbers``, and an array, the parts of a CSR matrix or JSON strings).
-        """
         arrays, facts = super().get_state()
         rows, arrays["support.numbers"] = self._examples, self.support_
         facts["kernel"] = self.kernel_.to_dict()
@@ -141,9 +135,6 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         return arrays, facts
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
-        """Set the state from :meth:`get_state`; ``facts`` also has the number of ``features``, or
-        None if the rows are not numeric. ValueError if it is inconsistent.
-        """
         super().set_state(arrays, facts)
         self.__dict__.pop("n_features_in_", None)
         self.kernel_ = kernel_from_dict(facts["kernel"])
