@@ -8,7 +8,7 @@ estimator: its parameters, and the learner that they describe.
 from linsep.compiled.loop import step
 from linsep.compiled.rows import add, square
 from linsep.compiled.weights import machine, vectors
-from linsep.learners.classifier import LinearClassifier
+from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Learner
 from linsep.parameters import parameter
 

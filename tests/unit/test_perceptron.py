@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-import linsep.learners.classifier
+import linsep.learners.online
 import linsep.learners.passes
 import linsep.rows.arrays
 from linsep import KernelPerceptron, Perceptron
@@ -64,7 +64,7 @@ def seen(monkeypatch):
 
         return call
 
-    for module in (linsep.rows.arrays, linsep.learners.classifier):
+    for module in (linsep.rows.arrays, linsep.learners.online):
         monkeypatch.setattr(module, "as_rows", spy(module.as_rows))
     return found
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.learners.classifier import LinearClassifier
+from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Arrays, Learner, State
 
 #: the array of a state that says how well weights are known
@@ -21,10 +21,6 @@ class ConfidenceLearner(Learner):
     one shard has seen keeps its weight. (The product of the shards' normal distributions is not
     used: without covariances, steps of shards along correlated features would add up, and grow from
     pass to pass.)
-
-    Parameters
-    ----------
-    make_rule : function from what is known of the weights to the rule
     """
 
     needs_lengths = True
@@ -47,12 +43,10 @@ class ConfidenceClassifier(LinearClassifier):
 
     @property
     def variances_(self) -> np.ndarray:
-        """Variances of the current weights, with the shape of ``coef_``."""
         return self._variances()[0]
 
     @property
     def intercept_variances_(self) -> np.ndarray:
-        """Variances of the current intercepts, with the shape of ``intercept_``."""
         return self._variances()[1]
 
     def _variances(self) -> tuple[np.ndarray, np.ndarray]:

@@ -42,7 +42,6 @@ class CycleDetection:
         self.seen = _hashes(_vectors(state, stream))
 
     def after(self, state: State, stream: Any, passes: int) -> "Cycle | Cycles | None":
-        """Return the cycle that ended with this pass, or None."""
         if self.failures == MOST_FAILURES or _too_many(state):
             return None
         vectors, found = _vectors(state, stream), None
@@ -139,6 +138,6 @@ def _rows(stream: Any, most_values: int) -> "list[FloatRow] | None":
             return None
         order = np.asarray(batch.order)
         X = sp.csr_matrix(batch.as_batch().X)[order]
-        columns, values = (np.split(part, X.indptr[1:-1]) for part in (X.indices, X.data))
-        given += map(FloatRow, columns, values, batch.codes[order].tolist())
+        parts = (np.split(part, X.indptr[1:-1]) for part in (X.indices, X.data))
+        given += map(FloatRow, *parts, batch.codes[order].tolist())
     return given

@@ -184,7 +184,6 @@ def fit_source(
     before = estimator.fitted_run() if warm else None
 
     def start() -> Run:
-        """Fix the classes and create the initial state."""
         check_two_classes(stream.classes, source.name)
         classes = np.sort(stream.classes)
         is_turned(estimator.reference, classes)  # raises an error for an unknown class
@@ -225,17 +224,11 @@ def fit_stream(
     model: Any, source: Source, read: Callable[[SourceStream], Any],
     learn: Callable[[SourceStream, Any], None], reading: Reading | None = None, **how: Any,
 ) -> None:  # fmt: skip
-    """Fit a classifier to a source: open it, read all rows, learn, and close it.
+    """Fit a classifier to a source; its ``recipe_`` and the training accuracy are set, too.
 
-    Parameters
-    ----------
-    model : classifier
-        Its ``recipe_`` and the training accuracy are set, too.
-    source : Source
-    read : function that reads the rows of a stream; called again if a class is seen late
-    learn : function of the stream, now described, and of what ``read`` returned
-    reading : the reading that Ctrl-C ends early
-    how : arguments of :class:`SourceStream`
+    ``read`` reads the rows of a stream, again if a class is seen late; ``learn`` gets the stream,
+    now described, and what ``read`` returned. Ctrl-C ends ``reading`` early. ``how`` are arguments
+    of :class:`SourceStream`.
     """
     stream = SourceStream(source, seed=0, shuffle=False, lengths=True, **how)
     with interrupts_deferred(), closing(stream):

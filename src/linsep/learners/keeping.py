@@ -26,12 +26,9 @@ from linsep.rows.arrays import RowBatch, rows_per_slice, slices
 
 
 def count_mistakes(
-    state: State,
-    weights: np.ndarray,
-    row_batches: Iterable[RowBatch],
-    tie: str,
+    state: State, weights: np.ndarray, row_batches: Iterable[RowBatch], tie: str,
     zero: str = "mistake",
-) -> tuple[np.ndarray, int, int]:
+) -> tuple[np.ndarray, int, int]:  # fmt: skip
     """Return the weighted mistakes of each machine, the rows predicted wrongly, and all rows."""
     watch, tally, rows = Watch(np.zeros(state.n_machines)), np.zeros(4, np.int64), 0
     rule = sparing(watch, zero, np.zeros(state.n_machines, np.int64))
@@ -78,11 +75,10 @@ class KeepLast:
         """Return the weight, or number, of the rows predicted wrongly and of all rows."""
         wrong = right = 0.0
         for row_batch in row_batches:
-            if row_batch.importance.size or isinstance(self, KeepVote):
+            order, weights = np.asarray(row_batch.order), row_batch.importance
+            if weights.size or isinstance(self, KeepVote):
                 missed = self.missed(state, row_batch, tie)
-                weights = np.ones(missed.size)
-                if row_batch.importance.size:
-                    weights = row_batch.importance[np.asarray(row_batch.order)]
+                weights = weights[order] if weights.size else np.ones(missed.size)
                 # Row by row, so that no digit depends on the batches.
                 wrong = float(np.cumsum(np.append(wrong, weights[missed]))[-1])
                 right = float(np.cumsum(np.append(right, weights[~missed]))[-1])
@@ -115,12 +111,7 @@ class KeepAverage(KeepLast):
 class KeepBest(KeepLast):
     """Keep the best weights (pocket algorithm with ratchet): after every pass the mistakes of the
     longest-surviving and the last weights on all rows are counted, and the best so far are kept.
-
     During the first pass, and with partial_fit, these are the longest-surviving weights.
-
-    Parameters
-    ----------
-    zero : meaning of a score of zero when mistakes are counted: "mistake", "negative" or "correct"
     """
 
     def __init__(self, zero: str = "mistake"):
@@ -169,23 +160,12 @@ class KeepBest(KeepLast):
 
 
 def _choose(state: State, chosen: np.ndarray, weights: np.ndarray, into: np.ndarray) -> None:
-    """Copy the weights of the chosen binary classifiers into an array."""
-    if chosen.size == 1:
-        if chosen[0]:
-            into[:] = weights
-        return
     columns = np.flatnonzero(state.per_column(chosen))
-    into[:, columns] = weights[:, columns]
+    into.reshape(len(into), -1)[:, columns] = weights.reshape(len(into), -1)[:, columns]
 
 
 class KeepVote(KeepLast):
-    """Keep all versions: the first weights, and all changes.
-
-    Parameters
-    ----------
-    megabytes : memory limit of the changes
-    tie : class of a score of exactly zero in a vote
-    """
+    """Keep all versions: the first weights, and all changes, up to so many megabytes."""
 
     def __init__(self, megabytes: float, tie: str):
         self.most_bytes, self.tie = megabytes * 1e6, tie

@@ -184,12 +184,12 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             warn_caller(kernels.NotPositiveSemidefiniteWarning(why))
         return rows, label_a_row(self, y, rows.shape[0])
 
-    def _start(self, learner: Learner, classes: np.ndarray, rows: Any) -> Run:
+    def start_run(self, learner: Learner, classes: np.ndarray, rows: Any) -> Run:
         kernel, self._rows_seen = self.chosen_kernel(), 0
         warm = self.warm_start and hasattr(self, "_run") and kernel.takes != "gram"
         if warm:
-            state = self._state_to_continue(classes, ("keep", "tie"))
-            self._check_width(rows.shape[1:], self._examples.shape[1:])
+            alike = rows.shape[1:] == self._examples.shape[1:]
+            state = self._state_to_continue(classes, ("keep", "tie"), alike)
             state.forget()
             self.__dict__.update(self._selected(state))
             self.support_ = np.full(state.n_features, -1)

@@ -7,7 +7,7 @@ import numpy as np
 from linsep.compiled.rows import Csr, Dense, Unit, values_of
 from linsep.compiled.rules.margin import MarginRule
 from linsep.errors import ParameterError
-from linsep.learners.classifier import LinearClassifier
+from linsep.learners.online import LinearClassifier
 from linsep.learners.state import ROUNDING, Learner, State, Unlearnable, Weights
 from linsep.parameters import fitted_parameter, parameter
 
@@ -90,18 +90,17 @@ class MarginPerceptron(LinearClassifier):
     def margin_interval_(self) -> tuple[float | None, float]:
         failed = float(self.fitted_run().state.counts.get("failed", [0.0])[0])
         known = self.stop_reason_ == "converged" and not self._run.left_out
-        return self._reached() if known else None, failed or 1.0
-
-    def _reached(self) -> float:
-        """Return the margin that a pass without an update proves, minus rounding errors."""
+        if not known:
+            return None, failed or 1.0
         from linsep.mistake_bounds.bounds import length, share_of
 
-        state = self._run.state
+        state = self._run.state  # a pass without an update proves a margin, minus rounding errors
         lengths = np.array([length(machine) for machine in state.machines()])
         kept = np.sqrt(state.per_machine("squares", np.float64)) / lengths
         rounding = share_of(state.n_features)
         part = 1.0 - fitted_parameter(self, "epsilon")
-        return float(part * self.gamma_ * kept.min() - rounding) * (1.0 - rounding)
+        low = float(part * self.gamma_ * kept.min() - rounding) * (1.0 - rounding)
+        return low, failed or 1.0
 
 
 class MarginLearner(Learner):
@@ -115,9 +114,8 @@ class MarginLearner(Learner):
     def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
         if self.gamma is None and (warm or coef is not None or intercept is not None):
             raise ParameterError(
-                "coef_init, intercept_init and warm_start need a number as gamma, not 'auto'.",
-                code="conflict", option="gamma",
-            )  # fmt: skip
+                "Initial weights need a number as gamma.", code="conflict", option="gamma"
+            )
         super().start(state, coef, intercept, warm)
         state.per_machine("gamma", np.float64)[:] = 0.5 if self.gamma is None else self.gamma
         lengths = (np.column_stack(state.machines()) ** 2).sum(axis=0)

@@ -73,14 +73,12 @@ def _begun(start: Arrays) -> Arrays:
 
 
 def _put(run: Run, mixed: Arrays) -> None:
-    """Set a state to the mixture, except for the average."""
     run.learner.rule(run.state)
     for name in ("W", *run.learner.beside):
         run.state.array(name)[:] = mixed[name]
 
 
 def _sums(run: Run, start: Arrays, counts: list[int]) -> ShardSums:
-    """Return the sums of one shard that was trained from ``start``."""
     state, learner, own, amount = run.state, run.learner, arrays_of(run), counts[AMOUNT]
     say = learner.say(state, start, own)
     sums: ShardSums = {
@@ -145,19 +143,11 @@ class Mixture(NamedTuple):
 
     @property
     def weighted_mistakes(self) -> float:
-        """The mistakes, each times the share of its shard."""
         return float((self.shares * self.mistakes).sum())
 
 
 class Setting(NamedTuple):
-    """The settings of a shard's pass, besides its rows and the mixed weights.
-
-    Attributes
-    ----------
-    estimator : unfitted estimator
-    classes : array of the sorted labels of all shards
-    class_weights : array with one weight per class, or None
-    """
+    """The settings of a shard's pass, besides its rows and the mixed weights."""
 
     estimator: Any
     classes: np.ndarray
@@ -167,7 +157,6 @@ class Setting(NamedTuple):
     mixing: MixingName
 
     def coded(self, rows: Batch) -> Batch:
-        """Return rows for training, with codes of their labels, which are in ``classes``."""
         model, codes = self.estimator, labels.codes_in(self.classes, rows.y)
         X = tidy(rows.X) if model.normalize or model.learner().needs_lengths else rows.X
         return rows._replace(X=X, y=codes_given(model, self.classes, codes))
@@ -292,7 +281,6 @@ class Shards:
         self.run.mixture = Mixture(mistakes, amounts, rows, self.run.mixture.mixing)
 
     def one_pass(self, course: Course) -> Scores:
-        """Let all shards learn once, and mix their weights."""
         run, state, number = self.run, self.run.state, course.number
         if course.saving.due:
             course.saving.save(course)

@@ -1,9 +1,9 @@
-"""Base class of the classifiers that are trained row by row, pass after pass."""
+"""The online classifiers as scikit-learn estimators: fit, partial_fit, fitted attributes."""
 
 from collections.abc import Callable, Iterator, Set
 from contextlib import closing
 from copy import copy
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,47 +14,40 @@ from sklearn.utils.validation import assert_all_finite
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.checkpoints.saving import Saving, as_checkpoint
+from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import labels
-from linsep.estimators._common.frames import adds_rows
-from linsep.estimators._common.labels import codes_given
+from linsep.estimators._common.fitted_state import calls_back
+from linsep.estimators._common.frames import adds_rows, in_memory, to_learn, with_features
+from linsep.estimators._common.labels import FLOATS, brings_labels, codes_given
+from linsep.estimators._common.showing import HasEquation
 from linsep.estimators._common.stop_reasons import StopReason, stop_sentence
 from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
-from linsep.learners.passes import (
-    Course,
-    PassReport,
-    Run,
-    all_passes,
-    close_pass,
-    learn_batch,
-)
+from linsep.learners.passes import Course, PassReport, Run, all_passes, close_pass, learn_batch
 from linsep.learners.predicting import PredictsOnline
 from linsep.learners.state import Learner, State, Unlearnable
 from linsep.parameters import (
     HasParameters,
+    Keep,
     Multiclass,
     Tie,
     check_parameters,
     fitted_parameter,
     parameter,
 )
-from linsep.rows.arrays import HoldOut, MemoryStream
+from linsep.rows.arrays import ArrayStream, HoldOut, MemoryStream
 from linsep.validation.labels import check_beside, labels_of
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import faults_named
+from linsep.validation.sparse import as_csr, tidy
+from linsep.validation.values import check_prepared, faults_named, rows_to_fit
 from linsep.words import row_text
 
 
 class OnlineClassifier(
     PredictsOnline, CallbackSupportMixin, ClassifierMixin, HasParameters, BaseEstimator
 ):
-    """Base class of the classifiers that are trained row by row, pass after pass.
-
-    The result of a fit is one :class:`linsep.learners.passes.Run`, from which the fitted attributes
-    are computed.
+    """Base class of the classifiers that are trained row by row, pass after pass; the fitted
+    attributes are computed from a :class:`linsep.learners.passes.Run`.
     """
-
-    # What a learner says of itself, so that commands, pages and proofs need not know it.
 
     #: its name on the command line
     command_name: ClassVar[str] = ""
@@ -108,7 +101,7 @@ class OnlineClassifier(
     #: return X and y validated; unless ``checked``, the pass loop checks rows one by one
     checked_rows: ClassVar[Callable[..., tuple[Any, np.ndarray]]]
     #: store and return a run with a new state, or with warm_start the old one
-    _start: ClassVar[Callable[..., Run]]
+    start_run: ClassVar[Callable[..., Run]]
     #: return the passes over rows of a fit, or without a seed of partial_fit
     _stream: ClassVar[Callable[..., MemoryStream]]
 
@@ -135,10 +128,6 @@ class OnlineClassifier(
 
     @property
     def cycle_(self) -> Any:
-        """The :class:`linsep.certificate.cycles.Cycle` that ended the run and proves that no number
-        of passes will separate the rows; with ovr and ovo the
-        :class:`linsep.certificate.cycles.Cycles` of the binary classifiers; None without a cycle.
-        """
         return self.fitted_run().cycle
 
     @property
@@ -211,7 +200,6 @@ class OnlineClassifier(
         stored.set_state(self, arrays, facts)
 
     def saving(self, checkpoint: Any) -> Saving:
-        """Return the object that saves a fit; ``checkpoint`` as passed to ``fit``."""
         if checkpoint is None:
             return Saving()
         from linsep.learners.stored import SavedOnlineFit
@@ -243,9 +231,7 @@ class OnlineClassifier(
         Raises
         ------
         ValueError
-            As in ``fit``, and if ``classes`` or a parameter that shapes the weights
-            (``multiclass``, ``fit_intercept``, ``threshold``, ``keep``, ``reference``,
-            ``normalize``, ``tie``, ``zero``, ``kernel``) has changed.
+            As in ``fit``, and if ``classes`` or a parameter that shapes the weights has changed.
         """
         one_row = vars(self).get("_one_row")
         if one_row is None or sample_weight is not None or not one_row.learn(self, X, y, classes):
@@ -264,14 +250,30 @@ class OnlineClassifier(
         rows, y = self.checked_rows(X, y, learner, reset=first, checked=True)
         known, codes, counted = self._labeled_so_far(y, classes, sample_weight)
         with interrupts_deferred():
-            run = self._start(learner, known, rows) if first else self._run
+            run = self.start_run(learner, known, rows) if first else self._run
             run.fresh = run.fresh and not runs_otherwise(self)
             run.weighted = run.weighted or bool(counted.size)
             run.state.own()
-            learner.continue_from(run.learner)
-            run.learner = learner
+            if self.get_params(deep=False) != (run.learner.made_of or self._learned_with):
+                run.learner, learner.made_of = learner, self.get_params(deep=False)
             self._learn_once(self._stream(rows, codes, counted))
             self._one_row = one_row(self, classes) if codes.size == 1 else None
+
+    def _labeled_so_far(
+        self, y: np.ndarray, classes: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        listed = list(classes) if isinstance(classes, Set) else classes
+        known = self.classes_ if classes is None else np.unique(labels_of(listed))
+        if hasattr(self, "_run") and not np.array_equal(known, self.classes_):
+            raise DataError(
+                "classes differ from the first call to partial_fit.",
+                code="unknown-label", option="classes",
+            )  # fmt: skip
+        labels.check_two_classes(known)
+        codes = labels.known_codes(known, y)
+        weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
+        counted = labels.importance(self.class_weight, known, codes, weights)
+        return known, codes_given(self, known, codes), counted
 
     def fit_rows(
         self, X: Any, y: Any, sample_weight: Any = None, saving: Saving | None = None,
@@ -294,7 +296,7 @@ class OnlineClassifier(
             hold = HoldOut(self.validation_fraction, classes.size, seed, weights, groups=groups)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         with interrupts_deferred():
-            run = self._start(learner, classes, rows, **given)
+            run = self.start_run(learner, classes, rows, **given)
             run.seed, run.weighted = seed, bool(counted.size)
             run.left_out |= not counted.all()
             stream = self._stream(rows, codes, counted, seed, hold)
@@ -313,10 +315,7 @@ class OnlineClassifier(
         course = Course(self._run, stream, self.tie, self.max_iter, saving)
         self.run_passes(course, all_passes(self, course), *given)
 
-    # Labels and weights of rows.
-
     def check_partial_fit(self, classes: Any = None) -> Learner:
-        """Return the learner; raise ValueError if partial_fit is not possible."""
         check_parameters(self)
         learner = self.learner()
         for option, value in (("early_stopping", True), ("class_weight", "balanced")):
@@ -327,27 +326,9 @@ class OnlineClassifier(
                 )  # fmt: skip
         if classes is None and not hasattr(self, "_run"):
             raise ParameterError(
-                "classes must be passed on the first call to partial_fit.",
-                code="needs-option", option="classes",
-            )  # fmt: skip
+                "partial_fit needs classes at first.", code="needs-option", option="classes"
+            )
         return learner
-
-    def _labeled_so_far(
-        self, y: np.ndarray, classes: Any, sample_weight: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Like :func:`labels.labeled`, with the classes of the first call to partial_fit."""
-        listed = list(classes) if isinstance(classes, Set) else classes
-        known = np.unique(labels_of(listed)) if classes is not None else self.classes_
-        if not np.array_equal(known, self.classes_ if hasattr(self, "_run") else known):
-            raise DataError(
-                "classes differ from the first call to partial_fit.",
-                code="unknown-label", option="classes",
-            )  # fmt: skip
-        labels.check_two_classes(known)
-        codes = labels.known_codes(known, y)
-        weights = labels.check_sample_weight(sample_weight, len(y), all_may_be_zero=True)
-        counted = labels.importance(self.class_weight, known, codes, weights)
-        return known, codes_given(self, known, codes), counted
 
     # Passes.
 
@@ -362,7 +343,6 @@ class OnlineClassifier(
         return State(self.multiclass, n_classes, n_features, intercept, learner.fill)
 
     def _begin(self, state: State, learner: Learner, classes: np.ndarray, fresh: bool) -> Run:
-        """Store a new run, with the current parameters."""
         self.classes_, self.stop_reason_ = classes, None
         self._learned_with = self.get_params(deep=False)
         self._forget_calibration()
@@ -373,37 +353,32 @@ class OnlineClassifier(
         )  # fmt: skip
         return self._run
 
-    def _state_to_continue(self, classes: np.ndarray, but: tuple[str, ...]) -> State:
-        """Return the state of the last fit; ValueError if classes or parameters have changed."""
-        if not np.array_equal(classes, self.classes_):
-            raise DataError(
-                "warm_start needs the classes of the last fit, but y has different ones.",
-                code="unknown-label", option="warm_start",
-            )  # fmt: skip
+    def _state_to_continue(
+        self, classes: np.ndarray, but: tuple[str, ...], alike: bool = True
+    ) -> State:
+        for same, what, code in (
+            (np.array_equal(classes, self.classes_), "classes", "unknown-label"),
+            (alike, "features", "shape"),
+        ):
+            if not same:
+                raise DataError(
+                    f"warm_start needs the {what} of the last fit.", code=code, option="warm_start"
+                )
         self.check_same_parameters("warm_start", but)
         return self._run.state
-
-    def _check_width(self, width: Any, before: Any) -> None:
-        if width != before:
-            raise DataError(
-                "warm_start needs as many features as the last fit had.",
-                code="shape", option="warm_start",
-            )  # fmt: skip
 
     def _forget_calibration(self) -> None:
         for name in ("calibration_", "threshold_"):
             self.__dict__.pop(name, None)
 
     def check_same_parameters(self, who: str, but: tuple[str, ...] = ()) -> None:
-        """Raise ValueError if parameters (except ``but``) differ from the last fit."""
         free = but if self._run.state.n_classes > 2 else (*but, "multiclass")
         names = [name for name in self.shaping if hasattr(self, name) and name not in free]
         changed = [name for name in names if fitted_parameter(self, name) != getattr(self, name)]
         if changed:
             raise ParameterError(
-                f"{who} needs the {' and '.join(changed)} of the last fit; set "
-                f"{'it' if len(changed) == 1 else 'them'} back, or fit without warm_start.",
-                code="conflict", option=changed[0],
+                f"{who} needs the {' and '.join(changed)} of the last fit: set them back, or fit "
+                "without warm_start.", code="conflict", option=changed[0],
             )  # fmt: skip
 
     def _learn_once(self, stream: MemoryStream) -> None:
@@ -492,3 +467,244 @@ class OnlineClassifier(
             message = problem.message_for(f"feature {column!r}")
         place, number = ("", None) if row is None else (f"{row_text(row).capitalize()}: ", row + 1)
         return DataError(f"{place}{message}{end}.", code=problem.code, row=number, column=column)
+
+
+class LinearClassifier(HasEquation, OnlineClassifier):
+    """Base class of the online linear classifiers: parameters and :meth:`learner` are to define."""
+
+    @property
+    def coef_(self) -> np.ndarray:
+        return self.fitted_run().weights()[0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        return self.fitted_run().weights()[1]
+
+    fit_intercept: bool = parameter(default=True, help="fit an intercept")
+    keep: Keep = parameter(
+        default="last",
+        help="weights to predict with: the last, the mean, a vote of all, or the best so far",
+    )
+    vote_mb: float = parameter(
+        default=256.0,
+        above=0.0,
+        help="memory in MB for the updates stored by a vote, 16 bytes per value of each row",
+    )
+    normalize: bool = parameter(default=False, help="scale every row to length 1")
+
+    @calls_back
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        coef_init: Any = None,
+        intercept_init: Any = None,
+        sample_weight: Any = None,
+        checkpoint: Any = None,
+    ) -> Self:
+        """Fit by passes over all rows until a stopping criterion holds.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), or a Source
+            Not copied if float32 or float64 and C-contiguous, or CSR (a million int64 indices or
+            fewer are); dense rows of several classes that are mostly zeros are packed. A source
+            (:func:`linsep.open_source`) is used for training while it is read, in constant memory,
+            with the same weights; it has its own labels, so omit y.
+        y : array of shape (rows,)
+            Labels of any type; with two classes, the one that is not the ``reference`` is +1.
+        coef_init : array with the shape of ``coef_``, default zeros
+        intercept_init : array with the shape of ``intercept_``, default zeros
+        sample_weight : array of shape (rows,), default ones
+            Multiplies the row's update (the exponent of multiplicative updates, or C if the learner
+            has one), its mistakes in ``keep="best"`` and, if held out, its part in
+            ``early_stopping``; an average or a vote counts rows, not weights. A row of weight 0 is
+            skipped, but must be finite.
+        checkpoint : path or :class:`linsep.Checkpoint`, default None
+            A file in which the fit saves its state. If the process ends early, the fit can resume
+            from it with bit-identical results.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, row, label, weight or initial weight is invalid; the message names it,
+            its position, and a remedy.
+        """
+        check_parameters(self)
+        with self.saving(checkpoint) as saving:
+            X, y, sample_weight = to_learn(self, X, y, sample_weight)
+            if brings_labels(X, y, sample_weight):
+                from linsep.learners.from_source import fit_source
+
+                fit_source(self, X, coef_init, intercept_init, saving)
+            else:
+                self.fit_rows(
+                    X, y, sample_weight, saving,
+                    coef_init=coef_init, intercept_init=intercept_init,
+                )  # fmt: skip
+        return self
+
+    @property
+    def report_(self) -> Any:
+        from linsep.learners.proofs import report_of
+
+        return report_of(self)
+
+    def bounds(self, X: Any, y: Any, *, literals: int | None = None, majority: int = 1) -> Any:
+        """Return the mistake bounds of this learner on its training rows, with its mistakes.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features)
+            The training rows in their order, or the rows of all calls of partial_fit. The fit is
+            repeated, and rows that lead to different mistakes are refused.
+        y : array of shape (rows,)
+        literals, majority : as for :func:`linsep.bounds`
+
+        Returns
+        -------
+        linsep.mistake_bounds.bounds.Bounds
+            As :func:`linsep.bounds`, with the mistakes of the run. Bounds that do not apply, such
+            as after initial weights or with weighted rows, are in ``left_out`` with the reason. The
+            theorems assume real arithmetic, so no bound is stated for rates beyond 1e100 or below
+            1e-100, or if multiplied weights may have reached 1e150.
+
+        Raises
+        ------
+        DataError, ValueError
+            If rows, features or labels differ from the fit, X has NaN or infinity or is a source,
+            its largest number is not between 1e-100 and 1e100, or ``literals`` or ``majority`` is
+            not a positive number.
+        """
+        from linsep.learners.proofs import bounds_of
+
+        return bounds_of(self, X, y, literals, majority)
+
+    def separation(self, X: Any, y: Any = None, **how: Any) -> Any:
+        """Decide whether a hyperplane separates the rows, with a proof: :func:`linsep.separation`.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (rows, features), data frame, or source
+        y : array of shape (rows,), not for a source
+        **how : ``margin`` and ``formulations`` of :func:`linsep.separation`
+
+        Returns
+        -------
+        linsep.certificate.verdicts.Verdict
+            Computed with this estimator's ``fit_intercept`` and ``normalize``.
+            The estimator need not be fitted, and is not changed.
+
+        Raises
+        ------
+        ValueError
+            As :func:`linsep.separation`.
+        """
+        from linsep.mistake_bounds.margins import seen_rows
+        from linsep.separability.deciding import separation
+
+        if self.normalize:
+            if hasattr(X, "batches"):
+                raise DataError("normalize needs arrays.", code="conflict", option="normalize")
+            check_beside(X, y=y)
+            X, y, *_ = in_memory(X, y)
+            X = seen_rows(X, False, True)
+        X, y, _ = with_features(X, y)
+        return separation(X, y, fit_intercept=bool(self.fit_intercept), **how)
+
+    @property
+    def learns_intercept(self) -> bool:
+        """Whether the intercept is trained as the weight of a feature that is always 1."""
+        return bool(self.fit_intercept)
+
+    def twin(self) -> Any:
+        """Return its rule in :mod:`linsep.textbook`; None for a learner outside the package."""
+        if not self.command_name:
+            return None
+        from linsep.teaching import textbook
+
+        batch = getattr(self, "update", "") == "batch"
+        rule = getattr(textbook, "BatchPerceptron" if batch else type(self).__name__)
+        names = {field.name: field.name for field in fields(rule)} | {"normalized": "rescale"}
+        own = {name: getattr(self, parameter, None) for name, parameter in names.items()}
+        # floats, as in the loops: fractions of whole numbers would be rounded elsewhere
+        own = {name: float(value) if type(value) is int else value for name, value in own.items()}
+        return rule(**{name: value for name, value in own.items() if value is not None})
+
+    #: whether the state counts the rates of the updates, which is restored with the weights
+    counts_rates: ClassVar[bool] = False
+
+    def _total_rate(self) -> float | None:
+        """Return the sum of the rates of all updates; None if the learner does not add examples."""
+        return None
+
+    def _counted_updates(self) -> float:
+        return self.n_updates_
+
+    def checked_rows(
+        self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool
+    ) -> tuple[Any, np.ndarray]:
+        X = rows_to_fit(X, self, FLOATS, order="C", checked=checked, columns=checked, reset=reset)
+        y = labels.label_a_row(self, y, X.shape[0])
+        X = tidy(X) if self.normalize or learner.needs_lengths else X
+        if checked and type(learner).check is not Learner.check:
+            try:
+                learner.check(as_rows(X))
+            except Unlearnable as bad:
+                raise self._refusal(bad) from None
+        return X, y
+
+    def _stream(
+        self, rows: Any, codes: np.ndarray, counted: np.ndarray, seed: int | None = None,
+        hold: HoldOut | None = None,
+    ) -> MemoryStream:  # fmt: skip
+        if seed is None:
+            return ArrayStream(rows, codes, counted, 0, False, unit=bool(self.normalize))
+        shuffle, unit = bool(self.shuffle), bool(self.normalize)
+        stream = ArrayStream(rows, codes, counted, seed, shuffle, hold, unit)
+        run = self.fitted_run()
+        if run.state.n_classes > 2 and self.max_iter > 1 and not run.learner.needs_lengths:
+            stream.pack()
+        return stream
+
+    def _rows_to_score(self, X: Any) -> Any:
+        check_prepared(self)
+        voting = fitted_parameter(self, "keep") == "vote"
+        return rows_to_fit(X, self, FLOATS, "C", checked=False, columns=voting, reset=False)
+
+    def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
+        rows, n = as_rows(X), X.shape[0]
+        if fitted_parameter(self, "normalize"):  # features without a weight count in the length
+            rows = Unit(as_rows(tidy(X)), scales(as_rows(tidy(whole)), n))
+        return self._run.keeping.scores(self._run.state, rows, n)
+
+    def start_run(
+        self, learner: Learner, classes: np.ndarray, rows: Any, coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> Run:  # fmt: skip
+        """Store and return a run with a new state, or with warm_start the old one, for rows in
+        memory, or as many features, which may be more than before.
+        """
+        n_features = rows if isinstance(rows, int) else rows.shape[1]
+        warm = self.warm_start and hasattr(self, "_run")
+        if warm:
+            alike = isinstance(rows, int) or self._run.state.n_features == n_features
+            but = ("keep", "normalize", "tie", "zero")
+            state = self._state_to_continue(classes, but, alike)
+            state.own()
+            state.grow(n_features)
+        else:
+            state = self.new_state(learner, classes.size, n_features)
+        coef = labels.initial(coef_init, (state.n_columns, state.n_features), "coef_init")
+        intercept = labels.initial(intercept_init, (state.n_columns,), "intercept_init")
+        if intercept is not None and intercept.any() and not self.fit_intercept:
+            raise ParameterError(
+                "intercept_init needs fit_intercept.", code="conflict", option="intercept_init"
+            )
+        learner.start(state, coef, intercept, warm)
+        given = any(array is not None and array.any() for array in (coef, intercept))
+        return self._begin(state, learner, classes, fresh=not warm and not given)

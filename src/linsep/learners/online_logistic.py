@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from linsep.compiled.rules.online_logistic import OnlineLogisticRule
-from linsep.learners.classifier import LinearClassifier
+from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Arrays, Learner, State
 from linsep.parameters import Keep, fitted_parameter, parameter
 

@@ -50,19 +50,11 @@ class PassReport(NamedTuple):
 class Run:
     """The result of a fit, also of one in progress.
 
-    Attributes
-    ----------
-    reports : list of PassReport
-    seed : int or None, of the shuffled orders
-    fresh : bool
-        Whether it started from the learner's initial weights and had the same parameters throughout
-    weighted, left_out : bool
-        Whether rows or classes have weights, and whether a training row was never learned.
-    open_mistakes : int or None, mistakes on rows passed to partial_fit
-    cycle : :class:`linsep.certificate.cycles.Cycle` or None, the one that ended it
-    mixture : :class:`linsep.learners.mixing.Mixture` or None, of a fit in shards
-    trial : list of PassReport or None
-        Reports of earlier passes without the held-out rows, see :func:`all_passes`.
+    It is ``fresh`` if it started from the learner's initial weights and had the same parameters
+    throughout, ``weighted`` if rows or classes have weights; ``left_out`` says whether a training
+    row was never learned. ``open_mistakes`` are those on rows passed to partial_fit, ``cycle`` is
+    the one that ended it, ``mixture`` of a fit in shards, and ``trial`` the reports of earlier
+    passes without the held-out rows, see :func:`all_passes`.
     """
 
     state: State
@@ -80,7 +72,6 @@ class Run:
 
     @property
     def scored(self) -> list[PassReport]:
-        """Reports of the passes after which held-out rows were scored."""
         reports = self.reports if self.trial is None else self.trial
         return [report for report in reports if report.validation_score is not None]
 
@@ -98,11 +89,9 @@ class Run:
         return "its rows or classes have weights" if self.weighted else None
 
     def snapshot(self) -> "Run":
-        """Return a copy that later passes do not change."""
         return replace(self, state=self.state.snapshot(), reports=list(self.reports))
 
     def clean_reason(self, updates: int) -> StopReason:
-        """Return why it ends with a pass without a mistake, but perhaps with updates."""
         clean = updates or self.learner.leaves_zeros(self.state)
         return StopReason.CLEAN if clean else StopReason.CONVERGED
 
@@ -120,15 +109,13 @@ class Course:
 
     Attributes
     ----------
-    stream : RowStream; for a fit in shards, the state between two passes
-    max_iter, patience : most passes, and most without a better score on held-out rows; None without
+    patience : most passes without a better score on held-out rows; None without
     last : reason of a run that makes all passes
     trying : whether a run on all rows follows, see :func:`all_passes`
     number : completed passes
     seconds : time spent to "read" and to "learn"
     learned : whether all rows of the next pass are processed and its last update is made
     best, since_best : the best score on held-out rows and its state, and the passes since
-    detection : :class:`linsep.learners.cycle_detection.CycleDetection` or None
     tally : int64 counts of the running pass, as :func:`linsep.compiled.loop.pass_loop` has them
     stage : "reading" before the first pass, "learning", "measuring" after the last
     """
@@ -159,7 +146,6 @@ class Course:
         return int(self.tally[MISTAKES])
 
     def begin(self) -> None:
-        """Begin or continue a pass."""
         self.stage = "learning"
         self.scheme = self.run.state.scheme(self.tie, count_errors=self.number == 0)
 
@@ -167,7 +153,6 @@ class Course:
         self.number, self.learned, self.tally = self.number + 1, False, nothing_counted()
 
     def report(self, scores: Scores, reason: StopReason | None) -> PassReport:
-        """Add the report of the current pass to the run, and return it."""
         mistakes, updates, errors, rows = self.tally.tolist()
         report = PassReport(self.number, rows, mistakes, updates, errors, *scores, reason)
         self.run.reports.append(report)
@@ -217,13 +202,10 @@ def learn_batch(course: Course, row_batch: RowBatch) -> None:
     if isinstance(keeping, KeepVote):
         longest = int(row_lengths(rows).max(initial=0))
         changes = (longest + 1) * min(state.n_columns, state.n_classes)
-    at_once = rows_per_slice(rows, state.n_columns)
+    at_once = min(rows_per_slice(rows, state.n_columns), CHANGES_AT_ONCE // max(1, changes))
+    at_once = max(1, min(at_once, learner.rows_at_once or at_once))
     if isinstance(rows, Block):  # few rows, whose changes are collected at their end
         at_once = len(row_batch.order)
-    else:
-        at_once = min(at_once, learner.rows_at_once or at_once)
-        if changes:
-            at_once = min(at_once, max(1, CHANGES_AT_ONCE // changes))
     for piece in slices(row_batch.order, at_once):
         interruption_point()
         rest = piece

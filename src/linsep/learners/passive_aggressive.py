@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from linsep.compiled.rules.passive_aggressive import PassiveAggressiveRule
-from linsep.learners.classifier import LinearClassifier
+from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Learner
 from linsep.parameters import parameter
 

@@ -17,7 +17,7 @@ from linsep.compiled.rules.perceptron import (
     apply_batch_update,
 )
 from linsep.errors import ParameterError, hint
-from linsep.learners.classifier import LinearClassifier
+from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Learner, State, Weights, sparing
 from linsep.parameters import ScheduleName, parameter
 
@@ -109,7 +109,8 @@ class Perceptron(LinearClassifier):
     Attributes
     ----------
     equation_ : the weights as a printable equation in the features and units of the data
-    coef_ : array of shape (1, features), (classes, features) or (pairs, features)
+    coef_ : array of shape (1, features), (classes, features) or (pairs, features), the weights used
+        to predict (with ``keep="vote"`` the last version)
     intercept_ : array of shape (1,), (classes,) or (pairs,)
     classes_ : array of the sorted labels
     reference_ : the class with target -1; None for several classes
@@ -121,8 +122,11 @@ class Perceptron(LinearClassifier):
     stop_reason_ : "converged", "clean" (without a mistake, but with scores of zero), "cycle",
         "max_iter", "early_stop" or "interrupted"; None after partial_fit
     stop_sentence_ : the stop reason as a sentence; known after fit, not partial_fit
-    cycle_ : the cycle that ended the run, with ``verify(X, y)``, or None
-    report_ : the bound ||w||/M on the margin; ``bounds(X, y)`` adds the bounds that need the rows
+    cycle_ : the :class:`linsep.certificate.cycles.Cycle` that ended the run, with ``verify(X, y)``,
+        or None; with ovr and ovo the ``Cycles`` of the binary classifiers
+    report_ : the bound that the run proves without the rows, a
+        :class:`linsep.mistake_bounds.bounds.Bounds`: after M mistakes no separator has a margin
+        above ||w||/M; ``bounds(X, y)`` adds the bounds that need the rows
     criterion_ : array of shape (passes,), J_p at the start of each pass; with update="batch"
     validation_scores_ : array of shape (passes,), accuracy on the held-out rows after each pass
         without them; with early_stopping. This and the next two are at score 0, whatever the
@@ -224,11 +228,6 @@ class PerceptronLearner(Learner):
         if callable(rate):  # before more rates must be computed
             self.rows_at_once = COMPUTED_AHEAD // 2
 
-    def continue_from(self, earlier: Learner) -> None:
-        assert isinstance(earlier, PerceptronLearner)
-        if earlier.rate == self.rate:  # a function may depend on more than the number
-            self._rates, self._without = earlier._rates, earlier._without
-
     def _compute(self, update: int) -> None:
         """Compute the missing rates of a function up to this update; invalid ones become 0."""
         known = self._rates
@@ -251,19 +250,15 @@ class PerceptronLearner(Learner):
         zeros = not warm and not (given and np.column_stack(given).any(axis=1).all())
         if self.zero == "correct" and zeros:
             raise ParameterError(
-                "If scores of zero are correct, zero weights never change, because all their "
-                "scores are zero",
+                "If scores of zero are correct, zero weights never change",
                 "set initial weights (coef_init, or --init-weights)",
                 hint("choose another {}", zero=None), code="conflict", option="zero",
-                value=self.zero,
             )  # fmt: skip
         if self.zero != "mistake" and state.n_machines < state.n_columns:
             raise ParameterError(
-                "The native rule of several classes compares scores, so a score of zero has no "
-                "meaning, and tie decides between equal ones",
-                hint("choose {}", multiclass="ovr"),
-                hint("{}", multiclass="ovo"),
-                hint("{}", zero="mistake"), code="conflict", option="zero", value=self.zero,
+                "The native rule of several classes compares scores, and zero has no meaning",
+                hint("choose {}", multiclass="ovr"), hint("{}", zero="mistake"),
+                code="conflict", option="zero",
             )  # fmt: skip
         super().start(state, coef, intercept, warm)
 

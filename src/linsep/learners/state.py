@@ -67,25 +67,14 @@ class State:
     """Weights and counters of one linear learner, for two classes or several.
 
     ``W`` has shape (features + 1,) for two classes, else (features + 1, columns) with the number
-    of columns rounded up to a multiple of 8; the last row is the intercept.
-
-    Parameters
-    ----------
-    multiclass : "native", "ovr" or "ovo"; with two classes they are the same
-    n_classes : at least 2
-    n_features : may grow later
-    fit_intercept : whether the constant feature is 1 or 0
-    fill : initial weight of a feature
+    of columns rounded up to a multiple of 8; the last row is the intercept. ``n_features`` may grow
+    later, the initial weight of a feature is ``fill``.
     """
 
     def __init__(
-        self,
-        multiclass: str,
-        n_classes: int,
-        n_features: int,
-        fit_intercept: bool,
+        self, multiclass: str, n_classes: int, n_features: int, fit_intercept: bool,
         fill: float = 0.0,
-    ):
+    ):  # fmt: skip
         self.multiclass, self.n_classes, self.n_features = multiclass, n_classes, n_features
         self.bias, self.fill = float(fit_intercept), fill
         self.n_columns = columns_of(multiclass, n_classes)
@@ -196,7 +185,6 @@ class State:
         return columns[: self.n_features].T, columns[-1]
 
     def machines(self) -> list[np.ndarray]:
-        """Return the weights and intercepts of each binary classifier; of the native rule all."""
         W = self.W.reshape(len(self.W), -1)[:, : self.n_columns]
         return [W] if self.n_machines < self.n_columns else list(W.T)
 
@@ -360,12 +348,8 @@ TOO_LARGE = f"the score overflows float64; {SCALE}"
 
 
 class Unlearnable(LinsepError):
-    """A row or a weight that a learner cannot use.
-
-    Attributes
-    ----------
-    row : int or None, counted from the first row passed
-    column : int or None, the feature whose name stands for ``{feature}`` in the message
+    """A row or a weight that a learner cannot use; the name of the feature in a column stands for
+    ``{feature}`` in the message.
     """
 
     def __init__(
@@ -376,7 +360,6 @@ class Unlearnable(LinsepError):
         self.row, self.column, self._message = row, column, message
 
     def beyond(self, first: int | None) -> "Unlearnable":
-        """Return the error of a row in a batch that begins with row ``first``, if that is known."""
         self.row = None if first is None or self.row is None else first + self.row
         return self
 
@@ -384,7 +367,6 @@ class Unlearnable(LinsepError):
         return self._message.format(feature=feature)
 
     def in_source(self, source: Any) -> DataError:
-        """Return the error that names the place in a source."""
         where = source.name if self.row is None else source.where(self.row)
         name = "" if self.column is None else source.feature(self.column)
         return DataError(f"{where}: {self.message_for(name)}.", code=self.code, path=source.name)
@@ -425,6 +407,8 @@ class Learner:
     replayed: str | None = None
     constant_rate: float | None = None
 
+    #: parameters of the estimator, if they have changed since the first rows
+    made_of: dict[str, Any] | None = None
     #: initial weight of a feature
     fill = 0.0
     #: arrays of a state that belong to its weights and are kept with them; how arrays of shards are
@@ -441,9 +425,6 @@ class Learner:
 
     def __init__(self, rule: Any = None):
         self._rule = rule
-
-    def continue_from(self, earlier: "Learner") -> None:
-        """Reuse computations of the learner of earlier rows."""
 
     def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
         """Set up a new state, or if ``warm`` that of an earlier run, with initial weights, if any;

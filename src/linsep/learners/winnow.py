@@ -7,7 +7,7 @@ import numpy as np
 from linsep.compiled.rows import Csr, Dense, Unit, without_duplicates
 from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
 from linsep.errors import DataError, ParameterError, hint
-from linsep.learners.classifier import LinearClassifier
+from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Learner, State, Unlearnable, Weights
 from linsep.parameters import parameter
 
@@ -106,13 +106,6 @@ class BalancedWinnow(LinearClassifier):
     threshold: float = parameter(default=0.0, help="score that a positive row exceeds")
 
     def learner(self) -> Learner:
-        if self.threshold and not self.fit_intercept:
-            raise ParameterError(
-                "The threshold is part of the intercept, which is not fitted",
-                hint("leave it at {}", threshold=0),
-                hint("set {}", fit_intercept=True),
-                code="conflict", option="threshold", value=self.threshold,
-            )  # fmt: skip
         return BalancedWinnowLearner(float(self.promotion), float(self.threshold))
 
 
@@ -167,12 +160,11 @@ class BalancedWinnowLearner(Learner):
         self.threshold = threshold
 
     def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
-        if self.threshold and state.n_machines < state.n_columns:
+        if self.threshold and not (state.bias and state.n_machines == state.n_columns):
             raise ParameterError(
-                "The native rule compares the scores of classes and has no threshold",
-                hint("leave it at {}", threshold=0),
+                "The threshold is part of the intercept of binary classifiers",
+                hint("leave it at {}", threshold=0), hint("set {}", fit_intercept=True),
                 hint("choose {}", multiclass="ovr"),
-                hint("{}", multiclass="ovo"),
                 code="conflict", option="threshold", value=self.threshold,
             )  # fmt: skip
         state.W[-1] -= 0.0 if warm else self.threshold

@@ -14,9 +14,8 @@ from linsep.errors import ArgumentError, DataError, ParameterError, hint
 from linsep.estimators._common import labels
 from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import is_turned
-from linsep.learners.classifier import LinearClassifier
 from linsep.learners.cycle_detection import cycle_detection_for
-from linsep.learners.online import OnlineClassifier
+from linsep.learners.online import LinearClassifier, OnlineClassifier
 from linsep.learners.state import State, decision, predicted
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream

@@ -193,7 +193,7 @@ class Fit:
         """Create the state before the first pass."""
         estimator = self.models[0].estimator
         width = max(stream.n_features, len(stream.feature_names or ()))
-        run = estimator.start_run(estimator.learner(), np.sort(stream.classes), width, None, None)
+        run = estimator.start_run(estimator.learner(), np.sort(stream.classes), width)
         self.course = Course(run, stream, estimator.tie, estimator.max_iter)
 
     def learn(self, row_batch: RowBatch) -> None:
