@@ -5,9 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.constraints import FORMULATIONS
-from linsep.certificate.verdicts import Separations, Verdict
+from linsep.certificate.verdicts import TIME_LIMIT, Separations, Verdict
 from linsep.errors import ArgumentError
 from linsep.estimators._common.frames import with_features
 from linsep.separability import deciding

@@ -5,7 +5,7 @@ import pytest
 
 from fewest_errors_oracle import fewest_errors, reflected
 from fewest_errors_sets import nearly_tied, random_set
-from linsep.certificate import checking, errors
+from linsep.certificate import constraints, errors
 from linsep.certificate.errors import enumerated_minimum
 from thoroughness import some
 
@@ -48,10 +48,10 @@ def test_64_bits_as_numbers_of_any_size(monkeypatch, top):
 
 def test_the_time_of_a_loop_in_a_loop_counts_once(monkeypatch):
     times = iter(range(100))
-    monkeypatch.setattr(checking.time, "monotonic", lambda: next(times))
-    clock = checking.Clock(11)
+    monkeypatch.setattr(constraints.time, "monotonic", lambda: next(times))
+    clock = constraints.Clock(11)
     for _ in clock.over(range(2)):
         for _ in clock.over(range(3)):
             pass
-    with pytest.raises(checking.TooLong):
+    with pytest.raises(constraints.TooLong):
         list(clock.over(range(4)))

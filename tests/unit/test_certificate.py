@@ -81,7 +81,7 @@ def test_the_bound_on_rounding_holds(seed):
         row, scale = given_rows.exact(k)
         true = sum(m * exact.get(j, 0) for j, m in row.items()) * scale / Fraction(2) ** top
         assert np.isinf(bound) or abs(true - Fraction(value)) <= Fraction(bound)
-    low, high = weights.length()
+    low, high = weights.length
     square = Fraction(sum(m * m for j, m in exact.items() if j < d), 4**top)
     assert Fraction(low) ** 2 <= square <= Fraction(high) ** 2
 

@@ -11,7 +11,7 @@ go into a SHA-256 each, row by row:
   the longest stretches of neighboring columns with nonzero values; 32 bits each;
 - runs: the first column and the length of each; 32 bits each;
 - nonzero values: the 64 bits of the equal double. A number that float64 cannot represent is the
-word ``sign << 63 | 0x7ff8 << 48 | p << 24 | q``, then the p words of its numerator and the q
+  word ``sign << 63 | 0x7ff8 << 48 | p << 24 | q``, then the p words of its numerator and the q
   words of its denominator, lowest first; q is 0 for integers.
 
 The hash is the SHA-256 of ``linsep rows 1\\n``, of these three sums (32 bytes each) and, as ASCII
@@ -29,14 +29,12 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
-from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-import linsep
 from linsep.errors import DataError
 from linsep.validation.labels import check_beside, labels_of
 from linsep.validation.sparse import as_csr, tidy
@@ -52,8 +50,6 @@ LARGEST = 2**1000
 #: decimals with larger powers of ten are out of range
 MOST_POWER = 400
 HEADER = b"linsep rows 1\n"
-#: columns and lengths have 32 bits
-MOST_COLUMNS = 2**32 - 1
 #: marks a number that is not a double: the bit pattern of NaN, which no row holds
 LONG = 0x7FF8 << 48
 #: numbers in a block: few enough to stay in the processor's cache
@@ -63,13 +59,8 @@ TINY = 2.0**-1021
 
 
 def exact_rows(X: Any) -> Any:
-    """Return the numbers of an array, nested lists, a matrix or a data frame, without rounding.
-
-    Raises
-    ------
-    ValueError
-        For missing and infinite numbers, and values that cannot be read exactly: a DataError with
-        column, row and value.
+    """Return the numbers of an array, nested lists, a matrix or a data frame, without rounding;
+    DataError, with the place, for missing and infinite numbers and what is no number.
     """
     with faults_named(X, exact=True):
         if hasattr(X, "column_names"):  # a table of Arrow
@@ -79,12 +70,21 @@ def exact_rows(X: Any) -> Any:
                 return _joined((name, X.iloc[:, j]) for j, name in enumerate(X.columns))
             X = X.sparse.to_coo()
         if sp.issparse(X):
-            return _of_sparse(as_csr(X))
+            X = as_csr(X)
+            if X.dtype in (np.longdouble, object):
+                values = _column(X.data, "of stored values")
+                if values.dtype == object:
+                    raise DataError(
+                        "X holds numbers that are not exactly representable as float64: pass a "
+                        "dense array.", code="not-exact", option="X",
+                    )  # fmt: skip
+                X = sp.csr_matrix((values, X.indices, X.indptr), X.shape)
+            return tidy(_checked(X))
         given = X if hasattr(X, "dtype") else np.asarray(X)
         if given is not X and given.dtype.kind == "f" and (np.abs(given) >= EXACT).any():
             given = np.array(X, dtype=object)  # numpy rounds long integers beside floats
         if given.dtype in (object, np.longdouble) and given.dtype != np.float64:
-            return _joined(enumerate(check_array(given, dtype=None, ensure_all_finite=False).T))
+            return _joined(enumerate(_checked(given).T))
         return _checked(given)
 
 
@@ -95,10 +95,6 @@ class Labeled(NamedTuple):
     classes: np.ndarray
     codes: np.ndarray
     names: list[str] | None
-
-    def coded(self) -> list[tuple[Any, np.ndarray]]:
-        """Return rows and label indices as one batch, as those of open data."""
-        return [(self.X, self.codes)]
 
 
 def check_labels(n_rows: int, n_labels: int) -> None:
@@ -142,22 +138,11 @@ def same_as_doubles(X: Any) -> bool:
 
 
 def _checked(X: Any) -> Any:
-    """Apply scikit-learn's checks to an array or sparse matrix of a supported type."""
+    """Apply scikit-learn's checks to an array or sparse matrix; of longer numbers, to its shape."""
+    short = X.dtype not in (object, np.longdouble)
+    kinds = KEPT_TYPES if short else None
     with np.errstate(over="ignore", invalid="ignore"):  # it sums all numbers
-        return check_array(X, accept_sparse="csr", dtype=KEPT_TYPES, order="C")
-
-
-def _of_sparse(X: Any) -> Any:
-    """Return a sparse matrix with values of a type that is kept, without repeated entries."""
-    if X.dtype in (np.longdouble, object):
-        values = _column(X.data, "of stored values")
-        if values.dtype == object:
-            raise DataError(
-                "X holds numbers that are not exactly representable as float64: pass a dense "
-                "array.", code="not-exact", option="X",
-            )  # fmt: skip
-        X = sp.csr_matrix((values, X.indices, X.indptr), X.shape)
-    return tidy(_checked(X))
+        return check_array(X, accept_sparse="csr", dtype=kinds, order="C", ensure_all_finite=short)
 
 
 def _joined(columns: Iterable[tuple[Any, Any]]) -> Any:
@@ -169,15 +154,18 @@ def _joined(columns: Iterable[tuple[Any, Any]]) -> Any:
     found = np.empty((len(exact[0]) if exact else 0, len(exact)), dtype=common)
     for j, column in enumerate(exact):
         found[:, j] = column.tolist() if common.kind == "O" else column
-    if common.kind != "O":
-        return _checked(found)
-    return np.asarray(check_array(found, dtype=None, ensure_all_finite=False))
+    return _checked(found)
 
 
 def _column(values: Any, name: Any) -> np.ndarray:
     """Return a column of numpy, pandas or Arrow as an array of an exact type."""
-    if not isinstance(getattr(values, "dtype", None), np.dtype):
-        values = _of_arrow(values)
+    if not isinstance(getattr(values, "dtype", None), np.dtype):  # of Arrow, or of pandas' own
+        import pyarrow as pa
+
+        column = pa.Array.from_pandas(values) if hasattr(values, "dtype") else values
+        number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+        exact = number and not column.null_count
+        values = column if exact else np.array(column.to_pylist(), dtype=object)
     values = np.asarray(values)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError("a number is not finite")
@@ -188,17 +176,6 @@ def _column(values: Any, name: Any) -> np.ndarray:
             return near
     numbers = [_number(x, name, i) for i, x in enumerate(values)]
     return np.array(numbers, np.float64 if all(map(_fits, numbers)) else object)
-
-
-def _of_arrow(column: Any) -> Any:
-    """Return a column of Arrow, or of pandas' own types, as an array of numbers or of objects."""
-    import pyarrow as pa
-
-    column = pa.Array.from_pandas(column) if hasattr(column, "dtype") else column
-    number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-    return (
-        column if number and not column.null_count else np.array(column.to_pylist(), dtype=object)
-    )
 
 
 def _number(value: Any, name: Any, row: int) -> int | float | Fraction:
@@ -257,7 +234,13 @@ def sequences(X: Any, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
     if not sp.issparse(X) and width and (X != 0).all():
         values, counts, runs = X.ravel(), np.ones(n), np.tile([0, width], (n, 1))
     else:
-        columns, values, ends = _nonzero(X)
+        present = X.data != 0 if sp.issparse(X) else X != 0
+        if sp.issparse(X):
+            columns, values = X.indices[present], X.data[present]
+            ends = np.append(0, np.cumsum(present))[X.indptr]
+        else:
+            columns, values = np.nonzero(present)[1], X[present]
+            ends = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))
         begins = np.ones(len(columns), dtype=bool)
         np.not_equal(columns[1:], columns[:-1] + 1, out=begins[1:])
         begins[ends[:-1][ends[:-1] < ends[1:]]] = True
@@ -269,16 +252,6 @@ def sequences(X: Any, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
         return heads, runs, values.astype(np.float64, copy=False).view(np.uint64)
     words = [word for value in values.tolist() for word in words_of_number(value)]
     return heads, runs, np.array(words, dtype=np.uint64)
-
-
-def _nonzero(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return columns and values of what is not zero, row by row, and the ends of the rows."""
-    if not sp.issparse(X):
-        present = X != 0
-        ends = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))
-        return np.nonzero(present)[1], X[present], ends
-    present = X.data != 0
-    return X.indices[present], X.data[present], np.append(0, np.cumsum(present))[X.indptr]
 
 
 def words_of_number(value: Any) -> Sequence[int]:
@@ -321,14 +294,6 @@ class Block:
         return np.arange(self.X.shape[1]), self.X[place]
 
 
-def rows_of(X: Any, y: Any) -> tuple[Any, Any]:
-    """Return rows and labels unchanged or, for a data frame with text columns, a source of both,
-    opened by the reader in :data:`linsep.TOOLS`, because the checker does not read files.
-    """
-    X, y, _ = resolve_name(linsep.TOOLS["frame"])(X, y)
-    return X, y
-
-
 class Reading:
     """One reading of rows and labels, with counts of the rows read so far.
 
@@ -357,18 +322,20 @@ class Reading:
 
     def blocks(self) -> Iterator[Block]:
         """Yield all rows, in order."""
-        for X, classes, codes in self._coded():
+        given = self._given
+        if isinstance(given, Labeled):
+            parts = iter([given[:3]])
+        elif hasattr(given, "coded"):
+            parts = ((X, given.classes, codes) for X, codes in given.coded())
+        else:
+            parts = ((tidy(X), *np.unique(y, return_inverse=True)) for X, y, *_ in given.exactly())
+        for X, classes, codes in parts:
             numbers = np.empty(len(classes), int)
             seen, places = np.unique(codes, return_index=True)
             for code in seen[np.argsort(places)].tolist():
                 label = plain_label(classes[code])
                 numbers[code] = self._numbers.setdefault((type(label), label), len(self._numbers))
             self.n_features = max(self.n_features, X.shape[1])
-            if self.n_features > MOST_COLUMNS:
-                raise DataError(
-                    f"{self.n_features:,} features are too many for a proof.",
-                    code="too-large", value=self.n_features,
-                )  # fmt: skip
             size = X.nnz if sp.issparse(X) else X.size
             step = max(1, BLOCK_VALUES * X.shape[0] // max(1, size))
             for start in range(0, X.shape[0], step):
@@ -378,15 +345,6 @@ class Reading:
                 block = Block(part, of, self.n_rows)
                 self.n_rows += part.shape[0]
                 yield block
-
-    def _coded(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray]]:
-        """Yield batches of rows, the labels, and the index of each row's label."""
-        given = self._given
-        if hasattr(given, "coded"):
-            yield from ((X, given.classes, codes) for X, codes in given.coded())
-        else:
-            for X, y, *_ in given.exactly():
-                yield tidy(X), *np.unique(y, return_inverse=True)
 
     def sha256(self) -> str:
         """Return the hash of all rows so far, 64 hexadecimal digits."""

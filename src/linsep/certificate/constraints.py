@@ -1,5 +1,6 @@
 """The subject of a verdict as constraints on weights: exact, and in floats with rounding bounds.
-Sums, spaces and ranks of rows in whole numbers, which proofs, their check and the search share.
+The case in which a claim about them is checked. Sums, spaces and ranks of rows in whole numbers,
+which proofs, their check and the search share.
 
 A row x of class k stands for one or more *constraints* ``<w, a> > 0``. Two sides: one per row, the
 sign-flipped row ``a = y [x; 1]``. The multinomial formulation: one for each rival class, in order,
@@ -10,7 +11,8 @@ are ``a = c (x) [x; 1]``, the Kronecker product with a vector of -1, 0 and 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, reduce
@@ -21,8 +23,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.certificate.canonical import TINY, Block
+from linsep.certificate.canonical import EXACT, TINY, Block
 from linsep.certificate.json_fields import LONG, Count, Field, Long, by_number, well_formed
+from linsep.words import row_text
 
 #: the nonzero entries of a row: {column: integer}
 Row = dict[int, int]
@@ -30,7 +33,6 @@ Row = dict[int, int]
 PRIME = 1618033961
 #: half a unit in the last place of 1.0
 UNIT = 2.0**-53
-EXACT = 2.0**53
 #: separability of several classes: each against the rest, each pair, all at once
 FORMULATIONS = ("ovr", "ovo", "multinomial")
 
@@ -46,15 +48,11 @@ class Subject:
     positive, negative : tuple
         The labels of the two sides; empty in the multinomial formulation, where every class has
         weights of its own and the weights of the last are zero.
-    fit_intercept : bool
-    n_rows, n_features : int
-    names : tuple of str or None
-        Feature names.
     sha256 : str
         Hash of rows and labels in the form that :mod:`linsep.certificate.canonical` describes.
     columns : tuple of int or None
-        For a Gram matrix: the weights are the a_j in sum_j a_j K(x, x_j) over these columns. If the
-        verdict is that nothing separates, they span all columns. No margin is given.
+        Of a Gram matrix: the weights are the a_j in sum_j a_j K(x, x_j) over these columns, which
+        span all if nothing separates.
     chance : Chance or None
         Whether random labels would be separable. Not part of the proof: None if read from a proof.
     """
@@ -124,19 +122,24 @@ class Subject:
         A.eliminate_zeros()
         return A
 
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features: ``x0``, ``x1``, ... if they have none."""
+        if self.columns is not None:
+            return [f"row {j}" for j in self.columns]
+        return list(self.names or (f"x{j}" for j in range(self.n_features)))
+
     def coefficient_names(self) -> list[str]:
         """Return a name for every weight, in order; the intercept comes last within each class."""
-        names = list(self.names or (f"x{j}" for j in range(self.n_features)))
-        if self.columns is not None:
-            names = [f"row {j}" for j in self.columns]
-        names += ["intercept"] * self.fit_intercept
+        names = self.feature_names + ["intercept"] * self.fit_intercept
         classes = self.classes[:-1] if self.multinomial else ()
         return [f"{label}: {name}" for label in classes for name in names] or names
 
 
 @dataclass(frozen=True, repr=False)  # no long integers
 class Combination:
-    """Rows whose sign-flipped copies, times positive integers, add up to exactly zero.
+    """Rows whose sign-flipped copies, times positive integers, add up to exactly zero; ValueError
+    unless the rows are in order and the multipliers positive and in lowest terms.
 
     Attributes
     ----------
@@ -145,11 +148,6 @@ class Combination:
     which : tuple of int
         Zeros; in the multinomial formulation, the number of the rival class among the row's rivals.
     multipliers : tuple of int
-
-    Raises
-    ------
-    ValueError
-        Unless the rows are in order and the multipliers positive and in lowest terms.
     """
 
     rows: tuple[Count, ...]
@@ -201,15 +199,12 @@ def constraints_of(subject: Subject, block: Block, codes: np.ndarray) -> Constra
     return Constraints(subject, block, place, codes[place], which)
 
 
-def squared_bound(
-    subject: Subject, rows: Sequence[tuple[Row, Fraction]], multipliers: Sequence[int]
-) -> Fraction:
+def squared_bound(subject: Subject, rows: Any, multipliers: Sequence[int]) -> Fraction:
     """Return the square of an upper bound on the margin of all weights, for two sides.
 
     Each row, times its fraction, is a constraint. The multipliers are shares of the sum of their
-    group: all rows without an intercept, else the rows of one side. With an intercept the
-    combination is the difference of two points of the sides' convex hulls, and half its length
-    bounds every margin; without one it is one point, and its length does.
+    group. With an intercept the groups are the sides, the combination is the difference of two
+    points of their convex hulls, and half its length is the bound; without one its length is.
     """
     d = subject.n_features
     groups = [row.get(d, 0) > 0 for row, _ in rows]
@@ -225,8 +220,8 @@ def squared_bound(
 
 class Weights:
     """Weights as integers, and as ``floats`` of shape (blocks, width), divided by a power of two
-    near the largest: each within half a unit in its last place, or within TINY. ``square`` is the
-    squared length of the integers, without intercepts.
+    near the largest: each within half a unit in its last place, or within TINY. Without intercepts,
+    ``square`` is the squared length of the integers, and ``length`` bounds that of the floats.
     """
 
     def __init__(self, subject: Subject, exact: Row) -> None:
@@ -238,14 +233,10 @@ class Weights:
         self.square = sum(m * m for j, m in exact.items() if j % subject.width < subject.n_features)
         squares = np.einsum("ij,ij->i", self.floats, self.floats)
         self._lengths = np.sqrt(squares + subject.width * TINY)
-
-    def length(self) -> tuple[float, float]:
-        """Lower and upper bound of the length of the float weights, without the intercept."""
-        d = self.subject.n_features
-        root = float(np.sqrt(np.einsum("ij,ij->", self.floats[:, :d], self.floats[:, :d])))
-        slack = 4 * (self.subject.size + 8) * UNIT
-        tiny = math.sqrt(self.subject.size * TINY)
-        return max(0.0, root * (1 - slack) - tiny), root * (1 + slack) + tiny
+        W = self.floats[:, : subject.n_features]
+        root = float(np.sqrt(np.einsum("ij,ij->", W, W)))
+        slack, tiny = 4 * (subject.size + 8) * UNIT, math.sqrt(subject.size * TINY)
+        self.length = max(0.0, root * (1 - slack) - tiny), root * (1 + slack) + tiny
 
     def products(self, given: Constraints) -> tuple[np.ndarray, np.ndarray]:
         """Return ``<w, a>`` of constraints in floats, and a bound on each rounding error.
@@ -253,10 +244,9 @@ class Weights:
         The bound follows Higham, Accuracy and Stability of Numerical Algorithms (2002), section
         3.1: a sum of n products in float64, in any order, is off by at most n u / (1 - n u) times
         the sum of their absolute values, which is at most the product of the two lengths. Further
-        roundings are added for the weights, for numbers that are not doubles (none is near the ends
-        of their range), and for the lengths and the bound itself. Numbers that underflow are off by
-        TINY each, even if the processor flushes them to zero. If anything overflows, the bound is
-        infinite.
+        roundings are added for the weights, for numbers that are not doubles, and for the lengths
+        and the bound itself. Numbers that underflow are off by TINY each, even if the processor
+        flushes them to zero. If anything overflows, the bound is infinite.
         """
         subject, block, d = self.subject, given.block, self.subject.n_features
         n = subject.width + subject.blocks + 16
@@ -277,10 +267,9 @@ class Weights:
 class Membership:
     """Exact test of which constraints lie outside a space, vectorized where floats are exact.
 
-    The remainder of a row is a sum over its columns, in each *free* column (one without a pivot):
-    a product with ``table``, in which integers below 2^53 are exact, and so are their sums. A row
-    with a number in a free column that is zero in the space lies outside. Others are tested one by
-    one.
+    In the *free* columns, without a pivot, the remainder of a row is its product with ``table``,
+    which is exact below 2^53. A row with a number in a free column that is zero in the space lies
+    outside. Others are tested one by one.
     """
 
     def __init__(self, space: Space, size: int) -> None:
@@ -300,13 +289,9 @@ class Membership:
             lines, columns, numbers = np.array(entries, float).reshape(-1, 3).T
             self._table = sp.csr_matrix((numbers, (lines, columns)), (size, len(free)))
 
-    def outside(
-        self, A: sp.csr_matrix, whole: Callable[[int], Row], rounded: bool, each: Any = iter
-    ) -> np.ndarray:
-        """Return which rows of a matrix without stored zeros lie outside the space.
-
-        ``whole(k)`` returns row k in integers, which decide if its floats are ``rounded``, or too
-        long; ``each`` wraps the loop over such rows.
+    def outside(self, A: Any, whole: Callable[[int], Row], rounded: bool, each: Any = iter) -> Any:
+        """Return which rows of a matrix without stored zeros lie outside the space; ``whole(k)`` is
+        row k in integers, which decide if its floats are ``rounded``, or too long.
         """
         if self.is_everything or not A.shape[0]:
             return np.zeros(A.shape[0], dtype=bool)
@@ -325,30 +310,131 @@ class Membership:
         return found
 
 
+# The check of a claim.
+
+
+class Fails(Exception):
+    """The claim does not hold."""
+
+
+def need(good: Any, why: str) -> None:
+    """Raise Fails with this reason unless a condition holds."""
+    if not good:
+        raise Fails(why)
+
+
+class TooLong(Exception):
+    """Exact arithmetic exceeds its time limit."""
+
+
+class Clock:
+    """A stopwatch for the time spent in exact arithmetic."""
+
+    def __init__(self, limit: float | None) -> None:
+        self.limit = math.inf if limit is None else limit
+        self._spent, self._counted = 0.0, -math.inf
+
+    def over(self, items: Iterable[Any]) -> Iterator[Any]:
+        """Yield the items and time the work on each; raise TooLong when the limit is exceeded."""
+        last = time.monotonic()
+        for item in items:
+            yield item
+            now = time.monotonic()
+            self._spent += now - max(last, self._counted)  # what a loop inside counted, once
+            last = self._counted = now
+            if self._spent > self.limit:
+                raise TooLong(f"exact arithmetic takes longer than {self.limit:g} s")
+
+
+#: the check of a claim: it is sent the constraints of each block of rows, and None after the last
+Checking = Generator[None, Constraints | None, None]
+
+
+class Case:
+    """The subject of a claim, and the constraints that its evidence names, as scaled integers."""
+
+    def __init__(self, subject: Subject, check: Any, exact: bool, clock: Clock) -> None:
+        self.subject, self.exact, self.clock = subject, exact, clock
+        self._rows: dict[tuple[int, int], tuple[Row, Fraction]] = {}
+        self.checking: Checking = check(self)
+        next(self.checking)
+
+    def keep(self, *parts: Combination) -> None:
+        """Keep the constraints of these combinations, when they are seen."""
+        named = [row for part in parts for row in part.rows]
+        last = max(named, default=0)
+        need(last < self.subject.n_rows, "a combination has rows that are not in the data")
+        self._named = np.unique(np.array(named, dtype=np.int64))
+
+    def see(self, block: Block, codes: np.ndarray) -> None:
+        """Check some rows with these class codes."""
+        given = constraints_of(self.subject, block, codes)
+        ends = np.searchsorted(self._named, [block.first, block.first + len(codes)])
+        for row in self.clock.over(self._named[slice(*ends)].tolist()):
+            for k in np.flatnonzero(given.place == row - block.first).tolist():
+                self._rows[row, int(given.which[k])] = given.exact(k)
+        self.checking.send(given)
+
+    def named(self, part: Combination) -> list[tuple[Row, Fraction]]:
+        """Return the constraints of a combination."""
+        try:
+            return [self._rows[key] for key in zip(part.rows, part.which, strict=True)]
+        except KeyError as missing:
+            raise Fails(f"{row_text(missing.args[0][0])} has no such constraint") from None
+
+    def sum_of(self, part: Combination) -> Row:
+        """Return the sum of the rows of a combination, times a positive number."""
+        rows = self.named(part)
+        need(rows, "a combination is empty")
+        scales = [m * scale for m, (_, scale) in zip(part.multipliers, rows, strict=True)]
+        terms = in_lowest_terms(dict(enumerate(scales)))
+        return combination(self.clock.over((terms[k], row) for k, (row, _) in enumerate(rows)))
+
+    def vanishes(self, part: Combination) -> list[Row]:
+        """Return the rows of a combination; Fails unless they add up to zero."""
+        need(not self.sum_of(part), "a combination that should be zero is not")
+        return [row for row, _ in self.named(part)]
+
+    def spans(self, rows: Sequence[Row], space: Space) -> None:
+        """Raise Fails unless the rows span the space."""
+        outside = any(space.remainder(row) for row in self.clock.over(rows))
+        columns = sorted(space.rows)
+        full = not outside and rank_found(rows, columns, self.clock.over) == len(columns)
+        need(full, "some rows do not span the space that is claimed")
+
+    def space(self, space: Space) -> Membership:
+        """Return the test of which rows lie outside a space."""
+        self.check_columns(j for row in space.rows.values() for j in row)
+        return Membership(space, self.subject.size)
+
+    def check_columns(self, columns: Iterable[int]) -> None:
+        """Raise Fails unless there are weights with these numbers."""
+        known = all(0 <= j < self.subject.size for j in columns)
+        need(known, "there are columns that are not in the data")
+
+
+def refuse(given: Constraints, wrong: np.ndarray, why: str) -> None:
+    """Raise Fails if some constraints are wrong."""
+    if wrong.any():
+        first = given.block.first + int(given.place[wrong.argmax()])
+        raise Fails(f"{row_text(first)} {why}")
+
+
 # Rows in whole numbers.
 
 
 def whole_numbers(values: Any) -> tuple[list[int], Fraction]:
-    """Return integers m and a positive fraction s with ``values == m * s`` exactly.
-
-    For floats, m has no common power of two.
+    """Return integers m without a common power of two, and a positive fraction s, with
+    ``values == m * s`` exactly.
     """
-    values = np.asarray(values)
-    if values.dtype.kind in "iu":
-        return values.tolist(), Fraction(1)
-    if values.dtype.kind != "f":
-        exact = [Fraction(value) for value in values.tolist()]
-        below = lcm(*(x.denominator for x in exact))
-        return [int(x * below) for x in exact], Fraction(1, below)
-    mantissas, exponents = np.frexp(values.astype(np.float64))
-    whole = np.ldexp(mantissas, 53).astype(np.int64)
-    used = whole != 0
-    lowest = int(exponents[used].min(initial=53))
-    shifts = np.where(used, exponents - lowest, 0).tolist()
-    numbers = [m << k for m, k in zip(whole.tolist(), shifts, strict=True)]
+    pairs = [x.as_integer_ratio() for x in np.asarray(values).tolist()]
+    denominators = {q for _, q in pairs}
+    below = lcm(*denominators)
+    factors = {q: below // q for q in denominators}
+    numbers = [p * factors[q] for p, q in pairs]
     bits = reduce(or_, numbers, 0)
     zeros = max(0, (bits & -bits).bit_length() - 1)  # at the end of all numbers
-    return [m >> zeros for m in numbers], Fraction(2) ** (lowest + zeros - 53)
+    return [m >> zeros for m in numbers], Fraction(1 << zeros, below)
 
 
 def whole_row(
@@ -400,10 +486,8 @@ def in_lowest_terms(numbers: dict[int, Any]) -> Row:
 
 @dataclass(frozen=True, repr=False)  # no long integers
 class Space:
-    """A row space in reduced echelon form, which does not depend on the rows that span it.
-
-    ``rows[p]`` has its first entry, which is positive, in the pivot column p; its other entries are
-    in columns without pivot. Entries are integers in lowest terms.
+    """A row space in reduced echelon form: ``rows[p]``, integers in lowest terms, has its first
+    entry, which is positive, in the pivot column p, and the others in columns without pivot.
     """
 
     rows: dict[int, Row]
@@ -414,20 +498,19 @@ class Space:
         return lcm(*(row[pivot] for pivot, row in self.rows.items()))
 
     def remainder(self, a: Row, below: int | None = None) -> Row:
-        """Return the remainder of a row, times ``below`` or the smallest positive number that makes
-        it whole: empty if it lies in the space.
+        """Return the remainder of a row, empty if it lies in the space, times ``below`` or the
+        smallest positive number that makes it whole.
         """
         used = [(a[j], self.rows[j], self.rows[j][j]) for j in a if j in self.rows]
         below = below or lcm(*(pivot for _, _, pivot in used))
         return combination([(below, a), *((-m * (below // p), row) for m, row, p in used)])
 
     def coefficients(self, width: int, intercept: bool) -> dict[int, Row]:
-        """Return the coefficients that rows of this space determine.
+        """Return the coefficients that rows of this space determine: {number of the weight: row of
+        the space, which is a linear function that gives it, times a positive number}.
 
         Of dependent columns the first is kept, and the weights of the others are zero; the
-        constant, the last of each ``width``, comes before all others. Returns {number of a kept
-        weight: linear function of all weights that gives it, times a positive number}; the
-        functions are rows of the space.
+        constant, the last of each ``width``, comes before all others.
         """
         found = dict(self.rows)
         top = max((j for row in found.values() for j in row), default=-1)
@@ -445,10 +528,7 @@ class Space:
 
 
 def rank_found(rows: Sequence[Row], columns: Sequence[int], each: Any = iter) -> int:
-    """Return a lower bound on the rank of some rows in some columns: the rank modulo a prime.
-
-    It is smaller only if the prime divides certain minors. ``each`` wraps the loop over columns.
-    """
+    """Return a lower bound on the rank of some rows in some columns: the rank modulo a prime."""
     left = np.array([[row.get(j, 0) % PRIME for j in columns] for row in rows], dtype=np.int64)
     left, found = left.reshape(len(rows), len(columns)), 0
     for column in each(range(len(columns))):

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from linsep.certificate.canonical import Block, Reading
-from linsep.certificate.checking import Check, Claim, Clock, need
+from linsep.certificate.constraints import Clock, need
 from linsep.certificate.json_fields import Long, write_object
-from linsep.certificate.verdicts import AS_STORED, FORMAT
+from linsep.certificate.verdicts import AS_STORED, FORMAT, Check, Claim
 from linsep.drawing import WithRows, display
 from linsep.words import counted
 
@@ -28,15 +28,14 @@ from linsep.words import counted
 MOST_BITS = 256
 #: most binary digits of a number of a cycle; the search finds shorter ones
 MOST_DIGITS = 1 << 13
-#: what a score of zero is, in words
-ZEROS = {
-    "mistake": "mistakes", "negative": "mistakes of the positive side only",
-    "correct": "no mistakes",
-}  # fmt: skip
+#: what a score of zero is, in words, and the sides on which it is correct
+ZEROS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "mistake": ("mistakes", ()),
+    "negative": ("mistakes of the positive side only", (-1,)),
+    "correct": ("no mistakes", (-1, 1)),
+}
 #: most rows that a check replays, over all passes
 MOST_ROUNDS = 10**8
-
-
 #: columns with whole numbers of a row, and the index of its label among the sorted labels
 WholeRow = tuple[list[tuple[int, int]], int]
 
@@ -57,33 +56,32 @@ class _Cycles(WithRows, Claim):
 
     def verified(self, X: Any, y: Any, exact: bool, clock: Clock) -> Check:
         """Replay the passes in integers: the weights must recur, after at least one mistake."""
-        reading = Reading(X, y)
-        cycles, blocks = self.parts, list[Block]()
+        reading, cycles, blocks = Reading(X, y), self.parts, list[Block]()
+        about = [(one.n_rows, one.n_features, one.n_classes) for one in cycles]
+        base, power = cycles[0].base, cycles[0].power
         for cycle in cycles:
             cycle.check_numbers()
+            need((cycle.base, cycle.power) == (base, power), "its cycles read values differently")
         for block in reading.blocks():  # rows of other data are not kept
-            if reading.n_rows <= cycles[0].n_rows and reading.n_features <= cycles[0].n_features:
+            if reading.n_rows <= about[0][0] and reading.n_features <= about[0][1]:
                 blocks.append(block)
+        read = reading.n_rows, reading.n_features, len(reading.labels)
+        other = next((own for own in about if own != read), read)
+        what = "{:,} rows, {:,} features and {:,} classes"
+        need(other == read, f"it is about {what.format(*other)}, not {what.format(*read)}")
         codes = {label: code for code, label in enumerate(sorted(reading.labels))}
         given = [
             (*block.row(place), codes[reading.labels[number]])
             for block in blocks
             for place, number in enumerate(block.numbers.tolist())
         ]
-        known: dict[tuple[int, int], list[WholeRow]] = {}
-        found = []
+        rows, found = whole_rows(given, base, power, clock.over), []
         for cycle in cycles:
-            own = cycle.n_rows, cycle.n_features, cycle.n_classes
-            read = reading.n_rows, reading.n_features, len(reading.labels)
-            what = "{:,} rows, {:,} features and {:,} classes"
-            need(own == read, f"it is about {what.format(*own)}, not {what.format(*read)}")
-            how = cycle.base, cycle.power
-            known[how] = known.get(how) or whole_rows(given, *how, clock.over)
-            after, mistakes = replay(cycle, known[how], clock.over)
-            same = after == cycle.vectors() and mistakes
-            need(same, "the weights after the passes differ, or there are no mistakes")
-            passes = f"{cycle.passes:,} pass{'es' * (cycle.passes > 1)}"
-            found.append(f"{mistakes:,} mistakes in {passes}")
+            after, mistakes = replay(cycle, rows, clock.over)
+            recur = mistakes and after == cycle.vectors()
+            need(recur, "the weights after the passes differ, or there are no mistakes")
+            many = f"{cycle.passes:,} pass{'es' * (cycle.passes > 1)}"
+            found.append(f"{mistakes:,} mistakes in {many}")
         where = f"over {counted(reading.n_rows, 'row')} lead back to the same weights"
         return Check(True, f"It holds: {', '.join(found)} {where}, in exact arithmetic.")
 
@@ -95,7 +93,8 @@ class _Cycles(WithRows, Claim):
         return "\n".join(f"cycle: {cycle.sentence}" for cycle in self.parts)
 
     def _repr_html_(self) -> str:
-        return f"<p>{self}</p>"
+        text = f"<p>{self}</p>"
+        return self._beside(text) if isinstance(self, Cycle) else text
 
     def to_json(self) -> str:
         """Return the cycle, or cycles, as JSON text, which :func:`linsep.from_json` reads."""
@@ -113,7 +112,6 @@ class Cycle(_Cycles):
 
     Attributes
     ----------
-    n_classes : int
     positive, negative : tuple of int
         The classes on each side, as indices into the sorted labels; rows of other classes are
         skipped. Both are empty for the joint rule, which has one weight vector per class.
@@ -124,18 +122,14 @@ class Cycle(_Cycles):
     gram : bool
         Whether the rows form a Gram matrix: the state is then the score of every row, and an update
         adds kernel values to all scores.
-    fit_intercept : bool
     passes : int
         Number of passes after which the weights recur.
     weights : tuple of int
         One per feature, then the intercept; class after class for the joint rule. For a Gram matrix
         the scores of the rows, in the unit of weights.
-    step, unit : int
     base, power : int
-        With base 2 the values are exact, as in verdicts. With base 10 they are the decimals that
-        they print as; the stored floats may be separable with a tiny margin.
-    n_rows, n_features : int
-        For a Gram matrix both are the number of rows.
+        With base 10 the values are the decimals that they print as; the stored floats may be
+        separable with a tiny margin. With base 2 they are exact.
     zero : "mistake", "negative" or "correct"
         For two sides, whether a score of zero is a mistake, a negative prediction, or correct.
     again : int or None
@@ -194,9 +188,6 @@ class Cycle(_Cycles):
         """Plot the weights of the cycle with :meth:`linsep.plot.CycleDisplay.from_cycle`."""
         return display("CycleDisplay").from_cycle(self, X, y, **kwargs)
 
-    def _repr_html_(self) -> str:
-        return self._beside(super()._repr_html_())
-
     def check_numbers(self) -> None:
         """Raise Fails if the numbers are inconsistent."""
         width = self.n_rows if self.gram else self.n_features + 1
@@ -223,7 +214,7 @@ class Cycle(_Cycles):
         return [
             ("cycle", replace(self, again=None).sentence),
             ("update", "at every mistake" if self.update == "single" else "once per pass"),
-            *[("zero scores", ZEROS[self.zero])] * (self.zero != "mistake"),
+            *[("zero scores", ZEROS[self.zero][0])] * (self.zero != "mistake"),
             ("numbers", AS_STORED if self.base == 2 else "the decimals they print as"),
             ("features", f"{self.n_features:,}"),
             ("intercept", "yes" if self.fit_intercept else "no"),
@@ -242,8 +233,8 @@ class Cycle(_Cycles):
 
     def vectors(self) -> list[list[int]]:
         """Return the weights, one list for each vector."""
-        width = len(self.weights) // self.n_vectors
-        return [list(self.weights[k * width : (k + 1) * width]) for k in range(self.n_vectors)]
+        found: list[list[int]] = np.array(self.weights, object).reshape(self.n_vectors, -1).tolist()
+        return found
 
 
 class Cycles(_Cycles, tuple[Cycle, ...]):
@@ -281,8 +272,8 @@ def whole_rows(
     for columns, values, code in over(given):
         exact = values.tolist() if base == 2 or values.dtype.kind in "iu" else map(str, values)
         scaled = [Fraction(x) * base**power for x in exact]
-        whole = all(x.denominator == 1 for x in scaled)
-        need(whole, "the rows have more digits than the rows of the cycle")
+        fine = all(x.denominator == 1 for x in scaled)
+        need(fine, "the rows have more digits than the rows of the cycle")
         rows.append((list(zip(columns.tolist(), map(int, scaled), strict=True)), code))
     return rows
 
@@ -314,9 +305,7 @@ def _update(cycle: Cycle, scores: list[int], code: int) -> dict[int, int]:
     """Return {vector: sign with which the row is added to it}, empty without a mistake."""
     if cycle.positive:
         y = (code in cycle.positive) - (code in cycle.negative)
-        # The sides on which a score of zero is correct.
-        spared = {"mistake": (), "negative": (-1,), "correct": (-1, 1)}[cycle.zero]
-        right = y * scores[0] > 0 or (not scores[0] and y in spared)
+        right = y * scores[0] > 0 or (not scores[0] and y in ZEROS[cycle.zero][1])
         return {0: y} if y and not right else {}
     best = [k for k in range(len(scores)) if scores[k] == max(scores)]
     if cycle.tie == "random" and code in best:  # a mistake if a wrong class may be drawn

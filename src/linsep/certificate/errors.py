@@ -10,11 +10,10 @@ contradictions, and with the same row being right, which removes its limit on sh
 dimensions the proof may be to try all hyperplanes again.
 
 To try them all: rows are normals of planes through 0. A cell between planes has a side on one of
-them, a, where it is a cell between those lines in which the other planes meet a's: the same problem
-with one dimension less. So the fewest errors are the minimum over all planes of the fewest errors
-in the plane plus (strictly) the errors of the rows along a that a step off the plane cannot remove.
-Weakly, with ``<a, w> == 0`` not an error and w not zero, moving to a corner of the cell never adds
-errors. Two dimensions are a circle, which a sweep of sorted slopes goes round.
+them, where it is a cell between the lines in which the others meet it: the same problem with one
+dimension less. So the fewest errors are the minimum over all planes of the fewest errors in the
+plane plus (strictly) the errors of its own rows that a step off it cannot remove. Weakly, moving to
+a corner of the cell never adds errors. Two dimensions are a circle, gone round by sorted slopes.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from linsep.certificate.checking import Case, Checking, need
-from linsep.certificate.constraints import Combination, Direction, Weights, dot, rank_found
-from linsep.certificate.json_fields import (
-    COUNT,
-    LONG,
-    Counts,
-    Field,
-    Long,
-    by_number,
-    well_formed,
+from linsep.certificate.constraints import (
+    Case,
+    Checking,
+    Combination,
+    Direction,
+    Weights,
+    dot,
+    need,
+    rank_found,
 )
+from linsep.certificate.json_fields import COUNT, LONG, Counts, Field, Long, by_number, well_formed
 from linsep.drawing import display
 
 #: deepest tree
@@ -110,23 +109,19 @@ class FewestErrors:
     ----------
     strict : bool
         Whether a row on the hyperplane is an error.
-    unit : Fraction
-        The unit of the numbers in the proof.
-    weights : tuple of int or None
+    unit, weights : Fraction, and tuple of int or None
         The weight of every row of the data, in units; None if all are 1.
     least, most : int
-        Both ends, in units: no hyperplane's errors weigh less than ``least``, and this hyperplane's
-        weigh ``most``.
-    hyperplane : dict
-        Its weights as integers, {number of the weight: weight}, the intercept last.
-    rows : tuple of int
-        The rows that it misclassifies.
+        Both ends, in units.
+    hyperplane, rows : dict and tuple of int
+        The weights whose errors weigh ``most``, as integers, {number of the weight: weight}, the
+        intercept last; and the rows that they misclassify.
     copies : tuple of tuple of int
         Equal rows on the same side; the first represents them in the proof.
     contradictions : tuple of Combination
     tree : Packing, Branch or Exhaustive
     history : tuple of (seconds, low, high)
-        The ends during the search. Not part of the proof: empty if read from a proof.
+        The ends during the search; empty if read from a proof.
     """
 
     strict: bool
@@ -153,7 +148,7 @@ class FewestErrors:
 
     @property
     def closed(self) -> bool:
-        """Whether both ends are equal, so that no hyperplane has fewer errors."""
+        """Whether both ends are equal."""
         return self.least == self.most
 
     def __repr__(self) -> str:
@@ -177,15 +172,13 @@ class FewestErrors:
         copies = [Combination(c, (0,) * len(c), (1,) * len(c)) for c in self.copies]
         case.keep(*self.contradictions, *copies)
         need(not about.multinomial, "fewest errors need two sides")
-        if self.weights is not None:
-            fine = len(self.weights) == n and min(self.weights) >= 0
-            need(fine, "there is not one weight of at least 0 for every row")
+        fine = self.weights is None or (len(self.weights) == n and min(self.weights) >= 0)
+        need(fine, "there is not one weight of at least 0 for every row")
         case.check_columns(self.hyperplane)
         need(self.strict or self.hyperplane, "all weights of the hyperplane are zero")
         need(0 <= self.least <= self.most, "the interval is empty")
         tried = isinstance(self.tree, Exhaustive)
-        few = not tried or about.size <= MOST_DIMENSIONS
-        need(few, "not all hyperplanes can be tried in so many dimensions")
+        need(not tried or about.size <= MOST_DIMENSIONS, "there are too many dimensions to try all")
         weights, step = Weights(about, self.hyperplane), 0
         found: list[int] = []  # the rows that the hyperplane misclassifies
         every: list[tuple[list[int], int]] = []  # rows and weights, if all hyperplanes are tried
@@ -267,91 +260,59 @@ def _plain(number: Fraction) -> int | float:
 
 # All hyperplanes.
 
-Vector = tuple[int, ...]
-#: errors on the negative side and on the positive side of planes, by their normals in lowest terms,
-#: the first number of which that is not zero is positive
-Planes = dict[Vector, tuple[int, int]]
-#: products of two smaller numbers, and sums of two such products, fit in 64 bits
-SMALL = 2**31
+#: quotients of smaller integers are different floats if they differ
+SMALL = 2**26
 
 
-def enumerated_minimum(
-    rows: Sequence[Sequence[int]], weights: Sequence[int], strict: bool = True, each: Any = iter
-) -> int:  # fmt: skip
-    """Return the least total weight of errors of any w on sign-flipped rows.
-
-    Strictly an error is ``<row, w> <= 0``; weakly it is ``<row, w> < 0``, and w is not zero. The
-    work grows as n^(rank - 1) log n for n different rows. ``each`` wraps the loops over planes.
+def enumerated_minimum(rows: Any, weights: Any, strict: bool = True, each: Any = iter) -> int:
+    """Return the least total weight of errors of any w on sign-flipped rows, in a time that grows
+    as n^(size - 1) log n. Strictly an error is ``<row, w> <= 0``; weakly it is ``<row, w> < 0``,
+    and w is not zero. ``each`` wraps the loops over planes.
     """
-    planes: Planes = {}
-    zeros = 0
-    for row, weight in zip(rows, weights, strict=True):
-        if not any(row):
-            zeros += weight
-        elif weight:
-            _add(planes, tuple(row), (weight, 0))
-    return zeros * strict + _fewest(planes, len(rows[0]), strict, each)
+    kind = np.int64 if sum(weights) < 2**62 else object
+    table, errors = np.array(rows, object), np.array([(weight, 0) for weight in weights], kind)
+    used = (table != 0).any(axis=1)
+    zeros = int(errors[~used].sum())
+    return zeros * strict + _fewest(table[used], errors[used], strict, each)
 
 
-def _add(planes: Planes, normal: Vector, errors: tuple[int, int]) -> None:
-    common = gcd(*normal)
-    if next(x for x in normal if x) < 0:
-        common, errors = -common, errors[::-1]
-    normal = tuple(x // common for x in normal)
-    there = planes.get(normal, (0, 0))
-    planes[normal] = there[0] + errors[0], there[1] + errors[1]
-
-
-def _fewest(planes: Planes, size: int, strict: bool, each: Any) -> int:
-    """Return the fewest errors of planes in a space."""
-    if size < 2 or not planes:
-        return min(map(min, planes.values()), default=0)
-    best = sum(map(sum, planes.values()))
-    table = np.array([*planes], dtype=object)
-    errors = np.array([*planes.values()], dtype=object)
-    if max(best, np.abs(table).max()) < SMALL:
-        table, errors = table.astype(np.int64), errors.astype(np.int64)
+def _fewest(normals: np.ndarray, errors: np.ndarray, strict: bool, each: Any) -> int:
+    """Return the fewest errors of planes, given the errors on the negative and positive side."""
+    if not len(normals):
+        return 0
+    normals = normals // np.gcd.reduce(np.abs(normals), axis=1)[:, None]
+    normals = normals.astype(np.int64 if np.abs(normals).max() < SMALL else object)
+    size = normals.shape[1]
     if size == 2:
-        return _round(table[:, 0], table[:, 1], errors, strict)
-    for k, plane in enumerate(each(planes)):
-        pivot = max(range(size), key=lambda c: abs(plane[c]))
-        others = [c for c in range(size) if c != pivot]
-        across = np.array([plane[c] for c in others], table.dtype)  # of large integers no floats
-        lines = np.delete(plane[pivot] * table[:, others] - table[:, [pivot]] * across, k, axis=0)
-        rest = np.delete(errors, k, axis=0)
-        if size == 3 and len(lines):
-            found = _round(lines[:, 0], lines[:, 1], rest, strict)
-        else:
-            there: Planes = {}
-            for line, both in zip(lines.tolist(), rest.tolist(), strict=True):
-                _add(there, tuple(line), tuple(both))
-            found = _fewest(there, size - 1, strict, each)
-        best = min(best, found + strict * min(planes[plane]))
+        return _round(normals, errors, strict)
+    best, left = int(errors.sum()), np.ones(len(normals), dtype=bool)
+    for k in each(range(len(normals))):
+        if not left[k]:  # the plane of a row before
+            continue
+        plane, pivot = normals[k], int(np.abs(normals[k]).argmax())
+        lines = plane[pivot] * normals - normals[:, [pivot]] * plane
+        on = ~(lines != 0).any(axis=1)
+        left &= ~on
+        same = normals[on][:, [pivot]] * plane[pivot] > 0
+        own = int(np.where(same, errors[on], errors[on][:, ::-1]).sum(axis=0).min())
+        if size == 1:
+            return own
+        lines = np.delete(lines[~on], pivot, axis=1)
+        best = min(best, _fewest(lines, errors[~on], strict, each) + strict * own)
     return best
 
 
-def _round(x: np.ndarray, y: np.ndarray, errors: np.ndarray, strict: bool) -> int:
-    """Return the fewest errors round a circle: between lines (strict), or on one of them.
-
-    From one slope to the next, w crosses the lines of that slope. Slopes of small integers are
-    divided with rounding, which is right if those it makes equal are; else they are fractions.
-    """
-    floats = max(np.abs(x).max(), np.abs(y).max()) < SMALL
-    while True:
-        if floats:
-            slopes = np.where(x != 0, y / np.where(x != 0, x, 1), inf)
-        else:
-            slopes = np.array([Fraction(int(b), int(a)) if a else inf
-                               for a, b in zip(x, y, strict=True)])  # fmt: skip
-        order = np.argsort(slopes)
-        one, other = order[1:], order[:-1]
-        new = slopes[one] != slopes[other]
-        if not floats or (x[one] * y[other] == y[one] * x[other])[~new].all():
-            break
-        floats = False
-    up = (x > 0) | ((x == 0) & (y > 0))
-    errors = np.where(up[:, None], errors, errors[:, ::-1])[order]  # of normals to the right
-    n, p = np.add.reduceat(errors, np.flatnonzero(np.append(True, new))).T
+def _round(normals: np.ndarray, errors: np.ndarray, strict: bool) -> int:
+    """Return the fewest errors round a circle: between lines (strict), or on one of them."""
+    x, y = normals.T
+    if normals.dtype == object:
+        slopes = np.array([Fraction(b, a) if a else inf for a, b in normals.tolist()], object)
+    else:
+        slopes = np.divide(y, x, out=np.full(len(x), inf), where=x != 0)
+    order, right = np.argsort(slopes), (x > 0) | ((x == 0) & (y > 0))
+    errors, slopes = np.where(right[:, None], errors, errors[:, ::-1])[order], slopes[order]
+    new = np.append(True, slopes[1:] != slopes[:-1])
+    n, p = np.add.reduceat(errors, np.flatnonzero(new)).T
     total = n.sum() + p.sum()
     between = p.sum() + np.append(0, np.cumsum(n - p))  # at first w is on the positive sides
     if strict:

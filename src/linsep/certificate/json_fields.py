@@ -1,9 +1,8 @@
 """Values of proofs as JSON, read and written by the annotations of the classes that hold them.
 
 A value has exactly one form, because the text read must equal the text written: what stands in
-another order, twice, not in lowest terms, or beside other fields is read in that form, and then
-differs. Long integers are hexadecimal text: no digit is lost, and Python's limit on the length of
-decimal integers does not apply.
+another order, twice, not in lowest terms, or beside other fields differs when it is written. Long
+integers are hexadecimal text, which has no limit on the number of digits.
 """
 
 import math
@@ -26,9 +25,7 @@ def well_formed(good: Any, why: str) -> None:
 
 
 class Field(NamedTuple):
-    """A kind of value: ``read`` converts a JSON value, or raises one of the errors that
-    :func:`linsep.certificate.proofs.read` expects; ``write`` returns the JSON value.
-    """
+    """A kind of value: ``read`` converts a JSON value, and ``write`` returns it."""
 
     read: Callable[[Any], Any]
     write: Callable[[Any], Any] = lambda value: value
@@ -48,8 +45,8 @@ def write_object(given: Any) -> dict[str, Any]:
 
 @cache
 def _fields_of(kind: Any) -> list[tuple[str, Any, Field]]:
-    """Return name, default and field of what a proof has of a class: what is compared, without the
-    subject, which is written once for all verdicts; keyword-only fields last.
+    """Return name, default and field of what is compared, keyword-only fields last, without the
+    subject, which is written once for all verdicts.
     """
     kinds = get_type_hints(kind, include_extras=True)
     kept = [one for one in fields(kind) if one.compare and one.name != "subject"]
@@ -78,7 +75,6 @@ def field_of(kind: Any) -> Field:
 
 
 def _of_type(kind: type, plain: Any) -> Any:
-    """Return a value of exactly this type: True is not an integer."""
     well_formed(type(plain) is kind, f"a value of type {kind.__name__} is missing")
     return plain
 

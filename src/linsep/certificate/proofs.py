@@ -1,40 +1,17 @@
 """Read proofs from JSON text in one form only: the text read must equal the text written."""
 
 import json
-import re
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 from linsep.certificate.canonical import plain_label
 from linsep.certificate.constraints import Subject
 from linsep.certificate.cycles import Cycle, Cycles
-from linsep.certificate.json_fields import (
-    COUNT,
-    Counts,
-    field_of,
-    read_object,
-    well_formed,
-)
-from linsep.certificate.verdicts import (
-    FORMAT,
-    Overlapping,
-    QuasiSeparable,
-    Separable,
-    Separations,
-    Undecided,
-    Verdict,
-)
+from linsep.certificate.json_fields import COUNT, Counts, field_of, read_object, well_formed
+from linsep.certificate.verdicts import FORMAT, KINDS, Separations, Verdict
 from linsep.errors import DataError
 
-KINDS = {kind.kind: kind for kind in (Separable, QuasiSeparable, Overlapping, Undecided)}
 AGAIN = "write it again with to_json() or linsep separate --proof"
-
-
-class Proof(NamedTuple):
-    """A claim, and the recipe for the files of its data (None if the data were not in files)."""
-
-    claim: Any
-    recipe: dict[str, Any] | None
 
 
 def from_json(proof: str | bytes) -> Any:
@@ -45,20 +22,21 @@ def from_json(proof: str | bytes) -> Any:
     DataError
         If the text is not exactly the output of ``to_json()``, because it was truncated or edited.
     """
-    return read(proof).claim
+    return read(proof)[0]
 
 
-def read(proof: str | bytes) -> Proof:
-    """Read a proof, and the recipe for the files of its data."""
+def read(proof: str | bytes) -> tuple[Any, dict[str, Any] | None]:
+    """Read a claim, and the recipe for the files of its data (None without files)."""
     try:
         text = proof if isinstance(proof, str) else proof.decode("ascii")
         plain = json.loads(text)
         json.dumps(plain | {"recipe": None}, ensure_ascii=False).encode()  # no lone surrogates
         if (given := plain["format"]) == FORMAT:
-            found = _cycles(plain) if plain.keys() & {"cycle", "cycles"} else _proof(plain)
-            written = found.claim.to_json(*[found.recipe] * ("recipe" in plain))
+            claim, recipe = _claim(plain), plain.get("recipe")
+            well_formed(isinstance(recipe, dict | None), "the recipe is not an object")
+            written = claim.to_json(*[recipe] * ("recipe" in plain))
             well_formed(written == text, "it is not in canonical form")
-            return found
+            return claim, recipe
     except (
         ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError
     ) as error:  # fmt: skip
@@ -72,28 +50,24 @@ def read(proof: str | bytes) -> Proof:
     )  # fmt: skip
 
 
-def _cycles(plain: dict[str, Any]) -> Proof:
+def _claim(plain: dict[str, Any]) -> Any:
     if "cycle" in plain:
-        return Proof(read_object(Cycle, plain["cycle"]), None)
-    cycles = Cycles(read_object(Cycle, one) for one in plain["cycles"])
-    well_formed(cycles, "the list is empty")
-    return Proof(cycles, None)
-
-
-def _proof(plain: dict[str, Any]) -> Proof:
-    recipe, formulations = plain["recipe"], plain["formulations"]
-    well_formed(isinstance(recipe, dict | None), "the recipe is not an object")
-    whole = _subject(plain["data"], plain["fit_intercept"])
+        return read_object(Cycle, plain["cycle"])
+    if "cycles" in plain:
+        cycles = Cycles(read_object(Cycle, one) for one in plain["cycles"])
+        well_formed(cycles, "the list is empty")
+        return cycles
+    whole, formulations = _subject(plain["data"], plain["fit_intercept"]), plain["formulations"]
     own = {label: label for label in whole.classes}  # 1 for True, which is then written otherwise
     verdicts: list[Verdict] = []
     for one in plain["verdicts"]:
         sides = (tuple(own[label] for label in one[side]) for side in ("positive", "negative"))
         verdicts.append(read_object(KINDS[one["kind"]], one, subject=whole.of_sides(*sides)))
     if formulations is not None:
-        return Proof(_several(verdicts, formulations, whole.classes), recipe)
+        return _several(verdicts, formulations, whole.classes)
     (verdict,) = verdicts
     well_formed(_is_question(verdict.subject), "the sides are not those of a question")
-    return Proof(verdict, recipe)
+    return verdict
 
 
 def _subject(plain: Any, fit_intercept: Any) -> Subject:
@@ -103,12 +77,9 @@ def _subject(plain: Any, fit_intercept: Any) -> Subject:
     columns = field_of(Counts | None).read(plain["columns"])
     several = len(classes) > 1 and list(classes) == sorted(set(classes))
     well_formed(several, "the classes are not two or more, sorted")
-    well_formed(names is None or len(names) == n_features, "there are more or fewer names")
-    if columns is not None:
-        fine = len(columns) == n_features and max(columns, default=0) < n_rows and names is None
-        well_formed(fine, "the columns are not columns of a Gram matrix")
-    well_formed(re.fullmatch("[0-9a-f]{64}", plain["sha256"]), "the hash is not a SHA-256")
-    intercept, sha256 = field_of(bool).read(fit_intercept), plain["sha256"]
+    fine = names is None or (len(names) == n_features and columns is None)
+    well_formed(fine, "there are more or fewer names, or names of columns of a Gram matrix")
+    intercept, sha256 = field_of(bool).read(fit_intercept), field_of(str).read(plain["sha256"])
     return Subject(classes, (), (), intercept, n_rows, n_features, names, sha256, columns)
 
 
@@ -122,21 +93,20 @@ def _is_question(subject: Subject) -> bool:
     return len(classes) > 2 and not positive and not negative
 
 
-def _several(
-    verdicts: list[Verdict], formulations: list[str], classes: tuple[Any, ...]
-) -> Separations:
-    """Return the verdicts of some formulations, in order."""
-    n = len(classes)
+def _several(verdicts: list[Verdict], formulations: Any, classes: tuple[Any, ...]) -> Separations:
+    n, pairs, left = len(classes), list[Any](), iter(verdicts)
     many = {"ovr": n, "ovo": n * (n - 1) // 2, "multinomial": 1}
     # counted first: the sides of many classes are long lists
     fine = n > 2 and formulations and sum(many[name] for name in formulations) == len(verdicts)
     well_formed(fine, "the verdicts do not match the formulations")
-    given = {(one.subject.positive, one.subject.negative): one for one in verdicts}
-    of = {name: [given[sides] for sides in _sides(name, classes)] for name in formulations}
+    for name in formulations:
+        pairs += _sides(name, classes)
+    same = pairs == [(one.subject.positive, one.subject.negative) for one in verdicts]
+    well_formed(same, "the sides are not those of the formulations")
     return Separations(
-        dict(zip(classes, of.get("ovr", ()), strict=False)),
-        dict(zip(combinations(classes, 2), of.get("ovo", ()), strict=False)),
-        next(iter(of.get("multinomial", ())), None),
+        dict(zip(classes * ("ovr" in formulations), left, strict=False)),
+        dict(zip(combinations(classes * ("ovo" in formulations), 2), left, strict=False)),
+        next(left, None),
     )
 
 

@@ -1,7 +1,10 @@
-"""Verdicts of :func:`linsep.separation`: claims with their evidence, as text, HTML and JSON.
+"""Verdicts of :func:`linsep.separation`: claims with their evidence, as text, HTML and JSON, and
+their check from this evidence alone, in one reading of the rows.
 
-A verdict holds everything needed to check it against the data. It refers to rows only by number,
-counted from 0. Integers are Python's, of any length.
+A verdict refers to rows only by number, counted from 0. Integers are Python's, of any length. The
+check is independent of the search, and the hash covers exactly the checked rows. Integer arithmetic
+decides; floats decide only where the rounding bound of
+:meth:`linsep.certificate.constraints.Weights.products` allows it.
 """
 
 from __future__ import annotations
@@ -12,40 +15,35 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
-from typing import Any, ClassVar
+from pkgutil import resolve_name
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from linsep.certificate.checking import (
-    Case,
-    Check,
-    Checking,
-    Claim,
-    Clock,
-    check,
-    need,
-    refuse,
-)
+import linsep
+from linsep.certificate.canonical import Block, Reading, exact_rows, padded, read_whole
 from linsep.certificate.constraints import (
     FORMULATIONS,
+    Case,
+    Checking,
+    Clock,
     Combination,
     Direction,
+    Fails,
     Space,
     SpaceOfRows,
     Subject,
+    TooLong,
     Weights,
     dot,
     in_lowest_terms,
+    need,
+    refuse,
     squared_bound,
+    whole_numbers,
 )
 from linsep.certificate.errors import FewestErrors
-from linsep.certificate.json_fields import (
-    Counts,
-    Margin,
-    Pairs,
-    Weight,
-    write_object,
-)
+from linsep.certificate.json_fields import Counts, Margin, Pairs, Weight, write_object
 from linsep.drawing import WithRows, display
 from linsep.layout import pair_lines, table_lines
 from linsep.words import counted
@@ -53,28 +51,99 @@ from linsep.words import counted
 FORMAT = "linsep proof 3"
 #: how numbers of text are interpreted
 AS_STORED = "as stored: a float is a binary fraction, not the decimal it prints as"
+#: default time limit, in seconds, of the exact arithmetic in a check
+TIME_LIMIT = 60.0
+#: numbers that a check makes of claimed counts before they are compared with the data
+MOST_NUMBERS = 1 << 20
+#: differences of equal values of a Gram matrix, relative to the largest: sums may be rounded
+ASYMMETRY = 2.0**-26
 #: names or row numbers shown before dots
 MOST_SHOWN = 12
+#: kinds of limits of coefficients, in the order in which they are shown
+LIMITS = ("+inf", "-inf", "infinite", "sign not checked", "finite", "dependent")
 #: returns the name of a row, given its index
 Number = Callable[[int], Any]
 #: headings and texts
 Lines = list[tuple[str, str]]
 
 
+class Check(NamedTuple):
+    """Result of a check: True, False or None (unknown), with the reason.
+
+    ``bool(check)`` is True only if it holds.
+    """
+
+    holds: bool | None
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.holds is True
+
+
+class Claim:
+    """Base class of what can be checked against data."""
+
+    def verify(
+        self, X: Any, y: Any = None, exact: bool = True, time_limit: float | None = TIME_LIMIT
+    ) -> Check:
+        """Check the claims against data, from the evidence alone, in one pass over the rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (rows, features), or source
+            Of a claim about a Gram matrix, or a kernel perceptron, the matrix.
+        y : array of shape (rows,), not for a source
+        exact : bool, default=True
+            True: check in integer arithmetic, without tolerance, which is a proof. False: check in
+            float64, which can refute a verdict but never prove it. Cycles are always exact.
+        time_limit : float or None, default=60.0
+            Time limit for exact arithmetic, in seconds, excluding the reading of rows. None: no
+            limit.
+
+        Returns
+        -------
+        Check
+        """
+        try:
+            # as they are, or of a frame with text a source: the checker does not read files
+            X, y, _ = resolve_name(linsep.TOOLS["frame"])(X, y)
+            return self.verified(X, y, exact, Clock(time_limit))  # type: ignore[attr-defined]
+        except Fails as failure:
+            return Check(False, f"It does not hold: {failure}.")
+        except TooLong as reason:
+            return Check(None, f"The check is incomplete: {reason}. Raise the time limit.")
+
+
 class Claims(Claim):
     """Base class of single and several verdicts."""
 
-    def verdicts(self) -> list[Verdict]:
-        """Return all verdicts, in the order of the formulations."""
-        raise NotImplementedError
-
-    def formulations(self) -> tuple[str, ...] | None:
-        """Return the formulations that have verdicts; None for a single verdict."""
-        return None
+    verdicts: Callable[[], list[Verdict]]
 
     def verified(self, X: Any, y: Any, exact: bool, clock: Clock) -> Check:
-        """Return the check of all verdicts."""
-        return check(self.verdicts(), X, y, exact, clock)
+        """Check all verdicts, on the columns of a Gram matrix that they are about; the claim that
+        nothing separates covers the whole matrix.
+        """
+        verdicts = self.verdicts()
+        decided = [verdict for verdict in verdicts if verdict.checks()]
+        if not decided:
+            return Check(None, "There is no claim: the verdict is undecided.")
+        columns = verdicts[0].subject.columns
+        if columns is not None:
+            K, y = _gram_of(X, y)
+            X = K[:, [j for j in columns if j < len(K)]]
+        try:
+            n_rows = _check(decided, X, y, exact, clock)
+        except Fails:
+            _same_data(decided[0].subject, read_whole(X, y))  # which may be a better reason
+            raise
+        if columns is not None and exact and any(isinstance(one, Blocked) for one in decided):
+            _check_spanned(K, columns, clock)
+        where = f"checked over {n_rows:,} rows in {'exact arithmetic' if exact else 'floats'}."
+        if exact and len(decided) == len(verdicts):
+            what = decided[0].kind if len(verdicts) == 1 else f"all {len(decided)} verdicts"
+            return Check(True, f"It holds: {what}, {where}")
+        why = f"{len(verdicts) - len(decided):,} verdicts are undecided, and the others hold"
+        return Check(None, f"{why if exact else 'Not refuted (only exact=True proves)'}, {where}")
 
     def lines(self) -> Lines:
         """Return the claims and their data as pairs of a heading and a text."""
@@ -103,7 +172,8 @@ class Claims(Claim):
                 "rows": subject.n_rows, "features": subject.n_features, "names": subject.names,
                 "classes": subject.classes, "columns": subject.columns, "sha256": subject.sha256,
             },
-            "fit_intercept": subject.fit_intercept, "formulations": self.formulations(),
+            "fit_intercept": subject.fit_intercept,
+            "formulations": getattr(self, "formulations", None),
             "verdicts": [verdict.plain() for verdict in self.verdicts()],
         }  # fmt: skip
         return json.dumps(plain, allow_nan=False, indent=1) + "\n"
@@ -117,17 +187,10 @@ class DecidingColumns:
     ----------
     alone, touching : tuple of int
         The columns that separate, and that quasi-separate, the classes alone.
-    names : tuple of str or None
-        The names of all columns.
     """
 
     alone: tuple[int, ...]
     touching: tuple[int, ...]
-    names: tuple[str, ...] | None = field(default=None, repr=False)
-
-    def named(self, columns: tuple[int, ...]) -> list[str]:
-        """Return the names of some columns; ``x3`` for column 3 if they have no names."""
-        return [f"x{j}" if self.names is None else self.names[j] for j in columns]
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,8 +208,8 @@ class Verdict(WithRows, Claims):
 
     def checks(self) -> list[Callable[[Case], Checking]]:
         """Return the checks of the verdict, if it claims something, and of the fewest errors."""
-        claims = (getattr(one, "check", None) for one in (self, self.errors))
-        return [one for one in claims if one is not None]
+        owners: list[Any] = [self, self.errors]
+        return [one.check for one in owners if hasattr(one, "check")]
 
     def verdicts(self) -> list[Verdict]:
         """Return the verdict alone."""
@@ -166,8 +229,8 @@ class Verdict(WithRows, Claims):
         if subject.multinomial:
             sides = f"{_some(subject.classes)}, each above every other"
         who = "some weights have" if subject.multinomial else "a hyperplane has"
-        counts = {"rows": subject.n_rows, "boundary": len(getattr(self, "boundary", ()))}
-        finding = self.finding.format(who=who, verdict=self, **counts)
+        on = len(getattr(self, "boundary", ()))
+        finding = self.finding.format(who=who, verdict=self, rows=subject.n_rows, boundary=on)
         found = [("verdict", f"{self.kind}: {finding}"), ("classes", sides)]
         low, high = getattr(self, "margin", (0.0, math.inf))
         if (low, high) != (0.0, math.inf):
@@ -176,10 +239,7 @@ class Verdict(WithRows, Claims):
         return found
 
     def described(self, number: Number = int) -> Lines:
-        """Return the verdict and its consequences as pairs of a heading and a text.
-
-        ``number`` returns the name of a row, given its index.
-        """
+        """Return the verdict and its consequences as pairs; ``number`` gives names to rows."""
         subject, errors, deciding = self.subject, self.errors, self.deciding_columns
         features = f"{subject.n_features:,} features"
         if subject.columns is not None:
@@ -197,19 +257,18 @@ class Verdict(WithRows, Claims):
         found += [*margin, *self._evidence(number)]
         if self.likelihood:
             found.append(("likelihood", self.likelihood))
-        touching = self.kind != "separable"
-        columns = () if deciding is None else deciding.touching if touching else deciding.alone
-        if deciding is not None and columns:
-            does = "each " * (len(columns) > 1) + "quasi-" * touching + "separates"
-            alone = f"{_some(deciding.named(columns))}: {does} the classes without the others"
-            found.append(("alone", alone))
+        quasi = self.kind != "separable"
+        columns = () if deciding is None else deciding.touching if quasi else deciding.alone
+        if columns:
+            does = "each " * (len(columns) > 1) + "quasi-" * quasi + "separates"
+            names = _some([subject.feature_names[j] for j in columns])
+            found.append(("alone", f"{names}: {does} the classes without the others"))
         return [*found, *self.chance_line()]
 
     @property
     def chance(self) -> Any:
-        """Whether random labels would be separable: a :class:`linsep.chance.counting.Chance`, with
-        ``probability``; ``str`` gives a sentence. None for a verdict that was read from a proof,
-        and unless it is separable or overlapping: Cover's count is not of quasi-separable labels.
+        """Whether random labels would be separable, a :class:`linsep.chance.counting.Chance`; None
+        of a proof, and unless the verdict is separable or overlapping, which Cover's count is of.
         """
         return self.subject.chance if self.kind in ("separable", "overlapping") else None
 
@@ -227,7 +286,8 @@ class Verdict(WithRows, Claims):
         """Return the columns that decide alone, if known, as a JSON object."""
         if (found := self.deciding_columns) is None:
             return {}
-        named = {"alone": found.named(found.alone), "touching": found.named(found.touching)}
+        names = self.subject.feature_names
+        named = {kind: [names[j] for j in own] for kind, own in vars(found).items()}
         return {"deciding_columns": named}
 
     def plot(self, X: Any, y: Any, **kwargs: Any) -> Any:
@@ -253,10 +313,9 @@ class Separable(Verdict):
 
     Attributes
     ----------
-    coef : tuple of tuple of float
+    coef, intercept : tuple of tuple of float, and tuple of float
         One row of weights; in the multinomial formulation one per class but the last. Python
         integers if floats are not exact enough.
-    intercept : tuple of float
     margin : pair of float
         Lower and upper bound of the widest geometric margin (distance from the hyperplane to the
         nearest row); these weights attain the lower one. (0, inf) in the multinomial formulation.
@@ -297,7 +356,7 @@ class Separable(Verdict):
         sound = sound and (high < math.inf) == bool(self.support.rows)
         sound = sound and (plain or self.margin == (0.0, math.inf))
         need(sound, "the margin is malformed, has no support rows, or is of no two sides")
-        below, above = weights.length()
+        below, above = weights.length
         least, most = low * below * (1 - 1e-15), low * above * (1 + 1e-15) + 2.0**-1000
         while given := (yield):
             value, bound = weights.products(given)
@@ -338,24 +397,18 @@ class Blocked(Verdict):
     Attributes
     ----------
     witness : Combination
-        An infeasibility certificate: a few rows, at most two more than there are features, that no
-        hyperplane separates.
-    spanning : Combination
-        Rows that lie on the hyperplane of all weights with no row on the wrong side.
-    space : Space
-        The span of these rows: every row in it lies on these hyperplanes, too.
+        At most two rows more than features that no hyperplane separates.
+    spanning, space : Combination and Space
+        Rows that lie on the hyperplane of all weights with no row on the wrong side, and their
+        span: every row in it lies on these hyperplanes, too.
     """
 
     witness: Combination
     spanning: Combination
     space: SpaceOfRows
-    #: kinds of limits of coefficients, in the order in which they are shown
-    shown_limits: ClassVar[tuple[str, ...]] = ("dependent",)
 
     def check(self, case: Case, *parts: Combination) -> Checking:
-        """Check that the witness and the spanning combination vanish, and that the latter spans the
-        space, in which all rows lie.
-        """
+        """Check that witness and spanning rows add up to zero; the latter span the space of all."""
         case.keep(self.witness, self.spanning, *parts)
         everything = case.space(getattr(self, "everything", self.space))
         while given := (yield):
@@ -369,21 +422,27 @@ class Blocked(Verdict):
     def limits(self) -> dict[str, str]:
         """Return the kind of maximum likelihood estimate of each logistic coefficient, by name.
 
-        ``finite``: the estimate is finite. ``+inf`` and ``-inf``: it diverges, and under all
-        weights with no row on the wrong side the coefficient has this sign or is zero.
-        ``infinite``: it diverges, and such weights have both signs. ``sign not checked``: it
-        diverges, but the work limit ended before its sign was found. ``dependent``: the column is a
-        linear combination of the intercept and earlier columns; the other codes hold with its
-        coefficient fixed at 0.
+        ``finite``; ``+inf`` and ``-inf``: it diverges, and under all weights with no row on the
+        wrong side it has this sign or is zero; ``infinite``: it diverges, and such weights have
+        both signs; ``sign not checked``: it diverges, and the work limit ended; ``dependent``: the
+        column is a linear combination of the intercept and earlier ones; it is fixed at 0.
         """
+        own: Any = self
         span: Space = getattr(self, "everything", self.space)  # of all rows
         kept = span.coefficients(self.subject.width, self.subject.fit_intercept)
-        names = enumerate(self.subject.coefficient_names())
-        return {name: self._limit(j, kept[j]) if j in kept else "dependent" for j, name in names}
-
-    def _limit(self, j: int, function: dict[int, int]) -> str:
-        """Return the kind of estimate of a coefficient that is this function of the weights."""
-        return "finite"
+        found = {}
+        for j, name in enumerate(self.subject.coefficient_names()):
+            if j not in kept:
+                found[name] = "dependent"
+            elif not self.space.remainder(kept[j]):
+                found[name] = "finite"
+            elif j in own.unchecked:
+                found[name] = "sign not checked"
+            elif j not in own.signs:
+                found[name] = "infinite"
+            else:
+                found[name] = "+inf" if dot(kept[j], own.direction) > 0 else "-inf"
+        return found
 
     def note(self, number: Number = int) -> str:
         """Return the infeasibility certificate."""
@@ -394,7 +453,7 @@ class Blocked(Verdict):
         why = "a positive combination of the sign-flipped rows is exactly zero"
         proof = f"{counted(len(rows), 'row')} that no hyperplane separates: "
         found, limits = [("witness", f"{proof}{numbered(rows, number)} ({why})")], self.limits()
-        for limit in self.shown_limits:
+        for limit in LIMITS if {*limits.values()} - {"finite", "dependent"} else ("dependent",):
             if names := [name for name, its_limit in limits.items() if its_limit == limit]:
                 why = ": linear combinations of the intercept and earlier columns"
                 found.append((limit, _some(names) + why * (limit == "dependent")))
@@ -427,14 +486,11 @@ class QuasiSeparable(Blocked):
         integer}, without zeros.
     boundary : tuple of int
         The rows that lie on the boundary of all such weights.
-    everything : Space
-        The span of all rows. If it is not the whole space, some columns depend on others.
-    basis : tuple of pairs of int
-        Rows that span ``everything``, each with the number of one of its constraints.
+    everything, basis : Space and tuple of pairs of int
+        The span of all rows, and rows that span it, each with the number of one of its constraints.
     signs : dict
         {number of a coefficient: Combination}: rows whose sum, with positive multipliers and modulo
-        ``space``, is a multiple of the coefficient, with its sign along ``direction``. So it has
-        this sign, or is zero, under all weights with no row on the wrong side.
+        ``space``, is a multiple of the coefficient, with its sign along ``direction``.
     unchecked : tuple of int
         The numbers of diverging coefficients whose sign is unknown because the work limit ended.
     """
@@ -450,14 +506,10 @@ class QuasiSeparable(Blocked):
         "{who} no row on the wrong side, but {boundary:,} of {rows:,} rows must lie on the boundary"
     )
     likelihood = "the logistic likelihood has no maximum: some coefficients diverge"
-    shown_limits = (
-        "+inf", "-inf", "infinite", "sign not checked", "finite", "dependent",
-    )  # fmt: skip
 
     def check(self, case: Case, *parts: Combination) -> Checking:
         """Check also that the direction is zero on the boundary, and positive on all other rows;
-        and the signs: modulo the space, rows sum to a coefficient with the sign of the direction,
-        so it has that sign, or is zero, for all weights with no row on the wrong side.
+        and that, modulo the space, rows sum to each coefficient with the sign of the direction.
         """
         clock, space = case.clock, self.space
         rows, which = zip(*self.basis, strict=True) if self.basis else ((), ())
@@ -497,16 +549,6 @@ class QuasiSeparable(Blocked):
             same = free and sorted(boundary) == list(self.boundary)
             need(same, "the boundary rows differ")
 
-    def _limit(self, j: int, function: dict[int, int]) -> str:
-        if not self.space.remainder(function):
-            return "finite"
-        if j in self.unchecked:
-            return "sign not checked"
-        if j not in self.signs:
-            return "infinite"
-        value = sum(x * self.direction.get(i, 0) for i, x in function.items())
-        return "+inf" if value > 0 else "-inf"
-
     def _evidence(self, number: Number) -> Lines:
         witness, *limits = super()._evidence(number)
         rows = f"{counted(len(self.boundary), 'row')}: {numbered(self.boundary, number)}"
@@ -515,16 +557,14 @@ class QuasiSeparable(Blocked):
 
 @dataclass(frozen=True, repr=False)
 class Undecided(Verdict):
-    """Undecided: floats cannot decide, and exact arithmetic would exceed the time limit.
-
-    Attributes
-    ----------
-    reason : str
-    """
+    """Floats cannot decide, and exact arithmetic would exceed the time limit (``reason``)."""
 
     reason: str
     kind = "undecided"
     finding = "{verdict.reason}"
+
+
+KINDS = {kind.kind: kind for kind in (Separable, QuasiSeparable, Overlapping, Undecided)}
 
 
 @dataclass(frozen=True)
@@ -545,8 +585,9 @@ class Separations(Claims):
     pairs: dict[tuple[Any, Any], Verdict]
     multinomial: Verdict | None
 
+    @property
     def formulations(self) -> tuple[str, ...]:
-        """Return the formulations that have verdicts."""
+        """The formulations that have verdicts."""
         given = (self.against_rest, self.pairs, self.multinomial is not None)
         return tuple(name for name, some in zip(FORMULATIONS, given, strict=True) if some)
 
@@ -563,9 +604,8 @@ class Separations(Claims):
         return [("chance", f"two classes: {of_all[0].chance}")]
 
     def table(self, number: Number = int) -> list[list[str]]:
-        """Return a heading and one line per verdict: subproblem, answer, and margin or certificate.
-
-        ``number`` returns the name of a row, given its index.
+        """Return a heading and one line per verdict: subproblem, answer, and margin or certificate;
+        ``number`` gives names to rows.
         """
         found = [["subproblem", "verdict", "margin, or rows that no hyperplane separates"]]
         for verdict in self.verdicts():
@@ -585,6 +625,77 @@ class Separations(Claims):
 
     def _repr_html_(self) -> str:
         return _table_html(self.table())
+
+
+# The check.
+
+
+def _check(verdicts: Sequence[Any], X: Any, y: Any, exact: bool, clock: Clock) -> int:
+    """Raise Fails unless all verdicts hold; return the number of rows."""
+    subject = verdicts[0].subject
+    data = {verdict.subject.of_sides((), ()) for verdict in verdicts}
+    need(len(data) == 1, "the verdicts are about different data")
+    # What a check allocates for claimed counts: if much, they are compared with the data before.
+    spaces = (one.subject.size for one in verdicts if isinstance(one, Blocked))
+    signs = (len(subject.classes) * one.subject.blocks**2 for one in verdicts)
+    if sum(spaces) + sum(signs) > MOST_NUMBERS:
+        _same_data(subject, read_whole(X, y))
+    # One reading for hash and checks: rows that change in between cannot pass.
+    reading = Reading(X, y)
+    classes = {(type(label), label): code for code, label in enumerate(subject.classes)}
+    cases = [Case(one.subject, k, exact, clock) for one in verdicts for k in one.checks()]
+    for block in reading.blocks():
+        need(block.X.shape[1] <= subject.n_features, "the rows have more features")
+        codes = np.array([classes.get((type(k), k), 0) for k in reading.labels])
+        wide = Block(padded(block.X, subject.n_features), block.numbers, block.first)
+        for case in cases:
+            case.see(wide, codes[block.numbers])
+    _same_data(subject, reading)
+    for case in cases:
+        next(case.checking, None)
+    return reading.n_rows
+
+
+def _same_data(subject: Subject, reading: Reading) -> None:
+    """Raise Fails if the rows differ from the rows of the subject."""
+    size = "{:,} rows of {:,} features".format
+    about, found = (size(one.n_rows, one.n_features) for one in (subject, reading))
+    need(found == about, f"it is about {about}, but the data have {found}")
+    ours = [(type(label), label) for label in sorted(reading.labels)]
+    need(ours == [(type(label), label) for label in subject.classes], "the labels differ")
+    named = reading.names and subject.names
+    need(not named or reading.names == subject.names, "the features have other names")
+    need(reading.sha256() == subject.sha256, "the rows or labels differ, or their order does")
+
+
+def _gram_of(K: Any, y: Any) -> tuple[np.ndarray, Any]:
+    """Return a Gram matrix, its numbers unchanged, and labels, of arrays or a source of both."""
+    if y is None and hasattr(K, "exactly"):
+        batches = [(X.toarray() if hasattr(X, "toarray") else X, y) for X, y, *_ in K.exactly()]
+        K, y = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+    K = np.asarray(exact_rows(K))
+    need(K.shape[0] == K.shape[1], "it is about a Gram matrix, which is square")
+    floats = K.astype(np.float64)
+    close = (np.abs(floats - floats.T) <= ASYMMETRY * np.abs(floats).max()).all()
+    need(close, "it is about a Gram matrix, which is symmetric")
+    return K, y
+
+
+def _check_spanned(K: np.ndarray, columns: Sequence[int], clock: Clock) -> None:
+    """Raise Fails if columns of a Gram matrix do not span the others (Bareiss 1968)."""
+    # a positive factor of a row changes nothing
+    left, last = np.array([whole_numbers(row)[0] for row in clock.over(K)], dtype=object), 1
+    for j in clock.over(columns if len(columns) < len(K) else ()):
+        places = np.flatnonzero(left[:, j])
+        if places.size:
+            pivot, left = left[places[0]], np.delete(left, places[0], axis=0)
+            left = (left * pivot[j] - np.outer(left[:, j], pivot)) // last
+            last = pivot[j]
+    spanned = len(columns) == len(K) or not left.any()
+    need(spanned, "the named columns of the Gram matrix do not span the others")
+
+
+# Texts.
 
 
 def _table_html(lines: Sequence[Sequence[str]]) -> str:

@@ -12,10 +12,9 @@ import numpy as np
 import linsep
 from linsep import model_files
 from linsep.certificate.canonical import read_whole
-from linsep.certificate.checking import Check
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.certificate.proofs import read
-from linsep.certificate.verdicts import AS_STORED, Blocked, Separations, Undecided
+from linsep.certificate.verdicts import AS_STORED, Blocked, Check, Separations, Undecided
 from linsep.cli import options
 from linsep.cli.errors import fail
 from linsep.cli.look import LOOK, Look

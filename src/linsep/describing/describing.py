@@ -108,7 +108,7 @@ def _decided(found: QuasiSeparable, data: Data) -> dict[str, Any]:
     if found.deciding_columns is not None and (alone := found.deciding_columns.touching):
         by_them = _of_all_classes(data.with_columns(alone))
         if getattr(by_them, "boundary", None) == found.boundary:
-            columns = found.deciding_columns.named(alone)
+            columns = [found.subject.feature_names[j] for j in alone]
     if not columns:
         kinds = ("finite", "dependent")
         columns = [name for name, kind in found.limits().items() if kind not in kinds]

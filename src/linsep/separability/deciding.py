@@ -19,7 +19,6 @@ from scipy.linalg import eigvalsh
 
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.canonical import exact_rows, sha256_of
-from linsep.certificate.checking import TIME_LIMIT
 from linsep.certificate.constraints import (
     FORMULATIONS,
     Combination,
@@ -30,6 +29,7 @@ from linsep.certificate.constraints import (
     whole_row,
 )
 from linsep.certificate.verdicts import (
+    TIME_LIMIT,
     DecidingColumns,
     Overlapping,
     QuasiSeparable,
@@ -469,8 +469,7 @@ def with_columns_alone(data: Data, verdict: Any) -> Any:
     except TooLarge:
         return verdict
     alone, touching = (tuple(np.flatnonzero(kinds == kind).tolist()) for kind in (2, 1))
-    columns = DecidingColumns(alone, touching, subject.names)
-    return replace(verdict, deciding_columns=columns)
+    return replace(verdict, deciding_columns=DecidingColumns(alone, touching))
 
 
 def _kinds(low: np.ndarray, high: np.ndarray, intercept: bool) -> tuple[np.ndarray, np.ndarray]:

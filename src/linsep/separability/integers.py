@@ -154,7 +154,7 @@ def positive_rounding(weights: np.ndarray, space: Space, rows: list[Row]) -> Row
     """Return integers near weights, orthogonal to a space and positive on all rows, or None."""
     weights = weights.copy()
     weights[list(space.rows)] = 0.0
-    mantissas, exponents = np.frexp(weights)
+    mantissas, exponents = np.frexp(weights / 2)  # rounding must not overflow
     for bits in (4, 10, 24, 53):
         whole, _ = whole_numbers(np.ldexp(np.round(np.ldexp(mantissas, bits)), exponents - bits))
         found = orthogonal(space, {j: m for j, m in enumerate(whole) if m})

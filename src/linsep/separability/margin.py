@@ -140,7 +140,7 @@ def lowest_margin(data: Data, subject: Subject, weights: np.ndarray) -> float:
         low = min(low, float((seen.value - seen.bound).min()))
         high = min(high, float((seen.value + seen.bound).min()))
     if 0 < high * (1 - 1e-9) < low:
-        return low / w.length()[1] * (1 - 1e-12)
+        return low / w.length[1] * (1 - 1e-12)
     smallest = min(
         dot(row, whole) * scale
         for seen in scan(data, w)

@@ -130,7 +130,7 @@ def pushes(A: sp.csr_matrix) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
             free, w = free | pushed, w + result.x
         if first or last:
             with np.errstate(over="ignore"):
-                yield np.ldexp(w, columns), free, last
+                yield np.nan_to_num(np.ldexp(w, columns)), free, last
 
 
 def alternatives(A: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:

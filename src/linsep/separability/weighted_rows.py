@@ -46,7 +46,7 @@ def asked(strict: bool, weights: Any, n_rows: int) -> Asked:
         raise fault("shape", f"has shape {given.shape}: pass a number for each of {n_rows:,} rows.")
     try:
         whole, unit = whole_numbers(given if given.dtype.kind in "iu" else given.astype(object))
-    except (TypeError, ValueError, OverflowError):
+    except (AttributeError, TypeError, ValueError, OverflowError):
         raise fault("not-finite", "has values that are not finite numbers.") from None
     common, row = gcd(*whole), int(np.argmin(whole))
     if whole[row] < 0:
@@ -115,7 +115,7 @@ class WeightedRows:
 
     def unscaled(self, w: np.ndarray) -> Row:
         """Return weights of the table's columns as weights of the rows, in whole numbers."""
-        whole, _ = whole_numbers(np.ldexp(w, self._powers))
+        whole, _ = whole_numbers(np.nan_to_num(np.ldexp(w, self._powers)))
         shift, scale = whole_numbers(self._shift)
         moved = scale * sum(m * s for m, s in zip(whole, shift, strict=True))
         found = [m * moved.denominator for m in whole]

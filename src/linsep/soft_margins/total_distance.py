@@ -16,7 +16,7 @@ from sklearn.utils.extmath import row_norms
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.batches import joined
 from linsep.certificate.canonical import check_labels
-from linsep.certificate.checking import Check
+from linsep.certificate.verdicts import Check
 from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import (
