@@ -249,7 +249,7 @@ def fit(
     again = {n: how[n] for n in ("format", *ReadingOptions._fields) if n in how}
     like = source
     if calibrate is not None:
-        from linsep.estimators._common.calibration import calibrate as calibrated
+        from linsep.estimators._common.thresholds import calibrate as calibrated
 
         like = open_source(calibrate, recipe=model.recipe_, **again)
         calibrated(model, like, method=calibration)

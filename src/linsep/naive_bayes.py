@@ -16,9 +16,8 @@ from linsep.estimators._common import fitted_state, labels
 from linsep.estimators._common.explaining import is_curved
 from linsep.estimators._common.frames import adds_rows, to_learn, to_predict
 from linsep.estimators._common.predicting import Prediction, share_right
-from linsep.estimators._common.reading import Reading
+from linsep.estimators._common.reading import Reading, StopReason
 from linsep.estimators._common.showing import HasEquation, PlotsProbability
-from linsep.estimators._common.stop_reasons import StopReason
 from linsep.lanes import Lanes, no_weight
 from linsep.parameters import HasParameters, check_parameters, parameter
 from linsep.sources.base import Source
@@ -243,7 +242,7 @@ class GaussianNaiveBayes(
 
         def blocks(stream: Any) -> Iterator[Batch]:
             for rows in reading.of(iter(stream.row_batches(0))):
-                reading.count(rows.codes.size)
+                reading.rows += rows.codes.size
                 yield rows.as_batch()
 
         fit_stream(

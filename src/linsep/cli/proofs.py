@@ -36,7 +36,7 @@ from linsep.cli.report import reference_pairs, shown as text_of
 from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
 from linsep.estimators._common.labels import source_labels
-from linsep.estimators._common.showing import Equation, Function
+from linsep.estimators._common.showing import inequality
 from linsep.fitting import with_intercept
 from linsep.layout import command_lines, elided, folded, screen
 from linsep.learners.perceptron import Perceptron
@@ -470,9 +470,9 @@ def _compared(
             continue
         w = bound.comparator
         intercept = float(w[width]) if len(w) > width else 0.0
-        side = Function("", label_text(classes[1]), "", w[:width], intercept)
+        names, means = feature_names(source, width), label_text(classes[1])
         pairs += [
-            (f"w of {name}", str(Equation(feature_names(source, width), [side]))),
+            (f"w of {name}", inequality(w[:width], names, intercept, means)),
             ("", f"total distance {rounded_up(bound.distance)} of the rows from its margin "
              f"{1 / length(w):.4g}"),
         ]  # fmt: skip

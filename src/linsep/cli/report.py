@@ -12,8 +12,8 @@ from linsep.cli.output import label_text, labels_text, print_pairs, print_table
 from linsep.estimators._common.explaining import is_curved
 from linsep.estimators._common.frames import unknown_text
 from linsep.estimators._common.labels import plain_labels, words_and_signs
+from linsep.estimators._common.reading import ALL_PASSES, StopReason
 from linsep.estimators._common.showing import MOST_TERMS
-from linsep.estimators._common.stop_reasons import ALL_PASSES, StopReason
 from linsep.estimators._common.thresholds import threshold_of
 from linsep.layout import wrapped
 from linsep.scoring import gaps_of

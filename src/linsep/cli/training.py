@@ -247,7 +247,7 @@ class Training(SimpleNamespace):
         """Calibrate the fitted model and choose its threshold, if requested."""
         estimator, source = self.estimator, self.source
         if self.calibrate:
-            from linsep.estimators._common.calibration import calibrate
+            from linsep.estimators._common.thresholds import calibrate
 
             source = self.reader.like(estimator, self.calibrate)
             with watching(source):

@@ -21,8 +21,7 @@ from linsep.estimators._common.labels import (
     warn_of_weightless,
     weigh_classes,
 )
-from linsep.estimators._common.reading import Reading, describe
-from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.reading import Reading, StopReason, describe
 from linsep.learners.passes import Course, PassReport, Run, all_passes
 from linsep.learners.state import Unlearnable
 from linsep.rows.source_stream import SourceStream
@@ -246,8 +245,8 @@ def fit_stream(
         warn_of_many_classes(stream.classes, int(stream.sample.counts.sum()))
         learn(stream, found)
         measure(model, stream)
-        if reading is not None and reading.interrupted:
-            reading.finish_interrupted(model, source.name)
+        if reading is not None:
+            reading.finish(model, source.name)
 
 
 def _on_all(estimator: Any, stream: SourceStream) -> tuple[float | None] | None:

@@ -20,8 +20,8 @@ from linsep.estimators._common.predicting import (
     probabilities_of,
     share_right,
 )
+from linsep.estimators._common.reading import StopReason
 from linsep.estimators._common.showing import PlotsDecision
-from linsep.estimators._common.stop_reasons import StopReason
 from linsep.learners.passes import Run
 from linsep.learners.state import Draws, decision, predicted
 from linsep.parameters import fitted_parameter

@@ -15,7 +15,6 @@ import numpy as np
 
 from linsep.checkpoints.fits import SavedFit
 from linsep.estimators._common import fitted_state
-from linsep.estimators._common.calibration import Calibration
 from linsep.estimators._common.fitted_state import (
     Array,
     as_it_is,
@@ -25,7 +24,8 @@ from linsep.estimators._common.fitted_state import (
     restored,
 )
 from linsep.estimators._common.labels import is_turned
-from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.reading import StopReason
+from linsep.estimators._common.thresholds import Calibration
 from linsep.learners.keeping import keeping_of
 from linsep.learners.passes import Course, PassReport, Run
 from linsep.learners.proofs import runs_otherwise

@@ -16,8 +16,7 @@ from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators._common import fitted_state, labels
 from linsep.estimators._common.fitted_state import Array, as_it_is, count, flag, number, restored
 from linsep.estimators._common.frames import to_predict, to_regress, to_score
-from linsep.estimators._common.reading import Reading, describe
-from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.reading import Reading, StopReason, describe
 from linsep.inference import robust
 from linsep.inference.results import Bands, check_level, stored_signature
 from linsep.lanes import Lanes
@@ -257,8 +256,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             self._take(Lanes(source_blocks(self, source, reading)))
             self._with_offset = source.offsets
             describe(self, source, self.coef_.size)
-            if reading.interrupted:
-                reading.finish_interrupted(self, source.name)
+            reading.finish(self, source.name)
 
     def _take(self, lanes: Lanes) -> None:
         fitted = least_squares(lanes, fit_intercept=self.fit_intercept, l2=float(self.l2))

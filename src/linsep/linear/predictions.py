@@ -57,7 +57,7 @@ def source_blocks(model: Any, source: Source, reading: Reading) -> Batches:
         total = np.zeros(1)
         for read in reading.of(iter(source.batches())):
             batch = read._replace(y=numbers(read.y, source, read.first))
-            reading.count(batch.size)
+            reading.rows += batch.size
             refuse_weights(model.covariance, batch.weights)
             if batch.weights is not None:
                 total = weight_totals(total, np.zeros(batch.size, dtype=np.intp), batch.weights)

@@ -27,7 +27,7 @@ from linsep.estimators._common.fitted_state import (
     state_of,
 )
 from linsep.estimators._common.frames import to_learn
-from linsep.estimators._common.stop_reasons import StopReason
+from linsep.estimators._common.reading import StopReason
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import Run
 from linsep.learners.predicting import PredictsOnline

@@ -154,7 +154,7 @@ def one_column(y: Any) -> np.ndarray:
     refuse_masked(y, "Input y")
     y = np.array(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
     if y.dtype.kind == "c":
-        y = y.astype(object)
+        raise DataError("Complex data not supported: y holds complex numbers.", code="label-type")
     return column_or_1d(y, warn=True)
 
 

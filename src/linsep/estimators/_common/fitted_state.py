@@ -6,7 +6,7 @@ checks and converts them. A fact "fit.l2" is the fact "l2" within "fit".
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from sklearn.callback import with_callbacks
@@ -18,8 +18,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def calls_back(fit: Method) -> Method:
     """Return a method ``fit`` with scikit-learn's callbacks that keeps its type."""
-    found: Method = with_callbacks(fit)
-    return found
+    return cast(Method, with_callbacks(fit))
 
 
 #: allowed dtypes of labels; others could declare any size
@@ -31,8 +30,8 @@ def plain(label: Any) -> Any:
     known = label.item() if isinstance(label, np.generic) else label
     if not isinstance(known, str | int | float | bool):
         raise ModelFileError(
-            f"The label {label!r} is a {type(label).__name__}; model files support text, numbers "
-            f"and booleans, so convert the labels first.", code="label-type", value=label,
+            f"The label {label!r} is a {type(label).__name__}: model files hold text, numbers and "
+            "booleans.", code="label-type", value=label,
         )  # fmt: skip
     return known
 
@@ -42,12 +41,12 @@ def described(classes: np.ndarray) -> dict[str, Any]:
     return {"type": classes.dtype.str, "values": [plain(label) for label in classes]}
 
 
-def classes_of(type: str, values: list[Any]) -> np.ndarray:
-    """Return the sorted labels; text is as wide as its longest label."""
-    if not PLAIN_TYPE.fullmatch(type):
-        raise ValueError(f"classes of type {type!r:.40}")
-    kind = np.dtype(type)
-    classes = np.array(values, dtype=str if kind.kind == "U" else kind)
+def classes_from(fact: dict[str, Any]) -> np.ndarray:
+    """Return the labels that :func:`described` made; text is as wide as its longest label."""
+    kind, values = fact["type"], fact["values"]
+    if not PLAIN_TYPE.fullmatch(kind):
+        raise ValueError(f"classes of type {kind!r:.40}")
+    classes = np.array(values, dtype=str if "U" in kind else kind)
     ordered = classes.ndim == 1 and classes.size > 1 and (classes[1:] > classes[:-1]).all()
     if not ordered or classes.tolist() != values:
         raise ValueError(f"classes {values!r:.400}")
@@ -81,9 +80,7 @@ Parts = Mapping[str, Any]
 
 
 def state_of(parts: Parts, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of declared parts as arrays and facts; arrays that are None are left
-    out.
-    """
+    """Return the values of declared parts as arrays and facts, without arrays that are None."""
     arrays, facts = dict[str, Any](), dict[str, Any]()
     for name, part in parts.items():
         section, _, key = name.rpartition(".")
@@ -106,10 +103,7 @@ def restored(
         if isinstance(part, Array):
             found[name] = part.checked(name, arrays, sizes)
         else:
-            try:
-                found[key] = part((facts[section] if section else facts).get(key))
-            except (TypeError, ValueError) as problem:
-                raise ValueError(f"{name}: {problem}") from None
+            found[key] = part((facts[section] if section else facts).get(key))
     return found
 
 
@@ -120,18 +114,13 @@ def number(value: Any) -> float:
     return found
 
 
-def classes_from(fact: dict[str, Any]) -> np.ndarray:
-    """Return the labels of a fact that :func:`described` made."""
-    return classes_of(**fact)
-
-
 def as_it_is(value: Any) -> Any:
     """Return a fact whose check is elsewhere."""
     return value
 
 
 def flag(value: Any) -> bool:
-    """Return whether a fact is true; ValueError if it is neither true nor false nor missing."""
+    """Return whether a fact is true, False if it is missing; raise ValueError for others."""
     if value not in (None, False, True):
         raise ValueError(f"{value!r} is neither true nor false")
     return bool(value)

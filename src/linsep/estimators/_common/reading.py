@@ -1,14 +1,65 @@
-"""Readings of a source by an estimator: attributes set afterward, and Ctrl-C."""
+"""Readings of a source by an estimator, and why a run ended, as a word and as a sentence."""
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from linsep._system.interrupts import interrupts_allowed
 from linsep.errors import warn_caller
-from linsep.estimators._common.stop_reasons import StopReason
+
+#: the command line adds other advice than Python
+ALL_PASSES = "the maximum number of passes was reached and the last pass still had mistakes"
+
+
+class StopReason(StrEnum):
+    """Why a run ended; compares equal to its name, e.g. ``"converged"``."""
+
+    CONVERGED = "converged"
+    CLEAN = "clean"
+    CYCLE = "cycle"
+    MAX_ITER = "max_iter"
+    EARLY_STOP = "early_stop"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def sentence(self) -> str:
+        """The reason in one sentence."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    "converged": "a whole pass made no mistake: its weights separate the rows",
+    "clean": (
+        "a whole pass made no mistake, but some scores are zero: its weights put no row on the "
+        "wrong side but do not separate the rows"
+    ),
+    "cycle": "the weights recurred, so no number of passes will separate these rows",
+    "max_iter": f"{ALL_PASSES}; linsep.separation(X, y) shows whether the rows are separable",
+    "early_stop": "predictions on held-out rows stopped improving, or a callback stopped the fit",
+    "interrupted": (
+        "Ctrl-C, a signal or a callback ended training; the weights reached so far are kept"
+    ),
+}
+
+
+def stop_sentence(reason: StopReason, native: bool, tie: str, changed: bool = False) -> str:
+    """Return the sentence on why a run ended; ``changed``: weights changed in the last pass. With
+    the ``native`` rule of several classes, a row whose class wins a tie is not a mistake, so the
+    weights need not separate the rows.
+    """
+    if reason == StopReason.CLEAN and changed:
+        return (
+            "a whole pass made no mistake but changed the weights, which need not separate the rows"
+        )
+    if reason != StopReason.CONVERGED or not native or tie == "random":
+        return reason.sentence
+    return (
+        "a whole pass made no mistake: no class scores higher than the row's own class; equal "
+        f"scores go to the {'smaller' if tie == 'negative' else 'larger'} class"
+    )
 
 
 def describe(model: Any, read: Any, n_features: int) -> None:
@@ -28,42 +79,37 @@ class Reading:
 
     Attributes
     ----------
-    interrupted : bool
-    rows : int, number of rows read by the last reading
+    rows : int, number of rows read by the last reading, to which the reader adds
+    end : float or None, number of rows at which readings end; None before the first has ended
     """
 
     def __init__(self) -> None:
-        self.interrupted, self.rows = False, 0
-        self._limit: int | None = None
-        self._whole = False
+        self.rows, self.end = 0, None  # type: int, float | None
 
     def of(self, items: Iterator[Any]) -> Generator[Any, None, None]:
-        """Yield the items until interrupted; call :meth:`count` with the rows of each."""
+        """Yield the items until interrupted."""
         self.rows = 0
         with closing(items):  # type: ignore[type-var]
-            while self._limit is None or self.rows < self._limit:
+            while self.end is None or self.rows < self.end:
                 try:
                     with interrupts_allowed():
                         item = next(items, None)
                 except KeyboardInterrupt:
-                    if self._whole or self._limit is not None or not self.rows:
+                    if self.end is not None or not self.rows:
                         raise
-                    self._limit, self.interrupted = self.rows, True
+                    self.end = self.rows
                     return
                 if item is None:
-                    self._whole = True
+                    self.end = self.end or np.inf
                     return
                 yield item
 
-    def count(self, rows: int) -> None:
-        """Add to the number of rows read."""
-        self.rows += rows
-
-    def finish_interrupted(self, model: Any, name: str) -> None:
-        """Set the stop reason of an interrupted model, warn, and raise KeyboardInterrupt."""
-        model.stop_reason_ = StopReason.INTERRUPTED
-        warn_caller(
-            f"The reading was interrupted: the estimates use the first {self.rows:,} rows of "
-            f"{name}."
-        )
-        raise KeyboardInterrupt
+    def finish(self, model: Any, name: str) -> None:
+        """Warn, set the stop reason and raise KeyboardInterrupt if the reading was interrupted."""
+        if self.end is not None and self.end < np.inf:
+            model.stop_reason_ = StopReason.INTERRUPTED
+            warn_caller(
+                f"The reading was interrupted: the estimates use the first {self.rows:,} rows of "
+                f"{name}."
+            )
+            raise KeyboardInterrupt

@@ -1,4 +1,6 @@
-"""Decision thresholds of two classes: given, or chosen on rows not used for training."""
+"""Probabilities and decisions from scores, by held-out rows: calibration, and thresholds of two
+classes.
+"""
 
 import math
 from collections.abc import Callable
@@ -6,19 +8,168 @@ from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.calibration import seen
 from linsep.estimators._common.frames import to_score
-from linsep.estimators._common.labels import label_text, plain_labels, positive_code
-from linsep.estimators._common.predicting import probabilities_of
+from linsep.estimators._common.labels import (
+    HasReference,
+    brings_labels,
+    check_sample_weight,
+    has_offset,
+    known_codes,
+    label_a_row,
+    label_text,
+    plain_labels,
+    positive_code,
+)
+from linsep.estimators._common.predicting import divided, probabilities_of
 from linsep.sources.base import Source
 
 #: of sums of weights, relative
 ROUNDING = 1e-12
 #: how many numbers a rule has
 _NUMBERS = {"recall": 1, "precision": 1, "cost": 2, "f1": 0, "balanced_accuracy": 0}
+
+
+class Calibration(NamedTuple):
+    """Maps scores to probabilities.
+
+    Attributes
+    ----------
+    method : "sigmoid" or "isotonic"
+    curves : list of arrays, one for two classes, else one per class
+        For a sigmoid, a and b in 1 / (1 + exp(a * score + b)); for an isotonic curve, the scores
+        and probabilities of its corners, shape (2, corners).
+    """
+
+    method: str
+    curves: list[np.ndarray]
+
+    def probabilities(self, scores: np.ndarray) -> np.ndarray:
+        """Return probabilities, shape (rows, classes), for the output of ``decision_function``.
+
+        For several classes, they are divided by their sum; if all are 0, they become equal.
+        """
+        found = []
+        for curve, column in zip(self.curves, scores.reshape(len(scores), -1).T, strict=True):
+            if self.method == "isotonic":
+                found.append(np.interp(column, *curve))
+            else:
+                found.append(expit(-(curve[0] * column + curve[1])))
+        if len(found) == 1:
+            return np.column_stack([1.0 - found[0], found[0]])
+        return divided(np.column_stack(found))
+
+
+def calibrate(
+    model: Any, X: Any, y: Any = None, *, method: str = "sigmoid", sample_weight: Any = None
+) -> Any:
+    """Calibrate a fitted online classifier in place, adding ``predict_proba``.
+
+    The probabilities are the same as from scikit-learn's ``CalibratedClassifierCV`` with a
+    ``FrozenEstimator``. ``predict`` is unchanged, so it may differ from the most probable class.
+    The calibration is saved with the model, and dropped when the model is trained further.
+
+    Parameters
+    ----------
+    model : fitted online classifier
+    X : array or sparse matrix of shape (rows, features), or a Source
+        Rows not used for training; training scores are over-confident. A source, opened with
+        ``recipe=model.recipe_``, has its own labels, so omit y and sample_weight.
+    y, sample_weight : arrays of shape (rows,), weights by default ones
+    method : "sigmoid" (Platt 1999) or "isotonic" (Zadrozny and Elkan 2002)
+        Isotonic regression overfits with fewer than a few hundred rows.
+
+    Returns
+    -------
+    model
+
+    Raises
+    ------
+    ParameterError
+        If the method is unknown.
+    DataError
+        If the model already has probabilities, or a class has no rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import linsep
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = linsep.Perceptron(keep="average").fit(X[::2], y[::2])
+    >>> linsep.calibrate(model, X[1::2], y[1::2]).predict_proba(X[:1]).round(2).tolist()
+    [[0.95, 0.03, 0.03]]
+    """
+    if method not in ("sigmoid", "isotonic"):
+        raise ParameterError(
+            f"method is {method!r}: choose sigmoid or isotonic.", option="method", value=method
+        )
+    check_is_fitted(model)
+    if not isinstance(model, HasReference) or hasattr(type(model), "predict_log_proba"):
+        raise DataError(
+            f"A {type(model).__name__} cannot be calibrated: only online classifiers can, whose "
+            f"scores are not probabilities.",
+            code="unsupported",
+        )
+    scores, codes, weights = seen(model, X, y, sample_weight)
+    _check_all_classes(model, codes, weights, "the rows of the calibration")
+    model.calibration_ = Calibration(method, _curves(scores, codes, weights, method))
+    return model
+
+
+def seen(
+    model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return decision values, class codes and weights of the rows with positive weight; DataError
+    for an unknown label.
+    """
+    if brings_labels(X, y, sample_weight, offset, offsets=has_offset(model)):
+        parts = []
+        for batch, values in model.predictions(X).decisions():
+            labels = label_a_row(model, batch.y, batch.size)
+            codes = known_codes(model.classes_, labels, X, batch.first)
+            own = np.ones(batch.size) if batch.weights is None else batch.weights
+            parts.append((values, codes, own))
+        scores, codes, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
+    else:
+        beside = {} if offset is None else {"offset": offset}
+        scores = model.decision_function(X, **beside)
+        codes = known_codes(model.classes_, label_a_row(model, y, len(scores)))
+        weights = check_sample_weight(sample_weight, codes.size)
+        weights = weights if weights.size else np.ones(codes.size)
+    counts = weights > 0
+    return scores[counts], codes[counts], weights[counts]
+
+
+def _curves(
+    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray, method: str
+) -> list[np.ndarray]:
+    """Return a curve for the positive class, or for each of several, as scikit-learn fits it."""
+    from sklearn.calibration import _SigmoidCalibration
+    from sklearn.isotonic import IsotonicRegression
+
+    columns = scores.reshape(len(scores), -1).T
+    first, curves = int(len(columns) == 1), []
+    for k, column in enumerate(columns, first):
+        if method == "isotonic":
+            fit = IsotonicRegression(out_of_bounds="clip").fit(column, codes == k, weights)
+            curves.append(np.array([fit.X_thresholds_, fit.y_thresholds_]))
+        else:
+            fit = _SigmoidCalibration().fit(column, (codes == k).astype(int), weights)
+            curves.append(np.array([fit.a_, fit.b_]))
+    return curves
+
+
+def _check_all_classes(model: Any, codes: np.ndarray, weights: np.ndarray, on: str) -> None:
+    of = np.bincount(codes, weights, minlength=model.classes_.size)
+    if not of.all():
+        missing = model.classes_[int(np.argmin(of))]
+        raise DataError(
+            f"{on} have no row of class {label_text(missing)}: pass rows of every class.",
+            code="class-count", value=missing,
+        )  # fmt: skip
 
 
 class Rule(NamedTuple):
@@ -272,14 +423,7 @@ def chosen_threshold(
     """
     positive = check_two(model)
     scores, codes, weights = rows
-    of = np.bincount(codes, weights, minlength=2)
-    if not of.all():
-        missing = label_text(model.classes_[int(np.argmin(of))])
-        raise DataError(
-            f"Choosing a threshold needs rows of both classes, but {on} has no row of class "
-            f"{missing}: pass rows of both classes.",
-            code="class-count",
-        )
+    _check_all_classes(model, codes, weights, on)
     cuts = Cuts.of(codes == positive, scores if positive else -scores, weights)
     k = cuts.best(rule)
     measured = {
