@@ -81,11 +81,12 @@ def at_a_glance(
     if verdict != "overlapping" and data.n_rows < MOST_COMPLETE * drawn:
         return undecided  # rows without a missing value are few, and may be like no others
     decided = {} if verdict != "quasi-separable" else {"decided": _decided(found, data)}
-    alone = found.deciding_columns if verdict == "separable" else None
+    deciding = found.deciding_columns if verdict == "separable" else None
+    alone = () if deciding is None else deciding.alone
     return {
         "verdict": verdict if data.n_rows == rows_in_all or verdict == "overlapping" else None,
         "of_sample": verdict,
-        "alone": [] if alone is None else alone.named(alone.alone),
+        "alone": [found.subject.feature_names[j] for j in alone],
         "chance": dict(found.chance_line()).get("chance"),
         "rows": data.n_rows,
         "without": without,
