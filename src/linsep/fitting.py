@@ -246,7 +246,7 @@ def fit(
             check_in_folds(model)
         source, rows = kept(source)
     model.fit(source)
-    again = {n: how[n] for n in ("format", *ReadingOptions._fields) if n in how}
+    again = {n: how[n] for n in ("format", *ReadingOptions.names()) if n in how}
     like = source
     if calibrate is not None:
         from linsep.estimators._common.thresholds import calibrate as calibrated

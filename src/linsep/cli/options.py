@@ -120,7 +120,7 @@ def _columns_typed(data: list[str], typed: dict[str, Any]) -> list[str]:
     from linsep.sources.tables.reading_options import ReadingOptions
 
     try:
-        reading = ReadingOptions.among({n: typed.get(n) for n in ReadingOptions._fields})
+        reading = ReadingOptions.among(typed)
         files = find_files(list(data), typed.get("format"))
         return list(open_table(files[0], typed.get("format"), reading).columns())
     except Exception:  # errors are reported when the command runs, not while it is typed

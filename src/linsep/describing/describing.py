@@ -16,7 +16,6 @@ from linsep.separability.deciding import decide
 from linsep.separability.time_limit import Task
 from linsep.sources.base import Source, is_frame
 from linsep.sources.formats import LABEL, format_of
-from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.opening import find_files, kind_of, names_in, of_kind, open_source
 from linsep.sources.tables.conversions import NO_NUMBER
 from linsep.sources.tables.files import check_separated, open_tables
@@ -141,9 +140,9 @@ class Description:
         typed: list[str] | None = None, **of_csv: Any,
     ):  # fmt: skip
         self._data, self._target, self._is_frame = typed or data, target, is_frame(data)
-        given = ReadingOptions(**of_csv, max_line=bytes_of(max_line or MAX_LINE))
+        given = ReadingOptions(**of_csv, max_line=max_line)
         self._typed: dict[str, Any] = {
-            "target": target, "index_base": index_base, "format": format, **given._asdict(),
+            "target": target, "index_base": index_base, "format": format, **vars(given),
             "max_line": max_line, "null_values": given.null_values or None,
         }  # fmt: skip
         self.source: Source | TableDescription

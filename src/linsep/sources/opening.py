@@ -223,7 +223,7 @@ def open_source(
 
 
 _NAMESPACES = ("interactions", "ignore_namespaces", "keep_namespaces")
-_OF_TABLES = TableOptions.names() - {"max_line"}
+_OF_TABLES = {*TableOptions.names()} - {"max_line"}
 #: the options of each kind of data
 _OPTIONS = {
     "table": _OF_TABLES, "frame": _OF_TABLES - {*OF_CSV}, "svmlight": {"index_base"},

@@ -6,8 +6,8 @@ argument of :func:`linsep.open_source`; the recipe, row caches and every reader 
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 from linsep.errors import DataError, hint
 from linsep.sources.formats import MISSING, SCALES, WHITESPACE, is_delimiter
@@ -91,8 +91,10 @@ def check_options(options: dict[str, Any]) -> None:
         )  # fmt: skip
 
 
-class ReadingOptions(NamedTuple):
-    """How the fields of CSV are separated, and which of them are missing values.
+@dataclass
+class ReadingOptions:
+    """How the fields of CSV are separated, and which of them are missing values; DataError for an
+    invalid value.
 
     Attributes
     ----------
@@ -105,9 +107,9 @@ class ReadingOptions(NamedTuple):
     header : bool or None
         Whether the first row holds the names of the columns, which otherwise are "column_1",
         "column_2" and so on; None is True unless that row looks like others.
-    null_values : tuple of str, or None
-        Marks of missing values, in addition to empty cells; a blank may precede them. :meth:`or_of`
-        takes a list or a single one, too.
+    null_values : list of str, or None
+        Marks of missing values, in addition to empty cells; a blank may precede them. May be given
+        as a list or a single one, too.
     comment : str or None
         Lines that begin with this text are skipped.
     skip_rows : int or None
@@ -115,7 +117,7 @@ class ReadingOptions(NamedTuple):
     encoding : str or None
         Character encoding; None is UTF-8.
     max_line : int
-        Bytes that a line, a record or a text may have.
+        Bytes that a line, a record or a text may have; may be given with a unit.
     decimal : str or None
         Decimal mark of numbers; None is a point.
     thousands : str or None
@@ -132,16 +134,26 @@ class ReadingOptions(NamedTuple):
     comment: str | None = None
     skip_rows: int | None = None
     encoding: str | None = None
-    max_line: int = MAX_LINE
+    max_line: Any = MAX_LINE
     decimal: str | None = None
     thousands: str | None = None
     units: bool | None = None
 
+    def __post_init__(self) -> None:
+        check_options(vars(self))
+        marks = self.null_values
+        self.null_values = [marks] if isinstance(marks, str) else list(marks or ()) or None
+        self.max_line = bytes_of(self.max_line or MAX_LINE)
+
     @classmethod
-    def among(cls, options: dict[str, Any]) -> "ReadingOptions":
+    def names(cls) -> list[str]:
+        """The names of the options."""
+        return [one.name for one in fields(cls)]
+
+    @classmethod
+    def among(cls, options: dict[str, Any]) -> Self:
         """Return these options among others by name, as they were typed."""
-        given = {name: options[name] for name in cls._fields}
-        return cls(**given | {"max_line": bytes_of(given["max_line"] or MAX_LINE)})
+        return cls(**{name: options[name] for name in cls.names() if name in options})
 
     @property
     def of_csv(self) -> dict[str, Any]:
@@ -164,29 +176,20 @@ class ReadingOptions(NamedTuple):
         """How numbers are written."""
         return Spelling(self.decimal or ".", self.thousands, bool(self.units))
 
-    def or_of(self, recipe: dict[str, Any]) -> "ReadingOptions":
+    def or_of(self, recipe: dict[str, Any]) -> Self:
         """Return these options, completed from a recipe; DataError for invalid ones.
 
         A recipe names the columns, so a first row that looks like data is still a header.
         """
-        found: dict[str, Any] = {
-            name: recipe.get(name) if value is None else value
-            for name, value in (self.of_csv | dict.fromkeys(OF_NUMBERS) | self.of_numbers).items()
-        }
-        marks = found["null_values"]
-        found["null_values"] = (marks,) if isinstance(marks, str) else tuple(marks or ()) or None
-        check_options(found)
-        if recipe and found["header"] is None:
-            found["header"] = True
-        return self._replace(**found)
+        learned = {"header": True} | recipe if recipe else {}
+        names = [name for name in (*OF_CSV, *OF_NUMBERS) if getattr(self, name) is None]
+        return replace(self, **{name: learned.get(name) for name in names})
 
     def recipe(self) -> dict[str, Any]:
         """Return these options from a recipe."""
-        found = {name: False for name, value in self.of_csv.items() if value is False}
-        null = {"null_values": list(self.null_values)} if self.null_values else {}
-        lines = {name: getattr(self, name) for name in ("comment", "skip_rows", "encoding")}
-        lines = {name: value for name, value in lines.items() if value is not None}
-        return {"delimiter": self.delimiter} | found | null | lines | self.of_numbers
+        flags = {name for name in ("quotes", "header") if getattr(self, name)}
+        found = {n: v for n, v in self.of_csv.items() if v is not None and n not in flags}
+        return {"delimiter": self.delimiter} | found | self.of_numbers
 
     def null_cells(self) -> list[str]:
         """Return the marks of missing values other than empty cells."""
@@ -197,7 +200,7 @@ class ReadingOptions(NamedTuple):
     def of(self, format: str) -> "ReadingOptions":
         """Return the same for "csv" or "tsv", with a delimiter and quotes."""
         delimiter = self.delimiter or ("\t" if format == "tsv" else ",")
-        return self._replace(delimiter=delimiter, quotes=self.quotes is not False)
+        return replace(self, delimiter=delimiter, quotes=self.quotes is not False)
 
     @property
     def separator(self) -> str:
@@ -223,10 +226,8 @@ _NAMES = ("exclude", "products", *ColumnTypes._fields)
 
 
 @dataclass
-class TableOptions:
-    """How a table is read: arguments of :func:`linsep.open_source`, which describes them; DataError
-    for an invalid value.
-    """
+class TableOptions(ReadingOptions):
+    """How a table is read: arguments of :func:`linsep.open_source`, which describes them."""
 
     target: str | None = None
     missing: str = "error"
@@ -247,7 +248,6 @@ class TableOptions:
     numeric: Any = ()
     date: Any = ()
     include: Any = ()
-    reading: ReadingOptions = AS_USUAL
 
     def __post_init__(self) -> None:
         for name in _NAMES:
@@ -256,23 +256,10 @@ class TableOptions:
                 names = [f"{column}={format}" for column, format in names.items()]
             setattr(self, name, [names] if isinstance(names, str) else list(names or ()))
         self.types = ColumnTypes(*(tuple(getattr(self, n)) for n in ColumnTypes._fields))
-        check_options(vars(self) | self.reading._asdict())
-
-    @classmethod
-    def among(cls, given: dict[str, Any]) -> "TableOptions":
-        """Return these options by name."""
-        reading = {name: given[name] for name in ReadingOptions._fields if name in given}
-        others = {name: value for name, value in given.items() if name not in reading}
-        return cls(**others, reading=ReadingOptions(**reading))
-
-    @classmethod
-    def names(cls) -> set[str]:
-        """The names of the options."""
-        return {one.name for one in fields(cls)} - {"reading"} | {*ReadingOptions._fields}
+        super().__post_init__()
 
     @property
     def given(self) -> dict[str, Any]:
         """The options that are given and affect the rows, by name."""
-        each = vars(self) | self.reading._asdict()
-        names = sorted(self.names() - {"max_line"})
-        return {name: each[name] for name in names if each[name] not in (None, [])}
+        each = {name: getattr(self, name) for name in sorted(self.names()) if name != "max_line"}
+        return {name: value for name, value in each.items() if value not in (None, [])}

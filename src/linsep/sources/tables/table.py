@@ -99,16 +99,16 @@ class TableSource(Source):
         if not paths:
             raise DataError("There are no files to read: name at least one.", code="no-file")
         check_options({"batch_rows": batch_rows})
-        self._given = options = TableOptions.among(given)
+        self._given = options = TableOptions(**given)
         self._recipe_given, self._require_target = recipe, require_target
         self._words = word_counters(options.text)
-        self.reading = options.reading.or_of(recipe or {})
-        self._as = [format, options.reading.delimiter]
+        self.reading = options.or_of(recipe or {})
+        self._as = [format, options.delimiter]
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
         self._open(opening, format, mixed=recipe is None and require_target)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = str(self._files[0].path) + more
-        check_separated(self._files[0].path, self.kind.split(" and "), options.reading)
+        check_separated(self._files[0].path, self.kind.split(" and "), options)
         self.by_recipe = recipe is not None
         if recipe is None:
             self._columns = Columns(
