@@ -119,7 +119,7 @@ def test_a_link_in_the_way_is_followed_before_it_is_checked(tmp_path):
 
 def test_a_folder_that_is_a_file(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(NotADirectoryError):
+    with pytest.raises(FileExistsError):
         private_folder(tmp_path / "file" / "cache")
 
 

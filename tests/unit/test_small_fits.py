@@ -1,6 +1,5 @@
 """Few rows are fitted without threads, searches or conversions of their own."""
 
-import os
 import threading
 import warnings
 
@@ -75,43 +74,6 @@ def test_nested_limits_are_restored_by_the_outermost():
                 pass
             assert blas_threads() == [1] * len(before)
         assert blas_threads() == before
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
-@pytest.mark.parametrize("forked_within", [False, True])
-def test_a_forked_process_has_only_the_limits_of_the_thread_that_forked(forked_within):
-    entered, leave = threading.Event(), threading.Event()
-
-    def hold():
-        with one_blas_thread:
-            entered.set()
-            leave.wait(60)
-
-    def child():
-        # OpenBLAS itself counts anew after a fork, so only our own account is asked.
-        with one_blas_thread:
-            inside = one_blas_thread._users
-        return inside == 1 + forked_within and one_blas_thread._users == forked_within
-
-    def forked():
-        pid = os.fork()
-        if not pid:
-            os._exit(0 if child() and (forked_within or not one_blas_thread._before) else 1)
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-    with threadpool_limits(2, "blas"):
-        thread = threading.Thread(target=hold)
-        thread.start()
-        entered.wait(60)
-        if forked_within:
-            with one_blas_thread:
-                code = forked()
-        else:
-            code = forked()
-        leave.set()
-        thread.join()
-    assert code == 0
 
 
 @pytest.mark.parametrize("name", ["linear", "logistic", "perceptron"])

@@ -1,7 +1,5 @@
-"""Folders for compiled code and parsed files that no other user can have written.
-
-Cached files are run as code or used as training data. So a cache folder is private to its owner
-(mode 0700), and one that another user could have changed is not used, as ssh checks its own.
+"""Folders for compiled code and parsed files, which are run as code or used as training data: so
+they are private to their owner (mode 0700), and not used if another user could have changed them.
 Windows separates the folders of users by itself, so nothing is checked there.
 """
 
@@ -17,15 +15,11 @@ from typing import NamedTuple
 from linsep.errors import Hint, LinsepError, warn_caller
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-#: reasons that this process has warned about
 _warned: set[str] = set()
 
 
 def cache_folder() -> Path:
-    """Return ``$LINSEP_CACHE_DIR``, else the user's cache folder; it may not exist yet.
-
-    A user without a home folder gets one in the temporary folder.
-    """
+    """Return ``$LINSEP_CACHE_DIR``, else the user's cache folder; it may not exist yet."""
     try:
         if chosen := os.environ.get("LINSEP_CACHE_DIR"):
             return Path(chosen).expanduser()
@@ -35,10 +29,8 @@ def cache_folder() -> Path:
 
 
 def cache_limit(folder: Path) -> float:
-    """Return how many bytes parsed files may take in ``folder``, which must exist.
-
-    That is ``$LINSEP_CACHE_GB`` gigabytes, else 20 GB or a fifth of the disk, whichever is less.
-    Raises LinsepError if the variable is not a number of at least 0 (``inf`` sets no limit).
+    """Return how many bytes parsed files may take in a folder: ``$LINSEP_CACHE_GB`` gigabytes, else
+    20 or a fifth of the disk, whichever is less.
     """
     chosen = os.environ.get("LINSEP_CACHE_GB") or min(20, shutil.disk_usage(folder).total / 5e9)
     with suppress(ValueError):
@@ -68,17 +60,12 @@ class CacheFiles(NamedTuple):
 
 
 def trim_cache(entries: list[list[Path]], limit: float, keep: list[Path]) -> None:
-    """Remove the oldest entries of a cache until the rest take at most ``limit`` bytes.
-
-    An entry is a list of files, as old as its newest file. ``keep`` is never removed. Files that
-    cannot be removed stay; files that another process removes meanwhile are ignored.
-    """
+    """Remove the oldest lists of files, but ``keep``, until the rest take ``limit`` bytes."""
     ages = []
     for files in entries:
         with suppress(OSError):
             about = [path.stat() for path in files]
-            newest, size = max(a.st_mtime_ns for a in about), sum(a.st_size for a in about)
-            ages.append((newest, size, files))
+            ages.append((max(a.st_mtime_ns for a in about), sum(a.st_size for a in about), files))
     total = sum(size for _, size, _ in ages)
     for _, size, files in sorted(ages):
         if total > limit and files != keep:
@@ -89,7 +76,7 @@ def trim_cache(entries: list[list[Path]], limit: float, keep: list[Path]) -> Non
 
 
 class UnsafeFolder(Exception):
-    """Another user can write in a folder, so its files cannot be trusted; the message says why."""
+    """Others can write in a folder, so its files cannot be trusted; the message says why."""
 
 
 class CacheWarning(UserWarning):
@@ -101,35 +88,26 @@ class CacheWarning(UserWarning):
 
 
 def private_folder(path: Path) -> Path:
-    """Return the resolved ``path`` of a folder that only this user can enter, created if missing.
+    """Return the resolved ``path`` of a folder, made so that only this user can enter it.
 
-    A folder of this user that others can read but not write is made private. Raises UnsafeFolder
-    if others can write in it or replace it: it or a folder above it belongs to another user (other
-    than root), or is writable by others without a sticky bit. Raises OSError if the folder cannot
-    be created.
+    Raises UnsafeFolder if others can write in it or replace it: it or a folder above it belongs to
+    another user (other than root), or is writable by others without a sticky bit.
     """
     path = Path(os.path.realpath(path))
-    for parent in reversed(path.parents):
-        if not parent.exists():
-            parent.mkdir(stat.S_IRWXU, exist_ok=True)
-    path.mkdir(stat.S_IRWXU, exist_ok=True)
-    if hasattr(os, "geteuid"):
-        for folder in (path, *path.parents):
-            _check(folder, inner=folder == path)
-        if (mode := path.stat().st_mode) & 0o077:
+    for folder in (*reversed(path.parents), path):
+        folder.mkdir(stat.S_IRWXU, exist_ok=True)
+        about = folder.stat()
+        mode, owner = about.st_mode, about.st_uid
+        if not hasattr(os, "geteuid"):
+            continue
+        if owner != os.geteuid() and (folder == path or owner != 0):
+            raise UnsafeFolder(f"{folder} belongs to user {owner}")
+        sticky = folder != path and mode & stat.S_ISVTX
+        if mode & OTHERS_WRITE and not sticky and not _only_own_group(about):
+            raise UnsafeFolder(f"others can write in {folder} (its mode is {stat.S_IMODE(mode):o})")
+        if folder == path and mode & 0o077:
             path.chmod(mode & 0o700)
     return path
-
-
-def _check(folder: Path, inner: bool) -> None:
-    """Raise UnsafeFolder if others could change the files in a folder."""
-    about, user = folder.stat(), os.geteuid()
-    if about.st_uid != user and (inner or about.st_uid != 0):
-        raise UnsafeFolder(f"{folder} belongs to user {about.st_uid}")
-    sticky = not inner and about.st_mode & stat.S_ISVTX
-    if about.st_mode & OTHERS_WRITE and not sticky and not _only_own_group(about):
-        mode = stat.S_IMODE(about.st_mode)
-        raise UnsafeFolder(f"others can write in {folder} (its mode is {mode:o})")
 
 
 def _only_own_group(about: os.stat_result) -> bool:
@@ -145,11 +123,7 @@ def _only_own_group(about: os.stat_result) -> bool:
 
 
 def open_own(path: Path) -> int:
-    """Open a regular file for reading and return its descriptor.
-
-    Raises OSError if it cannot be opened, belongs to another user, is writable by others, or is a
-    link, a pipe or a device.
-    """
+    """Open a file that no other user can have written; OSError for others, links and pipes."""
     # Without O_NONBLOCK, opening a pipe would wait for ever.
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))

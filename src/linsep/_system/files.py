@@ -1,8 +1,7 @@
 """Files that are written atomically, and temporary files that the next process removes.
 
-A killed process cannot clean up; the next process that uses the folder does. So the names of
-temporary files hold the process that created them: its id, its start time (ids are reused) and its
-place (containers and machines that share a folder have their own ids).
+A killed process cannot clean up; the next one that uses the folder does. So the names of temporary
+files hold the id and the place of their process (containers and machines have their own ids).
 """
 
 import hashlib
@@ -22,49 +21,37 @@ from typing import Any
 from linsep._system.interrupts import interrupts_deferred
 from linsep.errors import ModelFileError, hint
 
-SCRATCH_NAME = re.compile(r"(?:.*\.)?linsep-(\d+)-(\d+)-([0-9a-f]{8})-\w{8}(?:\.tmp)?")
+SCRATCH_NAME = re.compile(r"(?:.*\.)?linsep-(\d+)-([0-9a-f]{8})-\w{8}(?:\.tmp)?")
 
 
 def check_free(path: Path, force: bool) -> None:
-    """Raise ModelFileError if :func:`written_whole` could not write, to fail before the work.
-
-    An existing file may be replaced only with ``force``, and only if it is a regular file.
-    """
+    """Raise ModelFileError if :func:`written_whole` could not write, to fail before the work."""
     try:
-        if path.exists() and not path.is_file():
-            raise ModelFileError(
-                f"{path} is not a regular file; name a file.", code="not-a-file", path=path
-            )
-        if path.exists() and not force:
-            raise _exists(path)
         folder = Path(os.path.realpath(path)).parent
-        if not folder.exists() and is_address(path):
-            raise ModelFileError(
-                f"{path.parts[0]}// URLs can only be read; name a local file.",
-                code="bad-url", path=path,
-            )  # fmt: skip
-        if not folder.is_dir():
-            code = "not-a-file" if folder.exists() else "no-file"
-            raise ModelFileError(
-                f"There is no folder {path.parent}; create it first.", code=code, path=path.parent
-            )
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise ModelFileError(
-                f"The folder {folder} cannot be written to; choose another.",
-                code="cannot-write", path=folder,
-            )  # fmt: skip
+        if path.exists() and not path.is_file():
+            code, place, why = "not-a-file", path, f"{path} is not a regular file; name a file."
+        elif path.exists() and not force:
+            raise _exists(path)
+        elif not folder.exists() and is_address(path):
+            code, place = "bad-url", path
+            why = f"{path.parts[0]}// URLs can only be read; name a local file."
+        elif not folder.is_dir():
+            code, place = "not-a-file" if folder.exists() else "no-file", path.parent
+            why = f"There is no folder {place}; create it first."
+        elif not os.access(folder, os.W_OK | os.X_OK):
+            code, place = "cannot-write", folder
+            why = f"The folder {folder} cannot be written to; choose another."
+        else:
+            return
     except OSError as problem:
         raise _unwritable(path, problem) from None
+    raise ModelFileError(why, code=code, path=place)
 
 
 @contextmanager
 def written_whole(path: Path, mode: str = "wb", *, force: bool) -> Iterator[Any]:
-    """Open a file to write that replaces ``path`` atomically at the end.
-
-    Others see the old or the new file; without ``force`` a file created at ``path`` meanwhile
-    stays. Of a symbolic link the target is replaced. The file has the permissions of the one that
-    it replaces, else the default ones. Raises ModelFileError if writing fails, such as when the
-    disk is full.
+    """Open a file to write that replaces ``path``, or what the link names, atomically at the end,
+    with the same permissions; ModelFileError if that fails, or without ``force`` if it exists then.
     """
     path = Path(os.path.realpath(path))
     temporary = path.parent / f".{path.name[:40]}.{process_mark()}{secrets.token_hex(4)}.tmp"
@@ -78,28 +65,15 @@ def written_whole(path: Path, mode: str = "wb", *, force: bool) -> Iterator[Any]
             file.flush()
             os.fsync(file.fileno())
         with interrupts_deferred():
-            if force:
-                os.replace(temporary, path)
-            else:
-                _put_in_free_place(temporary, path)
+            if not force and path.exists():
+                raise _exists(path)
+            os.replace(temporary, path)
             sync_folder(path.parent)
-    except FileExistsError:
-        raise _exists(path) from None
     except OSError as problem:
         raise _unwritable(path, problem) from None
     finally:
         with suppress(OSError):
             temporary.unlink()
-
-
-def _put_in_free_place(temporary: Path, path: Path) -> None:
-    """Give the finished file its name; raise FileExistsError if ``path`` exists."""
-    try:
-        os.link(temporary, path)
-    except OSError:
-        if path.exists():
-            raise FileExistsError from None
-        os.replace(temporary, path)  # this file system has no hard links
 
 
 def _exists(path: Path) -> ModelFileError:
@@ -123,9 +97,8 @@ def is_address(path: Path) -> bool:
 
 
 def process_mark() -> str:
-    """Return the prefix of this process's temporary files: linsep, process id, start, place."""
-    pid = os.getpid()
-    return f"linsep-{pid}-{_started(pid)}-{_place()}-"
+    """Return the prefix of this process's temporary files: linsep, process id, place."""
+    return f"linsep-{os.getpid()}-{_place()}-"
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory:
@@ -135,16 +108,13 @@ def scratch_folder() -> tempfile.TemporaryDirectory:
 
 
 def scratch_file(folder: Path, stem: str) -> tuple[int, str]:
-    """Create a private file in ``folder``, to be renamed to ``stem``; return descriptor and path.
-
-    Files of ended processes are removed. Raises OSError if no file can be created.
-    """
+    """Create a private file in ``folder`` that will be ``stem``; return descriptor and path."""
     remove_abandoned(folder)
     return tempfile.mkstemp(".tmp", f"{stem}.{process_mark()}", folder)
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that the new name of a file is on disk, where the system can do that."""
+    """Sync a folder, so that the new name of a file is on disk."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -154,41 +124,25 @@ def sync_folder(folder: Path) -> None:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove temporary files of this user's ended processes from a folder.
-
-    Files that cannot be removed, or that another process removes meanwhile, are ignored.
-    """
+    """Remove temporary files of this user's ended processes from a folder, as far as possible."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             name = SCRATCH_NAME.fullmatch(entry.name)
             with suppress(OSError):
-                if name and _abandoned(entry, int(name[1]), int(name[2]), name[3]):
+                if name and _abandoned(entry, name[1], name[2]):
                     if entry.is_dir(follow_symlinks=False):
                         shutil.rmtree(entry.path)
                     else:
                         os.unlink(entry.path)
 
 
-def _abandoned(entry: os.DirEntry, pid: int, started: int, place: str) -> bool:
+def _abandoned(entry: os.DirEntry, pid: str, place: str) -> bool:
     about = entry.stat(follow_symlinks=False)
     if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
         return False
-    if started and place == _place():
-        return _started(pid) != started
+    if place == _place() and os.path.exists("/proc/self"):
+        return not os.path.exists(f"/proc/{pid}")
     return time.time() - about.st_mtime > 24 * 3600  # nobody says whether the process runs
-
-
-def _started(pid: int) -> int:
-    """Return the start of a process in clock ticks since boot; 0 if it has ended.
-
-    Only Linux provides it; for other systems it is 0.
-    """
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return 0
-    state, *numbers = text.rpartition(")")[2].split()  # the name before it may hold anything
-    return 0 if state in "ZX" else int(numbers[18])
 
 
 @cache

@@ -1,12 +1,10 @@
 """Delay Ctrl-C until no state can be corrupted.
 
 KeyboardInterrupt may be raised between any two instructions: after weights have changed but before
-their counts have, or while files are replaced or removed. Such work runs in a block of
-:class:`interrupts_deferred`; :class:`interrupts_allowed` within it lets Ctrl-C take effect.
-Afterwards such windows stay closed, so that a second Ctrl-C does not interrupt the clean-up that
-the first one started.
-
-SIGTERM and SIGHUP are treated alike if a Python handler is installed, as the command line does.
+their counts have, or while files are replaced. Such work runs in :class:`interrupts_deferred`;
+:class:`interrupts_allowed` within it opens windows, which stay closed after a Ctrl-C, so that a
+second one does not interrupt the clean-up. SIGTERM and SIGHUP are treated alike if a Python handler
+is installed, as the command line does.
 """
 
 import _signal as signal  # without its enums, which take longer than some fits do
@@ -16,16 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-SIGNALS = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+SIGNALS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 
 
 class _Signals:
     """State of the signal handlers while ``interrupts_deferred`` runs in the main thread."""
 
-    depth = 0
-    open = False
+    depth, open = 0, False
     pending: int | None = None
     before: dict[int, Callable[..., Any]]
 
@@ -35,10 +31,7 @@ class _Signals:
             self.deliver(frame)
 
     def deliver(self, frame: Any) -> None:
-        """Call the signal's earlier handler, which usually raises KeyboardInterrupt.
-
-        The signal stays pending: if Python drops the exception, the next window raises it again.
-        """
+        """Call the earlier handler; if Python drops what it raises, the next window calls again."""
         assert self.pending is not None
         self.open = False
         self.before[self.pending](self.pending, frame)
@@ -56,11 +49,14 @@ _signals = _Signals()
 @contextmanager
 def like_ctrl_c() -> Iterator[None]:
     """Let signals that end the process raise KeyboardInterrupt instead, with their number."""
-    fatal = []
-    if _in_main_thread():
-        fatal = [number for number in SIGNALS if signal.getsignal(number) == signal.SIG_DFL]
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt(number)
+
+    mine = SIGNALS if _in_main_thread() else []
+    fatal = [number for number in mine if signal.getsignal(number) == signal.SIG_DFL]
     for number in fatal:
-        signal.signal(number, _interrupt)
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
@@ -68,19 +64,13 @@ def like_ctrl_c() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _interrupt(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt(number)
-
-
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
 class interrupts_deferred:
-    """Context manager that delays Ctrl-C until the next window or the end of the block.
-
-    Blocks may be nested; the end of an inner block within a window is itself a window. Signals
-    reach the main thread only, so this does nothing in other threads.
+    """Context manager that delays Ctrl-C, which reaches the main thread only, until the next window
+    or the end of the block; the end of an inner block within a window is itself a window.
     """
 
     def __enter__(self) -> "interrupts_deferred":
@@ -116,10 +106,7 @@ class interrupts_deferred:
 
 
 class interrupts_allowed:
-    """Context manager within :class:`interrupts_deferred` that lets Ctrl-C take effect at once.
-
-    Outside such a block it does nothing. State must be consistent throughout it.
-    """
+    """Context manager within :class:`interrupts_deferred` that lets Ctrl-C take effect at once."""
 
     def __enter__(self) -> None:
         self._active = _in_main_thread() and _signals.depth > 0
@@ -136,9 +123,7 @@ _this_thread = threading.local()
 
 
 def obey(stop: threading.Event) -> None:
-    """Let interruption points of this thread, which Ctrl-C never reaches, raise KeyboardInterrupt
-    once ``stop`` is set.
-    """
+    """Let interruption points of this thread raise KeyboardInterrupt once ``stop`` is set."""
     _this_thread.stop = stop
 
 

@@ -1,8 +1,7 @@
 """Arrays and a description in one file with a checksum: safetensors and JSON, nothing executed.
 
-A SHA-256 checksum of the whole file detects damage. It is not a signature: anyone can write a file
-with a valid checksum. So what a file declares is checked before it is used, and nothing may be
-larger than the file itself.
+The checksum detects damage, but anyone can write a file with a valid one. So what a file declares
+is checked before it is used, and nothing may be larger than the file itself.
 """
 
 import hashlib
@@ -20,14 +19,11 @@ from safetensors.numpy import load, save
 from linsep.errors import LinsepError
 
 #: key of the checksum in the header, and its placeholder while it is computed
-SEAL = re.compile(rb'"sha256":"([0-9a-f]{64})"')
-BLANK = b"0" * 64
+SEAL, BLANK = re.compile(rb'"sha256":"([0-9a-f]{64})"'), b"0" * 64
 
 
 class FileKind(NamedTuple):
-    """A kind of file, as in its messages, the class of errors about it, and its mark: a key of the
-    description, with the number of the format.
-    """
+    """A kind of file, as in its messages; its errors; a key in it, and the format there."""
 
     name: str
     remedy: str
@@ -51,16 +47,12 @@ def _header_end(content: bytes) -> int:
 
 
 def _seal(content: bytes) -> re.Match[bytes]:
-    # The description is JSON within JSON, with escaped quotes.
-    (seal,) = SEAL.finditer(content, 0, _header_end(content))
+    (seal,) = SEAL.finditer(content, 0, _header_end(content))  # quotes of JSON in it are escaped
     return seal
 
 
 def unsealed(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return arrays and description of a file.
-
-    Raises ``kind.error`` if it is missing, of another kind, truncated or altered.
-    """
+    """Return arrays and description of a file; ``kind.error`` if it is missing or damaged."""
     try:
         if not path.is_file():
             code = "not-a-file" if path.exists() else "no-file"
@@ -84,7 +76,7 @@ def unsealed(path: Path, kind: FileKind) -> tuple[dict[str, np.ndarray], dict[st
             raise ValueError("altered")
         return load(content), dict(about)
     except (
-        SafetensorError, ValueError, TypeError, LookupError, AttributeError, RecursionError,
+        SafetensorError, ValueError, TypeError, LookupError, AttributeError, RecursionError
     ):  # fmt: skip
         raise kind.error(
             f"{path} is not a {kind.name}, or it is damaged; {kind.remedy}.", path=path

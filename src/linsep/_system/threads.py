@@ -1,8 +1,5 @@
-"""Threads: rows in blocks on all processors available to this process, and items that are made
-in advance by a thread that Ctrl-C never interrupts midway.
-"""
+"""Threads: blocks of rows on all processors of this process, and items made in advance."""
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
@@ -32,50 +29,30 @@ class _OneBlasThread(ContextDecorator):
 
     def __init__(self) -> None:
         self._lock, self._users = threading.Lock(), 0
-        self._mine = threading.local()
         #: libraries that had more threads, and how many
         self._before: list[tuple[Any, int]] = []
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forked)
 
     def __enter__(self) -> None:
         begun = False
         try:
             # threadpoolctl looks for libraries in a callback of C, where Ctrl-C is lost.
             with interrupts_deferred(), self._lock:
-                if not self._users:
-                    for library in _blas_libraries():
-                        if (threads := library.get_num_threads()) not in (None, 1):
-                            self._before.append((library, threads))
-                            _set(library, 1)
+                for library in [] if self._users else _blas_libraries():
+                    if (threads := library.get_num_threads()) not in (None, 1):
+                        self._before.append((library, threads))
+                        _set(library, 1)
                 self._users += 1
-                self._mine.depth = getattr(self._mine, "depth", 0) + 1
                 begun = True
         except KeyboardInterrupt:
             if begun:
-                self._end()
+                self.__exit__()
             raise
 
     def __exit__(self, *_: Any) -> None:
-        with interrupts_deferred():
-            self._end()
-
-    def _end(self) -> None:
-        with self._lock:
+        with interrupts_deferred(), self._lock:
             self._users -= 1
-            self._mine.depth -= 1
-            if not self._users:
-                self._restore()
-
-    def _restore(self) -> None:
-        while self._before:
-            _set(*self._before.pop())
-
-    def _forked(self) -> None:
-        """Forget other threads, which a forked process does not have."""
-        self._lock, self._users = threading.Lock(), getattr(self._mine, "depth", 0)
-        if not self._users:
-            self._restore()
+            while self._before and not self._users:
+                _set(*self._before.pop())
 
 
 @cache
@@ -87,24 +64,20 @@ def _blas_libraries() -> list[Any]:
 
 
 def _set(library: Any, threads: int) -> None:
-    """Set the number of threads, which threadpoolctl 3.8 and later grant to one thread of the
-    process only: the last fit to end need not be in the thread of the first.
-    """
+    """Set the number of threads, which threadpoolctl 3.8 lets only the first thread do that did."""
     free = getattr(library, "clear_controlling_thread", lambda force: None)
     free(force=True)
     library.set_num_threads(threads)
     free(force=True)
 
 
-#: with one thread, BLAS is bit-identical on any number of processors
+#: makes BLAS bit-identical on any number of processors
 one_blas_thread = _OneBlasThread()
 
 
 def split_rows(work: Callable[[int, int], None], n_rows: int, cost: float) -> None:
-    """Call ``work(start, stop)`` in threads for blocks that cover all rows.
-
-    ``work`` must release the interpreter lock, as compiled loops do. ``cost`` is its estimated
-    total time in ns; below a millisecond no threads are used.
+    """Call ``work(start, stop)``, which releases the interpreter lock, in threads for blocks of
+    rows; in none if its estimated ``cost`` is below a millisecond (1e6).
     """
     if n_rows < 2 or cost < 1e6 or (threads := thread_count()) == 1:  # counting takes 0.1 ms
         work(0, n_rows)
@@ -116,10 +89,8 @@ def split_rows(work: Callable[[int, int], None], n_rows: int, cost: float) -> No
 
 
 def map_in_order(work: Callable[[Any], Any], items: Iterator[Any]) -> Iterator[Any]:
-    """Yield ``work(item)`` for every item, in order, so that sums do not depend on the threads.
-
-    The iterator must be exhausted. A single item is worked on by this thread: to start another
-    takes longer than a few rows, on a busy machine many times as long.
+    """Yield ``work(item)`` for every item, in order, so that sums do not depend on the threads; the
+    iterator must be exhausted. For a single item no thread is started.
     """
     first = list(islice(items, 2))
     if len(first) == 1:
@@ -138,10 +109,8 @@ def map_in_order(work: Callable[[Any], Any], items: Iterator[Any]) -> Iterator[A
 
 
 def in_background(items: Iterator[Any]) -> Generator[Any, None, None]:
-    """Yield the same items, each computed in another thread while the one before is used.
-
-    Within ``interrupts_deferred``, Ctrl-C takes effect between waits and never during one, because
-    a KeyboardInterrupt during a wait could leave a lock held.
+    """Yield the same items, each computed in another thread while the one before is used. Ctrl-C,
+    if deferred, takes effect between waits: during one it could leave a lock held.
     """
     with ThreadPoolExecutor(1) as pool:
         try:
