@@ -439,11 +439,13 @@ def test_bad_input_of_estimators():
         Perceptron().bounds(X, y)
     model = Perceptron(max_iter=2).fit(X, y)
     for rows_given, labels, code in [
-        (X[:, :2], y, "shape"), (X, y[:-1], "shape"), (X, y + 1, "unknown-label"),
+        (X, y[:-1], "shape"), (X, y + 1, "unknown-label"),
         (linsep.sources.ArraySource(X, y), None, "unsupported"),
     ]:  # fmt: skip
         with refused(DataError, code):
             model.bounds(rows_given, labels)
+    with pytest.raises(ValueError, match="features"):
+        model.bounds(X[:, :2], y)
 
 
 def test_a_broken_bound_is_told():

@@ -85,14 +85,10 @@ def test_far_bounds_have_a_logarithmic_axis_and_updates_a_mark():
 
 @pytest.mark.uncompiled
 def test_runs_without_bounds_are_refused_in_one_sentence():
-    for model, X, code in [
-        (Perceptron(schedule="inverse", max_iter=3), IRIS, "unsupported"),
-        (Perceptron(max_iter=3), IRIS[:, :3], "shape"),
-        (OtherPerceptron(), IRIS, "unsupported"),
-    ]:
+    for model in (Perceptron(schedule="inverse", max_iter=3), OtherPerceptron()):
         model.fit(IRIS, SPECIES == 1)
-        with refused(ValueError, code):
-            BoundDisplay.from_estimator(model, X, SPECIES == 1)
+        with refused(ValueError, "unsupported"):
+            BoundDisplay.from_estimator(model, IRIS, SPECIES == 1)
 
 
 POINTS, GROUPS = datasets.load_inseparable_points(return_X_y=True)

@@ -135,22 +135,12 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, checkpoint: Any = None) -> Self:
         """Fit by passes over all rows until a stopping criterion holds.
 
+        As :meth:`linsep.Perceptron.fit`, which has ``y``, ``sample_weight`` and ``checkpoint``.
+
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), list of strings, or a Source
-            Rows of a type that the kernel supports; for "precomputed" a Gram matrix of shape (rows,
-            rows). A source is read into memory completely; for streams use :meth:`partial_fit`.
-        y, sample_weight, checkpoint
-            As in :meth:`linsep.Perceptron.fit`.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            As in :meth:`linsep.Perceptron.fit`, and if a kernel value is invalid.
+            For "precomputed" a Gram matrix of shape (rows, rows). A source is read into memory.
         """
         from linsep.learners.from_source import fit_in_memory
 
@@ -160,11 +150,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
                 X, y, sample_weight = to_learn(self, X, y, sample_weight)
             if brings_labels(X, y, sample_weight):
                 saving.check_source(X)
-                fit_in_memory(
-                    self,
-                    X,
-                    lambda X, y, weights, groups: self.fit_rows(X, y, weights, saving, groups),
-                )
+                fit_in_memory(self, X, lambda X, y, w, g: self.fit_rows(X, y, w, saving, g))
             else:
                 self.fit_rows(X, y, sample_weight, saving)
         return self
@@ -249,23 +235,11 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     def separation(self, X: Any, y: Any, **how: Any) -> Any:
         """Decide whether this kernel separates the rows, with a proof: :func:`linsep.separation`.
 
-        Parameters
-        ----------
-        X : rows as for :meth:`fit`, at most a few thousand
-        y : array of shape (rows,)
-        **how : ``formulations`` of :func:`linsep.separation`
-
         Returns
         -------
         linsep.certificate.verdicts.Verdict
             About K = ``kernel.exact(X)``, without rounding; check it with ``verify(K, y)``. Kernels
-            with floating-point values only (radial, normalized, functions) are refused. The
-            estimator need not be fitted and is not changed.
-
-        Raises
-        ------
-        ValueError
-            As in :func:`linsep.separation`.
+            with floating-point values only (radial, normalized, functions) are refused.
         """
         from linsep.separability.deciding import separation
 

@@ -12,7 +12,6 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators._common.reading import StopReason
 from linsep.learners.keeping import KeepLast
 from linsep.parameters import Parameter
-from linsep.validation.values import check_columns
 
 #: relative error of norms of weights, beside 2^-50 for each update
 ROUNDING = 1e-9
@@ -58,7 +57,6 @@ def report_of(model: Any) -> Any:
 def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -> Any:
     """Return the mistake bounds of a fitted linear classifier on its rows."""
     from linsep.mistake_bounds.bounds import Bounds
-    from linsep.mistake_bounds.margins import checked_rows
     from linsep.mistake_bounds.theorems import Case, obstacle_of
 
     run, features = model.fitted_run(), model.features_of(X)
@@ -67,23 +65,16 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
         raise DataError(
             "Bounds need arrays: read the source into memory first.", code="unsupported"
         )
-    rows, y = checked_rows(features), np.asarray(y)
-    if rows.shape[1] != run.state.n_features or y.shape != (rows.shape[0],):
-        raise DataError(
-            f"X of shape {rows.shape} and y of shape {y.shape} do not match the fit, which "
-            f"needs {run.state.n_features} features and one label per row.", code="shape",
-        )  # fmt: skip
-    if features is X:
-        check_columns(model, X)
     fit, report = in_its_fit(model), report_of(model)
+    _, y = fit.checked_rows(features, y, run.learner, reset=False, checked=True)
     _, codes, _ = fit._labeled_so_far(y, None, None)
     why = obstacle_of(fit) or why_not_again(model)
     if why is not None:
         return Bounds((), {"mistake bounds": why}, mistakes=report.mistakes)
     refuse_others(fit, features, y)
     return Case(
-        fit, rows, codes, len(model.classes_), run.state.multiclass, fit.learns_intercept, report,
-        int(fit._counted_updates()), literals, majority,
+        fit, features, codes, len(model.classes_), run.state.multiclass, fit.learns_intercept,
+        report, int(fit._counted_updates()), literals, majority,
     ).bounds()  # fmt: skip
 
 
