@@ -194,7 +194,6 @@ class GaussianNaiveBayes(
             return self
         X, y = labels.checked_rows(self, X, y)
         classes, codes = labels.encode(y)
-        labels.check_two_classes(classes)
         self._take(classes, _moments_of(X, codes, sample_weight, classes.size))
         self.__dict__.pop("recipe_", None)
         return self

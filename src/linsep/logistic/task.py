@@ -274,7 +274,6 @@ def task_of_arrays(
     if not counted:
         X, y = labels.checked_rows(model, X, y)
     classes, codes = labels.encode(y)
-    labels.check_two_classes(classes)
     weights = labels.check_sample_weight(sample_weight, len(y))
     weights = labels.importance(model.class_weight, classes, codes, weights)
     totals = np.bincount(codes, weights if weights.size else None, classes.size)

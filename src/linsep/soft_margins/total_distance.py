@@ -22,7 +22,6 @@ from linsep.estimators._common.frames import in_memory
 from linsep.estimators._common.labels import (
     brings_labels,
     check_sample_weight,
-    check_two_classes,
     encode,
     source_labels,
 )
@@ -222,7 +221,6 @@ def _taken(
         Z = seen_rows(X, fit_intercept, False)
     classes, codes = encode(y := labels_of(y))
     check_labels(Z.shape[0], len(y))
-    check_two_classes(classes)
     if len(classes) > 2:
         raise DataError(
             f"y has {len(classes):,} classes, but the total distance needs two: pass y == one of "

@@ -79,7 +79,6 @@ def trace(
     given = {"estimator": estimator, "X": X, "y": y, "feature_names": feature_names or names}
     X, y = model.checked_rows(X, y, learner, reset=True, checked=True)
     classes, codes = labels.encode(y)
-    labels.check_two_classes(classes)
     model.reference = model.reference if reference is None else reference
     given["estimator"] = clone(model)
     if is_turned(model.reference, classes):

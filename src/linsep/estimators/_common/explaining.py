@@ -182,9 +182,8 @@ def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
     if n_machines == scores.size:
         return code, float(scores[code])
     reference = model.classes_.tolist().index(linear.reference_)
-    others = np.delete(scores, reference)
-    best = int(others.argmax())
-    return best, float(others[best] - scores[reference])
+    others = np.delete(scores, reference) - scores[reference]
+    return int(others.argmax()), float(others.max())
 
 
 def names_and_signs(model: Any, source: Any, scored: Scored) -> list[tuple[str, int]]:

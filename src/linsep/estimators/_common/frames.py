@@ -58,12 +58,11 @@ def unknown_text(unknown: dict[str, int], recipe: dict[str, Any]) -> str:
     called = names_in_recipe(recipe) if references else {}
     parts: dict[str, list[str]] = {}
     for name, n in unknown.items():
+        taken, of = "predicted without an indicator", f"column '{name}'"
         if name == "features":
             taken, of = "ignored", "features"
-        else:
-            taken, of = "predicted without an indicator", f"column '{name}'"
-            if name in references:
-                taken = f"predicted as the reference {called[name]}={references[name]}"
+        elif name in references:
+            taken = f"predicted as the reference {called[name]}={references[name]}"
         parts.setdefault(taken, []).append(f"{counted(n, 'value')} of {of}")
     return ", ".join(
         f"{', '.join(which)} not seen in training; {taken}" for taken, which in parts.items()
@@ -130,10 +129,9 @@ def adds_rows(partial_fit: Method) -> Method:
             how = "linsep.open_source(data, recipe=model.recipe_).batches()"
             check_prepared(self, f"partial_fit needs batches: {how}")
             return partial_fit(self, X, y, classes, sample_weight)
-        y = X.y if y is None else y
         weights = X.weights if sample_weight is None else sample_weight
         with of_features():
-            return partial_fit(self, X.X, y, classes, weights)
+            return partial_fit(self, X.X, X.y if y is None else y, classes, weights)
 
     return cast(Method, added)
 
@@ -148,9 +146,6 @@ def to_learn(
         raise ArgumentError(
             f"fit takes rows, not a file name: for a file, call linsep.fit({str(X)!r}, target=...)."
         )
-    model._encodes = False
-    if type(X) is np.ndarray:
-        return X, y, sample_weight
     found = with_features(X, y, sample_weight, reference, **others)
     model._encodes = found[0] is not X  # as any later fit does
     return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ FLOATS = (np.float64, np.float32)
 
 
 def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted classes and the int32 class code of each label.
+    """Return the sorted classes, at least two, and the int32 class code of each label.
 
     Numbers are first matched with the classes of the first rows, to avoid sorting them all.
     """
@@ -37,6 +38,7 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         classes, codes = np.unique(y, return_inverse=True)
     refuse_continuous(classes)
     warn_of_many_classes(classes, len(y))
+    check_two_classes(classes)
     return classes, codes.astype(np.int32, copy=False)
 
 
@@ -121,8 +123,7 @@ def feature_names(model: Any) -> list[str]:
     """Return the feature names of a fitted model, or x0, x1, ... (counted as in the source) if it
     has no names. Hashed columns are named by their words, with a minus for a negative sign.
     """
-    names, signs = words_and_signs(model)
-    return [name if sign > 0 else f"-{name}" for name, sign in zip(names, signs, strict=True)]
+    return [x if sign > 0 else f"-{x}" for x, sign in zip(*words_and_signs(model), strict=True)]
 
 
 def words_and_signs(model: Any) -> tuple[list[str], np.ndarray]:
@@ -161,10 +162,7 @@ def features_named(model: Any) -> Iterator[None]:
     try:
         yield
     except FeatureOverflow as problem:
-        names = getattr(model, "feature_names_in_", None)
-        if names is None:
-            raise
-        feature = f"Feature {str(names[problem.column])!r}"
+        feature = f"Feature {feature_names(model)[problem.column]!r}"
         raise FeatureOverflow(problem.column, feature, small=problem.small) from None
 
 
@@ -221,7 +219,7 @@ def source_labels(source: Source, y: np.ndarray | None, weights: Any = None) -> 
 def check_sample_weight(
     sample_weight: Any, n_rows: int, all_may_be_zero: bool = False
 ) -> np.ndarray:
-    """Return row weights as float64 of shape (n_rows,), empty for None; check them."""
+    """Return row weights as float64 of shape (n_rows,), empty for None."""
     if sample_weight is None:
         return NO_IMPORTANCE
     weights = numbers_beside(sample_weight, n_rows, "sample_weight", least=0)
@@ -286,12 +284,11 @@ def labeled(
     times the row weight (empty if all are 1).
     """
     classes, codes = encode(y)
-    check_two_classes(classes)
     weights = check_sample_weight(sample_weight, len(y))
     weights = importance(model.class_weight, classes, codes, weights)
+    if weights.size and not weights.any():
+        raise NoRows("No row is left for training: all rows have weight 0.")
     if weights.size:
-        if not weights.any():
-            raise DataError("No row is left for training: all rows have weight 0.", code="no-rows")
         warn_of_weightless(classes, np.bincount(codes, weights, classes.size))
     return classes, codes_given(model, classes, codes), weights
 
@@ -370,7 +367,7 @@ def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
 
 def pairs(n_classes: int) -> list[tuple[int, int]]:
     """Return the class pairs of one-vs-one in order: (0,1), (0,2), ..., (1,2), ..."""
-    return [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
+    return list(combinations(range(n_classes), 2))
 
 
 # A learner knows two classes by the codes 0, which is -1, and 1. If ``reference`` names the larger
@@ -379,18 +376,14 @@ def pairs(n_classes: int) -> list[tuple[int, int]]:
 
 def place_of(reference: Any, classes: np.ndarray) -> int:
     """Return the index of the reference class; DataError unless it is one of two classes."""
-    if classes.size > 2:
+    known = classes.tolist()
+    if len(known) > 2 or reference not in known:
         raise DataError(
-            f"A reference needs two classes, but these rows have {classes.size}.",
-            code="class-count", option="reference",
+            f"The reference {reference!r} is not one of two classes: the classes are "
+            f"{listed(known)}.", code="class-count" if len(known) > 2 else "unknown-label",
+            option="reference", value=reference,
         )  # fmt: skip
-    if reference not in classes.tolist():
-        raise DataError(
-            f"The reference {reference!r} is not a class: the classes are "
-            f"{listed(classes.tolist())}.",
-            code="unknown-label", option="reference", value=reference,
-        )  # fmt: skip
-    return classes.tolist().index(reference)
+    return known.index(reference)
 
 
 def is_turned(reference: Any, classes: np.ndarray) -> bool:
@@ -412,15 +405,12 @@ class HasReference:
     """Mixin of the online learners that swaps signs if the reference is the larger class."""
 
     classes_: np.ndarray
-    calibration_: Any
-    _learned_with: dict[str, Any]
 
     @property
     def reference_(self) -> Any:
         """The class with target -1; None for several classes."""
         check_is_fitted(self)
-        classes = self.classes_.tolist()
-        return classes[int(self._turned)] if len(classes) == 2 else None
+        return self.classes_.tolist()[int(self._turned)] if len(self.classes_) == 2 else None
 
     @property
     def _turned(self) -> bool:

@@ -5,22 +5,21 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch, check_summable
-from linsep.errors import DataError
+from linsep.errors import DataError, NoRows
 from linsep.estimators._common.frames import to_score, warn_of_unknown
 from linsep.estimators._common.labels import (
     brings_labels,
     check_sample_weight,
     codes_in,
     has_offset,
+    label_a_row,
     offset_to_predict,
 )
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
-from linsep.validation.labels import labels_of
 
 # Keys of a recipe that determine the features; recipes that agree in them give the same columns.
 FEATURES = (
@@ -34,19 +33,15 @@ def share_right(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = No
     """Return the accuracy of a classifier on X and y, or on rows with their own labels."""
     X = to_score(model, X, y)
     if not brings_labels(X, y, sample_weight, offset, offsets=has_offset(model)):
-        weights = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
-        labels = y if y is None else labels_of(y)
-        if offset is None:
-            return ClassifierMixin.score(model, X, labels, weights)
         from sklearn.metrics import accuracy_score
 
-        return float(accuracy_score(labels, model.predict(X, offset=offset), sample_weight=weights))
+        predicted = model.predict(X, **({} if offset is None else {"offset": offset}))
+        y = label_a_row(model, y, len(predicted))
+        weights = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
+        return float(accuracy_score(y, predicted, sample_weight=weights))
     check_is_fitted(model)
-    found = model.predictions(X).share_right()
-    if found is None:
-        raise DataError(
-            f"{X.name} has no rows to score: all rows have weight 0.", code="no-rows", path=X.name
-        )
+    if (found := model.predictions(X).share_right()) is None:
+        raise NoRows(f"{X.name} has no rows to score: all rows have weight 0.", path=X.name)
     return float(found)
 
 
@@ -59,14 +54,8 @@ class Prediction:
     """Predictions of a fitted model for the rows of a source.
 
     Rows of sparse sources may have fewer or more features than the model: features not seen in
-    training are ignored.
-
-    Parameters
-    ----------
-    model : fitted estimator
-    source : Source
-        Opened with ``open_source(..., recipe=model.recipe_)``; DataError if its columns differ from
-        the training data.
+    training are ignored. The source is opened with ``open_source(..., recipe=model.recipe_)``;
+    DataError if its columns differ from the training data.
     """
 
     def __init__(self, model: Any, source: Source):
@@ -109,13 +98,12 @@ class Prediction:
 
     def labels(self) -> np.ndarray:
         """Return the predicted classes; None for a row that gets no prediction."""
-        parts = [(codes, batch.unanswered) for batch, _, codes in self.codes()]
-        labels = self.model.classes_[np.concatenate([codes for codes, _ in parts])]
-        empty = np.concatenate([np.zeros(c.size, bool) if e is None else e for c, e in parts])
-        if empty.any():
-            labels = labels.astype(object)
-            labels[empty] = None
-        return labels
+        parts = []
+        for batch, _, codes in self.codes():
+            labels = self.model.classes_[codes]
+            gaps = batch.unanswered is not None and batch.unanswered.any()
+            parts.append(np.where(batch.unanswered, None, labels) if gaps else labels)
+        return np.concatenate(parts)
 
     def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield which rows of each batch are predicted right, the codes of their labels (the number
@@ -141,23 +129,18 @@ class Prediction:
 
     def true_codes(self, y: np.ndarray | None) -> np.ndarray:
         """Return the codes of labels, the number of classes for unknown ones."""
+        name = self.source.name
         if y is None:
-            raise DataError(
-                f"{self.source.name} has no labels to compare predictions with.",
-                code="no-labels", path=self.source.name,
-            )  # fmt: skip
-        return codes_in(self.model.classes_, y, self.source.name)
+            raise DataError(f"{name} has no labels to compare.", code="no-labels", path=name)
+        return codes_in(self.model.classes_, y, name)
 
     def fitted_width(self, X: Any, n_features: int) -> Any:
         """Return X with the model's number of columns: extra ones dropped, missing ones zero."""
-        if not sp.issparse(X):
-            if X.shape[1] != n_features:
-                raise DataError(
-                    f"{self.source.name} has {X.shape[1]} features, but the model has "
-                    f"{n_features}: pass rows with the same features.",
-                    code="shape", path=self.source.name,
-                )  # fmt: skip
-            return X
+        if not sp.issparse(X) and X.shape[1] != n_features:
+            raise DataError(
+                f"{self.source.name} has {X.shape[1]} features, but the model has {n_features}: "
+                "pass rows with the same features.", code="shape", path=self.source.name,
+            )  # fmt: skip
         if X.shape[1] <= n_features:
             return X
         known = X[:, :n_features]

@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
@@ -52,6 +51,8 @@ class Calibration(NamedTuple):
 
         For several classes, they are divided by their sum; if all are 0, they become equal.
         """
+        from scipy.special import expit  # much to import, for few models
+
         found = []
         for curve, column in zip(self.curves, scores.reshape(len(scores), -1).T, strict=True):
             if self.method == "isotonic":
