@@ -276,7 +276,13 @@ def guess_columns(
         elif name == columns.group:
             columns.group_kind = family_of(kind) or "text"
         elif name not in {*columns.exclude, *numbers}:
-            check_feature(file.path, name)
+            if is_row_label(name):
+                raise DataError(
+                    f"{file.path} has a column named '{name}', such as row numbers written by "
+                    "pandas",
+                    "rename it", hint("leave it out with {}", exclude=[name]),
+                    code="column-type", path=file.path, column=name,
+                )  # fmt: skip
             first = head.column(name)
             how = told.told(name) or spelled(file, name, kind, first, spelling)
             _add_feature(file, columns, name, kind, how)
@@ -284,18 +290,6 @@ def guess_columns(
                 columns.levels[name] = levels
                 columns.categorical = list(dict.fromkeys([*columns.categorical, name]))
     columns.dtype = _dtype(files, columns)
-
-
-def check_any_feature(files: list[TableFile], columns: Columns) -> None:
-    """Raise DataError if no column is a feature."""
-    if not (columns.numeric or columns.text or columns.words):
-        file, _ = first_rows(files)
-        raise DataError(
-            f"{file.path} has no feature columns (its columns: {listed(list(file.columns()))})"
-            ": give a file with features.",
-            code="no-columns",
-            path=file.path,
-        )
 
 
 def _label_kind(
@@ -411,6 +405,8 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
         name: {"level": level, "values": sorted(values), "min_count": least}
         for name, (level, values, least) in columns.rare.items()
     }
+    words = {name: counter.to_json() for name, counter in columns.words.items()}
+    seen = {name: c.seen.listed() for name, c in columns.words.items() if c.seen is not None}
     return {
         "format": "table",
         "target": columns.target,
@@ -431,16 +427,8 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
         **({"rare": rare} if rare else {}),
         **({"products": products_to_json(columns.products)} if columns.products else {}),
         **({"formula": columns.formula.to_json()} if columns.formula is not None else {}),
-    } | _words_to_recipe(columns)
-
-
-def _words_to_recipe(columns: Columns) -> dict[str, Any]:
-    """Return what is stored of columns whose words are features, and words of hashed ones."""
-    if not columns.words:
-        return {}
-    seen = {name: c.seen.listed() for name, c in columns.words.items() if c.seen is not None}
-    words = {name: counter.to_json() for name, counter in columns.words.items()}
-    return {"words": words, "seen": columns.seen or seen}
+        **({"words": words, "seen": columns.seen or seen} if words else {}),
+    }
 
 
 def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
@@ -619,16 +607,6 @@ _LEVEL = re.compile(r"__index_level_\d+__")
 def is_row_label(name: str) -> bool:
     """Return whether a column of this name seems to hold row numbers or labels."""
     return not name.strip() or _LEVEL.fullmatch(name) is not None
-
-
-def check_feature(path: File, name: str) -> None:
-    """Raise DataError for a column of such a name."""
-    if is_row_label(name):
-        raise DataError(
-            f"{path} has a column named '{name}', such as row numbers written by pandas",
-            "rename it", hint("leave it out with {}", exclude=[name]),
-            code="column-type", path=path, column=name,
-        )  # fmt: skip
 
 
 def check_text_columns(

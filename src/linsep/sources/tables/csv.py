@@ -89,7 +89,10 @@ class CsvFile(TextFile):
             raise DataError(
                 f"{path} line 1 is not UTF-8 text", *ENCODINGS, code="encoding", path=path, row=1
             ) from None
-        self._check_header(header)
+        untold = options.header is None
+        if untold and all(_NUMBER.fullmatch(name.strip()) for name in header):
+            raise no_header(path, "holds numbers instead of column names", "add column names")
+        check_names(path, header, *[hint("read line 1 as data with {}", header=False)] * untold)
         self._header, self._has_rows = header, len(records) > headed
         self._block = max(text_file.BLOCK_BYTES, 4 * max(ends[0], ends[-1] - ends[0]))
 
@@ -145,12 +148,6 @@ class CsvFile(TextFile):
                 hint("set the delimiter with {}", delimiter=other),
                 code="wrong-format", option="delimiter", **where,
             )  # fmt: skip
-
-    def _check_header(self, names: list[str]) -> None:
-        untold = self._options.header is None
-        if untold and all(_NUMBER.fullmatch(name.strip()) for name in names):
-            raise no_header(self.path, "holds numbers instead of column names", "add column names")
-        check_names(self.path, names, *[hint("read line 1 as data with {}", header=False)] * untold)
 
     def _check_first_values(self, first: pa.RecordBatch) -> None:
         """Raise DataError if a name is also a value of its column, as when the first row holds
@@ -252,14 +249,6 @@ class CsvFile(TextFile):
                             hint("read quotes as ordinary characters with {}", quotes=False),
                             code="bad-line", path=self.path, row=number,
                         ) from None  # fmt: skip
-
-    def _unclosed(self) -> DataError:
-        return DataError(
-            f"{self.path} has a quote that is never closed, or a row of more than a megabyte",
-            "close the quote where its field ends",
-            hint("read quotes as ordinary characters with {}", quotes=False),
-            code="bad-line", path=self.path,
-        )  # fmt: skip
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the names in the header row; the types are unknown."""
@@ -419,7 +408,12 @@ class CsvFile(TextFile):
             number, expected, found = map(int, fields.groups()[:3])
             return self._field_count(done + number, expected, found, fields[4])
         if "straddles two block boundaries" in str(error) or "out of sync" in str(error):
-            return self._unclosed()
+            return DataError(
+                f"{self.path} has a quote that is never closed, or a row of more than a megabyte",
+                "close the quote where its field ends",
+                hint("read quotes as ordinary characters with {}", quotes=False),
+                code="bad-line", path=self.path,
+            )  # fmt: skip
         if (cell := _CELL.search(str(error))) is None:
             return None
         name, row, value = self._header[int(cell[1])], done + int(cell[2]), cell[3]

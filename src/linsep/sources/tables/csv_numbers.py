@@ -46,7 +46,11 @@ class NumberColumns:
         if self._quotes and b'"' in block:
             return None
         lines = block if block.endswith(b"\n") else block + b"\n"
-        columns = _empty(len(self._names), lines.count(b"\n"))
+        # Arrow's pool gives the memory of one block to the next: to touch fresh memory for the
+        # first time takes as long as to read the numbers.
+        rows = lines.count(b"\n")
+        buffer = pa.allocate_buffer(8 * rows * len(self._names))
+        columns = np.frombuffer(buffer, np.float64).reshape(len(self._names), rows)
         # Where every fourth cell is something else, Arrow is as fast.
         others = np.empty((columns.size // 4 + 1, 4), np.int64)
         text = np.frombuffer(lines + b"\n" * PADDING, np.uint8)
@@ -73,11 +77,3 @@ class NumberColumns:
                 return False
             columns[column, row] = float(cell)
         return True
-
-
-def _empty(rows: int, columns: int) -> np.ndarray:
-    """Return an array from Arrow's pool, which gives the memory of one block to the next: fresh
-    memory takes as long to touch for the first time as the numbers take to read.
-    """
-    buffer = pa.allocate_buffer(8 * rows * columns)
-    return np.frombuffer(buffer, np.float64).reshape(rows, columns)

@@ -151,7 +151,12 @@ class Survey:
             except DataError as error:
                 raise error.at(f"{who}, column '{name}': ", column=name) from None
         if self._columns.formula is not None:
-            self._learn_formula()
+            features = self._columns.formula.learn()
+            self._columns.numeric = dict.fromkeys(self._columns.formula.names, "number")
+            if self._moments is not None:
+                self._moments = Moments(len(self._columns.numeric))
+                for X in features:
+                    self._moments.add(X)
         if self._moments is not None and self._columns.numeric:
             self._describe_numbers(self._moments.close(), who, scale)
         levels = self._columns.gather_rare(self._counts, self._min_count)
@@ -162,15 +167,6 @@ class Survey:
                 f"{who} has no features: every column has the same text in all rows",
                 code="no-columns",
             )
-
-    def _learn_formula(self) -> None:
-        """Learn the features of a formula, and their moments."""
-        features = self._columns.formula.learn()
-        self._columns.numeric = dict.fromkeys(self._columns.formula.names, "number")
-        if self._moments is not None:
-            self._moments = Moments(len(self._columns.numeric))
-            for X in features:
-                self._moments.add(X)
 
     def _describe_numbers(self, moments: Moments, who: str, scale: bool) -> None:
         columns, names = self._columns, list(self._columns.numeric)

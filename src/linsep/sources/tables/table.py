@@ -20,7 +20,6 @@ from linsep.sources.formats import format_by_name
 from linsep.sources.remote.file import File, located
 from linsep.sources.tables.columns import (
     Columns,
-    check_any_feature,
     check_column,
     check_counted,
     check_reference,
@@ -46,7 +45,7 @@ from linsep.sources.tables.products import products_of
 from linsep.sources.tables.reading_options import ROLES, TableOptions, check_options
 from linsep.sources.tables.row_numbers import beside_rows
 from linsep.sources.tables.survey import Survey
-from linsep.sources.tables.table_file import bytes_of, numbers_in, rows_at_once
+from linsep.sources.tables.table_file import bytes_of, listed, numbers_in, rows_at_once
 from linsep.sources.tables.text_file import TextFile
 
 _BATCH_VALUES = 1 << 21
@@ -130,7 +129,14 @@ class TableSource(Source):
         told = (self._files, columns, labeled, options.types, self.reading.spelling)
         if options.formula is None:
             guess_columns(*told)
-            check_any_feature(self._files, columns)
+            if not (columns.numeric or columns.text or columns.words):
+                path, names = self._files[0].path, list(self._files[0].columns())
+                raise DataError(
+                    f"{path} has no feature columns (its columns: {listed(names)})",
+                    "give a file with features",
+                    code="no-columns",
+                    path=path,
+                )
             check_text_columns(self._files, columns)
             check_reference(options.reference_level, columns, self.name)
             columns.products = products_of(options.products, columns, self._files[0].path)
