@@ -14,14 +14,7 @@ from linsep.compiled.rows import Csr, Dense, Unit
 from linsep.compiled.votes import AT_ONCE, count_votes
 from linsep.compiled.weights import Average, Best, Last
 from linsep.errors import DataError, hint
-from linsep.learners.state import (
-    State,
-    Unlearnable,
-    decision,
-    predicted,
-    sparing,
-    votes_with_room,
-)
+from linsep.learners.state import State, Unlearnable, decision, predicted, sparing, votes_with_room
 from linsep.rows.arrays import RowBatch, rows_per_slice, slices
 
 

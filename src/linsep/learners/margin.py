@@ -58,7 +58,6 @@ class MarginPerceptron(LinearClassifier):
     """
 
     command_name = "margin"
-    counts_rates = True
     grid_example = "gamma=0.01,0.1"
 
     gamma: float | Literal["auto"] = parameter(
@@ -77,10 +76,7 @@ class MarginPerceptron(LinearClassifier):
         return MarginLearner(gamma, float(self.epsilon))
 
     def _total_rate(self) -> float | None:
-        return float(self._run.state.per_machine("total", np.float64).sum())
-
-    def _counted_updates(self) -> float:
-        return float(self._run.state.counts["total"].sum())
+        return self._counted_updates()
 
     @property
     def gamma_(self) -> float:

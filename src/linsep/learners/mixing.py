@@ -23,15 +23,7 @@ from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators._common import labels
 from linsep.estimators._common.labels import codes_given
 from linsep.learners.keeping import KeepAverage, keeping_of
-from linsep.learners.passes import (
-    NO_SCORES,
-    Course,
-    Run,
-    Scores,
-    check_some_rows,
-    one_pass,
-    passes,
-)
+from linsep.learners.passes import NO_SCORES, Course, Run, Scores, check_some_rows, one_pass, passes
 from linsep.learners.state import Arrays, Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream

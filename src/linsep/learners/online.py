@@ -635,15 +635,13 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         own = {name: float(value) if type(value) is int else value for name, value in own.items()}
         return rule(**{name: value for name, value in own.items() if value is not None})
 
-    #: whether the state counts the rates of the updates, which is restored with the weights
-    counts_rates: ClassVar[bool] = False
-
     def _total_rate(self) -> float | None:
         """Return the sum of the rates of all updates; None if the learner does not add examples."""
         return None
 
     def _counted_updates(self) -> float:
-        return self.n_updates_
+        total = self.fitted_run().state.counts.get("total")  # of weighted updates, if counted
+        return self.n_updates_ if total is None else float(total.sum())
 
     def checked_rows(
         self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool
@@ -666,7 +664,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             return ArrayStream(rows, codes, counted, 0, False, unit=bool(self.normalize))
         shuffle, unit = bool(self.shuffle), bool(self.normalize)
         stream = ArrayStream(rows, codes, counted, seed, shuffle, hold, unit)
-        run = self.fitted_run()
+        run = self._run
         if run.state.n_classes > 2 and self.max_iter > 1 and not run.learner.needs_lengths:
             stream.pack()
         return stream

@@ -351,13 +351,9 @@ def all_passes(model: Any, course: Course) -> Iterator[PassReport]:
 
     With early stopping, a trial without the held-out rows finds the best number of passes, and is
     followed by a new run on all rows with as many, in the same order as without early stopping; but
-    not if the last weights are kept, which depend on the last rows: those of the pass that is best
-    on held-out rows predict better than the last after all rows. Over 24 tables,
-    with six splits each, training on all rows cost the last weights 0.5 points of accuracy, and
-    gained averaged weights 0.6 and the best weights 1.2, with standard errors of 0.4, 0.2 and 0.2
-    (``benchmarks/early_stopping.py``).
-
-    Only the last report has a stop reason. An interrupted trial has its best weights.
+    not if the last weights are kept, which depend on the last rows: over 24 tables, all rows cost
+    them 0.5 points of accuracy, and gained averaged weights 0.6 and the best weights 1.2
+    (``benchmarks/early_stopping.py``). An interrupted trial has its best weights.
     """
     run, trial = course.run, course.saving.trial
     if model.early_stopping:

@@ -32,7 +32,7 @@ def report_of(model: Any) -> Any:
 
     run, fit = model.fitted_run(), in_its_fit(model)
     total, mistakes = fit._total_rate(), int(model.mistakes_.sum())
-    held_out = fit.early_stopping and run.trial is None and not fit.counts_rates
+    held_out = fit.early_stopping and run.trial is None and "total" not in run.state.counts
     why, known = run.obstacle(), list[Bound]()
     if why is None and total is None:
         why = "it applies to learners that add examples at a constant rate"

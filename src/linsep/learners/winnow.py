@@ -52,8 +52,7 @@ class Winnow(LinearClassifier):
 
     promotion: float = parameter(default=2.0, above=1.0, help=PROMOTION)
     threshold: float | None = parameter(
-        default=None,
-        help="score that a positive row exceeds; default: half the number of features",
+        default=None, help="score that a positive row exceeds; default: half the number of features"
     )
     fit_intercept: ClassVar[bool] = True  # type: ignore[misc]  # minus the threshold, never learned
 
