@@ -1,7 +1,6 @@
 """The role of each column of a table, from the first rows or a recipe."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -31,7 +30,7 @@ from linsep.sources.tables.products import (
     to_json as products_to_json,
 )
 from linsep.sources.tables.reading_options import check_options
-from linsep.sources.tables.spellings import PLAIN, Spelling, canonical
+from linsep.sources.tables.spellings import PLAIN, Spelling, by_spelling, canonical
 from linsep.sources.tables.table_file import TableFile, listed, text_codes, unknown_column
 
 #: the reference level of every text column is its first value
@@ -157,10 +156,7 @@ class Columns:
         if value not in values and value != reference and value not in merged:
             if (key := (name, len(values))) not in self._spelled:
                 known = [*values, *merged, *([] if reference is None else [reference])]
-                found = Counter(map(canonical, known))
-                self._spelled[key] = {
-                    same: one for one in known if found[same := canonical(one)] == 1
-                }
+                self._spelled[key] = by_spelling(known)
             value = self._spelled[key].get(canonical(value), value)  # of another format
         if rare is None:
             return value

@@ -12,7 +12,6 @@ digit.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
@@ -24,7 +23,7 @@ import pyarrow as pa
 from linsep.errors import DataError
 from linsep.sources.tables.formula_factors import Factor, factor_of
 from linsep.sources.tables.formula_parsing import Parsed, shown
-from linsep.sources.tables.spellings import canonical
+from linsep.sources.tables.spellings import by_spelling, canonical
 from linsep.sources.tables.table_file import Place, as_text, numbers_in, text_codes
 
 #: rows of which features are made at once while formulas are learned
@@ -257,12 +256,10 @@ class Formula:
         places = {level: number for number, level in enumerate(levels)}
         if self.inputs[name] == "text":
             codes, distinct = text_codes(table.column(name), name, where)
-            spelled = Counter(canonical(str(level)) for level in levels)
-            others = {canonical(str(x)): k for x, k in places.items()}  # of other formats
-            places |= {
-                value: others[same] for value in distinct
-                if value not in places and spelled[same := canonical(value)] == 1
-            }  # fmt: skip
+            written = {str(level): number for level, number in places.items()}
+            known = by_spelling(written)  # of other formats
+            others = {value: known.get(canonical(value)) for value in distinct}
+            places = {v: written[level] for v, level in others.items() if level} | places
         else:
             numbers, codes = np.unique(numbers_in(table, name), return_inverse=True)
             distinct = numbers.tolist()

@@ -96,21 +96,15 @@ def products_of(given: Iterable[str] | None, columns: Any, path: Any) -> list[Pr
 
 def _split(text: Any, columns: Any, path: Any) -> tuple[str, str]:
     """Return the names of two columns, which may have colons, too."""
-    if not isinstance(text, str) or not text.strip(":") or ":" not in text[1:-1]:
-        raise DataError(
-            f"products has {text!r}",
-            hint("name two columns as in {}", products=["age:income"]),
-            code="bad-option", option="products", value=text,
-        )  # fmt: skip
-    known = {**columns.numeric, **columns.text}
+    known, text = {**columns.numeric, **columns.text}, str(text)
     cuts = [(text[:k], text[k + 1 :]) for k, letter in enumerate(text) if letter == ":"]
     pairs = [pair for pair in cuts if all(name in known for name in pair)]
     if len(pairs) == 1:
         return pairs[0]
-    if pairs:
+    if pairs or not text.strip(":") or ":" not in text[1:-1]:
         raise DataError(
-            f"'{text}' may be the product of several pairs of columns",
-            "rename a column",
+            f"products has {text!r}, which is {'several products' if pairs else 'none'}",
+            hint("name two columns as in {}", products=["age:income"]),
             code="bad-option", option="products", value=text,
         )  # fmt: skip
     strangers = [[name for name in pair if name not in known] for pair in cuts]

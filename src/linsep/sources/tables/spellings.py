@@ -3,7 +3,8 @@
 import re
 import string
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -99,6 +100,12 @@ def canonical(text: str) -> str:
     if (day := _MIDNIGHT.fullmatch(text)) is not None:
         return day[1]
     return text.lower() if text.lower() in ("true", "false") else text
+
+
+def by_spelling(levels: Collection[str]) -> dict[str, str]:
+    """Return levels by their canonical spelling, but for those that share one."""
+    found = Counter(map(canonical, levels))
+    return {same: level for level in levels if found[same := canonical(level)] == 1}
 
 
 def number_options(values: Sequence[str]) -> dict[str, Any] | None:
