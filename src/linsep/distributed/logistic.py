@@ -17,7 +17,6 @@ from linsep.distributed.rows import ShardedRows, measure
 from linsep.estimators._common import labels
 from linsep.inference.robust import CLUSTERED
 from linsep.lanes import Add, Work, in_lanes
-from linsep.learners.from_source import class_importance
 from linsep.logistic.estimator import fit_task
 from linsep.logistic.task import (
     Batches,
@@ -160,10 +159,12 @@ def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Saving)
     none = Counted(0, np.zeros(classes.size))
     if rows.weighted:
         totals = lanes.in_order(Counting(None), none).totals
-    class_weights = None if weight is None else class_importance(weight, name)(classes, totals)
-    counted = Counted(rows.n_rows, totals)
+    counted, class_weights = Counted(rows.n_rows, totals), None
+    if weight is not None:
+        class_weights = labels.weigh_classes(weight, classes, totals, path=name)
     if rows.weighted or weight is not None:
         counted = lanes.in_order(Counting(class_weights), none)
+    labels.warn_of_weightless(classes, counted.totals)
     known = FittedClasses(classes, estimator.reference, counted.totals)
     fit_task(
         estimator, task_of_shards(estimator, known, counted, lanes, files, class_weights), saving

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -31,27 +32,28 @@ from linsep.sources.base import Source
 from linsep.validation.labels import warn_of_many_classes
 
 
-def measure(model: Any, stream: SourceStream, on_all: tuple[float | None] | None = None) -> None:
+def measure(model: Any, stream: SourceStream, accuracy: float | None = None) -> None:
     """Set ``training_accuracy_``, ``training_baseline_`` (the share of the most frequent class),
     ``training_rows_`` and ``training_sampled_`` (whether these are a sample), measured on the rows
     read, including held-out rows, with row weights. If class weights have made the accuracy worse
     than the baseline, also set ``training_balanced_accuracy_``, which they are meant to raise.
 
-    ``on_all`` holds the accuracy on all rows (None if all have weight 0), if known; otherwise a
-    sample is used.
+    Without the ``accuracy`` on all rows, a sample is used.
     """
     stream.source.stage = "measuring"
     sample: Sample = stream.sample
     n_rows, totals = int(sample.counts.sum()), sample.totals
-    all_rows, (accuracy,) = n_rows, on_all or (None,)
-    if stream.source.weighted:
-        warn_of_weightless(stream.classes, totals)
+    all_rows, weight = n_rows, getattr(model, "class_weight", None)
+    counted = totals if stream.source.weighted else np.ones(stream.classes.size)
+    if isinstance(weight, dict):
+        counted = counted * weigh_classes(weight, stream.classes, totals)
+    warn_of_weightless(stream.classes, counted)
 
     def some() -> ArraySource:
         rows = sample.rows(model.n_features_in_)
         return ArraySource(rows.X, stream.classes[rows.y], rows.weights, offset=rows.offset)
 
-    if on_all is None and n_rows:
+    if accuracy is None and n_rows:
         rows = sample.rows(model.n_features_in_)
         totals = weight_totals(np.zeros(stream.classes.size), rows.y, rows.importance)
         accuracy, n_rows = model.predictions(some()).share_right(), rows.size
@@ -106,23 +108,6 @@ def _take(
         model.training_balanced_accuracy_ = model.predictions(some()).balanced_accuracy()
 
 
-def class_importance(
-    class_weight: Any, name: str
-) -> Callable[[np.ndarray, np.ndarray | None], np.ndarray]:
-    """Return a function from the classes of a source and their row counts to class weights."""
-    warned = False
-
-    def weights(classes: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
-        nonlocal warned
-        found = weigh_classes(class_weight, classes, counts, path=name)
-        if not warned:  # the first pass may be restarted
-            warn_of_weightless(classes, found)
-        warned = True
-        return found
-
-    return weights
-
-
 def source_stream(estimator: Any, source: Source, saving: Saving) -> SourceStream:
     """Return the passes over a source of an online estimator."""
     if source.offsets:
@@ -145,7 +130,7 @@ def source_stream(estimator: Any, source: Source, saving: Saving) -> SourceStrea
         **visited,
         seed=estimator.draw_seed(saving),
         keep=estimator.max_iter > 1 or held_out is not None or estimator.keep == "best",
-        importance=None if weight is None else class_importance(weight, source.name),
+        importance=None if weight is None else partial(weigh_classes, weight, path=source.name),
         counts=weight == "balanced" or learner.needs_width,
         expected=[*expected, *saving.classes],
         reference=reference,
@@ -249,14 +234,14 @@ def fit_stream(
             reading.finish(model, source.name)
 
 
-def _on_all(estimator: Any, stream: SourceStream) -> tuple[float | None] | None:
-    """Return the accuracy of the kept weights on all rows, see :func:`measure`; None if the rows
-    would have to be parsed again, or predictions may be random.
+def _on_all(estimator: Any, stream: SourceStream) -> float | None:
+    """Return the accuracy of the kept weights on all rows; None if the rows would have to be parsed
+    again, or predictions may be random.
     """
     run = estimator.fitted_run()
     clean = estimator.stop_reason_ == StopReason.CONVERGED and not run.left_out
     if clean and estimator.keep in ("last", "best"):  # a pass without a mistake
-        return (1.0,)
+        return 1.0
     row_batches = None if estimator.tie == "random" else stream.every_row()
     if row_batches is None:
         return None
@@ -264,4 +249,4 @@ def _on_all(estimator: Any, stream: SourceStream) -> tuple[float | None] | None:
         wrong, total = run.keeping.errors(run.state, row_batches, estimator.tie)
     except (StartAgain, Unlearnable):  # damaged meanwhile, or a skipped row is too large
         return None
-    return (1.0 - wrong / total if total else None,)
+    return 1.0 - wrong / total if total else None

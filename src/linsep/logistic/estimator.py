@@ -398,7 +398,7 @@ class LogisticRegression(
             self._residuals = residuals if batch.weights is None else residuals[batch.weights > 0]
 
     def _fit_source(self, source: Source, saving: Saving) -> None:
-        from linsep.learners.from_source import class_importance, fit_stream
+        from linsep.learners.from_source import fit_stream
 
         def learn(stream: "SourceStream", task: Task) -> None:
             source.stage = "fitting"
@@ -408,7 +408,8 @@ class LogisticRegression(
         weight = self.class_weight
         fit_stream(
             self, source, partial(task_of_stream, self), learn, keep=True,
-            importance=None if weight is None else class_importance(weight, source.name),
+            importance=weight
+            if weight is None else partial(labels.weigh_classes, weight, path=source.name),
             counts=weight == "balanced", expected=list(weight) if isinstance(weight, dict) else [],
         )  # fmt: skip
         if source.counts:
