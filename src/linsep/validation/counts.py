@@ -11,26 +11,16 @@ MOST = 2.0**53
 
 
 def check_counts(successes: np.ndarray, trials: np.ndarray, place: Callable[[int], str]) -> None:
-    """Raise DataError, which names the row, unless counts are whole numbers with
-    0 <= successes <= trials.
-
-    Parameters
-    ----------
-    successes, trials : float64 arrays of shape (rows,), NaN where one is missing
-    place : function that names a row
+    """Raise DataError, which names the row by ``place``, unless counts, as float64 of shape
+    (rows,), are whole numbers with 0 <= successes <= trials; NaN is missing.
     """
     for name, counts in (("successes", successes), ("trials", trials)):
         good = (counts >= 0) & (counts <= MOST) & (counts == np.floor(counts))
-        if not good.all():
-            row = int(np.argmin(good))
-            number = "no number" if np.isnan(counts[row]) else f"{counts[row]:g}"
+        fits = (trials >= successes) | (name == "successes")
+        if not (good & fits).all():
+            row = int(np.argmin(good & fits))
             raise DataError(
-                place(row) + f" has {number} as {name}: give a whole number of at least 0.",
-                code="bad-value", option=name,
+                place(row) + f" has {counts[row]:g} as {name}, but {successes[row]:g} successes: "
+                "give whole numbers of at least 0, no more successes than trials.",
+                code="out-of-range" if good[row] else "bad-value", option=name,
             )  # fmt: skip
-    if (below := trials < successes).any():
-        row = int(np.argmax(below))
-        raise DataError(
-            place(row) + f" has {trials[row]:g} trials, fewer than its {successes[row]:g} "
-            "successes: correct it, or leave the row out.", code="out-of-range", option="trials",
-        )  # fmt: skip

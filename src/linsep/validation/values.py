@@ -167,7 +167,7 @@ def _parts(X: Any, floats: bool) -> Iterator[tuple[np.ndarray, Callable[[int], t
 
 def column_names(X: Any) -> list[Any]:
     """Return the names of the columns of a data frame or table; none for other rows."""
-    return list(getattr(X, "column_names", getattr(X, "columns", ())))  # of Arrow, or others
+    return list(getattr(X, "column_names", getattr(X, "columns", ())))
 
 
 def check_names(place: Any, names: Iterable[Any], *advice: Hint) -> None:
