@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "linsep"
 #: files that stay
 FILES = """*.py certificate/*.py chance/*.py scoring/*.py validation/*.py rows/arrays.py
-compiled/loop.py compiled/rows.py compiled/weights.py compiled/rules/*.py estimators/_common/*.py
+compiled/loop.py compiled/rows.py compiled/weights.py compiled/rules/*.py estimators/*.py
 inference/*.py kernels/vectors.py learners/*.py logistic/e*.py mistake_bounds/m*.py
 separability/recession.py teaching/**/*.py soft_margins/problem.py separability/working_set.py"""
 #: what stands instead of an operator, by its class in ast

@@ -27,7 +27,7 @@ __version__ = "0.1.0"
 TOOLS = {
     "picture": "linsep.plot",
     "page": "linsep.lab:page_of_trace",
-    "frame": "linsep.estimators._common.frames:with_features",
+    "frame": "linsep.estimators.frames:with_features",
 }
 
 # The names and their modules are in __init__.pyi.

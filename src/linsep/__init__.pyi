@@ -32,7 +32,7 @@ from .chance.asymptotics import (
 from .chance.counting import dichotomies as dichotomies
 from .checkpoints.saving import Checkpoint as Checkpoint
 from .describing.facts import describe as describe
-from .estimators._common.thresholds import calibrate as calibrate, set_threshold as set_threshold
+from .estimators.thresholds import calibrate as calibrate, set_threshold as set_threshold
 from .exports.exporting import export as export
 from .exports.sklearn_onnx import to_onnx as to_onnx
 from .fitting import fit as fit

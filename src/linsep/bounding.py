@@ -8,7 +8,7 @@ import numpy as np
 
 from linsep.catalog import LINEAR
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.frames import in_memory
+from linsep.estimators.frames import in_memory
 from linsep.learners.perceptron import Perceptron
 from linsep.learners.proofs import check_literals
 from linsep.mistake_bounds.bounds import Bounds

@@ -23,7 +23,7 @@ from linsep._system.interrupts import interruption_point, interrupts_deferred, o
 from linsep._system.threads import in_background, thread_count
 from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, ParameterError, hint
-from linsep.estimators._common.labels import (
+from linsep.estimators.labels import (
     check_two_classes,
     plain_labels,
     source_labels,

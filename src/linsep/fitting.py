@@ -21,7 +21,7 @@ from linsep.catalog import (
     is_scaled,
 )
 from linsep.errors import ArgumentError, DataError, ParameterError, hint, in_python
-from linsep.estimators._common.thresholds import (
+from linsep.estimators.thresholds import (
     Rule,
     check_two,
     chosen_threshold,
@@ -249,7 +249,7 @@ def fit(
     again = {n: how[n] for n in ("format", *ReadingOptions.names()) if n in how}
     like = source
     if calibrate is not None:
-        from linsep.estimators._common.thresholds import calibrate as calibrated
+        from linsep.estimators.thresholds import calibrate as calibrated
 
         like = open_source(calibrate, recipe=model.recipe_, **again)
         calibrated(model, like, method=calibration)

@@ -16,7 +16,7 @@ from linsep._system.sealed import FileKind, sealed, unsealed
 from linsep.catalog import CLASSES, class_named, is_regression
 from linsep.checkpoints.saving import complete, contents
 from linsep.errors import ModelFileError
-from linsep.estimators._common.fitted_state import plain
+from linsep.estimators.fitted_state import plain
 from linsep.parameters import check_parameters, fitted_parameter
 
 #: parameters that are gone, and the value that now is the only one: files of before may have them
@@ -178,7 +178,7 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
         model.recipe_ = recipe
         model._encodes = about.get("encodes") is True  # see check_again
     if about.get("threshold") is not None:
-        from linsep.estimators._common.thresholds import Threshold
+        from linsep.estimators.thresholds import Threshold
 
         model.threshold_ = Threshold.from_json(model, about["threshold"])
     return model

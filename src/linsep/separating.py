@@ -8,7 +8,7 @@ import numpy as np
 from linsep.certificate.constraints import FORMULATIONS
 from linsep.certificate.verdicts import TIME_LIMIT, Separations, Verdict
 from linsep.errors import ArgumentError
-from linsep.estimators._common.frames import with_features
+from linsep.estimators.frames import with_features
 from linsep.separability import deciding
 
 

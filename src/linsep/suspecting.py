@@ -17,7 +17,7 @@ from linsep.certificate.constraints import Subject
 from linsep.certificate.verdicts import Separable
 from linsep.drawing import display
 from linsep.errors import ArgumentError, DataError
-from linsep.estimators._common.frames import with_features
+from linsep.estimators.frames import with_features
 from linsep.layout import table_lines
 from linsep.separability.data import Data, data_of, weights_of
 from linsep.separability.deciding import decide, subject_of

@@ -187,7 +187,7 @@ TESTED = ("fit", "t.svm", "--max-iter", "4", "--model", "m", "--test", "new.svm"
 CALIBRATED = (*TESTED, "--calibrate", "new.svm")
 #: what comes after the fit, and what of it is written when it is ended before or within a step
 STEPS = {
-    "linsep.estimators._common.thresholds.calibrate": [],
+    "linsep.estimators.thresholds.calibrate": [],
     "linsep.model_files.save": [],
     "linsep.cli.training.score_source": ["m"],
 }
@@ -256,7 +256,7 @@ def assert_goes_on(covered, whole):
 @pytest.mark.parametrize(
     ("step", "number"),
     [
-        ("linsep.estimators._common.thresholds.calibrate", signal.SIGINT),
+        ("linsep.estimators.thresholds.calibrate", signal.SIGINT),
         ("linsep.cli.training.score_source", signal.SIGTERM),
     ],
 )

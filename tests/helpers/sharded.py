@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from linsep.batches import Batch
-from linsep.estimators._common import labels
+from linsep.estimators import labels
 from linsep.lanes import Tree
 from linsep.learners.mixing import added_sums, fit_mixed, refuse_unmixable, setting_of
 from linsep.validation.sparse import as_csr

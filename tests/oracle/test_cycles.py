@@ -13,7 +13,7 @@ from command_line import here
 from linsep import KernelPerceptron, Perceptron, from_json, load, save, textbook
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
-from linsep.estimators._common.labels import pairs
+from linsep.estimators.labels import pairs
 from linsep.kernels import RBF, Spectrum
 from linsep.sources import ArraySource
 from refusals import refused

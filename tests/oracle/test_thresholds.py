@@ -16,7 +16,7 @@ from sklearn import metrics
 import linsep
 from exported import of_databases, of_json, of_onnx
 from linsep.errors import DataError, LinsepError, ModelFileError, ParameterError
-from linsep.estimators._common.thresholds import Cuts, Rule, _smallest
+from linsep.estimators.thresholds import Cuts, Rule, _smallest
 from linsep.exports.scoring import prediction_rule
 from linsep.serving.learning import can_learn
 from linsep.sources.arrays import ArraySource

@@ -12,7 +12,7 @@ from linsep.certificate.cycles import Cycle
 from linsep.compiled.loop import Watch, pass_loop
 from linsep.compiled.rows import as_rows
 from linsep.compiled.weights import Last
-from linsep.estimators._common.labels import pairs
+from linsep.estimators.labels import pairs
 from linsep.learners.state import State
 from linsep.teaching.textbook import scores as twin_scores
 from storages import SCHEMES, STORAGES, per_pass, replayed, store, twin_predict, twin_steps

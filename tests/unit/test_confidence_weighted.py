@@ -8,7 +8,7 @@ import linsep
 from linsep import AROW, SCW
 from linsep._system.sealed import sealed, unsealed
 from linsep.errors import ModelFileError
-from linsep.estimators._common.fitted_state import plain
+from linsep.estimators.fitted_state import plain
 from linsep.model_files import MODEL_FILE
 from linsep.sources import ArraySource
 from refusals import refused

@@ -33,7 +33,7 @@ from linsep import (
     separation,
 )
 from linsep.errors import DataError
-from linsep.estimators._common.labels import feature_names
+from linsep.estimators.labels import feature_names
 from linsep.sources.feature_names import shown_names
 from linsep.validation.values import of_features
 from refusals import refused

@@ -17,7 +17,7 @@ from linsep import (
     Winnow,
 )
 from linsep.errors import DataError
-from linsep.estimators._common import labels
+from linsep.estimators import labels
 from linsep.sources.arrays import ArraySource
 from parameters_in_order import last
 from refusals import refused

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from linsep import KernelPerceptron, Perceptron
-from linsep.estimators._common.labels import pairs
+from linsep.estimators.labels import pairs
 from linsep.kernels import RBF, Normalized, Polynomial, Spectrum
 from linsep.learners.state import State, decision, predicted
 from refusals import refused

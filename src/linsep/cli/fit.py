@@ -23,7 +23,7 @@ CALIBRATION = Option(
 
 
 def _rule(text: Any) -> Any:
-    from linsep.estimators._common.thresholds import Rule
+    from linsep.estimators.thresholds import Rule
 
     try:
         return Rule.of(text)

@@ -20,7 +20,7 @@ from linsep._system.files import check_free, written_whole
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.cli.errors import named
 from linsep.errors import DataError
-from linsep.estimators._common.labels import label_text
+from linsep.estimators.labels import label_text
 from linsep.layout import pair_lines, table_lines
 from linsep.sources.base import Source
 from linsep.sources.remote.file import File

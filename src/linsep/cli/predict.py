@@ -34,9 +34,9 @@ from linsep.cli.report import (
     unscored_pairs,
 )
 from linsep.errors import DataError
-from linsep.estimators._common.labels import plain_labels
-from linsep.estimators._common.predicting import probabilities_of
-from linsep.estimators._common.thresholds import Rule, Threshold, given_threshold
+from linsep.estimators.labels import plain_labels
+from linsep.estimators.predicting import probabilities_of
+from linsep.estimators.thresholds import Rule, Threshold, given_threshold
 from linsep.layout import elided, room, table_width, width_of
 from linsep.scoring import gaps_of, scores_of
 from linsep.scoring.metrics import METRICS

@@ -35,8 +35,8 @@ from linsep.cli.reading import feature_names, open_like, rows_of
 from linsep.cli.report import reference_pairs, shown as text_of
 from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
-from linsep.estimators._common.labels import source_labels
-from linsep.estimators._common.showing import inequality
+from linsep.estimators.labels import source_labels
+from linsep.estimators.showing import inequality
 from linsep.fitting import with_intercept
 from linsep.layout import command_lines, elided, folded, screen
 from linsep.learners.perceptron import Perceptron

@@ -15,7 +15,7 @@ from linsep.cli import options
 from linsep.cli.errors import flag_of, note
 from linsep.cli.output import watching
 from linsep.errors import DataError
-from linsep.estimators._common.frames import unknown_text
+from linsep.estimators.frames import unknown_text
 from linsep.fitting import opened_for
 from linsep.scoring import recipe_with
 from linsep.sources.base import Source

@@ -12,7 +12,7 @@ from linsep.cli import options, report
 from linsep.cli.options import Argument, Option, choice, command, number
 from linsep.cli.output import print_json, print_pairs, print_table, watching
 from linsep.cli.reading import gathered, lacks, open_like, tell_unknown
-from linsep.estimators._common.labels import feature_names, target_name
+from linsep.estimators.labels import feature_names, target_name
 from linsep.inference.hypotheses import compare as compared
 from linsep.linear.predictions import numbers
 from linsep.validation.values import of_features

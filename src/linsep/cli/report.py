@@ -9,12 +9,12 @@ import numpy as np
 
 from linsep.catalog import is_margin, is_regression
 from linsep.cli.output import label_text, labels_text, print_pairs, print_table
-from linsep.estimators._common.explaining import is_curved
-from linsep.estimators._common.frames import unknown_text
-from linsep.estimators._common.labels import plain_labels, words_and_signs
-from linsep.estimators._common.reading import ALL_PASSES, StopReason
-from linsep.estimators._common.showing import MOST_TERMS
-from linsep.estimators._common.thresholds import threshold_of
+from linsep.estimators.explaining import is_curved
+from linsep.estimators.frames import unknown_text
+from linsep.estimators.labels import plain_labels, words_and_signs
+from linsep.estimators.reading import ALL_PASSES, StopReason
+from linsep.estimators.showing import MOST_TERMS
+from linsep.estimators.thresholds import threshold_of
 from linsep.layout import wrapped
 from linsep.scoring import gaps_of
 from linsep.scoring.metrics import METRICS, NUMBER_METRICS

@@ -26,7 +26,7 @@ from linsep.cli.output import (
 )
 from linsep.cli.reading import LineNames, feature_names, gathered
 from linsep.errors import DataError
-from linsep.estimators._common.labels import InitialShape, source_labels
+from linsep.estimators.labels import InitialShape, source_labels
 from linsep.sources.base import Source
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.teaching import MOST_NUMBERS, Trace

@@ -22,7 +22,7 @@ from linsep.cli.output import check_all_free, never_overwrite, print_json, watch
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
 from linsep.errors import DataError, LinsepError, hint
-from linsep.estimators._common.labels import InitialShape, has_offset
+from linsep.estimators.labels import InitialShape, has_offset
 from linsep.fitting import (
     Chosen,
     check_in_folds,
@@ -247,7 +247,7 @@ class Training(SimpleNamespace):
         """Calibrate the fitted model and choose its threshold, if requested."""
         estimator, source = self.estimator, self.source
         if self.calibrate:
-            from linsep.estimators._common.thresholds import calibrate
+            from linsep.estimators.thresholds import calibrate
 
             source = self.reader.like(estimator, self.calibrate)
             with watching(source):

@@ -25,7 +25,7 @@ from linsep.cli.output import (
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
 from linsep.cli.report import folds_text, with_error
-from linsep.estimators._common.labels import plain_labels
+from linsep.estimators.labels import plain_labels
 from linsep.fitting import chosen_learner, with_intercept
 from linsep.parameters import parameters_of
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from linsep.describing.describing import Description
 from linsep.describing.tables import MOST_LABELS
-from linsep.estimators._common.labels import label_text, plain_labels
+from linsep.estimators.labels import label_text, plain_labels
 from linsep.layout import pair_lines, table_lines
 from linsep.words import counted, percent, size_text
 

@@ -14,7 +14,7 @@ from linsep.checkpoints.saving import Saving
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.regressions import Codes, check_shards, labeled
 from linsep.distributed.rows import ShardedRows, measure
-from linsep.estimators._common import labels
+from linsep.estimators import labels
 from linsep.inference.robust import CLUSTERED
 from linsep.lanes import Add, Work, in_lanes
 from linsep.logistic.estimator import fit_task

@@ -1,1 +1,1 @@
-"""scikit-learn estimators, one public class per file; shared code is in _common."""
+"""What estimators share: labels, frames, predicting, equations, explaining, thresholds, state."""

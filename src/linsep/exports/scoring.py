@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.catalog import CLASSES, class_named
 from linsep.errors import Hint, LinsepError
-from linsep.estimators._common import labels
+from linsep.estimators import labels
 from linsep.linear.estimator import LinearRegression
 from linsep.linear.several import one_target
 from linsep.sources.tables.columns import from_recipe

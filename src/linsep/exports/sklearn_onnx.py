@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from linsep.catalog import ESTIMATORS
-from linsep.estimators._common.thresholds import Calibration
+from linsep.estimators.thresholds import Calibration
 from linsep.exports.scoring import ExportError, ModelColumns, Rule, Scoring, read_scoring
 from linsep.validation.values import check_prepared
 

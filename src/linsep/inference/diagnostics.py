@@ -18,8 +18,8 @@ from scipy.special import expit, xlogy
 from linsep.batches import Batch
 from linsep.drawing import display
 from linsep.errors import DataError, refuse
-from linsep.estimators._common import labels
-from linsep.estimators._common.frames import Named
+from linsep.estimators import labels
+from linsep.estimators.frames import Named
 from linsep.inference.factors import terms_of
 from linsep.inference.results import SEPARATED, check_option, check_rows, t_tail, upper_tail
 from linsep.inference.robust import triangle

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from linsep.errors import DataError
-from linsep.estimators._common.labels import feature_names
+from linsep.estimators.labels import feature_names
 from linsep.sources.feature_names import names_in_recipe
 
 #: of each level of a factor, as text, the numbers of features and their values, none of the

@@ -29,8 +29,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, refuse
-from linsep.estimators._common.labels import has_offset, label_text, offset_to_predict
-from linsep.estimators._common.showing import linear_sum
+from linsep.estimators.labels import has_offset, label_text, offset_to_predict
+from linsep.estimators.showing import linear_sum
 from linsep.inference.factors import (
     Levels,
     factor_of,

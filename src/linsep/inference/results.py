@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common import labels
-from linsep.estimators._common.showing import HasEquation
+from linsep.estimators import labels
+from linsep.estimators.showing import HasEquation
 from linsep.inference import table as tables
 from linsep.inference.factors import factors_of
 from linsep.parameters import fitted_parameter

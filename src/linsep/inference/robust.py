@@ -20,7 +20,7 @@ import scipy.sparse as sp
 
 from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, hint
-from linsep.estimators._common.fitted_state import count
+from linsep.estimators.fitted_state import count
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, is_missing
 from linsep.words import counted, row_text

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError, hint
-from linsep.estimators._common.labels import label_text
+from linsep.estimators.labels import label_text
 from linsep.lab.file import lab_file, spelled
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.compiled.rows import Csr, Dense
-from linsep.estimators._common.fitted_state import Array
+from linsep.estimators.fitted_state import Array
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import Learner, State
 

@@ -14,7 +14,7 @@ from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep._system.threads import in_background
 from linsep.batches import joined, weight_totals
 from linsep.checkpoints.saving import Saving
-from linsep.estimators._common.labels import (
+from linsep.estimators.labels import (
     check_two_classes,
     is_turned,
     source_labels,
@@ -22,7 +22,7 @@ from linsep.estimators._common.labels import (
     warn_of_weightless,
     weigh_classes,
 )
-from linsep.estimators._common.reading import Reading, StopReason, describe
+from linsep.estimators.reading import Reading, StopReason, describe
 from linsep.learners.passes import Course, PassReport, Run, all_passes
 from linsep.learners.state import Unlearnable
 from linsep.rows.source_stream import SourceStream

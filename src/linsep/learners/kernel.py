@@ -11,9 +11,9 @@ from linsep import kernels
 from linsep._system.threads import one_blas_thread
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, ParameterError, hint, warn_caller
-from linsep.estimators._common.fitted_state import calls_back, count
-from linsep.estimators._common.frames import in_memory, to_learn
-from linsep.estimators._common.labels import brings_labels, label_a_row
+from linsep.estimators.fitted_state import calls_back, count
+from linsep.estimators.frames import in_memory, to_learn
+from linsep.estimators.labels import brings_labels, label_a_row
 from linsep.kernels.naming import NAMES
 from linsep.learners.kernel_rows import KernelStream
 from linsep.learners.online import OnlineClassifier

@@ -20,8 +20,8 @@ from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.loop import UPDATES
 from linsep.errors import DataError, LinsepError, ParameterError
-from linsep.estimators._common import labels
-from linsep.estimators._common.labels import codes_given
+from linsep.estimators import labels
+from linsep.estimators.labels import codes_given
 from linsep.learners.keeping import KeepAverage, keeping_of
 from linsep.learners.passes import NO_SCORES, Course, Run, Scores, check_some_rows, one_pass, passes
 from linsep.learners.state import Arrays, Unlearnable

@@ -16,12 +16,12 @@ from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError, LinsepError, ParameterError
-from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import calls_back
-from linsep.estimators._common.frames import adds_rows, in_memory, to_learn, with_features
-from linsep.estimators._common.labels import FLOATS, brings_labels, codes_given
-from linsep.estimators._common.reading import StopReason, stop_sentence
-from linsep.estimators._common.showing import HasEquation
+from linsep.estimators import labels
+from linsep.estimators.fitted_state import calls_back
+from linsep.estimators.frames import adds_rows, in_memory, to_learn, with_features
+from linsep.estimators.labels import FLOATS, brings_labels, codes_given
+from linsep.estimators.reading import StopReason, stop_sentence
+from linsep.estimators.showing import HasEquation
 from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
 from linsep.learners.passes import Course, PassReport, Run, all_passes, close_pass, learn_batch
 from linsep.learners.predicting import PredictsOnline

@@ -14,7 +14,7 @@ from linsep.compiled.loop import MISTAKES, ROWS, UPDATES, pass_loop
 from linsep.compiled.rows import Block, is_waiting
 from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
-from linsep.estimators._common.reading import StopReason
+from linsep.estimators.reading import StopReason
 from linsep.learners.keeping import KeepLast, KeepVote
 from linsep.learners.state import Learner, State, Unlearnable, infinite_weight
 from linsep.rows.arrays import RowBatch, RowStream, row_lengths, rows_per_slice, slices

@@ -12,16 +12,16 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from linsep.batches import Batch
 from linsep.errors import DataError
-from linsep.estimators._common.frames import to_predict
-from linsep.estimators._common.labels import HasReference
-from linsep.estimators._common.predicting import (
+from linsep.estimators.frames import to_predict
+from linsep.estimators.labels import HasReference
+from linsep.estimators.predicting import (
     Prediction,
     decided,
     probabilities_of,
     share_right,
 )
-from linsep.estimators._common.reading import StopReason
-from linsep.estimators._common.showing import PlotsDecision
+from linsep.estimators.reading import StopReason
+from linsep.estimators.showing import PlotsDecision
 from linsep.learners.passes import Run
 from linsep.learners.state import Draws, decision, predicted
 from linsep.parameters import fitted_parameter

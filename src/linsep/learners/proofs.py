@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.reading import StopReason
+from linsep.estimators.reading import StopReason
 from linsep.learners.keeping import KeepLast
 from linsep.parameters import Parameter
 

@@ -22,8 +22,8 @@ from linsep.compiled.rows import Block, Csr, Dense, Unit, values_of
 from linsep.compiled.rules.perceptron import SparingRule
 from linsep.compiled.weights import Vote
 from linsep.errors import DataError, LinsepError
-from linsep.estimators._common.fitted_state import Array
-from linsep.estimators._common.labels import pairs
+from linsep.estimators.fitted_state import Array
+from linsep.estimators.labels import pairs
 
 Weights = np.ndarray | None
 #: arrays by name

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from linsep.checkpoints.fits import SavedFit
-from linsep.estimators._common import fitted_state
-from linsep.estimators._common.fitted_state import (
+from linsep.estimators import fitted_state
+from linsep.estimators.fitted_state import (
     Array,
     as_it_is,
     classes_from,
@@ -23,9 +23,9 @@ from linsep.estimators._common.fitted_state import (
     described,
     restored,
 )
-from linsep.estimators._common.labels import is_turned
-from linsep.estimators._common.reading import StopReason
-from linsep.estimators._common.thresholds import Calibration
+from linsep.estimators.labels import is_turned
+from linsep.estimators.reading import StopReason
+from linsep.estimators.thresholds import Calibration
 from linsep.learners.keeping import keeping_of
 from linsep.learners.passes import Course, PassReport, Run
 from linsep.learners.proofs import runs_otherwise

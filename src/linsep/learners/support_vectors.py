@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError, ModelFileError
-from linsep.estimators._common.fitted_state import Array, count
-from linsep.estimators._common.labels import FLOATS
+from linsep.estimators.fitted_state import Array, count
+from linsep.estimators.labels import FLOATS
 from linsep.kernels.base import Kernel, listed, refuse_text
 from linsep.kernels.naming import as_kernel, described, kernel_from_dict
 from linsep.learners.predicting import PredictsOnline

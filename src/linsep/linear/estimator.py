@@ -13,10 +13,10 @@ from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
-from linsep.estimators._common import fitted_state, labels
-from linsep.estimators._common.fitted_state import Array, as_it_is, count, flag, number, restored
-from linsep.estimators._common.frames import to_predict, to_regress, to_score
-from linsep.estimators._common.reading import Reading, StopReason, describe
+from linsep.estimators import fitted_state, labels
+from linsep.estimators.fitted_state import Array, as_it_is, count, flag, number, restored
+from linsep.estimators.frames import to_predict, to_regress, to_score
+from linsep.estimators.reading import Reading, StopReason, describe
 from linsep.inference import robust
 from linsep.inference.results import Bands, check_level, stored_signature
 from linsep.lanes import Lanes

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.estimators._common.labels import note_of_offset, target_name, words_and_signs
-from linsep.estimators._common.reading import StopReason
+from linsep.estimators.labels import note_of_offset, target_name, words_and_signs
+from linsep.estimators.reading import StopReason
 from linsep.inference.hypotheses import WithTests
 from linsep.inference.robust import NOTHING, robust_words
 from linsep.inference.table import Facts

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from linsep.batches import Batch, Batches, check_summable, weight_totals
 from linsep.errors import DataError, hint
-from linsep.estimators._common.predicting import Prediction
-from linsep.estimators._common.reading import Reading
+from linsep.estimators.predicting import Prediction
+from linsep.estimators.reading import Reading
 from linsep.inference.results import Bands
 from linsep.inference.robust import refuse_weights
 from linsep.sources.base import Source

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.fitted_state import Array, restored
+from linsep.estimators.fitted_state import Array, restored
 from linsep.inference.table import Facts
 from linsep.sources.base import is_frame
 from linsep.validation.labels import check_beside

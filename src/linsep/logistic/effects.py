@@ -20,15 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, refuse
-from linsep.estimators._common.frames import to_average
-from linsep.estimators._common.labels import (
+from linsep.estimators.frames import to_average
+from linsep.estimators.labels import (
     check_sample_weight,
     has_offset,
     label_text,
     refuse_offset,
     words_and_signs,
 )
-from linsep.estimators._common.predicting import Prediction, codes_of, decided
+from linsep.estimators.predicting import Prediction, codes_of, decided
 from linsep.inference.factors import factors_of, reference_of
 from linsep.inference.results import Bands, check_level, t_reach, t_tail
 from linsep.inference.table import Coefficient, Facts, Summary

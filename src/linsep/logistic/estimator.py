@@ -19,10 +19,10 @@ from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch
 from linsep.checkpoints.saving import Saving, as_checkpoint
 from linsep.errors import DataError, ParameterError, hint, refuse, warn_caller
-from linsep.estimators._common import fitted_state as stored, labels
-from linsep.estimators._common.frames import to_predict, to_regress
-from linsep.estimators._common.predicting import codes_of, decided, log_probabilities, share_right
-from linsep.estimators._common.showing import PlotsProbability
+from linsep.estimators import fitted_state as stored, labels
+from linsep.estimators.frames import to_predict, to_regress
+from linsep.estimators.predicting import codes_of, decided, log_probabilities, share_right
+from linsep.estimators.showing import PlotsProbability
 from linsep.inference import robust
 from linsep.inference.hypotheses import WithTests
 from linsep.inference.results import Bands, Signature, check_level, stored_signature

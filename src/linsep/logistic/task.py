@@ -24,7 +24,7 @@ from linsep._system.threads import map_in_order
 from linsep.batches import Batch, joined, weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse
-from linsep.estimators._common import labels
+from linsep.estimators import labels
 from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import Add, Tree, in_lanes, no_weight
 from linsep.sources.base import Source

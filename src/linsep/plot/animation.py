@@ -11,7 +11,7 @@ import numpy as np
 
 from linsep import textbook, trace as traced
 from linsep.errors import DataError, Hint, hint
-from linsep.estimators._common.labels import is_turned, label_text, labeled
+from linsep.estimators.labels import is_turned, label_text, labeled
 from linsep.learners.proofs import in_its_fit, why_not_again
 from linsep.learners.state import decision, predicted
 from linsep.mistake_bounds.margins import unit_rows

@@ -14,9 +14,9 @@ from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_s
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from linsep.errors import DataError
-from linsep.estimators._common.frames import to_score
-from linsep.estimators._common.labels import brings_labels, check_sample_weight, label_text
-from linsep.estimators._common.thresholds import Cuts, Rule, Threshold, check_two, number_of
+from linsep.estimators.frames import to_score
+from linsep.estimators.labels import brings_labels, check_sample_weight, label_text
+from linsep.estimators.thresholds import Cuts, Rule, Threshold, check_two, number_of
 from linsep.plot.display import (
     MARKERS,
     Display,

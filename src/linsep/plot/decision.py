@@ -7,7 +7,7 @@ import numpy as np
 
 from linsep.catalog import is_margin
 from linsep.errors import DataError
-from linsep.estimators._common.labels import label_text
+from linsep.estimators.labels import label_text
 from linsep.plot.display import (
     MOST_POINTS,
     Display,

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from linsep.errors import DataError, LinsepError, ParameterError
-from linsep.estimators._common.labels import label_text, listed
+from linsep.estimators.labels import label_text, listed
 from linsep.plot.palettes import class_colors
 from linsep.validation import values
 from linsep.validation.labels import labels_of

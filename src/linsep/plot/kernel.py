@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep._system.threads import one_blas_thread
 from linsep.errors import DataError
-from linsep.estimators._common.labels import label_text, positive_code
+from linsep.estimators.labels import label_text, positive_code
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel, rows_of
 from linsep.learners.support_vectors import checked_for_kernel

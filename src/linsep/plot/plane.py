@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from linsep.errors import DataError, hint
-from linsep.estimators._common.labels import feature_names, listed
+from linsep.estimators.labels import feature_names, listed
 from linsep.parameters import fitted_parameter
 from linsep.plot.display import limits, wrapped
 from linsep.validation.values import faults_named

@@ -8,7 +8,7 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, hint
-from linsep.estimators._common.labels import feature_names, label_text
+from linsep.estimators.labels import feature_names, label_text
 from linsep.inference.results import check_level
 from linsep.logistic.effects import Curves
 from linsep.logistic.estimator import LogisticRegression

@@ -9,7 +9,7 @@ from scipy.special import ndtri
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from linsep.errors import DataError, hint
-from linsep.estimators._common.labels import target_name
+from linsep.estimators.labels import target_name
 from linsep.inference.diagnostics import (
     DOUBT,
     Assumptions,

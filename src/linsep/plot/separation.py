@@ -11,8 +11,8 @@ from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, 
 from linsep.chance.asymptotics import phase_transition
 from linsep.chance.counting import Dichotomies
 from linsep.errors import ArgumentError, DataError
-from linsep.estimators._common.frames import in_memory
-from linsep.estimators._common.labels import label_text
+from linsep.estimators.frames import in_memory
+from linsep.estimators.labels import label_text
 from linsep.mistake_bounds.margins import margin_distribution
 from linsep.plot.display import (
     GRAY,

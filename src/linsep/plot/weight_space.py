@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError
-from linsep.estimators._common.labels import label_text
+from linsep.estimators.labels import label_text
 from linsep.mistake_bounds.margins import linear_of
 from linsep.plot.display import (
     MARKERS,

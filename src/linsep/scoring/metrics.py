@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError, Hint, ParameterError
-from linsep.estimators._common.labels import label_text
+from linsep.estimators.labels import label_text
 from linsep.scoring.rows import Scored, ScoredNumbers
 
 #: classes up to which metrics of scores are computed without being named

@@ -7,14 +7,14 @@ import numpy as np
 
 from linsep.batches import check_summable
 from linsep.errors import DataError
-from linsep.estimators._common.labels import (
+from linsep.estimators.labels import (
     check_sample_weight,
     codes_in,
     label_a_row,
     label_text,
     positive_code,
 )
-from linsep.estimators._common.predicting import probabilities_of
+from linsep.estimators.predicting import probabilities_of
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, is_missing, refuse_masked
 from linsep.words import row_text

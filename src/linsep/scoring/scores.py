@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import weight_totals
 from linsep.errors import ArgumentError, DataError
-from linsep.estimators._common.labels import plain_labels
+from linsep.estimators.labels import plain_labels
 from linsep.scoring.intervals import intervals_of
 from linsep.scoring.metrics import baselines_of, confusion, values_of
 from linsep.scoring.rows import Answered, Beside, Collector, Scored, answers, answers_in_memory

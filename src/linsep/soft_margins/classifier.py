@@ -14,8 +14,8 @@ from sklearn.utils import check_random_state
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.errors import ParameterError, hint, warn_caller
-from linsep.estimators._common import labels
-from linsep.estimators._common.fitted_state import (
+from linsep.estimators import labels
+from linsep.estimators.fitted_state import (
     Array,
     as_it_is,
     calls_back,
@@ -26,8 +26,8 @@ from linsep.estimators._common.fitted_state import (
     restored,
     state_of,
 )
-from linsep.estimators._common.frames import to_learn
-from linsep.estimators._common.reading import StopReason
+from linsep.estimators.frames import to_learn
+from linsep.estimators.reading import StopReason
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import Run
 from linsep.learners.predicting import PredictsOnline

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from linsep.errors import warn_caller
-from linsep.estimators._common.frames import to_learn
+from linsep.estimators.frames import to_learn
 from linsep.kernels.base import Combined, Kernel
 from linsep.kernels.foreign import (
     MOST_ROWS,

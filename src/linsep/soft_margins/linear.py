@@ -7,8 +7,8 @@ import numpy as np
 
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError
-from linsep.estimators._common.labels import FLOATS
-from linsep.estimators._common.showing import HasEquation
+from linsep.estimators.labels import FLOATS
+from linsep.estimators.showing import HasEquation
 from linsep.soft_margins.classifier import Machine, SoftMarginClassifier
 from linsep.soft_margins.problem import Certificate, Problem, row_squares
 from linsep.soft_margins.solving import solve

@@ -17,8 +17,8 @@ from linsep.batches import joined
 from linsep.certificate.verdicts import Separable
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint
-from linsep.estimators._common import labels
-from linsep.estimators._common.frames import to_learn
+from linsep.estimators import labels
+from linsep.estimators.frames import to_learn
 from linsep.inference.table import Printed
 from linsep.layout import table_lines
 from linsep.mistake_bounds.margins import augmented

@@ -18,8 +18,8 @@ from linsep.batches import joined
 from linsep.certificate.canonical import check_labels
 from linsep.certificate.verdicts import Check
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.frames import in_memory
-from linsep.estimators._common.labels import (
+from linsep.estimators.frames import in_memory
+from linsep.estimators.labels import (
     brings_labels,
     check_sample_weight,
     encode,

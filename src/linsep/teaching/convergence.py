@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import ArgumentError, DataError
-from linsep.estimators._common.frames import in_memory
-from linsep.estimators._common.labels import codes_given
+from linsep.estimators.frames import in_memory
+from linsep.estimators.labels import codes_given
 from linsep.layout import table_lines, wrapped
 from linsep.learners.perceptron import Perceptron
 from linsep.mistake_bounds.bounds import length

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.errors import DataError
-from linsep.estimators._common.frames import in_memory
-from linsep.estimators._common.labels import check_two_classes, label_text, place_of
-from linsep.estimators._common.showing import linear_sum
+from linsep.estimators.frames import in_memory
+from linsep.estimators.labels import check_two_classes, label_text, place_of
+from linsep.estimators.showing import linear_sum
 from linsep.layout import table_lines
 from linsep.mistake_bounds.margins import checked_rows
 from linsep.teaching.tables import short_number

@@ -6,7 +6,7 @@ Only the standard library is imported, so this runs in a browser.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from linsep.estimators._common.reading import StopReason, stop_sentence
+from linsep.estimators.reading import StopReason, stop_sentence
 from linsep.teaching.textbook.running import Step
 from linsep.teaching.textbook.schemes import pairs
 from linsep.teaching.trace_table import TraceRow

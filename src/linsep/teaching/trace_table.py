@@ -6,7 +6,7 @@ from html import escape
 from typing import Any, NamedTuple, overload
 
 from linsep.drawing import beside, display, lab_page
-from linsep.estimators._common.reading import StopReason
+from linsep.estimators.reading import StopReason
 from linsep.layout import room, table_lines, wrapped
 from linsep.teaching.tables import (
     escaped_latex,

@@ -11,9 +11,9 @@ from sklearn.base import clone
 from linsep import textbook
 from linsep.catalog import LINEAR
 from linsep.errors import ArgumentError, DataError, ParameterError, hint
-from linsep.estimators._common import labels
-from linsep.estimators._common.frames import in_memory
-from linsep.estimators._common.labels import is_turned
+from linsep.estimators import labels
+from linsep.estimators.frames import in_memory
+from linsep.estimators.labels import is_turned
 from linsep.learners.cycle_detection import cycle_detection_for
 from linsep.learners.online import LinearClassifier, OnlineClassifier
 from linsep.learners.state import State, decision, predicted

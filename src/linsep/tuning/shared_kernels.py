@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from linsep.cross_validation import LabeledRows, Split, predicted
-from linsep.estimators._common.labels import positive_code
+from linsep.estimators.labels import positive_code
 from linsep.kernels.foreign import GramRows, Precomputed
 from linsep.learners.kernel import KernelPerceptron
 from linsep.learners.support_vectors import HasSupportVectors

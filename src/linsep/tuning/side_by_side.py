@@ -23,8 +23,8 @@ from linsep.batches import weight_totals
 from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import Csr, Dense, Unit, csr_rows, read_only
 from linsep.errors import DataError, hint
-from linsep.estimators._common.labels import check_two_classes, is_turned
-from linsep.estimators._common.reading import StopReason
+from linsep.estimators.labels import check_two_classes, is_turned
+from linsep.estimators.reading import StopReason
 from linsep.learners.from_source import source_stream
 from linsep.learners.keeping import KeepLast
 from linsep.learners.passes import NO_SCORES, Course, check_some_rows, close_pass, learn_batch

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.drawing import display
-from linsep.estimators._common.explaining import linear_of, sides_of
-from linsep.estimators._common.frames import TakesFrames
-from linsep.estimators._common.labels import words_and_signs
+from linsep.estimators.explaining import linear_of, sides_of
+from linsep.estimators.frames import TakesFrames
+from linsep.estimators.labels import words_and_signs
 from linsep.parameters import fitted_parameter
 from linsep.words import escaped
 

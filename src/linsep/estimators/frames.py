@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from linsep.batches import Batch, join, joined
 from linsep.errors import ArgumentError, DataError, ParameterError, warn_caller
-from linsep.estimators._common.fitted_state import Method
-from linsep.estimators._common.labels import (
+from linsep.estimators.fitted_state import Method
+from linsep.estimators.labels import (
     FLOATS,
     brings_labels,
     check_offset,

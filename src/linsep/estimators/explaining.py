@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.errors import DataError
-from linsep.estimators._common.labels import (
+from linsep.estimators.labels import (
     label_text,
     pairs,
     plain_labels,

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch, check_summable
 from linsep.errors import DataError, NoRows
-from linsep.estimators._common.frames import to_score, warn_of_unknown
-from linsep.estimators._common.labels import (
+from linsep.estimators.frames import to_score, warn_of_unknown
+from linsep.estimators.labels import (
     brings_labels,
     check_sample_weight,
     codes_in,

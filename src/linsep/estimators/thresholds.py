@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
-from linsep.estimators._common.frames import to_score
-from linsep.estimators._common.labels import (
+from linsep.estimators.frames import to_score
+from linsep.estimators.labels import (
     HasReference,
     brings_labels,
     check_sample_weight,
@@ -23,7 +23,7 @@ from linsep.estimators._common.labels import (
     plain_labels,
     positive_code,
 )
-from linsep.estimators._common.predicting import divided, probabilities_of
+from linsep.estimators.predicting import divided, probabilities_of
 from linsep.sources.base import Source
 
 #: of sums of weights, relative

@@ -1,1 +1,0 @@
-"""Code shared by several estimators; each file is about what its name says."""
