@@ -103,7 +103,10 @@ def restored(
         if isinstance(part, Array):
             found[name] = part.checked(name, arrays, sizes)
         else:
-            found[key] = part((facts[section] if section else facts).get(key))
+            try:
+                found[key] = part((facts[section] if section else facts).get(key))
+            except (TypeError, ValueError) as problem:
+                raise ValueError(f"{name}: {problem}") from None
     return found
 
 
