@@ -4,7 +4,7 @@ A learner's file has its parameters and its estimator; its rule is in
 ``compiled/rules/``. The steps of a fit::
 
   fit (online, of rows; from_source, of a source; mixing, of shards)
-    - _start       a Run: the state (weights, counters and votes), the learner, the weights to keep
+    - start_run    a Run: the state (weights, counters and votes), the learner, the weights to keep
     - passes       a report after each, until a Course, the fit in progress, has a reason to stop
         - one_pass      batches of rows, in slices, through the compiled loop
         - reason        scores on held-out rows, weights that recur (cycle_detection)

@@ -134,22 +134,13 @@ class MarginLearner(Learner):
     def restarts(self, state: State) -> bool:
         gamma = float(state.per_machine("gamma", np.float64)[0])
         total, heaviest = (state.per_machine(name, np.float64) for name in ("total", "heaviest"))
-        most = most_updates(gamma, self.epsilon) * ROUNDING
+        # Each update adds at least gamma to <w, w*>, but at most (1 - epsilon / 2) gamma to ||w||
+        # once that exceeds 1 / (epsilon gamma): 8 / gamma^2 updates for epsilon = 1/2 (Blum).
+        square = (self.epsilon * gamma) ** 2
+        most = ROUNDING * (2.0 / square if square else np.inf)
         if self.gamma is not None or (total <= most * heaviest).all():
             return False
         state.clear()
         state.per_machine("failed", np.float64)[:] = gamma
         state.per_machine("gamma", np.float64)[:] = gamma / 2
         return True
-
-
-def most_updates(gamma: float, epsilon: float) -> float:
-    """Return the most updates of the margin perceptron on unit rows separable with margin gamma.
-
-    It is 8 / gamma^2 for epsilon = 1/2 (Blum, lecture 4), in general 2 / (epsilon gamma)^2: each
-    update adds at least gamma to <w, w*>, but at most (1 - epsilon / 2) gamma to ||w|| once that
-    exceeds 1 / (epsilon gamma). For weighted rows, it bounds the sum of the weights over all
-    updates, divided by the largest.
-    """
-    square = (epsilon * gamma) ** 2
-    return 2.0 / square if square else float("inf")

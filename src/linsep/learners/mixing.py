@@ -53,7 +53,8 @@ def arrays_of(run: Run) -> Arrays:
     """Return copies of what is mixed: weights, arrays that belong to them, a kept average."""
     state, learner = run.state, run.learner
     learner.rule(state)  # which makes them
-    found = {"W": state.W} | {name: state.array(name) for name in learner.beside}
+    every = state.shaped | state.counts
+    found = {name: every[name] for name in ("W", *learner.beside)}
     if isinstance(run.keeping, KeepAverage):
         found["average"] = run.keeping.weights(state)
     return {name: array.copy() for name, array in found.items()}
@@ -66,8 +67,9 @@ def _begun(start: Arrays) -> Arrays:
 
 def _put(run: Run, mixed: Arrays) -> None:
     run.learner.rule(run.state)
+    every = run.state.shaped | run.state.counts
     for name in ("W", *run.learner.beside):
-        run.state.array(name)[:] = mixed[name]
+        every[name][:] = mixed[name]
 
 
 def _sums(run: Run, start: Arrays, counts: list[int]) -> ShardSums:

@@ -660,12 +660,11 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         self, rows: Any, codes: np.ndarray, counted: np.ndarray, seed: int | None = None,
         hold: HoldOut | None = None,
     ) -> MemoryStream:  # fmt: skip
-        if seed is None:
-            return ArrayStream(rows, codes, counted, 0, False, unit=bool(self.normalize))
-        shuffle, unit = bool(self.shuffle), bool(self.normalize)
-        stream = ArrayStream(rows, codes, counted, seed, shuffle, hold, unit)
-        run = self._run
-        if run.state.n_classes > 2 and self.max_iter > 1 and not run.learner.needs_lengths:
+        run, several = self._run, seed is not None and self.max_iter > 1
+        shuffle = seed is not None and bool(self.shuffle)
+        unit = bool(self.normalize)
+        stream = ArrayStream(rows, codes, counted, seed or 0, shuffle, hold, unit)
+        if several and run.state.n_classes > 2 and not run.learner.needs_lengths:
             stream.pack()
         return stream
 

@@ -144,16 +144,16 @@ class OnlineLogisticLearner(Learner):
         return (after[SQUARES] > 0.0).astype(np.float64)
 
     def to_mix(self, state: State, arrays: Arrays) -> Arrays:
-        unit = self._unit(state, arrays)
-        return arrays | {name: arrays[name] * unit for name in arrays.keys() - self.beside.keys()}
+        return self._scaled(np.multiply, state, arrays)
 
     def from_mix(self, state: State, arrays: Arrays) -> Arrays:
-        unit = self._unit(state, arrays)
-        return arrays | {name: arrays[name] / unit for name in arrays.keys() - self.beside.keys()}
+        return self._scaled(np.divide, state, arrays)
 
-    def _unit(self, state: State, arrays: Arrays) -> np.ndarray:
-        """Return the scales of seen features; for a joint rule they are in the first column."""
+    def _scaled(self, by: np.ufunc, state: State, arrays: Arrays) -> Arrays:
         scales = arrays[SCALES]
-        if state.n_machines < state.n_columns:
+        if state.n_machines < state.n_columns:  # of a joint rule they are in the first column
             scales = scales[:, :1]
-        return np.where(arrays[SQUARES] > 0.0, scales, 1.0) ** self.power
+        unit = np.where(arrays[SQUARES] > 0.0, scales, 1.0) ** self.power  # of seen features
+        return arrays | {
+            name: by(arrays[name], unit) for name in arrays.keys() - self.beside.keys()
+        }

@@ -16,7 +16,7 @@ from linsep.compiled.weights import Last
 from linsep.errors import DataError, hint
 from linsep.estimators.reading import StopReason
 from linsep.learners.keeping import KeepLast, KeepVote
-from linsep.learners.state import Learner, State, Unlearnable, infinite_weight
+from linsep.learners.state import SCALE, Learner, State, Unlearnable
 from linsep.rows.arrays import RowBatch, RowStream, row_lengths, rows_per_slice, slices
 
 
@@ -91,15 +91,15 @@ class Run:
     def snapshot(self) -> "Run":
         return replace(self, state=self.state.snapshot(), reports=list(self.reports))
 
-    def clean_reason(self, updates: int) -> StopReason:
-        clean = updates or self.learner.leaves_zeros(self.state)
-        return StopReason.CLEAN if clean else StopReason.CONVERGED
-
     def check_finite(self, of_features: bool = True) -> None:
         """Raise Unlearnable for an infinite weight, which only rows with its feature show."""
         W = self.state.W
         if not np.isfinite([W.min(), W.max()]).all():
-            raise infinite_weight(W, of_features)
+            at = int(np.argwhere(~np.isfinite(W))[0, 0])
+            if of_features and at < len(W) - 1:
+                message = f"The weight of {{feature}} overflows float64; {SCALE}"
+                raise Unlearnable(None, message, at)
+            raise Unlearnable(None, f"A weight overflows float64; {SCALE}")
 
 
 @dataclass
@@ -168,9 +168,10 @@ class Course:
         if scores[0] is not None and (self.best is None or scores[0] > self.best[0]):
             self.best, self.since_best = (scores[0], state.snapshot()), 0
         if not self.mistakes:
-            reason = run.clean_reason(int(self.tally[UPDATES]))
-            self.best = None if reason == StopReason.CONVERGED else self.best
-            return reason
+            if self.tally[UPDATES] or run.learner.leaves_zeros(state):
+                return StopReason.CLEAN
+            self.best = None
+            return StopReason.CONVERGED
         if cycle is not None:
             run.cycle = cycle
             return StopReason.CYCLE

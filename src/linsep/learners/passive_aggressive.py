@@ -9,8 +9,6 @@ from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Learner
 from linsep.parameters import parameter
 
-Loss = Literal["hinge", "squared_hinge"]
-
 
 class PassiveAggressive(LinearClassifier):
     """Passive-aggressive learning: the smallest change of the weights that gives a row margin 1.
@@ -59,7 +57,7 @@ class PassiveAggressive(LinearClassifier):
         also=(np.inf,),
         help="largest step; smaller values tolerate more noise",
     )
-    loss: Loss = parameter(
+    loss: Literal["hinge", "squared_hinge"] = parameter(
         default="hinge", help="PA-I with bounded steps, or PA-II with damped steps"
     )
 

@@ -21,9 +21,6 @@ from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Learner, State, Weights, sparing
 from linsep.parameters import ScheduleName, parameter
 
-Update = Literal["single", "batch"]
-Zero = Literal["mistake", "negative", "correct"]
-
 
 class Perceptron(LinearClassifier):
     """Rosenblatt's perceptron: on a mistake, add the example to the weights.
@@ -174,11 +171,11 @@ class Perceptron(LinearClassifier):
         default="constant",
         help="learning rate of update k: constant, divided by k, or by its square root",
     )
-    update: Update = parameter(
+    update: Literal["single", "batch"] = parameter(
         default="single",
         help="update at every mistake, or once per pass by the sum of all mistakes",
     )
-    zero: Zero = parameter(
+    zero: Literal["mistake", "negative", "correct"] = parameter(
         default="mistake",
         help="meaning of a score of zero during training: a mistake, a prediction of class -1, or "
         "correct",

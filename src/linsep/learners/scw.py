@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 
 from linsep.compiled.rules.confidence import SCWRule
-from linsep.learners.confidence import ConfidenceClassifier, ConfidenceLearner
+from linsep.learners.arow import ConfidenceClassifier, ConfidenceLearner
 from linsep.learners.state import Learner
 from linsep.parameters import TwoSided, parameter
 

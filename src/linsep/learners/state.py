@@ -199,9 +199,6 @@ class State:
         self.counts = {k: array for k, array in self.counts.items() if k in but}
         self.rounds, self.votes = 0, NO_VOTES
 
-    def array(self, name: str) -> np.ndarray:
-        return self.shaped[name] if name in self.shaped else self.counts[name]
-
     def is_finite(self) -> bool:
         return all(np.isfinite(array).all() for array in self.shaped.values())
 
@@ -385,14 +382,6 @@ def too_large(rows: Any, row: int) -> Unlearnable:
     at = int(np.argmax(np.abs(values)))
     message = f"the score overflows float64 ({{feature}} is {values[at]:.3g}); {SCALE}"
     return Unlearnable(row, message, at if columns is None else int(columns[at]))
-
-
-def infinite_weight(W: np.ndarray, of_features: bool) -> Unlearnable:
-    """Return the error for weights that overflow; it names the first feature, if of features."""
-    at = int(np.argwhere(~np.isfinite(W))[0, 0])
-    if of_features and at < len(W) - 1:
-        return Unlearnable(None, f"The weight of {{feature}} overflows float64; {SCALE}", at)
-    return Unlearnable(None, f"A weight overflows float64; {SCALE}")
 
 
 def sparing(rule: Any, zero: str, spared: np.ndarray) -> Any:
