@@ -17,7 +17,6 @@ import linsep.learners.passes
 import linsep.rows.source_stream
 from interrupting import in_pass
 from linsep import AROW, Checkpoint, KernelPerceptron, PassiveAggressive, Perceptron, Winnow
-from linsep.checkpoints.saving import Saving
 from linsep.errors import CheckpointError, ModelFileError, ParameterError
 from linsep.kernels import RBF
 from linsep.kernels.naming import as_kernel
@@ -165,9 +164,8 @@ def test_a_seed_that_was_drawn_is_kept(tmp_path):
     def fit():
         return Perceptron(random_state=None, max_iter=4).fit(X, TWO, checkpoint=tmp_path / "c")
 
-    found, saving = interrupted(fit, 4), Saving()
-    saving.seed = found.fitted_run().seed
-    assert_same_bits(found, Perceptron(max_iter=4).fit_rows(X, TWO, saving=saving))
+    found = interrupted(fit, 4)
+    assert_same_bits(found, Perceptron(max_iter=4).fit_rows(X, TWO, seed=found.fitted_run().seed))
 
 
 def test_written_between_batches(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import linsep
-from linsep.checkpoints.saving import CHECKPOINT, Checkpoint, Saving, complete
+from linsep.checkpoints.saving import CHECKPOINT, Checkpoint, complete
 from linsep.errors import CheckpointError, LinsepError, warn_caller
 from linsep.kernels.base import Kernel
 from linsep.sources.fingerprints import state_of
@@ -64,12 +64,16 @@ def _differences(then: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
             yield f"{name} was different" if long else f"{name} was {before} and is {after}"
 
 
-class SavedFit(Saving):
-    """A fit in a checkpoint.
+class SavedFit:
+    """A fit in a checkpoint, with seed, classes and reports of the trial of the run to resume.
 
     Within this context, no other process uses the file. It is removed at the end, except after an
     error or with ``keep``.
     """
+
+    seed: int | None = None
+    classes: tuple[Any, ...] = ()
+    trial: Any = None
 
     def __init__(self, checkpoint: Checkpoint, estimator: Any) -> None:
         self.checkpoint, self.estimator, self.keep = checkpoint, estimator, checkpoint.keep
@@ -99,7 +103,8 @@ class SavedFit(Saving):
         self._lock.close()
 
     @property
-    def due(self) -> bool:  # type: ignore[override]
+    def due(self) -> bool:
+        """Whether it is time to write."""
         return time.monotonic() - self._written >= self.checkpoint.seconds
 
     def write(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
@@ -117,6 +122,7 @@ class SavedFit(Saving):
         """Take what is needed before the rows are known."""
 
     def agree(self, **more: Any) -> None:
+        """Add values; raise CheckpointError if the run to resume had others."""
         self.agreed |= more
         if self.found is None:
             return
@@ -134,11 +140,13 @@ class SavedFit(Saving):
         return complete(self.checkpoint.path, CHECKPOINT, LinsepError)
 
     def check_arrays(self, X: Any, *labels: np.ndarray) -> None:
+        """Raise CheckpointError if the run to resume had other rows."""
         parts = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
         given = [np.ascontiguousarray(part) for part in (*parts, *labels)]  # strides are hashed
         self.agree(rows={"shape": list(X.shape), "hash of the values": joblib.hash(given)})
 
     def check_source(self, source: Any) -> None:
+        """Raise CheckpointError if the run to resume read other files, or in another way."""
         if not source.paths:
             raise CheckpointError(
                 f"{source.name} cannot be read again in another process, so its fit cannot have a "

@@ -1,11 +1,11 @@
-"""Saving a fit: the checkpoint that a user passes, its file, and the calls of every fit."""
+"""The checkpoint that a user passes to a fit, and its file."""
 
 import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -154,38 +154,3 @@ def complete(path: Path, kind: FileKind, passed: type[Exception]) -> Iterator[No
             f"{path} does not describe a complete {kind.name} ({problem}); {kind.remedy}.",
             path=path,
         ) from None
-
-
-class Saving:
-    """How a fit is saved, so that it can resume in another process. This class does not save."""
-
-    #: whether it is time to write, and whether a finished run is written, too
-    due, keep = False, False
-    #: seed and classes of the run to resume
-    seed: int | None = None
-    classes: tuple[Any, ...] = ()
-    #: reports of the trial of the run to resume, if it is over
-    trial: Any = None
-    #: passes over the rows that a regression has made, None if they are not recorded
-    journal: Any = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        """End the fit."""
-
-    def agree(self, **more: Any) -> None:
-        """Add values; raise CheckpointError if the run to resume had others."""
-
-    def check_arrays(self, X: Any, *labels: np.ndarray) -> None:
-        """Raise CheckpointError if the run to resume had other rows."""
-
-    def check_source(self, source: Any) -> None:
-        """Raise CheckpointError if the run to resume read other files, or in another way."""
-
-    def resume(self, course: Any) -> None:
-        """Resume an earlier run, if there is one: restore its state and its course."""
-
-    def save(self, course: Any) -> None:
-        """Save a run: it is interrupted, ends and is to be kept, or a write is due."""

@@ -1,12 +1,12 @@
 """Fit an estimator on a cluster."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep.checkpoints.saving import Saving
 from linsep.distributed.cluster import Cluster, client_given
 from linsep.distributed.collections import is_collection, names_of, rows_of_collections
 from linsep.distributed.logistic import fit_logistic
@@ -25,7 +25,7 @@ from linsep.parameters import check_parameters
 from linsep.sources.base import Source
 
 #: fits an estimator to described rows of a source, or of Dask collections
-FitRows = Callable[[Any, ShardedRows, Any, Saving], None]
+FitRows = Callable[[Any, ShardedRows, Any, Any], None]
 #: what is fitted as on one machine, and how
 REGRESSIONS: dict[type, FitRows] = {
     LinearRegression: fit_linear, GaussianNaiveBayes: fit_naive_bayes,
@@ -103,8 +103,8 @@ def fit(
     if checkpoint is not None:
         _check_checkpoint(estimator, source)
     as_here = _as_here(estimator)
-    saving = Saving() if checkpoint is None else estimator.saving(checkpoint)
-    with saving, client_given(client) as found, interrupts_deferred():
+    saved = nullcontext() if checkpoint is None else estimator.saving(checkpoint)
+    with saved as saving, client_given(client) as found, interrupts_deferred():
         with interrupts_allowed():
             cluster = Cluster(found)
             if isinstance(source, Source):
@@ -112,8 +112,9 @@ def fit(
                     raise ParameterError(
                         "A source has its own labels: leave out y and weights.", code="conflict"
                     )
-                saving.check_source(source)
-                if as_here is None:
+                if saving is not None:
+                    saving.check_source(source)
+                if saving is not None and as_here is None:
                     saving.agree(mixing=mixing, shard_mb=float(shard_mb))
                 size, clustered = max(1, round(shard_mb * 1e6)), covariance == CLUSTERED
                 rows = rows_of_source(cluster, source, size, clustered=clustered)

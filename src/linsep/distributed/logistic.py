@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linsep.batches import Batch, weight_totals
-from linsep.checkpoints.saving import Saving
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.regressions import Codes, check_shards, labeled
 from linsep.distributed.rows import ShardedRows, measure
@@ -149,7 +148,7 @@ def task_of_shards(
     return Task(model, known, batches, n_features, counted.rows, source=source, lanes=lanes)
 
 
-def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
+def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Any) -> None:
     """Fit a logistic regression to described rows of a source, or of Dask collections."""
     files = source if isinstance(source, Source) else None
     name, weight = rows.name, estimator.class_weight

@@ -3,7 +3,6 @@
 from typing import Any
 
 from linsep.batches import Batch
-from linsep.checkpoints.saving import Saving
 from linsep.compiled.loop import ROWS
 from linsep.distributed.cluster import given
 from linsep.distributed.rows import FIRST, ShardedRows, measure
@@ -23,7 +22,7 @@ from linsep.learners.state import Arrays
 
 
 def fit_online(
-    estimator: Any, rows: ShardedRows, mixing: MixingName, start: dict[str, Any], saving: Saving
+    estimator: Any, rows: ShardedRows, mixing: MixingName, start: dict[str, Any], saving: Any
 ) -> None:
     """Fit an online estimator to described rows."""
     classes, totals = rows.classes()

@@ -6,7 +6,6 @@ import numpy as np
 
 from linsep import naive_bayes
 from linsep.batches import Batch
-from linsep.checkpoints.saving import Saving
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.rows import ShardedRows, measure
 from linsep.errors import DataError
@@ -62,14 +61,14 @@ def check_shards(estimator: Any, rows: ShardedRows) -> bool:
     return bool(estimator.covariance == CLUSTERED)
 
 
-def fit_linear(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
+def fit_linear(estimator: Any, rows: ShardedRows, source: Any, saving: Any) -> None:
     """Fit a linear regression; Dask collections, like arrays, are cheap to read again."""
     clustered = check_shards(estimator, rows)
     lanes = ClusterLanes(rows, Numbers(estimator.weight_type == "frequency", clustered))
     linear.fit_lanes(estimator, lanes)
 
 
-def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Saving) -> None:
+def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Any) -> None:
     """Fit Gaussian naive Bayes to described rows."""
     classes, totals = rows.classes()
     labels.check_two_classes(classes, rows.name)

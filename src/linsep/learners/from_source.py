@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep._system.threads import in_background
 from linsep.batches import joined, weight_totals
-from linsep.checkpoints.saving import Saving
 from linsep.estimators.labels import (
     check_two_classes,
     is_turned,
@@ -108,7 +107,7 @@ def _take(
         model.training_balanced_accuracy_ = model.predictions(some()).balanced_accuracy()
 
 
-def source_stream(estimator: Any, source: Source, saving: Saving) -> SourceStream:
+def source_stream(estimator: Any, source: Source, saving: Any) -> SourceStream:
     """Return the passes over a source of an online estimator."""
     if source.offsets:
         raise unknown_offsets(source.name)
@@ -132,7 +131,7 @@ def source_stream(estimator: Any, source: Source, saving: Saving) -> SourceStrea
         keep=estimator.max_iter > 1 or held_out is not None or estimator.keep == "best",
         importance=None if weight is None else partial(weigh_classes, weight, path=source.name),
         counts=weight == "balanced" or learner.needs_width,
-        expected=[*expected, *saving.classes],
+        expected=[*expected, *(saving.classes if saving else ())],
         reference=reference,
         lengths=bool(estimator.normalize) or learner.needs_lengths,
     )
@@ -159,10 +158,11 @@ def _passes(estimator: Any, course: Course, start: Callable[[], Run]) -> Iterato
 
 
 def fit_source(
-    estimator: Any, source: Source, coef_init: Any, intercept_init: Any, saving: Saving
+    estimator: Any, source: Source, coef_init: Any, intercept_init: Any, saving: Any
 ) -> None:
     """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
-    saving.check_source(source)
+    if saving is not None:
+        saving.check_source(source)
     stream, learner = source_stream(estimator, source, saving), estimator.learner()
     warm = estimator.warm_start and hasattr(estimator, "_run")
     before = estimator.fitted_run() if warm else None

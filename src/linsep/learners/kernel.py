@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 from linsep import kernels
 from linsep._system.threads import one_blas_thread
-from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators.fitted_state import calls_back, count
 from linsep.estimators.frames import in_memory, to_learn
@@ -149,7 +148,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             if self.chosen_kernel().takes == "vectors":
                 X, y, sample_weight = to_learn(self, X, y, sample_weight)
             if brings_labels(X, y, sample_weight):
-                saving.check_source(X)
+                if saving is not None:
+                    saving.check_source(X)
                 fit_in_memory(self, X, lambda X, y, w, g: self.fit_rows(X, y, w, saving, g))
             else:
                 self.fit_rows(X, y, sample_weight, saving)
@@ -206,7 +206,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             seed is not None and bool(self.shuffle), hold,
         )  # fmt: skip
 
-    def _learn(self, stream: MemoryStream, saving: Saving, *given: Any) -> None:
+    def _learn(self, stream: MemoryStream, saving: Any, *given: Any) -> None:
         with one_blas_thread, self._forgetting():  # bit-identical with any number of processors
             super()._learn(stream, saving, *given)
 

@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator
 
 from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch
-from linsep.checkpoints.saving import Saving
 from linsep.compiled.loop import UPDATES
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators import labels
@@ -222,7 +221,7 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
 
 def setting_of(
     estimator: Any, classes: np.ndarray, totals: np.ndarray, n_features: int, mixing: MixingName,
-    saving: Saving | None = None,
+    saving: Any = None,
 ) -> Setting:  # fmt: skip
     """Return the settings of a fit; ``totals`` are the summed row weights of the classes."""
     labels.check_two_classes(classes, "the data")
@@ -236,7 +235,7 @@ def setting_of(
 
 def fit_mixed(
     estimator: Any, setting: Setting, learn: LearnAll, n_shards: int, weighted: bool,
-    coef_init: Any = None, intercept_init: Any = None, saving: Saving | None = None,
+    coef_init: Any = None, intercept_init: Any = None, saving: Any = None,
 ) -> None:  # fmt: skip
     """Fit ``estimator`` by passes over shards, by ``learn``; save the mixture between passes."""
     run = estimator.start_run(
@@ -246,7 +245,7 @@ def fit_mixed(
     none: Any = np.zeros((0, n_shards), dtype=np.int64)
     run.mixture = Mixture(none, none, (0,) * n_shards, setting.mixing)
     shards = Shards(run, learn)
-    course = Course(run, shards, estimator.tie, estimator.max_iter, saving or Saving())
+    course = Course(run, shards, estimator.tie, estimator.max_iter, saving)
     estimator.run_passes(course, passes(course, shards.one_pass))
 
 
@@ -276,7 +275,7 @@ class Shards:
 
     def one_pass(self, course: Course) -> Scores:
         run, state, number = self.run, self.run.state, course.number
-        if course.saving.due:
+        if course.saving is not None and course.saving.due:
             course.saving.save(course)
         course.stage, started = "learning", perf_counter()
         try:
@@ -285,7 +284,8 @@ class Shards:
             mixed = mix(run, self.mixed, total, number)
         except (KeyboardInterrupt, LinsepError) as problem:  # the last if the cluster is lost
             course.tally[:] = 0  # what was learned since the last mixture is lost
-            if number and not isinstance(problem, KeyboardInterrupt):
+            lost = number and not isinstance(problem, KeyboardInterrupt)
+            if lost and course.saving is not None:
                 course.saving.save(course)
             raise
         course.seconds["learn"] += perf_counter() - started

@@ -1,7 +1,7 @@
 """The online classifiers as scikit-learn estimators: fit, partial_fit, fitted attributes."""
 
 from collections.abc import Callable, Iterator, Set
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from copy import copy
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import assert_all_finite
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep.checkpoints.saving import Saving, as_checkpoint
+from linsep.checkpoints.saving import as_checkpoint
 from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators import labels
@@ -199,9 +199,9 @@ class OnlineClassifier(
 
         stored.set_state(self, arrays, facts)
 
-    def saving(self, checkpoint: Any) -> Saving:
+    def saving(self, checkpoint: Any) -> AbstractContextManager[Any]:
         if checkpoint is None:
-            return Saving()
+            return nullcontext()
         from linsep.learners.stored import SavedOnlineFit
 
         return SavedOnlineFit(as_checkpoint(checkpoint), self)
@@ -276,11 +276,11 @@ class OnlineClassifier(
         return known, codes_given(self, known, codes), counted
 
     def fit_rows(
-        self, X: Any, y: Any, sample_weight: Any = None, saving: Saving | None = None,
-        groups: Any = None, **given: Any,
+        self, X: Any, y: Any, sample_weight: Any = None, saving: Any = None, groups: Any = None,
+        seed: int | None = None, **given: Any,
     ) -> Self:  # fmt: skip
         """Fit to rows in memory; ``given`` are initial weights, or numbers of rows in the data."""
-        saving, learner = saving or Saving(), self.learner()
+        learner = self.learner()
         if not self.warm_start:  # the rows are features, no longer columns of a source
             self.__dict__.pop("recipe_", None)
         rows, y = self.checked_rows(X, y, learner, reset=True, checked=False)
@@ -288,8 +288,9 @@ class OnlineClassifier(
         if (self.early_stopping or not counted.all()) and rows.dtype != object:
             with faults_named(rows, self):  # skipped rows are not checked while learning
                 assert_all_finite(as_csr(rows), input_name="X")
-        saving.check_arrays(rows, classes, codes, counted)
-        seed = self.draw_seed(saving)
+        if saving is not None:
+            saving.check_arrays(rows, classes, codes, counted)
+        seed = self.draw_seed(saving) if seed is None else seed
         hold = None
         if self.early_stopping:  # whatever the class weights
             weights = labels.check_sample_weight(sample_weight, codes.size)
@@ -311,7 +312,7 @@ class OnlineClassifier(
                 run.cycle.remember(rows, y)
         return self
 
-    def _learn(self, stream: MemoryStream, saving: Saving, *given: Any) -> None:
+    def _learn(self, stream: MemoryStream, saving: Any, *given: Any) -> None:
         course = Course(self._run, stream, self.tie, self.max_iter, saving)
         self.run_passes(course, all_passes(self, course), *given)
 
@@ -332,7 +333,7 @@ class OnlineClassifier(
 
     # Passes.
 
-    def draw_seed(self, saving: Saving | None = None) -> int:
+    def draw_seed(self, saving: Any = None) -> int:
         """Return the seed of a fit: of the fit to continue, or from ``random_state``."""
         if saving is not None and saving.seed is not None:
             return saving.seed
@@ -444,7 +445,7 @@ class OnlineClassifier(
             del self._run
             raise
         finally:  # without the rows
-            self.progress_ = replace(self.progress_, stream=None, saving=Saving())
+            self.progress_ = replace(self.progress_, stream=None, saving=None)
             self.progress_.stage = "measuring"
         root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep.batches import NO_IMPORTANCE
-from linsep.checkpoints.saving import Saving
 from linsep.compiled.loop import MISTAKES, ROWS, UPDATES, pass_loop
 from linsep.compiled.rows import Block, is_waiting
 from linsep.compiled.weights import Last
@@ -124,7 +123,7 @@ class Course:
     stream: Any
     tie: str
     max_iter: int = 1
-    saving: Saving = field(default_factory=Saving)
+    saving: Any = None
     patience: int | None = None
     last: StopReason = StopReason.MAX_ITER
     trying: bool = False
@@ -277,7 +276,7 @@ def one_pass(course: Course) -> Scores:
         began = perf_counter() - seconds["learn"]
         try:
             for row_batch in stream.row_batches(course.number, course.rows):
-                if course.saving.due:
+                if course.saving is not None and course.saving.due:
                     course.saving.save(course)
                 learn_batch(course, row_batch)
         finally:
@@ -315,7 +314,8 @@ def passes(course: Course, one: Callable[[Course], Scores] | None = None) -> Ite
 
         found = cycle_detection_for(run.state, run.learner, run.keeping, stream, course.tie)
         course.detection = found
-    saving.resume(course)
+    if saving is not None:
+        saving.resume(course)
     try:
         reason = run.reports[-1].stop_reason if run.reports else None
         if reason is not None:  # it had ended
@@ -335,12 +335,13 @@ def passes(course: Course, one: Callable[[Course], Scores] | None = None) -> Ite
             report = course.report(scores, reason)
             course.next_pass()
             if reason is not None:
-                if saving.keep:
+                if saving is not None and saving.keep:
                     saving.save(course)
-                saving = Saving()  # the caller may be interrupted in the yield: it is saved
+                saving = None  # the caller may be interrupted in the yield: it is saved
             yield report._replace(stop_reason=None) if course.trying else report
     except (KeyboardInterrupt, GeneratorExit):
-        saving.save(course)
+        if saving is not None:
+            saving.save(course)
         raise
     finally:
         if course.best is not None:
@@ -356,7 +357,7 @@ def all_passes(model: Any, course: Course) -> Iterator[PassReport]:
     them 0.5 points of accuracy, and gained averaged weights 0.6 and the best weights 1.2
     (``benchmarks/early_stopping.py``). An interrupted trial has its best weights.
     """
-    run, trial = course.run, course.saving.trial
+    run, trial = course.run, course.saving and course.saving.trial
     if model.early_stopping:
         begun, again = run.snapshot(), type(run.keeping) is not KeepLast
         if trial is None:

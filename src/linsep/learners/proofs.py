@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, ParameterError
 from linsep.estimators.reading import StopReason
 from linsep.learners.keeping import KeepLast
@@ -125,8 +124,7 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
 
     Dense and sparse rows are summed in different orders, so both are tried.
     """
-    run, saving = model.fitted_run(), Saving()
-    saving.seed = run.seed
+    run = model.fitted_run()
     for rows in (X, X.toarray() if sp.issparse(X) else sp.csr_matrix(X)):
         again = type(model)(**model.get_params(deep=False))
         again.set_params(warm_start=False, verbose=0)
@@ -135,7 +133,7 @@ def refuse_others(model: Any, X: Any, y: Any) -> None:
         else:  # after a trial all rows were learned
             again.max_iter = model.n_iter_
             again.early_stopping = model.early_stopping and run.trial is None
-            again.fit_rows(rows, y, saving=saving)
+            again.fit_rows(rows, y, seed=run.seed)
         W, V = (np.column_stack(state.split(state.W)) for state in (again._run.state, run.state))
         same = np.array_equal(again.mistakes_, model.mistakes_) and W.shape == V.shape
         if same and np.abs(W - V).max() <= TOLERANCE * np.abs(V).max():

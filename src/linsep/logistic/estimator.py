@@ -1,6 +1,7 @@
 """Logistic regression as a scikit-learn estimator, and what can be inferred from a fit."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import one_blas_thread
 from linsep.batches import Batch
-from linsep.checkpoints.saving import Saving, as_checkpoint
+from linsep.checkpoints.saving import as_checkpoint
 from linsep.errors import DataError, ParameterError, hint, refuse, warn_caller
 from linsep.estimators import fitted_state as stored, labels
 from linsep.estimators.frames import to_predict, to_regress
@@ -397,14 +398,15 @@ class LogisticRegression(
             residuals = (y != self.reference_) - p
             self._residuals = residuals if batch.weights is None else residuals[batch.weights > 0]
 
-    def _fit_source(self, source: Source, saving: Saving) -> None:
+    def _fit_source(self, source: Source, saving: Any) -> None:
         from linsep.learners.from_source import fit_stream
 
         def learn(stream: "SourceStream", task: Task) -> None:
             source.stage = "fitting"
             self._fit(task, saving)
 
-        saving.check_source(source)
+        if saving is not None:
+            saving.check_source(source)
         weight = self.class_weight
         fit_stream(
             self, source, partial(task_of_stream, self), learn, keep=True,
@@ -415,16 +417,16 @@ class LogisticRegression(
         if source.counts:
             self.training_rows_ //= 2
 
-    def saving(self, checkpoint: Any) -> Saving:
+    def saving(self, checkpoint: Any) -> AbstractContextManager[Any]:
         """Return how a fit is saved; ``checkpoint`` as given to ``fit``."""
         if checkpoint is None:
-            return Saving()
+            return nullcontext()
         from linsep.logistic.checkpointing import SavedAscent
 
         return SavedAscent(as_checkpoint(checkpoint), self)
 
     def _fit(
-        self, task: Task, saving: Saving, X: Any = None, y: Any = None, metadata: Any = None
+        self, task: Task, saving: Any, X: Any = None, y: Any = None, metadata: Any = None
     ) -> None:
         """Maximize the likelihood, call callbacks, and keep the weights so far if stopped early."""
         interrupted, shown = False, task.source or SimpleNamespace()
@@ -433,7 +435,7 @@ class LogisticRegression(
                 robust.refuse_excluded(self, "dispersion", counts=task.groups is not None)
             if self.warm_start and hasattr(self, "coef_"):
                 task.start = self._start(task)
-            task.journal = saving.journal
+            task.journal = saving and saving.journal
             self._begin(task)
             signature = task.lanes.sum(Signature.of, add, lane_rows(task.n_features))
             self.rows_signature_, self._fractional = str(signature), not signature.whole
@@ -1151,7 +1153,7 @@ class LogisticRegression(
         return [note] if note else []
 
 
-def fit_task(model: LogisticRegression, task: Task, saving: Saving) -> None:
+def fit_task(model: LogisticRegression, task: Task, saving: Any) -> None:
     """Fit a regression to rows that are checked."""
     model._fit(task, saving)
 

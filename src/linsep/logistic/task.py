@@ -22,7 +22,6 @@ from sklearn.exceptions import ConvergenceWarning
 from linsep._system.interrupts import interruption_point, interrupts_allowed
 from linsep._system.threads import map_in_order
 from linsep.batches import Batch, joined, weight_totals
-from linsep.checkpoints.saving import Saving
 from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse
 from linsep.estimators import labels
 from linsep.inference.robust import CLUSTERED, refuse_weights
@@ -265,7 +264,7 @@ class Task:
 
 def task_of_arrays(
     model: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None,
-    clusters: np.ndarray | None = None, *, counted: bool = False, saving: Saving | None = None,
+    clusters: np.ndarray | None = None, *, counted: bool = False, saving: Any = None,
 ) -> tuple[Task, np.ndarray]:  # fmt: skip
     """Return the task of fitting rows in memory, and their labels, checked; ``counted``: successes
     and failures in turn, whose features are checked.

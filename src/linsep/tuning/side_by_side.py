@@ -20,7 +20,6 @@ import scipy.sparse as sp
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import thread_count
 from linsep.batches import weight_totals
-from linsep.checkpoints.saving import Saving
 from linsep.compiled.rows import Csr, Dense, Unit, csr_rows, read_only
 from linsep.errors import DataError, hint
 from linsep.estimators.labels import check_two_classes, is_turned
@@ -339,7 +338,7 @@ class SideBySide:
         """
         (fit, *_), *_ = self._sets.values()
         reader = fit.models[0].estimator
-        first = source_stream(reader, self.source, Saving())
+        first = source_stream(reader, self.source, None)
         with (
             interrupts_deferred(),
             closing(first),
