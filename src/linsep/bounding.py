@@ -45,7 +45,7 @@ def bounds(
         The hinge loss counts once per pass; Novikoff's bound does not change.
     literals : int, default=None
         For multiplicative updates: the number of features in the disjunction, which is checked.
-        None searches for a disjunction greedily.
+        None looks for the fewest.
     majority : int, default=1
         A row is positive if and only if at least this many of the ``literals`` are on, which is
         checked. Above 1 the bound is for ``promotion=1 + 1 / (2 * majority)``.

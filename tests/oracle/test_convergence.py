@@ -163,5 +163,5 @@ def test_what_the_proof_is_not_about_is_refused():
     for gamma in (0, 1.5, 0.3, float("nan"), [0.5]):
         with refused(ValueError, "bad-option", option="gamma"):
             Adversary(gamma)
-    with pytest.raises(TypeError, match="partial_fit"):
+    with refused(TypeError, "bad-argument"):
         Adversary(0.5).run(DecisionTreeClassifier())

@@ -13,8 +13,8 @@ class Adversary:
     """An adversary that presents the unit vectors e_1, ..., e_m and contradicts every prediction.
 
     With m = 1 / gamma^2, the weights gamma * y separate the rows with margin gamma, whatever the
-    labels y. So every deterministic learner makes 1 / gamma^2 mistakes, and Novikoff's bound cannot
-    be improved (A. Blum, Machine Learning Theory, 15-859B, lecture 4, 2014).
+    labels y. So Novikoff's bound cannot be improved (A. Blum, Machine Learning Theory, 15-859B,
+    lecture 4, 2014).
 
     Parameters
     ----------
@@ -23,10 +23,8 @@ class Adversary:
 
     Attributes
     ----------
-    n_rows : int
-        1 / gamma^2.
-    y : array of shape (n_rows,)
-        The labels of the last game, -1 or 1; zeros before the first.
+    n_rows, y : int, and array of shape (n_rows,)
+        1 / gamma^2; the labels of the last game, -1 or 1, or zeros before the first.
 
     Examples
     --------
@@ -40,10 +38,8 @@ class Adversary:
         sized = isinstance(gamma, int | float) and 1e-4 <= gamma <= 1
         self.n_rows = rows = round(1 / gamma**2) if sized else 0
         if not sized or abs(1 / gamma**2 - rows) > 1e-9 * rows:
-            raise ParameterError(
-                f"gamma is {gamma!r}, but must be a margin from 0.0001 to 1 for which "
-                f"1 / gamma^2 is a whole number of rows.", option="gamma", value=gamma,
-            )  # fmt: skip
+            why = f"gamma is {gamma!r}: it must be from 0.0001 to 1, and 1 / gamma^2 whole."
+            raise ParameterError(why, option="gamma", value=gamma)
         self.gamma, self.y = float(gamma), np.zeros(rows, dtype=int)
 
     @property
@@ -62,25 +58,21 @@ class Adversary:
         Parameters
         ----------
         estimator : any classifier with ``partial_fit`` and ``predict``, else TypeError
-            Unfitted, or fitted to labels -1 and 1 and n_rows features. For an unfitted estimator,
-            the first row has label 1 and is counted as a mistake.
+            Unfitted (the first row, of label 1, then counts as a mistake), or fitted to labels -1
+            and 1 and n_rows features.
 
         Returns
         -------
         int
-            The number of mistakes: n_rows for a deterministic learner.
+            The number of mistakes, n_rows: every prediction is contradicted.
         """
         if not (hasattr(estimator, "partial_fit") and hasattr(estimator, "predict")):
-            raise ArgumentError(
-                f"A {type(estimator).__name__} has no partial_fit or no predict: the adversary "
-                f"needs a learner that is trained row by row."
-            )
-        self.y, mistakes = np.zeros(self.n_rows, dtype=int), 0
+            raise ArgumentError(f"A {type(estimator).__name__} does not learn row by row.")
+        self.y = np.zeros(self.n_rows, dtype=int)
         for i in range(self.n_rows):
             row, predicted = np.eye(1, self.n_rows, i), 0
             with suppress(NotFittedError):
                 predicted = int(estimator.predict(row)[0])
             self.y[i] = -1 if predicted == 1 else 1
-            mistakes += int(predicted != self.y[i])
             estimator.partial_fit(row, self.y[i : i + 1], classes=np.array([-1, 1]))
-        return mistakes
+        return self.n_rows

@@ -1,6 +1,7 @@
 """Results of :func:`linsep.bounds`, rounded outward: no bound is below the theorem's."""
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
@@ -28,16 +29,13 @@ class Bound:
         The theorem, the learner to which it applies, and the source of its proof.
     value : float
         Rounded up: at least the theorem's value in real arithmetic.
-    what : {"mistakes", "updates", "margin"}
-        The bounded quantity.
-    counted : float or None
-        The number of a run, if any.
+    what, counted : {"mistakes", "updates", "margin"}, and float or None
+        The bounded quantity, and its number in a run, if any.
     by_pass : tuple of float or None
         Bounds after one pass, after two, and so on up to ``value``, if they differ.
-    comparator : array or None
-        The weights w of a hinge bound of two classes, the intercept last if it is fitted.
-    distance : float or None
-        The total distance that the rows of a pass must move to have the margin 1/||w|| from w.
+    comparator, distance : array and float, or None
+        The weights w of a hinge bound of two classes, the intercept last if it is fitted, and the
+        total distance that the rows of a pass must move to have the margin 1/||w|| from w.
     """
 
     name: str
@@ -78,14 +76,11 @@ class Bounds:
 
     Attributes
     ----------
-    bounds : tuple of Bound
-    left_out : dict
-        {name: reason}.
-    longest : float or None
-        R, the length of the longest row z (z = [x; 1] with an intercept), rounded up.
-    margin : (low, high) or None
-        An interval that contains the widest margin of separable rows z, the smallest over several
-        binary classifiers.
+    bounds, left_out : tuple of Bound, and dict
+        Those that apply, and {name: reason} of others.
+    longest, margin : float, and (low, high), or None
+        R, the length of the longest row z (z = [x; 1] with an intercept), rounded up; an interval
+        that contains the widest margin of separable z, the smallest over several classifiers.
     mistakes, passes : int or None
         Counts of the run, if any.
     """
@@ -103,15 +98,8 @@ class Bounds:
             raise KeyError(f"{name}: {self.left_out.get(name, f'the known ones are {[*found]}')}")
         return found[name]
 
-    def names(self) -> list[str]:
-        """Return the names of the bounds."""
-        return [bound.name for bound in self.bounds]
-
     def __iter__(self) -> Iterator[Bound]:
         return iter(self.bounds)
-
-    def __len__(self) -> int:
-        return len(self.bounds)
 
     @property
     def kept(self) -> bool:
@@ -138,10 +126,7 @@ def share_of(terms: int) -> float:
 
 def float_above(value: Fraction) -> float:
     """Return the smallest float that is not below a number; infinity if there is none."""
-    try:
-        nearest = float(value)
-    except OverflowError:
-        return math.inf
+    nearest = float(min(value, Fraction(sys.float_info.max)))
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 

@@ -1,6 +1,5 @@
 """Margins: signed distances of rows from the boundary of any linear classifier."""
 
-from collections.abc import Callable
 from itertools import combinations
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -32,11 +31,10 @@ def functional_margin(estimator: Any, X: Any, y: Any) -> float:
         Only ``coef_``, ``intercept_`` and ``classes_`` of an estimator are used (for linsep
         estimators also ``normalize``, the pairs of classes, and the reference class).
     X : array, sparse matrix or data frame of shape (rows, features)
-        Columns of a data frame must have the names and order of the fit, as for ``predict``.
     y : array of shape (rows,)
-        Labels; with two classes, the larger is the positive side. With several classes, the margin
-        of a row is the score of its class minus the highest other score; for one-vs-one the
-        smallest signed score among the binary classifiers of its class.
+        With two classes, the larger is the positive side. With several classes, the margin of a row
+        is the score of its class minus the highest other score; for one-vs-one the smallest signed
+        score among the binary classifiers of its class.
 
     Returns
     -------
@@ -46,9 +44,8 @@ def functional_margin(estimator: Any, X: Any, y: Any) -> float:
     Raises
     ------
     DataError
-        If the estimator is not linear or not fitted, or a label is not one of its classes.
-    ValueError
-        For NaN, infinity, X and y of different lengths, and columns with different names.
+        If the estimator is not linear or not fitted, for labels that are not its classes, columns
+        with other names, NaN, infinity, and X and y of different lengths.
     """
     return float(_margins(estimator, X, y, lambda W: np.ones(len(W))).min())
 
@@ -58,8 +55,7 @@ def geometric_margin(estimator: Any, X: Any, y: Any) -> float:
     :func:`linsep.functional_margin`.
 
     It is the distance of the nearest row from the boundary, or if rows are misclassified, minus the
-    largest of theirs. For several classes, scores and weights are differences between the row's
-    class and a rival. Two classes with identical weights have margin 0; zero weights with an
+    largest of theirs. Two classes with identical weights have margin 0; zero weights with an
     intercept have an infinite margin.
 
     Examples
@@ -90,11 +86,10 @@ def l1_margin(estimator: Any, X: Any, y: Any) -> float:
     >>> l1_margin([1, 1, 0], [[1, 1, 1], [0, -2, 1]], [1, -1])
     0.5
     """
-    found = _margins(
+    return float(_margins(
         estimator, X, y, lambda W: np.abs(W).sum(axis=1),
         lambda Z: np.ravel(sp.csr_matrix(abs(Z)).max(axis=1).toarray()),
-    )  # fmt: skip
-    return float(found.min())
+    ).min())  # fmt: skip
 
 
 def margin_distribution(estimator: Any, X: Any, y: Any) -> Margins:
@@ -103,40 +98,28 @@ def margin_distribution(estimator: Any, X: Any, y: Any) -> Margins:
 
 
 def unsigned_margin(estimator: Any, X: Any) -> float:
-    """Return the smallest ``|<w, x> + b| / ||w||`` for two classes, else DataError.
-
-    Examples
-    --------
-    >>> unsigned_margin([1, 0], [[1, -1], [-1, -1], [0.05, 0], [-1, 0]])
-    0.05
-    """
+    """Return the smallest ``|<w, x> + b| / ||w||`` for two classes, else DataError."""
     model = linear_of(estimator)
     if len(model.classes) != 2:
-        raise DataError(
-            "A margin without labels needs two classes: use geometric_margin for more.",
-            code="class-count",
-        )
+        raise DataError("A margin without labels needs two classes.", code="class-count")
     return float(np.abs(margin_distribution(model, X, None).rows).min())
 
 
-def _margins(
-    estimator: Any, X: Any, y: Any, size: Callable[[np.ndarray], np.ndarray],
-    size_of_rows: Callable[[Any], Any] = lambda Z: 1.0,
-) -> np.ndarray:  # fmt: skip
-    """Return the smallest score of each row (of the first class, if ``y`` is None) among the
+def _margins(estimator: Any, X: Any, y: Any, size: Any, tall: Any = lambda Z: 1.0) -> np.ndarray:
+    """Return the smallest score of each row (as of the first class, without ``y``) among the
     boundaries of its class, divided by the sizes of the weights, the intercept last, and the row.
     """
     model = linear_of(estimator, y)
     check_beside(X, y=y)
     X = model.rows(X)
     codes = np.zeros(X.shape[0], dtype=int) if y is None else model.codes(y, X.shape[0])
-    tall = np.broadcast_to(size_of_rows(augmented(X) if model.fit_intercept else X), codes.shape)
+    long = np.broadcast_to(tall(augmented(X) if model.fit_intercept else X), codes.shape)
     margins = np.empty(len(codes))
     for code in np.unique(codes):
         own, W = codes == code, model.against(code)
         scores = X[own] @ W[:, :-1].T + W[:, -1]
         with np.errstate(divide="ignore", invalid="ignore"):
-            quotients = scores / (size(W) * tall[own, None])
+            quotients = scores / (size(W) * long[own, None])
         margins[own] = np.where(scores == 0, 0.0, quotients).min(axis=1)
     return margins
 
@@ -157,8 +140,7 @@ class Linear(NamedTuple):
         """Return X as float64, scaled as for the fit; ValueError if column names differ."""
         features = self.model.features_of(X) if hasattr(self.model, "features_of") else X
         rows = checked_rows(features)
-        n, width = rows.shape[1], self.weights.shape[1] - 1
-        if n != width:
+        if (n := rows.shape[1]) != (width := self.weights.shape[1] - 1):
             raise DataError(f"X has {n} features, but the model has {width}.", code="shape")
         if features is X:
             check_columns(self.model, X)
@@ -200,10 +182,7 @@ def linear_of(model: Any, y: Any = None) -> Linear:
     weights = np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else coef)
     n, k, intercept = len(weights), len(classes), np.ravel(getattr(model, "intercept_", 0.0))
     if not np.isfinite(intercept).all():
-        raise DataError(
-            f"A class of this {kind} has no weight and so no margin: remove its rows and fit "
-            f"again.", code="undefined",
-        )  # fmt: skip
+        raise DataError(f"A class of this {kind} has no weight: fit without it.", code="undefined")
     weights = np.column_stack([weights, np.resize(intercept, n)]).astype(np.float64)
     reference = getattr(model, "reference_", None)
     if n == k - 1 and (k == 2 or reference is not None):  # the weights of a class are zero
@@ -228,8 +207,8 @@ def checked_rows(X: Any) -> Any:
     X = exact_rows(X)
     if not same_as_doubles(X):
         raise DataError(
-            "X holds numbers that are not representable as float64 and that learners round: pass "
-            "X.astype(float).", code="not-exact", option="X",
+            "X holds numbers that learners round to float64: pass X.astype(float).",
+            code="not-exact", option="X",
         )  # fmt: skip
     return X.astype(np.float64, copy=False)
 

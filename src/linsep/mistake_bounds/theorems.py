@@ -21,6 +21,7 @@ from sklearn.utils.extmath import row_norms
 
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.canonical import check_labels
+from linsep.certificate.constraints import Fails, need
 from linsep.certificate.verdicts import Separable
 from linsep.errors import DataError
 from linsep.mistake_bounds.bounds import (
@@ -31,8 +32,7 @@ from linsep.mistake_bounds.bounds import (
     float_above,
     length,
     share_of,
-    shown,
-)  # fmt: skip
+)
 from linsep.mistake_bounds.margins import seen_rows
 from linsep.separability.deciding import separation
 
@@ -40,37 +40,29 @@ from linsep.separability.deciding import separation
 MOST_WEIGHT = 1e150
 #: relative rounding error of such weights after millions of updates, and of logarithms
 DRIFT, LOG = 1e-9, 2.0**-50
+NOVIKOFF = (
+    "A. Novikoff, On convergence proofs for perceptrons (1962)",
+    "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1",
+)
 HINGE = (
     "A. Blum, Machine Learning Theory, lecture 4 (2014), times R^2; S. Shalev-Shwartz, Online "
     "learning and online convex optimization (2012), section 3.3"
 )
 
 
-class Unknown(Exception):
-    """A bound does not apply; the message is a phrase with the reason."""
-
-
-def need(good: Any, why: str) -> None:
-    """Raise Unknown unless a condition holds."""
-    if not good:
-        raise Unknown(why)
-
-
 class Problem:
     """The sign-flipped rows a of A of a binary classifier: w separates them if all <w, a> > 0.
 
-    ``rivals`` consecutive rows of A belong to one row of the data (joint rule). ``longest`` bounds
-    their lengths, and ``square`` is its square (1 if all are zero); ``rounding`` bounds the share
-    of rounding in a sum over a row. ``supposed`` weights replace the search for the best.
+    ``rivals`` consecutive rows of A belong to one row of the data. ``longest`` bounds their length,
+    ``square`` is its square (1 if all are zero), ``rounding`` the share of rounding in a sum over a
+    row. ``supposed`` weights replace the search for the best.
     """
 
     def __init__(self, A: Any, rivals: int = 1, supposed: np.ndarray | None = None) -> None:
         self.A, self.rivals, self.supposed = A, rivals, supposed
         if (top := float(abs(A).max())) and not SIZES[0] <= top <= SIZES[1]:
-            raise DataError(
-                f"The largest number is {top:.4g}, which is not between 1e-100 and 1e100: scale "
-                "the features.", code="overflow",
-            )  # fmt: skip
+            raise DataError(f"The largest number, {top:.4g}, is beyond 1e-100 to 1e100: scale the "
+                            "features.", code="overflow")  # fmt: skip
         self.rounding = share_of(A.shape[1])
         self.longest = float(row_norms(A).max()) * (1 + self.rounding)
         self.square = self.longest**2 * (1 + ROUNDING) or 1.0
@@ -105,14 +97,12 @@ def problems_of(
     if n_classes > 2 and multiclass == "native":
         Z, others = sp.csr_matrix(Z), n_classes - 1
         if 2 * Z.nnz * others > 100_000_000:
-            raise DataError(
-                "The joint rule of this many classes, rows and features needs too much memory "
-                'here; the bounds of multiclass="ovr" need less.', code="too-large",
-            )  # fmt: skip
+            raise DataError("The joint rule of so many classes needs too much memory here; the "
+                            'bounds of multiclass="ovr" need less.', code="too-large")  # fmt: skip
         differences = np.eye(n_classes)[codes][:, None] - np.eye(n_classes)  # own class and others
         C = differences[np.arange(n_classes) != codes[:, None]]
-        rows = np.repeat(np.arange(len(codes)), others)
-        return [Problem(sp.csr_matrix(sp.hstack([sp.diags(c) @ Z[rows] for c in C.T])), others)]
+        Z = Z[np.repeat(np.arange(len(codes)), others)]
+        return [Problem(sp.csr_matrix(sp.hstack([sp.diags(c) @ Z for c in C.T])), others)]
     if n_classes > 2 and multiclass == "ovr":
         machines = [(k, codes >= 0) for k in range(n_classes)]
     else:
@@ -137,16 +127,11 @@ class Comparator:
 
 
 def best_comparator(problem: Problem, price: float) -> Comparator:
-    """Search for the weights with the smallest ``||w||^2 + price * hinge(w)``.
-
-    Of the weights supposed, or else of those that a search finds and of the separator of widest
-    margin, the best multiple s w has the slope 2 s ||w||^2 - price * (sum of values below 1 / s).
+    """Search for the weights with the smallest ``||w||^2 + price * hinge(w)``: of those proposed,
+    the best multiple s w has the slope 2 s ||w||^2 - price * (sum of values below 1 / s).
     """
-    starts = [problem.supposed] if problem.supposed is not None else searched(problem, price)
-    if problem.supposed is None and problem.margin is not None:
-        starts.append(problem.separator)
     found = [Comparator(problem, np.zeros(problem.A.shape[1]))]
-    for w in starts:
+    for w in proposed(problem, [price]):
         values = problem.values(w)
         order = np.sort(values[values > 0])[::-1]
         ends = np.append(1.0 / order, np.inf)  # where one more row reaches 1
@@ -159,58 +144,46 @@ def best_comparator(problem: Problem, price: float) -> Comparator:
 
 def comparator_of_length(problem: Problem, long: float) -> Comparator:
     """Search for weights of this length with the smallest hinge loss, from the best directions."""
-    starts, (n, d) = [np.asarray(problem.supposed)], problem.A.shape
-    if problem.supposed is None:
-        prices = np.array([0.01, 1.0, 100.0]) / problem.square
-        starts = [problem.A.T @ np.ones(n), *(searched(problem, price)[-1] for price in prices)]
-        starts += [] if problem.margin is None else [problem.separator]
-        some = problem.A[np.linspace(0, n - 1, min(n, 12)).astype(int)]
-        starts += [*sp.csr_matrix(some).toarray()]
-
-    def objective(v: np.ndarray, width: float) -> tuple[float, np.ndarray]:
-        factor = long / float(np.linalg.norm(v))
-        loss, slope = smoothed_hinge(problem, v * factor, width)
-        return loss, (slope - (slope @ v) * v / (v @ v)) * factor  # along the sphere
-
-    units = [w / length(w) for w in starts if length(w) > 0] or [np.ones(d) / np.sqrt(d)]
+    starts = proposed(problem, np.array([0.01, 1.0, 100.0]) / problem.square)
+    units = [w / length(w) for w in (*starts, np.ones(problem.A.shape[1])) if length(w) > 0]
     found = sorted((Comparator(problem, long * u) for u in units), key=lambda one: one.hinge)
     for one in found[: 4 if problem.supposed is None else 0]:
-        direction = minimizers(objective, one.w / long)[-1]
+        direction = searched(problem, 1.0, one.w / long, long)
         found.append(Comparator(problem, long / length(direction) * direction))
     return min(found, key=lambda one: one.hinge)
 
 
-def searched(problem: Problem, price: float) -> list[np.ndarray]:
-    """Return weights with small ``||w||^2 + price * hinge(w)``, by equilibrated columns."""
+def proposed(problem: Problem, prices: Any) -> list[np.ndarray]:
+    """Return the supposed weights, or those searched at each price and the separator, if any."""
+    if problem.supposed is not None:
+        return [problem.supposed]
+    found = [searched(problem, price, np.zeros(problem.A.shape[1])) for price in prices]
+    return found if problem.margin is None else [*found, problem.separator]
+
+
+@one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
+def searched(problem: Problem, price: float, v: np.ndarray, long: float | None = None) -> Any:
+    """Return weights with small ``||w||^2 + price * hinge(w)``, by equilibrated columns, or the
+    direction from v of those of a length; the hinge loss is smoothed over decreasing widths.
+    """
     A, usual = problem.A, 1e-30 < problem.longest < 1e30
     squares = np.ravel(A.multiply(A).sum(axis=0)) if sp.issparse(A) else (A**2).sum(axis=0)
     scale = 1.0 / np.sqrt(np.where(squares > 0, squares / A.shape[0], 1.0))
     unit = 1.0 if usual else problem.square  # L-BFGS ends where changes are small beside 1
 
     def objective(v: np.ndarray, width: float) -> tuple[float, np.ndarray]:
-        w = v * scale
-        loss, slope = smoothed_hinge(problem, w, width, price)
-        return unit * (loss + float(w @ w)), unit * (slope + 2 * w) * scale
+        w = v * (scale if long is None else long / float(np.linalg.norm(v)))
+        short = (1.0 - A @ w).reshape(-1, problem.rivals) / width
+        loss = logsumexp(np.insert(short, 0, 0.0, axis=1), axis=1, keepdims=True)
+        slope = -price * (A.T @ np.exp(short - loss).ravel())
+        value = price * width * float(loss.sum())
+        if long is None:
+            return unit * (value + float(w @ w)), unit * (slope + 2 * w) * scale
+        return value, (slope - (slope @ v) * v / (v @ v)) * long / float(np.linalg.norm(v))
 
-    return [v * scale for v in minimizers(objective, np.zeros(A.shape[1]))]
-
-
-def smoothed_hinge(problem: Problem, w: np.ndarray, width: float, price: float = 1.0) -> Any:
-    """Return price * the hinge loss, smoothed over a width, and its gradient."""
-    short = (1.0 - problem.A @ w).reshape(-1, problem.rivals) / width
-    loss = logsumexp(np.insert(short, 0, 0.0, axis=1), axis=1, keepdims=True)
-    slope = -price * (problem.A.T @ np.exp(short - loss).ravel())
-    return price * width * float(loss.sum()), slope
-
-
-@one_blas_thread  # threads would only wait for each other in the small steps of L-BFGS
-def minimizers(objective: Callable[..., Any], v: np.ndarray) -> list[np.ndarray]:
-    """Return the minimizers of a function of weights and a decreasing width of smoothing."""
-    found = []
     for width in (1.0, 0.1, 0.01, 0.001):
         v = minimize(objective, v, width, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
-        found.append(v)
-    return found
+    return v * scale if long is None else v
 
 
 @dataclass(eq=False)
@@ -246,8 +219,8 @@ class Case:
             self.weights = w = np.append(w, 0.0) if self.fit_intercept and w.size < width else w
             if self.n_classes > 2 or w.size != width or not np.isfinite(w).all():
                 raise DataError(
-                    f"weights must be {width} finite numbers (the intercept last, if it is "
-                    f"fitted), for two classes: got shape {w.shape}, {self.n_classes} classes.",
+                    f"weights must be {width} finite numbers (the intercept last), for two "
+                    f"classes: got shape {w.shape}, {self.n_classes} classes.",
                     code="shape" if self.n_classes == 2 else "class-count", option="weights",
                 )  # fmt: skip
 
@@ -277,22 +250,20 @@ class Case:
     def bounds(self) -> Bounds:
         """Return the bounds of all theorems about the learner."""
         known, left_out, learner = list[Bound](), dict[str, str](), type(self.learner).__name__
-        of_run = ("mistakes", self.run.mistakes)
-        what, count = ("updates", self.updates) if self.scaled else of_run
+        what, count = ("updates", self.updates) if self.scaled else ("mistakes", self.run.mistakes)
         for name, source, theorem in THEORIES[self.learner.command_name](self):
             try:
                 found, compared = theorem(self)
                 values = np.ravel(found).tolist()
                 need(np.isfinite(values[-1]), "it overflows float64")
-            except Unknown as unknown:
-                left_out[name] = str(unknown)
+            except Fails as reason:  # the bound does not apply
+                left_out[name] = str(reason)
                 continue
             by_pass = tuple(values) if compared and len(values) == self.passes else None
             w = (compared[0].w, compared[0].distance) if compared and self.n_classes == 2 else ()
             known.append(Bound(name, values[-1], what, learner, source, count, by_pass, *w))
-        euclidean = not hasattr(self.learner, "promotion")
-        separable = euclidean and all(one.margin for one in self.problems)
-        margin = tuple(self.margins.min(axis=0).tolist()) if separable else None
+        euclidean = not hasattr(self.learner, "promotion") and all(p.margin for p in self.problems)
+        margin = tuple(self.margins.min(axis=0).tolist()) if euclidean else None
         known += [replace(one, counted=margin[0] if margin else None) for one in self.run]
         return replace(
             self.run, bounds=tuple(known), left_out=left_out, longest=self.longest, margin=margin
@@ -326,13 +297,11 @@ def total_distance(case: Case) -> Result:
 
 
 def updates(case: Case) -> Result:
-    """Return 2 / (epsilon gamma)^2 for the margin found or given or, in advance, the margin of the
-    rows, with the parameters as floats or as printed decimals.
-    """
+    """Return 2 / (epsilon gamma)^2 for the margin found or given, in advance that of the rows."""
     model, (low, high) = case.learner, case.margins.min(axis=0).tolist()
     gamma = model.gamma if case.in_advance else model.gamma_
     target = min(low, 1.0) if gamma == "auto" else float(gamma)
-    need(target <= low, f"the margin of the rows is below {shown(high)}, the target {target:.4g}")
+    need(target <= low, f"the margin of the rows is below {high:.4g}, the target {target:.4g}")
     margin, epsilon = (min(Fraction(x), Fraction(str(x))) for x in (target, float(model.epsilon)))
     return float_above(len(case.problems) * 2 / (epsilon * margin) ** 2), []
 
@@ -349,25 +318,18 @@ def winnow(case: Case) -> Result:
 
 
 def relevant(X: np.ndarray, positive: np.ndarray, r: Any, k: int) -> int:
-    """Return r, or a small number if it is None, if exactly the positive rows have at least k of
-    that many features, or fewer, on: by greedy search, then by an integer program.
+    """Return r, or the smallest number if it is None, if exactly the positive rows have at least k
+    of that many features, or fewer, on: by an integer program.
     """
-    if k == 1:
-        left, found = X[positive] * ~X[~positive].any(axis=0), 0
-        while left.any():
-            left, found = left[left[:, left.sum(axis=0).argmax()] == 0], found + 1
-        need(not len(left), "no disjunction of features is true of exactly the positive rows")
-        if r is None or found <= r:
-            return r or found
     limits, one = np.where(positive, -k, k - 1), np.ones(X.shape[1])
     fewest = milp(
         one, integrality=one, bounds=(0, 1), options={"time_limit": 5.0},
         constraints=(np.where(positive[:, None], -X, X), -np.inf, limits),
     ).x  # fmt: skip
     chosen = 0 * one if fewest is None else fewest > 0.5
-    right = chosen.sum() <= r and np.array_equal(X @ chosen >= k, positive)
-    need(right, f"no {r} features are known of which exactly the positive rows have {k} or more on")
-    return r
+    right = chosen.sum() <= (r or X.shape[1]) and np.array_equal(X @ chosen >= k, positive)
+    need(right, f"no features are known of which exactly the positive rows have {k} or more on")
+    return r or int(chosen.sum())
 
 
 def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1) -> Fraction:
@@ -375,10 +337,9 @@ def most_mistakes(d: int, r: int, promotion: float, threshold: float, k: int = 1
 
     A promotion multiplies by a at least k of the r weights, if they are at most theta, and a
     demotion divides at most k - 1: k u - (k - 1) v <= r L for u promotions, v demotions and L =
-    floor(log_a(theta)) + 1. The sum of weights, d at first, grows by at most (a - 1) theta, falls
-    by at least (1 - 1/a) theta and stays above 0: v < a d / ((a - 1) theta) + a u. Both limit u if
-    k > (k - 1) a. Clipping at 1 / MOST_WEIGHT changes a demotion by a share below 1e-40: no whole
-    mistake. L allows for the drift of float weights.
+    floor(log_a(theta)) + 1, with room for the drift of floats. The sum of weights, d at first,
+    grows by at most (a - 1) theta, falls by at least (1 - 1/a) theta and stays above 0: v < a d /
+    ((a - 1) theta) + a u. Both limit u if k > (k - 1) a. Clipping changes no whole mistake.
     """
     clipped = threshold >= MOST_WEIGHT or promotion * d / MOST_WEIGHT >= 1e-40 * threshold
     need(not clipped, f"a threshold of {threshold:.3g} is beyond weights from 1e-150 to 1e150")
@@ -396,8 +357,8 @@ def l1_margin(case: Case) -> Result:
     """Return ln(2 D) / (eta gamma - ln cosh(eta X)), in advance for the best eta = gamma / X^2.
 
     With eta = ln(promotion), X = max |z_j| and D pairs of weights, their sum is 2 D at first and
-    grows at most cosh(eta X) times a mistake (exp is convex); the log of its largest term grows by
-    at least eta gamma, where gamma is the widest L1 margin, found by a linear program.
+    grows at most cosh(eta X) times a mistake; the log of its largest term grows by at least eta
+    gamma, where gamma is the widest L1 margin, found by a linear program.
     """
     problem, rate = case.problem, log(case.learner.promotion)
     need(not case.learner.threshold, "it is stated for threshold 0")
@@ -409,9 +370,8 @@ def l1_margin(case: Case) -> Result:
     total = float(np.abs(w).sum()) * (1 + problem.rounding)
     gamma = float(problem.values(w).min()) / (total or 1.0) * (1 - ROUNDING)
     need(gamma > 0, "no separating weights are known")
-    grown = (case.run.mistakes or 0) * rate * largest
+    best, grown = gamma / largest**2, (case.run.mistakes or 0) * rate * largest
     need(grown <= log(MOST_WEIGHT), f"weights may have reached {MOST_WEIGHT:.0e}, and are clipped")
-    best = gamma / largest**2
     eta = best if case.in_advance else rate
     log_cosh = eta * largest + np.log1p(np.expm1(-2 * eta * largest) / 2)
     gain = eta * gamma - log_cosh - 16 * LOG * eta * largest
@@ -422,12 +382,7 @@ def l1_margin(case: Case) -> Result:
 #: the names, sources and functions of theorems about learners, by their names on the command line
 THEORIES: dict[str, Callable[[Case], list[tuple[str, str, Callable[[Case], Result]]]]] = {
     "perceptron": lambda case: [
-        (
-            "Novikoff",
-            "M. Collins, Discriminative training methods for hidden Markov models (2002), theorem 1"
-            if case.joint else "A. Novikoff, On convergence proofs for perceptrons (1962)",
-            novikoff,
-        ),
+        ("Novikoff", NOVIKOFF[case.joint], novikoff),
         ("hinge", HINGE, lambda case: hinge(case, case.best)),
         ("hinge, sharp", HINGE, lambda case: hinge(case, case.best, sharp=True)),
         *([] if case.gamma is None else [("total distance", HINGE, total_distance)]),
