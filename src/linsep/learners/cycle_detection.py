@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.compiled.rows import Csr, Dense
-from linsep.estimators.fitted_state import Array
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import Learner, State
 
@@ -44,27 +43,26 @@ class CycleDetection:
     def after(self, state: State, stream: Any, passes: int) -> "Cycle | Cycles | None":
         if self.failures == MOST_FAILURES or _too_many(state):
             return None
-        vectors, found = _vectors(state, stream), None
+        vectors = _vectors(state, stream)
         hashes = _hashes(vectors)
         same = self.seen == hashes
         if same.any(axis=0).all():  # else the weights of some binary classifier are new
             lengths = (same[::-1].argmax(axis=0) + 1).tolist()
-            found = self._confirmed(state, stream, vectors, lengths, passes)
-            self.failures += found is None
-        if found is None:  # else a run that is saved now finds it again
-            self.seen = np.vstack([self.seen[-(MOST_HASHES // hashes.size) :], hashes])
-        return found
+            cycle = self._confirmed(state, stream, vectors, lengths)
+            if cycle is not None:  # a run that is saved now finds it again
+                return cycle.of_run(passes)
+            self.failures += 1
+        self.seen = np.vstack([self.seen[-(MOST_HASHES // hashes.size) :], hashes])
+        return None
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"failures": np.array([self.failures]), "seen": self.seen}
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        self.failures = int(arrays["failures"][0])
-        shape = f"passes, {self.seen.shape[1]}"
-        self.seen = Array(shape, np.uint64).checked("seen", arrays, {})
+        self.failures, self.seen = int(arrays["failures"][0]), arrays["seen"]
 
     def _confirmed(
-        self, state: State, stream: Any, vectors: list[np.ndarray], lengths: list[int], again: int
+        self, state: State, stream: Any, vectors: list[np.ndarray], lengths: list[int]
     ) -> "Cycle | Cycles | None":
         from linsep.separability.cycles import Standing, find_cycles, machines
 
@@ -77,9 +75,8 @@ class CycleDetection:
         if not rows:
             return None
         parts = [Standing(*one) for one in zip(found, vectors, lengths, strict=True)]
-        rate, width = learner.constant_rate, len(rows) if gram else state.n_features
-        cycle = find_cycles(rows, parts, rate, width)
-        return None if cycle is None else cycle.of_run(again)
+        width = len(rows) if gram else state.n_features
+        return find_cycles(rows, parts, learner.constant_rate, width)
 
 
 def cycle_detection_for(
@@ -110,8 +107,7 @@ def _hashes(vectors: list[np.ndarray]) -> np.ndarray:
     """Return hashes of weights up to rounding, whatever the number of features of weight 0."""
     found = []
     for vector in vectors:
-        with np.errstate(over="ignore"):
-            whole = np.rint(vector * GRID) + 0.0  # replaces -0.0
+        whole = np.rint(vector * GRID) + 0.0  # replaces -0.0
         features = np.ascontiguousarray(whole[:, :-1].T).tobytes().rstrip(b"\0")
         found.append(blake2b(whole[:, -1].tobytes() + features, digest_size=8).digest())
     return np.frombuffer(b"".join(found), np.uint64)[None, :]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linsep.compiled.loop import ERRORS, Watch, pass_loop
+from linsep.compiled.loop import ERRORS, ROWS, Watch, pass_loop
 from linsep.compiled.rows import Csr, Dense, Unit
 from linsep.compiled.votes import AT_ONCE, count_votes
 from linsep.compiled.weights import Average, Best, Last
@@ -23,7 +23,7 @@ def count_mistakes(
     zero: str = "mistake",
 ) -> tuple[np.ndarray, int, int]:  # fmt: skip
     """Return the weighted mistakes of each machine, the rows predicted wrongly, and all rows."""
-    watch, tally, rows = Watch(np.zeros(state.n_machines)), np.zeros(4, np.int64), 0
+    watch, tally = Watch(np.zeros(state.n_machines)), np.zeros(4, np.int64)
     rule = sparing(watch, zero, np.zeros(state.n_machines, np.int64))
     scheme = state.scheme(tie, count_errors=True, learning=False)
     for row_batch in row_batches:
@@ -32,10 +32,9 @@ def count_mistakes(
                 scheme, rule, Last(), weights, state.bias, row_batch.rows, row_batch.codes,
                 row_batch.importance, piece, 0, tally,
             )  # fmt: skip
-            rows += done
             if done < piece.size:
                 raise Unlearnable(int(piece[done])).beyond(row_batch.first)
-    return watch.mistakes, int(tally[ERRORS]), rows
+    return watch.mistakes, int(tally[ERRORS]), int(tally[ROWS])
 
 
 Learned = Callable[[], Iterator[RowBatch] | None]
