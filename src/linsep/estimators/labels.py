@@ -405,6 +405,7 @@ class HasReference:
     """Mixin of the online learners that swaps signs if the reference is the larger class."""
 
     classes_: np.ndarray
+    calibration_: Any
 
     @property
     def reference_(self) -> Any:

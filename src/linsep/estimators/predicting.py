@@ -100,9 +100,9 @@ class Prediction:
         """Return the predicted classes; None for a row that gets no prediction."""
         parts = []
         for batch, _, codes in self.codes():
-            labels = self.model.classes_[codes]
-            gaps = batch.unanswered is not None and batch.unanswered.any()
-            parts.append(np.where(batch.unanswered, None, labels) if gaps else labels)
+            labels, gaps = self.model.classes_[codes], batch.unanswered
+            some = gaps is not None and gaps.any()
+            parts.append(np.where(gaps, None, labels) if some else labels)  # type: ignore[arg-type]
         return np.concatenate(parts)
 
     def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
