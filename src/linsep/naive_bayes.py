@@ -13,11 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from linsep import errors
 from linsep.batches import Batch
 from linsep.estimators import fitted_state, labels
-from linsep.estimators.explaining import is_curved
 from linsep.estimators.frames import adds_rows, to_learn, to_predict
 from linsep.estimators.predicting import Prediction, share_right
 from linsep.estimators.reading import Reading, StopReason
-from linsep.estimators.showing import HasEquation, PlotsProbability
+from linsep.estimators.showing import HasEquation, PlotsProbability, is_curved
 from linsep.lanes import Lanes, no_weight
 from linsep.parameters import HasParameters, check_parameters, parameter
 from linsep.sources.base import Source

@@ -24,7 +24,7 @@ from linsep.cli.output import (
     print_table,
 )
 from linsep.cli.reading import lacks, open_like
-from linsep.estimators.explaining import (
+from linsep.estimators.showing import (
     deviations,
     explained,
     is_curved,

@@ -9,11 +9,10 @@ import numpy as np
 
 from linsep.catalog import is_margin, is_regression
 from linsep.cli.output import label_text, labels_text, print_pairs, print_table
-from linsep.estimators.explaining import is_curved
 from linsep.estimators.frames import unknown_text
 from linsep.estimators.labels import plain_labels, words_and_signs
 from linsep.estimators.reading import ALL_PASSES, StopReason
-from linsep.estimators.showing import MOST_TERMS
+from linsep.estimators.showing import MOST_TERMS, is_curved
 from linsep.estimators.thresholds import threshold_of
 from linsep.layout import wrapped
 from linsep.scoring import gaps_of

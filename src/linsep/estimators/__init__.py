@@ -1,1 +1,1 @@
-"""What estimators share: labels, frames, predicting, equations, explaining, thresholds, state."""
+"""What estimators share: labels, frames, predicting, reading, showing, thresholds, state."""

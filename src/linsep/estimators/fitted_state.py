@@ -26,7 +26,6 @@ PLAIN_TYPE = re.compile(r"[<>|=]?(b1|[iuf][1248]|f16|U\d+|O)")
 
 
 def plain(label: Any) -> Any:
-    """Return a label as a JSON value; raise ModelFileError for other types."""
     known = label.item() if isinstance(label, np.generic) else label
     if not isinstance(known, str | int | float | bool):
         raise ModelFileError(
@@ -37,7 +36,6 @@ def plain(label: Any) -> Any:
 
 
 def described(classes: np.ndarray) -> dict[str, Any]:
-    """Return the classes as plain JSON."""
     return {"type": classes.dtype.str, "values": [plain(label) for label in classes]}
 
 
@@ -111,14 +109,12 @@ def restored(
 
 
 def number(value: Any) -> float:
-    """Return a finite number; raise ValueError or TypeError for another value."""
     if not np.isfinite(found := float(value)):
         raise ValueError(f"{value!r} is not a finite number")
     return found
 
 
 def as_it_is(value: Any) -> Any:
-    """Return a fact whose check is elsewhere."""
     return value
 
 
@@ -130,7 +126,6 @@ def flag(value: Any) -> bool:
 
 
 def count(value: Any, least: int = 0) -> int:
-    """Return a count, such as a number of rows; raise ValueError if it is invalid."""
     if type(value) is not int or not least <= value < 2**63:
         raise ValueError(f"{value!r} is not a valid count")
     return value

@@ -70,7 +70,6 @@ def unknown_text(unknown: dict[str, int], recipe: dict[str, Any]) -> str:
 
 
 def warn_of_unknown(source: Source, unknown: dict[str, int]) -> None:
-    """Warn of values that are not in the training data, if there are any."""
     if unknown and source.warns:
         warn_caller(f"{unknown_text(unknown, source.recipe())}.")
 
@@ -220,7 +219,6 @@ def _recipe_of(model: Any, X: Any) -> dict[str, Any]:
 
 
 def _with_offset(model: Any, X: Any, offset: Any) -> Any:
-    """Return a data frame with offsets in the model's offset column."""
     if isinstance(X, str | Path):
         raise DataError(
             f"{X} is a file, which has its own column of offsets: omit offset.",
@@ -275,7 +273,6 @@ def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
 
 
 def _holds_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
-    """Return whether the columns are a model's features, not the columns they are made from."""
     made = recipe["scale"] or recipe["missing"] != "error"
     made = made or any(recipe.get(name) for name in ("converted", "formula", "products"))
     names = getattr(model, "feature_names_in_", None)
@@ -290,7 +287,6 @@ _ROLES = {
 
 
 def _with_labels(X: Any, beside: dict[str, Any], reference_level: str | None) -> Any:
-    """Return a source of the rows with their labels, weights and offsets, given by name."""
     import pyarrow as pa
 
     from linsep.sources.tables.frames import to_arrow

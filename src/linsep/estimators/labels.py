@@ -82,7 +82,6 @@ def known_codes(
 
 
 def label_a_row(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
-    """Return y as one label per row; raise ValueError if y is missing or has a different length."""
     if y is None:
         raise DataError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
@@ -97,7 +96,6 @@ def label_a_row(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
 
 
 def checked_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    """Return X and y checked for fitting; raise ValueError if they are unusable."""
     if y is None:
         label_a_row(estimator, y, 0)
     X = rows_to_fit(X, estimator, FLOATS, order="C")
@@ -109,7 +107,6 @@ def label_text(label: Any) -> str:
 
 
 def plain_labels(labels: Any) -> list[Any]:
-    """Return labels for JSON, with 1 rather than 1.0."""
     plain = labels.tolist() if hasattr(labels, "tolist") else labels
     return [int(x) if isinstance(x, float) and x.is_integer() else x for x in plain]
 
@@ -270,7 +267,6 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: Any, **place: 
 
 
 def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
-    """Warn about classes whose rows all have weight 0, unless that is true of every class."""
     if totals.any() and not totals.all():
         without = listed(classes[totals == 0].tolist())
         lost = "have weight 0, so the model learns nothing about it"
@@ -397,7 +393,6 @@ def positive_code(model: Any) -> int:
 
 
 def codes_given(model: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return a learner's codes for codes of the sorted classes, before the fit."""
     return 1 - codes if is_turned(getattr(model, "reference", None), classes) else codes
 
 

@@ -89,7 +89,6 @@ class Prediction:
         return offset_to_predict(self.model, batch.offset, batch.size, self.source.name)
 
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Yield each batch with its decision values."""
         return ((batch, scores) for batch, scores, _ in self.codes())
 
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
@@ -121,7 +120,6 @@ class Prediction:
         return float(np.average(right, weights=weights)) if weights.any() else None
 
     def balanced_accuracy(self) -> float:
-        """Return the weighted mean recall of the classes with rows."""
         right, truth, weights = (np.concatenate(x) for x in zip(*self.compared(), strict=True))
         totals = np.bincount(truth, weights)
         recalled = np.bincount(truth, weights * right)[totals > 0] / totals[totals > 0]
@@ -135,7 +133,6 @@ class Prediction:
         return codes_in(self.model.classes_, y, name)
 
     def fitted_width(self, X: Any, n_features: int) -> Any:
-        """Return X with the model's number of columns: extra ones dropped, missing ones zero."""
         if not sp.issparse(X) and X.shape[1] != n_features:
             raise DataError(
                 f"{self.source.name} has {X.shape[1]} features, but the model has {n_features}: "
@@ -149,13 +146,11 @@ class Prediction:
 
 
 def decided(model: Any, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the codes of classes, using the threshold of a model if it has one."""
     threshold = getattr(model, "threshold_", None)
     return codes if threshold is None else threshold.codes(scores)
 
 
 def log_probabilities(scores: np.ndarray) -> np.ndarray:
-    """Return log-probabilities of the classes, shape (rows, classes), from log-odds."""
     if scores.ndim == 1:
         with np.errstate(invalid="ignore"):  # NaN stands for rows without a prediction
             return -np.column_stack([np.logaddexp(0.0, scores), np.logaddexp(0.0, -scores)])
@@ -164,7 +159,6 @@ def log_probabilities(scores: np.ndarray) -> np.ndarray:
 
 
 def probabilities_of(model: Any, scores: np.ndarray) -> np.ndarray:
-    """Return the probabilities of a model, shape (rows, classes), from its scores."""
     calibration = getattr(model, "calibration_", None)
     if calibration is not None:
         return calibration.probabilities(scores)

@@ -63,7 +63,6 @@ def stop_sentence(reason: StopReason, native: bool, tie: str, changed: bool = Fa
 
 
 def describe(model: Any, read: Any, n_features: int) -> None:
-    """Set ``n_features_in_``, ``feature_names_in_`` and ``recipe_`` after reading."""
     names = read.feature_names or []
     model.n_features_in_, model.recipe_ = max(n_features, len(names)), read.recipe()
     model.__dict__.pop("feature_names_in_", None)
@@ -87,7 +86,6 @@ class Reading:
         self.rows, self.end = 0, None  # type: int, float | None
 
     def of(self, items: Iterator[Any]) -> Generator[Any, None, None]:
-        """Yield the items until interrupted."""
         self.rows = 0
         with closing(items):  # type: ignore[type-var]
             while self.end is None or self.rows < self.end:

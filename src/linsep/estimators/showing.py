@@ -1,17 +1,28 @@
-"""Display of fitted models: linear models as equations in the features and units of the data,
-classifiers as pictures.
+"""Display of fitted models: linear models as equations in the features and units of the data, the
+score of a row by its terms, classifiers as pictures.
 """
 
+from math import fsum
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.drawing import display
-from linsep.estimators.explaining import linear_of, sides_of
+from linsep.errors import DataError
 from linsep.estimators.frames import TakesFrames
-from linsep.estimators.labels import words_and_signs
+from linsep.estimators.labels import (
+    label_text,
+    pairs,
+    plain_labels,
+    positive_code,
+    standardized,
+    target_name,
+    words_and_signs,
+)
 from linsep.parameters import fitted_parameter
+from linsep.sources.base import Source
 from linsep.words import escaped
 
 #: number of terms written; of more terms, the ones with the largest weights
@@ -64,13 +75,11 @@ def inequality(
     weights: np.ndarray, features: list[str], intercept: float, means: str, sign: str = ">",
     unit: str = "",
 ) -> str:  # fmt: skip
-    """Return when a score is positive as text, and the class that it means."""
     least = _number(0.0 - intercept) + (unit if intercept else "")
     return f"{linear_sum(weights, features)} {sign} {least} means {escaped(means)}"
 
 
 def _number(x: float) -> str:
-    """Format a number with four digits, or with all digits of its integer part."""
     text = f"{x + 0.0:.4g}"
     return f"{x:.0f}" if "e+" in text and abs(x) < 1e15 else text
 
@@ -129,6 +138,199 @@ def _equation_of(model: Any, linear: Any) -> Equation:
     equation = Equation("\n".join(lines))
     equation.functions = functions
     return equation
+
+
+# Explanations of the score of a row: the value, weight and product of every feature.
+
+
+class Scored(NamedTuple):
+    """One row: its number from 0, the model's columns and values, scores, class, offset."""
+
+    number: int
+    columns: np.ndarray
+    values: np.ndarray
+    scores: np.ndarray
+    code: int | None
+    offset: float = 0.0
+
+
+def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
+    """Return the terms of the score of a row, largest product first, as plain JSON.
+
+    With several classes, the score is for the predicted class, or the most probable class that has
+    weights. Raises DataError if there are fewer rows, or if classes have no separate scores.
+    """
+    scored = scored_row(model, source, number)
+    found = terms_of(model, scored, names_and_signs(model, source, scored))
+    return {"row": source.where(number)} | found | source.gaps(number)
+
+
+def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dict[str, Any]:
+    """Return the terms of the score of a row with features of these names and signs, as plain JSON.
+
+    A word hashed with a negative sign gets the negated value and weight of its column; their
+    product is the same. Raises DataError as :func:`explained` does, and if a term is not finite.
+    """
+    names, linear, known = machine_names(model), linear_of(model), deviations(model)
+    terms: list[dict[str, Any]] = []
+    k, score = _machine(model, scored, len(names))
+    weights = np.reshape(linear.coef_, (len(names), -1))[k][scored.columns]
+    intercept, values = float(np.atleast_1d(linear.intercept_)[k]), scored.values
+
+    def add(feature: str, value: float, weight: float, deviation: Any) -> None:
+        if product := value * weight:
+            sure = {} if known is None or feature == "offset" else {"standard_deviation": deviation}
+            plain = {"feature": feature, "value": value, "weight": weight}
+            terms.append(plain | sure | {"product": product})
+
+    if fitted_parameter(model, "normalize"):
+        from linsep.mistake_bounds.bounds import length
+
+        values = values / (length(values) or 1.0)
+    unsure = np.zeros(values.size) if known is None else known[0][k][scored.columns]
+    columns = (values.tolist(), weights.tolist(), unsure.tolist())
+    for (name, sign), value, weight, deviation in zip(features, *columns, strict=True):
+        add(name, sign * value, sign * weight, deviation)
+    add("offset", 1.0, scored.offset, None)
+    add("intercept", 1.0, intercept, None if known is None else float(known[1][k]))
+    products = [term["product"] for term in terms]
+    if not np.isfinite([score, *products]).all():
+        raise DataError("A product or the score of the row overflows float64.", code="overflow")
+    terms.sort(key=lambda term: -abs(term["product"]))
+    return {
+        "prediction": score if scored.code is None else plain_labels(model.classes_)[scored.code],
+        "score_of": names[k],
+        "score": score,
+        "terms": terms,
+        "standardized": standardized(model),
+        "rounding": fsum([score, *(-product for product in products)]),
+        "without_effect": int(scored.columns.size + bool(intercept) - len(terms)),
+    }
+
+
+def scored_row(model: Any, source: Source, number: int) -> Scored:
+    """Return a row (from 0) with its scores; raise DataError if there are fewer rows."""
+    prediction, seen, classes = model.predictions(source), 0, hasattr(model, "classes_")
+    for batch, scores, *codes in prediction.codes() if classes else prediction.rows():
+        at, seen = number - batch.first, batch.first + batch.size
+        if number >= seen:
+            continue
+        if batch.unanswered is not None and batch.unanswered[at]:
+            raise DataError(
+                source.where(number) + " has a missing value: provide a value.",
+                code="missing-value",
+            )
+        X, offset = batch.X[at : at + 1], 0.0 if batch.offset is None else float(batch.offset[at])
+        if classes:
+            found = scored_as(model, number, X, scores[at], int(codes[0][at]))
+        else:
+            values = prediction.values(scores[at : at + 1]) + offset
+            found = scored_as(model, number, X, values, None)
+        return found._replace(offset=offset)
+    raise DataError(
+        f"{source.name} has {seen:,} rows, so there is no row {number + 1:,}.",
+        code="out-of-range", path=source.name, row=number + 1,
+    )  # fmt: skip
+
+
+def scored_as(model: Any, number: int, X: Any, scores: Any, code: int | None) -> Scored:
+    row = sp.csr_array(X)
+    row.eliminate_zeros()
+    known = row.indices < model.n_features_in_
+    columns, values = row.indices[known], row.data[known].astype(np.float64)
+    return Scored(number, columns, values, np.ravel(scores), code)
+
+
+def is_curved(model: Any) -> bool:
+    """Return whether a model is naive Bayes with separate variances per class, whose log-odds are
+    quadratic, without weights.
+    """
+    return hasattr(model, "to_logistic") and np.ndim(model.variances_) == 2
+
+
+def linear_of(model: Any) -> Any:
+    return model.to_logistic() if hasattr(model, "to_logistic") else model
+
+
+def deviations(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the standard deviations of weights and intercepts, of shapes (binary classifiers,
+    features) and (binary classifiers,), for a learner with variances; else None.
+    """
+    if not hasattr(model, "intercept_variances_"):
+        return None
+    return np.sqrt(np.atleast_2d(model.variances_)), np.sqrt(model.intercept_variances_)
+
+
+def without_weights(model: Any) -> str | None:
+    """Return why the features of a model have no weights; None if they have weights."""
+    if fitted_parameter(model, "keep") == "vote":
+        return "votes"
+    if is_curved(model):
+        return "has separate variances for each class"
+    return None if hasattr(linear_of(model), "coef_") else "has a kernel"
+
+
+def sides_of(model: Any) -> list[tuple[str, str]]:
+    """Return the classes for and against which the rows of ``coef_`` are; "" for all others, and
+    for a regression the names of what it predicts.
+    """
+    if not hasattr(model, "classes_"):
+        return [(x, "") for x in getattr(model, "targets_", None) or [target_name(model) or "y"]]
+    labels, linear = [label_text(label) for label in model.classes_.tolist()], linear_of(model)
+    if getattr(linear, "reference_", None) is not None:
+        reference = label_text(linear.reference_)
+        return [(label, reference) for label in labels if label != reference]
+    if fitted_parameter(linear, "multiclass") == "ovo":
+        return [(labels[b], labels[a]) for a, b in pairs(len(labels))]
+    return [(label, "") for label in labels]
+
+
+def machine_names(model: Any) -> list[str]:
+    return [f"{own} against {other}" if other else own for own, other in sides_of(model)]
+
+
+def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
+    linear, code, scores = linear_of(model), scored.code or 0, scored.scores
+    if n_machines == 1:  # scores are positive for the larger class, whatever the weights mean
+        turned = scored.code is not None and not positive_code(linear)
+        return 0, float(0.0 - scores[0] if turned else scores[0])
+    if getattr(linear, "multiclass", "") == "ovo":
+        raise DataError(
+            "One-vs-one models have no per-class score: fit the model with --multiclass ovr.",
+            code="unsupported", option="multiclass",
+        )  # fmt: skip
+    if n_machines == scores.size:
+        return code, float(scores[code])
+    reference = model.classes_.tolist().index(linear.reference_)
+    others = np.delete(scores, reference) - scores[reference]
+    return int(others.argmax()), float(others.max())
+
+
+def names_and_signs(model: Any, source: Any, scored: Scored) -> list[tuple[str, int]]:
+    columns = scored.columns.tolist()
+    names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
+    if hasattr(source, "rules"):
+        found = _names_in_line(source, scored.number)
+        return [(" + ".join(found[column]), 1) for column in columns]
+    if recipe.get("words") and names is None:
+        from linsep.sources.feature_names import FeatureNames
+
+        return list(map(FeatureNames(recipe).of, columns))
+    first = recipe.get("index_base", 0)
+    return [(str(j + first) if names is None else str(names[j]), 1) for j in columns]
+
+
+def _names_in_line(source: Any, number: int) -> dict[int, list[str]]:
+    """Return the names in a line of Vowpal Wabbit text by their columns, which some share."""
+    from linsep.sources.vw import parse_line
+
+    names: dict[int, list[str]] = {}
+    line: Any = parse_line(source.line(number)[2], source.rules, False)
+    for feature in line.features:
+        own = names.setdefault(feature.column, [])
+        if (name := feature.name.decode() or "(no name)") not in own:
+            own.append(name)
+    return names
 
 
 class PlotsDecision(TakesFrames):

@@ -147,7 +147,6 @@ def seen(
 def _curves(
     scores: np.ndarray, codes: np.ndarray, weights: np.ndarray, method: str
 ) -> list[np.ndarray]:
-    """Return a curve for the positive class, or for each of several, as scikit-learn fits it."""
     from sklearn.calibration import _SigmoidCalibration
     from sklearn.isotonic import IsotonicRegression
 
@@ -192,7 +191,6 @@ class Rule(NamedTuple):
 
     @property
     def needs_rows(self) -> bool:
-        """Whether the threshold is chosen on rows, not given."""
         return self.name != "fixed"
 
     @classmethod
@@ -351,7 +349,6 @@ class Threshold(NamedTuple):
 
 
 def threshold_of(model: Any) -> dict[str, Any]:
-    """Return the threshold of a model as plain JSON; empty without a threshold."""
     threshold = getattr(model, "threshold_", None)
     if threshold is None:
         return {}
@@ -364,7 +361,6 @@ def threshold_of(model: Any) -> dict[str, Any]:
 
 
 def number_of(model: Any, positive: int, score: float) -> float:
-    """Return the probability, or else the score, of the positive class at one of its scores."""
     if not hasattr(model, "predict_proba"):
         return score
     value = np.array([score if positive else -score])
@@ -384,7 +380,6 @@ def check_two(model: Any) -> int:
 
 
 def given_threshold(model: Any, rule: Rule) -> Threshold:
-    """Return the threshold at a probability, or at a score of a model without probabilities."""
     positive, score = check_two(model), rule.value
     if hasattr(model, "predict_proba"):
         if not 0 <= rule.value <= 1:
@@ -413,14 +408,8 @@ def _smallest(holds: Callable[[float], bool]) -> float:
 def chosen_threshold(
     model: Any, rule: Rule, rows: tuple[np.ndarray, np.ndarray, np.ndarray], on: str
 ) -> Threshold:
-    """Return the threshold that a rule chooses on rows not used for training.
-
-    Parameters
-    ----------
-    model : fitted classifier
-    rule : Rule, not a fixed number
-    rows : their decision values, codes of their classes, and weights
-    on : what the rows are, in words
+    """Return the threshold that a rule chooses on rows not used for training, given as their
+    decision values, codes of their classes, and weights; ``on`` says what they are.
     """
     positive = check_two(model)
     scores, codes, weights = rows
@@ -463,8 +452,9 @@ def set_threshold(
         the rows; the lowest score if all rows are predicted positive, and above the highest score
         if no row is.
     X : array, sparse matrix or data frame of shape (rows, features); or, without y, a Source, file
-        or frame with the labels, as in ``model.score(X)`` Rows not used for training. Only the
-        order of their scores matters, so they may be the rows used for calibration.
+        or frame with the labels, as in ``model.score(X)``
+        Rows not used for training. Only the order of their scores matters, so they may be the rows
+        used for calibration.
     y, sample_weight : arrays of shape (rows,), weights by default ones
     offset : array of shape (rows,), or a number
         For models that were fitted with offsets.
@@ -510,7 +500,6 @@ def set_threshold(
 
 
 def with_threshold(model: Any, threshold: Threshold | None) -> Any:
-    """Return a model with this threshold, without the training accuracy at another threshold."""
     if threshold != getattr(model, "threshold_", None):
         model.threshold_ = threshold
         model.training_accuracy_ = model.training_balanced_accuracy_ = None

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from linsep.estimators.explaining import machine_names
+from linsep.estimators.showing import machine_names
 from linsep.plot.display import (
     GRAY,
     Display,

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, hint
-from linsep.estimators.explaining import deviations, machine_names
 from linsep.estimators.labels import label_text, words_and_signs
+from linsep.estimators.showing import deviations, machine_names
 from linsep.inference.table import DIVERGING, ODDS_RATIO, Coefficient, Summary
 from linsep.plot.display import (
     Display,

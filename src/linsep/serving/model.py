@@ -13,14 +13,14 @@ import linsep
 from linsep import model_files
 from linsep.batches import Batch
 from linsep.errors import DataError, LinsepError, ModelFileError
-from linsep.estimators.explaining import (
+from linsep.estimators.labels import has_offset, plain_labels
+from linsep.estimators.predicting import probabilities_of
+from linsep.estimators.showing import (
     names_and_signs,
     scored_as,
     terms_of,
     without_weights,
 )
-from linsep.estimators.labels import has_offset, plain_labels
-from linsep.estimators.predicting import probabilities_of
 from linsep.estimators.thresholds import threshold_of
 from linsep.naive_bayes import scoring_regression
 from linsep.serving.limits import Budget, Limits, Refused
