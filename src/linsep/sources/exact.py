@@ -22,7 +22,6 @@ _DIGITS = re.compile(r"\s*[-+]?[0-9]+\s*")
 def exact_numbers(
     table: pa.Table,
     names: list[str],
-    kept: np.ndarray | None,
     X: np.ndarray,
     sparse: bool,
     place: Callable[[int], str],
@@ -32,14 +31,13 @@ def exact_numbers(
     Parameters
     ----------
     table : has the columns of X, with these names
-    kept : which of its rows X holds, None for all
     X : their floats, with missing values replaced
     sparse : whether there are text columns, so that rows are sparse and hold floats only
     place : function from a row of X to where it stands, for errors
     """
     found = X
     for number, name in enumerate(names):
-        for row, value in rounded_cells(table.column(name), X[:, number], kept).items():
+        for row, value in rounded_cells(table.column(name), X[:, number]).items():
             if sparse:
                 raise DataError(
                     place(row) + f", column '{name}' is {value}, which is not exactly "
@@ -54,7 +52,7 @@ def exact_numbers(
 
 
 def rounded_cells(
-    column: pa.ChunkedArray, floats: np.ndarray, kept: np.ndarray | None = None, least: float = 0.0
+    column: pa.ChunkedArray, floats: np.ndarray, least: float = 0.0
 ) -> dict[int, int | Fraction]:
     """Return the numbers of a column that no double equals, by their rows.
 
@@ -62,7 +60,6 @@ def rounded_cells(
     ----------
     column : of a file that states its type; only 64-bit integers and decimals are ever rounded
     floats : the doubles that were read
-    kept : which rows of the column these are, None for all
     least : how large a number has to be
     """
     if not may_be_rounded(column.type):
@@ -71,8 +68,7 @@ def rounded_cells(
     rows = np.flatnonzero(np.abs(floats) >= (least if pa.types.is_decimal(kind) else EXACT))
     if not rows.size:
         return {}
-    places = rows if kept is None else np.flatnonzero(kept)[rows]
-    some = column.take(pa.array(places))
+    some = column.take(pa.array(rows))
     values = (some.cast(kind) if some.type != kind else some).to_pylist()
     pairs = zip(rows.tolist(), values, floats[rows].tolist(), strict=True)
     return {
@@ -89,24 +85,16 @@ def may_be_rounded(kind: pa.DataType) -> bool:
 
 
 def refuse_rounded(
-    table: pa.Table,
-    names: list[str],
-    kept: np.ndarray | None,
-    X: np.ndarray,
-    place: Callable[[int], str],
+    table: pa.Table, name: str, floats: np.ndarray, place: Callable[[int], str]
 ) -> None:
-    """Raise DataError for a number of 2^53 or more that no double equals.
-
-    Parameters: as for :func:`exact_numbers`.
-    """
-    for number, name in enumerate(names):
-        for row, value in rounded_cells(table.column(name), X[:, number], kept, EXACT).items():
-            raise DataError(
-                place(row) + f", column '{name}' is {value}, which is not exactly representable "
-                "as float64",
-                SMALLER,
-                code="not-exact", column=name, value=value,
-            )  # fmt: skip
+    """Raise DataError for a number of 2^53 or more in a column that no double equals."""
+    for row, value in rounded_cells(table.column(name), floats, EXACT).items():
+        raise DataError(
+            place(row) + f", column '{name}' is {value}, which is not exactly representable as "
+            "float64",
+            SMALLER,
+            code="not-exact", column=name, value=value,
+        )  # fmt: skip
 
 
 class WholeNumbers:

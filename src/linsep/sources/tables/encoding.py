@@ -25,7 +25,6 @@ from linsep.sources.tables.products import Cells, Key, Product, entries, pairs_i
 from linsep.sources.tables.spellings import canonical
 from linsep.sources.tables.table_file import (
     Place,
-    as_text,
     decoded,
     numbers_in,
     plain_values,
@@ -73,15 +72,14 @@ class Encoder:
         rows the values of their text columns are, and pairs of those that are crossed; raises what
         it would raise. Learns the words of others, and formulas.
         """
-        X, texts, label, place, kept = self._selected(table, place)
+        table, X, place, _ = self._selected(table, place)
         if self.columns.formula is not None:
-            self.columns.formula.take(table if kept is None else table.filter(pa.array(kept)))
+            self.columns.formula.take(table)
         for name, counter in self.columns.words.items():
             if counter.learns:
-                _told(counter.learn, _texts(table, name, kept), name, place)
-        if label is not None:
-            self._labels(label, place)
-        cells = {name: Cells(*text_codes(column, name, place)) for name, column in texts.items()}
+                _told(counter.learn, _texts(table, name), name, place)
+        self._labels(table, place)
+        cells = self._cells(table, place)
         crossed = [product for product in self.columns.products if product.crossed]
         pairs = {product.name: {*pairs_in(product, cells).distinct} for product in crossed}
         counts = {}
@@ -112,7 +110,7 @@ class Encoder:
         Raises DataError at infinity, at a missing value unless ``missing`` says otherwise, and at
         a number beyond 2^53 that would be rounded.
         """
-        X, texts, label, place, kept = self._selected(table, place)
+        table, X, place, kept = self._selected(table, place)
         if self.columns.missing in {"zero", "mean"} and (holes := np.isnan(X)).any():
             means = self.columns.means
             fill = np.array([means.get(name, 0.0) for name in self.columns.numeric], X.dtype)
@@ -120,8 +118,10 @@ class Encoder:
             self.filled.update(
                 dict(zip(self.columns.numeric, holes.sum(axis=0).tolist(), strict=True))
             )
+        cells = self._cells(table, place)
         if self.columns.missing != "skip":
-            self.filled.update({name: column.null_count for name, column in texts.items()})
+            gaps = {name: int((codes < 0).sum()) for name, (codes, _) in cells.items()}
+            self.filled.update(gaps)
         if X.size:
             np.minimum(self.lows, _over_rows(np.minimum, X), out=self.lows)
             np.maximum(self.highs, _over_rows(np.maximum, X), out=self.highs)
@@ -129,44 +129,47 @@ class Encoder:
         exact &= not self.columns.scale and self.columns.formula is None
         multiplied = {name for p in self.columns.products for name in (p.first, p.second)}
         if far := [n for n in self.far if n in names and (n in multiplied or not exact)]:
-            refuse_rounded(table, far, kept, X[:, [names.index(name) for name in far]], place)
+            for name in far:
+                refuse_rounded(table, name, X[:, names.index(name)], place)
         if exact:
-            X = exact_numbers(table, names, kept, X, bool(texts or self.columns.words), place)
+            sparse = bool(cells or self.columns.words)
+            X = exact_numbers(table, names, X, sparse, place)
         if self.columns.scale:
             center, spread = np.array(list(self.columns.scale.values()), X.dtype).T
             X -= center
             X /= spread
-        y = None if label is None else self._labels(label, place)
-        whole = self._with_indicators(X, texts, place) if texts else X
-        if self.columns.products and not texts:
+        y = self._labels(table, place)
+        whole = self._with_indicators(X, cells, place) if cells else X
+        if self.columns.products and not cells:
             made = [
                 self._product(product, floats, {}, place)[1] for product in self.columns.products
             ]
             whole = np.column_stack([X, *made])
         if self.columns.words:
-            whole = self._with_words(whole, table, kept, place)
+            whole = self._with_words(whole, table, place)
         return whole, y, kept
 
-    def _selected(
-        self, table: pa.Table, place: Place
-    ) -> tuple[np.ndarray, dict[str, pa.ChunkedArray], pa.ChunkedArray | None, Place, Any]:
-        """Return numbers, text columns and labels of the rows to keep, where each stands, and
-        which rows of the table they are (None: all).
+    def _selected(self, table: pa.Table, place: Place) -> tuple[pa.Table, np.ndarray, Place, Any]:
+        """Return the rows to keep and their numbers, where each stands, and which rows of the table
+        they are (None: all).
         """
-        X, texts, label, kept = self._parts(table, place)
-        if kept is None:
-            self._check_inputs(table, None, place)
-            return X, texts, label, place, None
-        rows, mask = np.flatnonzero(kept), pa.array(kept)
+        columns, formula = self.columns, self.columns.formula
+        X = np.empty((table.num_rows, 0)) if formula else self.numbers(table, place)
+        kept, self.unanswered = self._complete(table, X, place), None
+        if columns.missing == "skip":
+            self.unanswered = np.zeros(len(X), bool) if kept is None else ~kept
+            X[self.unanswered] = 0
+            some, among, kept = *_filtered(table, place, kept), None
+        else:
+            table, place = some, among = _filtered(table, place, kept)
+            X = X if kept is None else X[kept]
+        self._check_inputs(some, among)
+        if formula:
+            X = np.zeros((table.num_rows, len(formula.names)))
+            X[... if self.unanswered is None else ~self.unanswered] = formula.rows(some, among)
+        return table, X, place, kept
 
-        def among(row: int) -> str:
-            return place(int(rows[row]))
-
-        self._check_inputs(table, kept, among)
-        texts = {name: column.filter(mask) for name, column in texts.items()}
-        return X[kept], texts, None if label is None else label.filter(mask), among, kept
-
-    def _check_inputs(self, table: pa.Table, kept: np.ndarray | None, place: Place) -> None:
+    def _check_inputs(self, table: pa.Table, place: Place) -> None:
         """Raise DataError for a number that float64 does not hold in a column of a formula, of
         weights, offsets or counts.
         """
@@ -175,10 +178,9 @@ class Encoder:
             names += [name for name, kind in formula.inputs.items() if kind == "number"]
         for name in names:
             floats = numbers_in(table, name)
-            floats = floats if kept is None else floats[kept]
             if (np.abs(floats) >= EXACT).any():
                 self._far_inputs.add(name)
-                refuse_rounded(table, [name], kept, floats[:, None], place)
+                refuse_rounded(table, name, floats, place)
 
     @property
     def far(self) -> list[str]:
@@ -193,7 +195,7 @@ class Encoder:
 
     def kept(self, table: pa.Table, place: Place) -> np.ndarray | None:
         """Return which rows of the table :meth:`encode` keeps, without learning anything."""
-        return self._parts(table, place)[3]
+        return self._selected(table, place)[3]
 
     def numbers(self, table: pa.Table, place: Place) -> np.ndarray:
         """Return the numeric features, NaN where missing, shape (rows, numeric columns)."""
@@ -218,28 +220,24 @@ class Encoder:
             )
         return X
 
-    def _parts(
-        self, table: pa.Table, place: Place
-    ) -> tuple[np.ndarray, dict[str, pa.ChunkedArray], pa.ChunkedArray | None, np.ndarray | None]:
-        """Return numbers, text columns, labels and which rows to keep (None: all)."""
-        columns, formula = self.columns, self.columns.formula
-        X = np.empty((table.num_rows, 0)) if formula else self.numbers(table, place)
-        texts = {name: as_text(table.column(name), name) for name in columns.text}
-        named = columns.target if columns.target in table.column_names else None
-        label = None if named is None else plain_values(table.column(named), named)
-        holes = {}
+    def _label(self, table: pa.Table) -> pa.ChunkedArray | None:
+        name = self.columns.target
+        return plain_values(table.column(name), name) if name in table.column_names else None
+
+    def _complete(self, table: pa.Table, X: np.ndarray, place: Place) -> np.ndarray | None:
+        """Return which rows miss no value that they need, None for all."""
+        columns, formula, label, holes = self.columns, self.columns.formula, self._label(table), {}
         if label is not None and self._labels_needed and (gaps := _missing(label)) is not None:
             if columns.missing != "drop":
                 raise DataError(
-                    place(int(np.argmax(gaps))) + f" has no label in column '{named}'",
+                    place(int(np.argmax(gaps))) + f" has no label in column '{columns.target}'",
                     "fill it in", hint("leave such rows out with {}", missing="drop"),
-                    code="missing-value", column=named,
+                    code="missing-value", column=columns.target,
                 )  # fmt: skip
             holes[""] = gaps
         if columns.missing in {"error", "drop", "skip"}:
-            inputs = {name: plain_values(table.column(name), name)
-                      for name in (formula.inputs if formula else ())}  # fmt: skip
-            holes |= self._holes(X, texts | inputs)
+            names = [*columns.text, *(formula.inputs if formula else ())]
+            holes |= self._holes(X, {n: plain_values(table.column(n), n) for n in names})
         if holes and columns.missing == "error":
             row, name = min((int(np.argmax(gaps)), name) for name, gaps in holes.items())
             ways = [hint("leave out such rows with {}", missing="drop")]
@@ -255,14 +253,7 @@ class Encoder:
                 place(row) + f", column '{name}' has no value", "fill it in", *ways,
                 code="missing-value", column=name,
             )  # fmt: skip
-        kept = ~np.logical_or.reduce(list(holes.values())) if holes else None
-        if formula:
-            X = formula.rows(table, place, kept)
-        if columns.missing == "skip":
-            self.unanswered = np.zeros(len(X), bool) if kept is None else ~kept
-            X[self.unanswered] = 0
-            return X, texts, label, None
-        return X, texts, label, kept
+        return ~np.logical_or.reduce(list(holes.values())) if holes else None
 
     def _holes(self, X: np.ndarray, texts: dict[str, pa.ChunkedArray]) -> dict[str, np.ndarray]:
         """Return, for each feature column with missing values, in which rows they are."""
@@ -274,8 +265,13 @@ class Encoder:
                         holes[name] = gaps
         return holes
 
-    def _labels(self, label: pa.ChunkedArray, place: Place) -> np.ndarray | None:
-        if (not self._labels_needed and _missing(label) is not None) or not len(label):
+    def _cells(self, table: pa.Table, place: Place) -> dict[str, Cells]:
+        names = self.columns.text
+        return {name: Cells(*text_codes(table.column(name), name, place)) for name in names}
+
+    def _labels(self, table: pa.Table, place: Place) -> np.ndarray | None:
+        label = self._label(table)
+        if not label or (not self._labels_needed and _missing(label) is not None):
             return None
         kind = self.columns.target_kind
         if kind == "text":
@@ -311,17 +307,14 @@ class Encoder:
         return y.astype(np.int64)
 
     def _with_indicators(
-        self, X: np.ndarray, texts: dict[str, pa.ChunkedArray], place: Place
+        self, X: np.ndarray, cells: dict[str, Cells], place: Place
     ) -> sp.csr_matrix:
-        rows, first = X.shape
-        products, cells = self.columns.products, dict[str, Cells]()
-        columns = np.empty((rows, first + len(texts) + len(products)), np.int32)
+        products, (rows, first) = self.columns.products, X.shape
+        columns = np.empty((rows, first + len(cells) + len(products)), np.int32)
         values = np.ones(columns.shape, X.dtype)
         columns[:, :first] = np.arange(first)
         values[:, :first] = X
-        for number, (name, column) in enumerate(texts.items(), first):
-            cells[name] = Cells(*text_codes(column, name, place))
-            codes, distinct = cells[name]
+        for number, (name, (codes, distinct)) in enumerate(cells.items(), first):
             # The last entry is what code -1, missing, picks.
             places = np.array([*(self._place(name, value) for value in distinct), _NONE], np.int32)
             found = places[codes]
@@ -329,7 +322,7 @@ class Encoder:
             values[found < 0, number] = 0
             if count := int((found == _UNKNOWN).sum()):
                 self.unseen[name] = self.unseen.get(name, 0) + count
-        for number, product in enumerate(products, first + len(texts)):
+        for number, product in enumerate(products, first + len(cells)):
             columns[:, number], values[:, number] = self._product(product, X, cells, place)
         stored = values != 0
         ends = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
@@ -355,12 +348,12 @@ class Encoder:
         return found, values
 
     def _with_words(
-        self, X: np.ndarray | sp.csr_matrix, table: pa.Table, kept: Any, place: Place
+        self, X: np.ndarray | sp.csr_matrix, table: pa.Table, place: Place
     ) -> sp.csr_matrix:
-        """Return the rows kept with the features of their words behind the others."""
+        """Return rows with the features of their words behind the others."""
         blocks = [X] if X.shape[1] else []
         for name, counter in self.columns.words.items():
-            texts = _texts(table, name, kept)
+            texts = _texts(table, name)
             self.filled[name] += texts.null_count
             rows = _told(counter.rows, texts, name, place)
             blocks.append(rows if rows.dtype == X.dtype else rows.astype(X.dtype))
@@ -462,11 +455,17 @@ def row_groups(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | 
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)[codes]
 
 
-def _texts(table: pa.Table, name: str, kept: Any) -> pa.ChunkedArray:
-    """Return the texts of a column in the rows kept."""
+def _filtered(table: pa.Table, place: Place, kept: np.ndarray | None) -> tuple[pa.Table, Place]:
+    """Return the rows kept, and where each stands."""
+    if kept is None:
+        return table, place
+    rows = np.flatnonzero(kept)
+    return table.filter(pa.array(kept)), lambda row: place(int(rows[row]))
+
+
+def _texts(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return the texts of a column."""
     column = decoded(table.column(name), name)
-    if kept is not None:
-        column = column.filter(pa.array(kept))
     return column if column.type == pa.string() else column.cast(pa.large_string())
 
 

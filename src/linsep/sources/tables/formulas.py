@@ -196,33 +196,25 @@ class Formula:
         with np.errstate(all="ignore"):
             return [f.numbers(lambda name: numbers_in(table, name)) for f in self.offset.values()]
 
-    def rows(self, table: pa.Table, place: Place, kept: np.ndarray | None = None) -> np.ndarray:
-        """Return the features of rows, NaN in those not ``kept``, all of which have all values; no
-        features before they are learned.
+    def rows(self, table: pa.Table, place: Place) -> np.ndarray:
+        """Return the features of rows, all of which have all values; none before they are learned.
 
         Raises DataError, which names the row, for a level that is not known and for a value that
         cannot be computed.
         """
-        X = np.full((table.num_rows, len(self.names)), np.nan)
-        some = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
-        if not (X.shape[1] and some.size):
-            return X
-
-        def where(row: int) -> str:
-            return place(int(some[row]))
-
+        if not (self.features and table.num_rows):
+            return np.empty((table.num_rows, len(self.names)))
         with np.errstate(all="ignore"):
-            made = self._made(table if kept is None else table.filter(pa.array(kept)), where)
+            made = self._made(table, place)
         if not np.isfinite(made).all():
             row, number = np.argwhere(~np.isfinite(made))[0].tolist()
             raise DataError(
-                where(row) + f", feature '{self.names[number]}' of the formula is "
+                place(row) + f", feature '{self.names[number]}' of the formula is "
                 f"{made[row, number]:g}",
                 "correct the row", *["leave out the term"] * (self.parsed is not None),
                 code="not-finite", column=self.names[number],
             )  # fmt: skip
-        X[some] = made
-        return X
+        return made
 
     def _made(self, table: pa.Table, where: Place) -> np.ndarray:
         """Return the features of rows without missing values."""
