@@ -342,7 +342,7 @@ class GaussianNaiveBayes(
     def _weights(self, reference: int) -> tuple[np.ndarray, np.ndarray]:
         """Return weights against a class (zero if curved), and the log-odds at zero."""
         apart = self.means_ - self.means_[reference]
-        apart[self.priors_ == 0] = 0.0
+        apart[(self.priors_ == 0) | (self.priors_[reference] == 0)] = 0.0
         used = (self.variances_ > 0) & (self.variances_.ndim == 1)
         coef = np.divide(apart, self.variances_, out=np.zeros_like(apart), where=used)
         shares = np.log(self.priors_) - np.log(self.priors_[reference])

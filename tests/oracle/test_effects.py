@@ -322,21 +322,13 @@ def test_what_is_separable_has_no_effects():
     assert set(table.tidy()["status"]) == {"unknown"}
 
 
-def test_dependent_columns_and_classes_without_weight():
+def test_dependent_columns():
     Z = np.column_stack([X[:, :2], X[:, 0] - X[:, 1]])
     model = LogisticRegression().fit(Z, Y)
     table = model.marginal_effects(Z)
     assert [row.status for row in table.coefficients] == ["", "", "dependent"]
     plain = LogisticRegression().fit(X[:, :2], Y).marginal_effects(X[:, :2])
     assert np.allclose(errors(table)[:2], errors(plain), rtol=1e-6)
-    weights = np.where(KINDS == 1, 0.0, 1.0)
-    with pytest.warns(UserWarning, match="weight"):
-        three = LogisticRegression(reference=0).fit(X, KINDS, weights)
-    found = three.marginal_effects(X)
-    two = LogisticRegression().fit(X[KINDS != 1], KINDS[KINDS != 1]).marginal_effects(X)
-    assert [row.status for row in found.coefficients] == [""] * 4 + ["no weight"] * 4 + [""] * 4
-    assert np.allclose(estimates(found)[8:], estimates(two), rtol=1e-6)
-    assert np.allclose(errors(found)[8:], errors(two), rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -321,21 +321,6 @@ def test_nearly_collinear_columns_keep_their_digits():
         assert end[0, 1:] == pytest.approx(same[0, 1:], rel=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:All rows of class")
-def test_a_class_of_no_weight_and_a_class_alone():
-    X, y, weights = ALLIGATORS
-    X = X[:, :3]
-    found = firth(X, y, weights * (y != "reptile"))
-    rest = y != "reptile"
-    without = firth(X[rest], y[rest], weights[rest])
-    assert weights_of(found)[:3] == pytest.approx(weights_of(without), rel=1e-8)
-    ends, others = np.array(ends_of(found)), np.array(ends_of(without))
-    assert ends[:, :3] == pytest.approx(others, rel=1e-6)
-    assert np.isnan(ends[:, 3]).all()
-    alone = firth(X, y, weights * (y == "bird"))
-    assert (alone.predict(X) == "bird").all()
-
-
 # Profiles of a likelihood without a maximum.
 
 

@@ -71,14 +71,6 @@ def test_margins_of_a_multinomial_logistic_regression(reference, fit_intercept):
     assert -1 < cosine_margin(model, X, Y) < 0
 
 
-@pytest.mark.parametrize("labels", [Y, Y > 0])
-@pytest.mark.filterwarnings("ignore:All rows of class")
-def test_a_class_without_weight_has_no_margin(labels):
-    model = OurLogisticRegression(l2=0.1).fit(X, labels, (Y > 0).astype(float))
-    with refused(DataError, "undefined"):
-        geometric_margin(model, X, labels)
-
-
 def test_rows_of_one_side():
     assert geometric_margin([3, 4], [[1, 1]], [1]) == pytest.approx(7 / 5)
     assert geometric_margin([3, 4], [[1, 1]], [-1]) == pytest.approx(-7 / 5)

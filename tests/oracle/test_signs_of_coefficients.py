@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer
 
 from linsep import LogisticRegression, separation
 from linsep.errors import SeparationWarning
-from linsep.logistic.limits import Contrasts
+from linsep.logistic.limits import limits_of
 from linsep.separability import recession
 from linsep.separability.data import data_of
 from linsep.separability.time_limit import TooLarge
@@ -22,22 +22,21 @@ def separable(seed, classes):
     return X, scores.argmax(axis=1)
 
 
-def contrasts(X, y):
+def limits(X, y):
     data = data_of(X, y)
     verdict = separation(data, formulations=("multinomial",))
     verdict = getattr(verdict, "multinomial", verdict)
     classes = len(data.classes)
-    return Contrasts(verdict, data, [1, 0] if classes == 2 else list(range(classes)), 4)
+    return limits_of(verdict, data, [1, 0] if classes == 2 else list(range(classes)), 4)
 
 
 @pytest.mark.parametrize(("classes", "seed"), [(2, 0), (2, 2), (3, 4)])
 def test_signs_do_not_depend_on_the_order_of_rows(seed, classes):
     X, y = separable(seed, classes)
-    about = contrasts(X, y)
-    said = about.limits()
+    said = limits(X, y)
     for _ in range(2):
         order = np.random.default_rng(seed).permutation(16)
-        assert (contrasts(X[order], y[order]).limits() == said).all()
+        assert (limits(X[order], y[order]) == said).all()
 
 
 def test_a_verdict_tells_the_signs_of_its_regression():

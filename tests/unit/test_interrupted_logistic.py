@@ -193,7 +193,7 @@ def test_a_later_fit_forgets_an_earlier_one(after):
 
 
 def test_the_question_is_given_up(monkeypatch):
-    monkeypatch.setattr(limits.Contrasts, "limits", press)
+    monkeypatch.setattr(limits, "limits_of", press)
     model = LogisticRegression()
     with pytest.warns(UnfinishedWarning), pytest.raises(KeyboardInterrupt):
         model.fit(X, SEPARABLE)

@@ -106,7 +106,7 @@ class HasInference(HasEquation):
     def params_(self: Any) -> Any:
         """The estimates, an array, or with the names of features a Series or frame of pandas, if
         that is installed: infinite where a coefficient diverges, NaN if it may diverge to either
-        side, for a feature that is left out, and for a class of weight 0.
+        side, and for a feature that is left out.
         """
         check_is_fitted(self)
         names = self._with_intercept(labels.feature_names(self))

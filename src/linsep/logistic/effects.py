@@ -32,7 +32,7 @@ from linsep.estimators.predicting import Prediction, codes_of, decided
 from linsep.inference.factors import factors_of, reference_of
 from linsep.inference.results import Bands, check_level, t_reach, t_tail
 from linsep.inference.table import Coefficient, Facts, Summary
-from linsep.logistic.task import NO_WEIGHT, SEPARATED, UNKNOWN, order_of
+from linsep.logistic.task import SEPARATED, UNKNOWN, order_of
 from linsep.parameters import fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
 from linsep.validation.labels import check_beside
@@ -40,7 +40,7 @@ from linsep.validation.labels import check_beside
 MOST = 1 << 22  #: numbers of an array that is made of some rows at once
 HUGE = 1e300  #: log-odds of a probability of 0 or 1
 #: signs of estimates that diverge, by their limits; of others the sign is unknown
-SIGNS = {"+inf": 1.0, "-inf": -1.0, "finite": 0.0, "dependent": 0.0, NO_WEIGHT: 0.0}
+SIGNS = {"+inf": 1.0, "-inf": -1.0, "finite": 0.0, "dependent": 0.0}
 #: a variance that is a smaller share of the sum of its terms' sizes has lost its digits
 LOST = 1e-12
 NEARLY = 1e-6  #: how far a 0/1 feature of a scaled column may be from its two values
@@ -580,9 +580,8 @@ def _table(
             words, value, s = limits[:, effect.features], float(effect.values[k]), float(error[k])
             word = "limit" if curves.in_limit and np.isnan(s) else ""
             word = "unknown" if np.isnan(value) else word
-            for out, where in ((NO_WEIGHT, words[min(k, len(words) - 1)]), ("dependent", words)):
-                if (where == out).all() and where.size:
-                    word, value, s = out, np.nan, np.nan
+            if words.size and (words == "dependent").all():
+                word, value, s = "dependent", np.nan, np.nan
             z = value / s if s > 0 else np.nan
             p, ends = float(t_tail(z, model._degrees)), (value - reach * s, value + reach * s)
             rows.append(Coefficient(own + effect.name, value, s, z, p, *ends, word))

@@ -31,7 +31,7 @@ from linsep.inference.table import ODDS_RATIO, Facts, Summary
 from linsep.logistic.effects import LogisticPrediction
 from linsep.logistic.newton import fitted, gradient_ascent, pearson_of, with_robust
 from linsep.logistic.task import (
-    NO_WEIGHT,
+    MOST_WEIGHTS,
     SEPARATED,
     UNINFERRED,
     UNKNOWN,
@@ -44,7 +44,6 @@ from linsep.logistic.task import (
     Stopped,
     Task,
     given_counts,
-    has_hessian,
     lane_rows,
     order_of,
     pairs_of,
@@ -80,10 +79,7 @@ FEW_COLUMNS, FEWEST = 0.05, 9
 #: what is missing without a proof of a maximum
 UNINFERABLE = "standard errors, tests, AIC and BIC are not known"
 #: values of ``limits_``, by which files number them
-LIMITS = (
-    "finite", "dependent", "+inf", "-inf", "infinite", NO_WEIGHT, UNKNOWN, UNSIGNED,
-)  # fmt: skip
-ENDS = ("low", "high", "p")
+LIMITS = ("finite", "dependent", "+inf", "-inf", "infinite", UNKNOWN, UNSIGNED)
 #: numbers of a fit, NaN if there are none
 NUMBERS = ("log_likelihood_", "null_log_likelihood_", "_gained")
 
@@ -93,11 +89,11 @@ def _or_none(value: Any) -> float | None:
 
 
 #: the attributes in a model file: arrays of the classes but the reference, with the intercept last,
-#: and facts; ``limits`` are numbers in :data:`LIMITS`, and ``levels`` have arrays of their own
+#: and facts; ``limits`` are numbers in :data:`LIMITS`; ``profile`` the ends of intervals, and p
 STATE: dict[str, tuple[str, Any]] = {
     "coef": ("coef_", stored.Array("classes, features")),
     "intercept": ("intercept_", stored.Array("classes", finite=False)),
-    "limits": ("_limits", stored.Array("classes, weights", np.uint8)),
+    "limits": ("limits_", stored.Array("classes, weights", np.uint8)),
     "covariance": (
         "_covariance", stored.Array("all weights, all weights", optional=True, finite=False)
     ),
@@ -108,7 +104,7 @@ STATE: dict[str, tuple[str, Any]] = {
     "total_weight": ("_total_weight", float),
     "n_iter": ("n_iter_", stored.count),
     **{name: (f"{name}_", str) for name in ("method", "stop_reason", "stop_sentence")},
-    "levels": ("_intervals", list),
+    "profile": ("_profile", stored.Array("3, classes, weights", optional=True, finite=False)),
     "clusters": ("_clusters", stored.as_it_is),
     "separation": ("separation_", stored.as_it_is),
     "signature": ("rows_signature_", stored_signature),
@@ -120,17 +116,14 @@ STATE: dict[str, tuple[str, Any]] = {
 }  # fmt: skip
 
 
-def _parts(levels: Any) -> dict[str, Any]:
-    ends = {f"{name} {level}" for level in levels for name in ENDS}
-    parts = {name: part for name, (_, part) in STATE.items()}
-    return parts | dict.fromkeys(ends, stored.Array("classes, weights", finite=False))
-
-
+PARTS = {name: part for name, (_, part) in STATE.items()}
 #: attributes that a fit sets
 LEARNED = (
     *(name for name, _ in STATE.values()), "ascent_", "threshold_", "_residuals",
     "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
-    "training_balanced_accuracy_",
+    "training_balanced_accuracy_", "deviance_", "null_deviance_", "mcfadden_r2_", "n_parameters_",
+    "df_residual_", "pearson_chi2_", "dispersion_", "aic_", "bic_", "likelihood_ratio_",
+    "standard_errors_",
 )  # fmt: skip
 
 
@@ -185,8 +178,8 @@ class LogisticRegression(
         degree of freedom, as R's quasibinomial; the statistics are then t and F, AIC and BIC NaN.
         Not with a robust covariance, l2, Firth's penalty or profiles.
     class_weight : dict {label: weight}, "balanced" or None, default=None
-        Factors of the row weights by class. "balanced": total weight of the rows / (number of
-        classes * weight of the rows of the class); rows of weight 0 are ignored.
+        Positive factors of the row weights by class. "balanced": total weight of the rows / (number
+        of classes * weight of the rows of the class); rows of weight 0 are ignored.
     max_iter : int, default=1000
     tol : float or None, default=None
         "newton": stop when every linear combination of weights is within tol standard errors of
@@ -211,11 +204,8 @@ class LogisticRegression(
         In the order of ``classes_`` without the reference. If no maximum exists, coefficients that
         diverge have the values of a very small ridge penalty: 1e-8 times the total weight of the
         rows, on squared coefficients per standard deviation, or per unit for columns of zeros and
-        ones. (With 401 to 2,500 weights it is 1e-4 times the total weight, or the first of 1e-2,
-        1e-3 and 1e-4 times it that classifies every row correctly.)
+        ones.
     intercept_ : array of shape (1,) or (classes - 1,)
-        -inf for a class whose rows all have weight 0: its probability is 0. (If it is the
-        reference: +inf with two classes, else the last class with weight becomes the reference.)
     limits_ : array of str, of the shape of ``params_``
         "finite": proved to be finite. "+inf", "-inf": no finite estimate; the sign is proved.
         "infinite": either sign is possible. "sign not checked": the work limit ended before the
@@ -223,15 +213,24 @@ class LogisticRegression(
         left out; with more than 2,500 weights only columns of zeros are found. "not checked": the
         likelihood may have no maximum, but there are more than 2,500 weights and no penalty, or
         deciding would take too long, or the fit was stopped before. Standard errors, tests, AIC and
-        BIC are then NaN. "no weight": all rows of the class have weight 0.
+        BIC are then NaN.
     dependent_ : dict of the names of dependent features to those that they are combinations of
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
         For counts, likelihoods include the binomial coefficients, and deviances are relative to the
         saturated model (one probability per row), as in R's ``glm(cbind(s, t - s) ~ x, binomial)``.
     mcfadden_r2_, aic_, bic_ : float
-    pearson_chi2_, dispersion_ : float, for counts; NaN and 1 for single rows
+        1 - log-likelihood / log-likelihood without features (McFadden 1974); the criteria without
+        Firth's penalty, with ln(n) of the sum of weights, or of ``n_rows_`` for counts; NaN with l2
+        or an estimated dispersion, and if neither a maximum nor a limit is proved.
+    pearson_chi2_, dispersion_ : float
+        For counts, the sum of (successes - trials p)^2 / (trials p (1 - p)), and the factor of
+        binomial variances, 1 unless ``dispersion="estimated"``; NaN and 1 for single rows.
     residuals_ : array of shape (rows,), after a fit of single rows in memory, for two classes
     likelihood_ratio_ : (statistic, degrees of freedom, p), against the model without features
+        2 (l - l0) and chi-squared, NaN where standard errors are not known. For separable data l is
+        the supremum, and p a rough guide; with Firth's penalty the penalized likelihoods are
+        compared; F with a dispersion.
+    n_parameters_, df_residual_ : int, the estimated weights, and ``n_rows_`` less these
     params_, standard_errors_, statistics_, p_values_ : arrays
         Of shape (parameters,) for two classes, else (classes - 1, parameters): the intercept first,
         if there is one, then the features. ``params_`` are infinite where an estimate diverges, and
@@ -342,8 +341,8 @@ class LogisticRegression(
         Raises
         ------
         ValueError
-            If a parameter, row, label, weight, offset or count is invalid, there are offsets and
-            more than two classes, or ``solver="gradient_ascent"`` diverges.
+            If a parameter, row, label, weight, offset or count is invalid, all rows of a class have
+            weight 0, there are offsets and more than two classes, or gradient ascent diverges.
         SeparationError
             If the data are separable and on_separation="raise".
         KeyboardInterrupt
@@ -353,7 +352,7 @@ class LogisticRegression(
         Warns
         -----
         UserWarning
-            If all rows of a class have weight 0, or the fit stopped before a maximum.
+            If the fit stopped before a maximum.
         """
         refuse_together(self)
         check_parameters(self)
@@ -448,10 +447,11 @@ class LogisticRegression(
                 return dict(vars(model))
 
             steps = Steps(lambda: callbacks.iterated(snapshot))
-            shown.doing = partial(steps.doing, self.max_iter)
+            shown.doing = steps.doing
             try:
                 with labels.features_named(self):
                     found = self._found(task, steps)
+                    self._pearson = pearson_of(task, found)
             except (KeyboardInterrupt, Stopped) as ending:
                 interrupted = isinstance(ending, KeyboardInterrupt)
                 so_far = steps.outcome(self, State.INTERRUPTED if interrupted else State.EARLY_STOP)
@@ -465,14 +465,12 @@ class LogisticRegression(
                 warn_caller(warning)
             if interrupted:
                 raise KeyboardInterrupt
-            self._pearson = pearson_of(task, found)
             callbacks.ended(lambda: dict(vars(self)))
 
     def _start(self, task: Task) -> np.ndarray:
         """Return the weights of the last fit against the reference of this one."""
         known, d = task.known, task.n_features
-        same = np.array_equal(self.classes_, known.classes) and len(known.codes) == len(known.order)
-        same = same and self.coef_.shape[1] == d and bool(np.isfinite(self.intercept_).all())
+        same = np.array_equal(self.classes_, known.classes) and self.coef_.shape[1] == d
         refuse(DataError, (
             not same, "With warm_start, the rows must have the classes and features of the last "
             "fit", "other-model", "warm_start", hint("leave {} out", warm_start=None),
@@ -480,7 +478,7 @@ class LogisticRegression(
         old = order_of(self.reference_, self.classes_)
         weights = np.zeros((len(old), d + 1))
         weights[old[:-1]] = np.column_stack([self.coef_, self.intercept_])
-        return (weights[known.codes[:-1]] - weights[known.codes[-1]])[:, : task.width]
+        return (weights[known.order[:-1]] - weights[known.order[-1]])[:, : task.width]
 
     def _begin(self, task: Task) -> None:
         """Replace the attributes of an earlier fit by what is known of this one before it."""
@@ -500,12 +498,12 @@ class LogisticRegression(
 
     def _found(self, task: Task, steps: Steps) -> Solution:
         """Maximize the (penalized) likelihood, or find its limit if there is no maximum."""
-        if self.penalty and task.q:
+        if self.penalty:
             from linsep.logistic.firth import by_firth
 
             self.method_ = "Firth"
             return by_firth(self, task, steps)
-        if self.solver == "gradient_ascent" and task.q:
+        if self.solver == "gradient_ascent":
             found, self.ascent_ = gradient_ascent(task, steps)
         else:
             found = fitted(task, steps)
@@ -518,7 +516,7 @@ class LogisticRegression(
                 tell_separable(self, task, found, *self._words_and_signs())
         else:
             found = with_robust(task, found) if found.proved else found.unproved()
-        if self.intervals == "profile" and task.q:
+        if self.intervals == "profile":
             from linsep.logistic.firth import with_profiles
 
             found = with_profiles(self, task, found, steps)
@@ -535,18 +533,20 @@ class LogisticRegression(
                 "scale the features", "leave out features that nearly depend on others",
                 code="not-converged",
             )  # fmt: skip
-        known, own = task.known, found.weights[:, d] if task.intercept else np.zeros(task.q)
-        # a class without weight has no probability
-        self.intercept_ = known.wide(own, -np.inf if known.order[-1] in known.codes else np.inf)
-        found = found.widened(known)
-        self.coef_, self._limits = found.weights[:, :d].copy(), found.limits
-        self._intervals, self._gained = found.intervals, found.gained
+        self.intercept_ = found.weights[:, d].copy() if task.intercept else np.zeros(task.q)
+        self.coef_, self.limits_ = found.weights[:, :d].copy(), self._arranged(found.limits)
+        self._profile = None if found.profile is None else self._arranged(found.profile)
+        self._covariance, self._gained = None, found.gained
+        if found.covariance is not None and not self.l2:
+            order = self._arranged(np.arange(found.limits.size).reshape(found.limits.shape)).ravel()
+            self._covariance, out = found.covariance[np.ix_(order, order)], self.limits_ != "finite"
+            self._covariance[out.ravel()] = self._covariance[:, out.ravel()] = np.nan
         self._depends = {} if found.terms is None else found.terms.dependent
         self.log_likelihood_ = value + task.constant
-        self._covariance = None if self.l2 else found.covariance
         self._clusters, self.n_iter_ = found.clusters, found.n_iter
         self.stop_reason_ = str(found.state)
         self.stop_sentence_, _ = found.ending(self)
+        self._derive()
 
     def predictions(self, source: Source) -> LogisticPrediction:
         """Return the predictions for the rows of a source."""
@@ -588,7 +588,7 @@ class LogisticRegression(
             scores = np.asarray(X @ self.coef_[:, :d].T) + self.intercept_
             if offset is not None:
                 scores = scores + offset[:, None]
-        bad = ~np.isfinite(scores) & np.isfinite(self.intercept_)  # of classes with weight
+        bad = ~np.isfinite(scores) & np.isfinite(self.intercept_)  # infinite: see `implied`
         if bad.any():
             row = int(np.argwhere(bad)[0, 0])
             raise DataError(
@@ -712,26 +712,26 @@ class LogisticRegression(
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return the fitted state for a model file: arrays, and facts as plain JSON."""
+        shape = (3, len(self.coef_), -1)
         own: dict[str, Any] = {
             name.rpartition(".")[2]: getattr(self, of, None) for name, (of, _) in STATE.items()
         }
         values = own | {name: None if np.isnan(own[name]) else own[name] for name in NUMBERS}
-        for level, ends in self._intervals.items():
-            values |= {f"{name} {level}": end for name, end in zip(ENDS, ends, strict=True)}
         values |= {
             "classes": stored.described(self.classes_),
-            "limits": np.vectorize(LIMITS.index, otypes=[np.uint8])(self._limits),
-            "reference": stored.plain(self.reference_), "levels": list(self._intervals),
+            "limits": np.vectorize(LIMITS.index, otypes=[np.uint8])(np.atleast_2d(self.limits_)),
+            "profile": None if self._profile is None else self._profile.reshape(shape),
+            "reference": stored.plain(self.reference_),
             "separation": None if self.separation_ is None else self.separation_.to_json(),
             "dependent": {str(j): others for j, others in self._depends.items()},
         }  # fmt: skip
-        return stored.state_of(_parts(self._intervals), values)
+        return stored.state_of(PARTS, values)
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         """Set what :meth:`get_state` returned; ValueError, LookupError or TypeError if damaged."""
         (q, d), more = arrays["coef"].shape, bool(self.fit_intercept)
         sizes = {"weights": d + more, "all weights": q * (d + more)}
-        found = stored.restored(_parts(facts["levels"]), arrays, facts, **sizes)
+        found = stored.restored(PARTS, arrays, facts, **sizes)
         found |= {name: np.nan for name in NUMBERS if found[name] is None}
         for name, (attribute, _) in STATE.items():
             setattr(self, attribute, found[name.rpartition(".")[2]])
@@ -739,110 +739,60 @@ class LogisticRegression(
         if not known or np.isnan(self.intercept_).any():
             raise ValueError("other classes than weights, or intercepts that are not numbers")
         self.n_features_in_, self._learned_with = d, self.get_params(deep=False)
-        self._limits, self._nearer = np.array(LIMITS, dtype="U16")[self._limits], None
+        shape = (q, d + more) if q > 1 else (d + more,)
+        self.limits_ = np.array(LIMITS, dtype="U16")[self.limits_].reshape(shape)
+        self._profile = None if self._profile is None else self._profile.reshape(3, *shape)
+        self._nearer = None
         self._depends = {int(j): others for j, others in (self._depends or {}).items()}
         if self._clusters is not None:
             robust.Robust.stored(self.covariance, np.zeros(0), self._clusters)
-        self._intervals = {
-            float(level): tuple(found[f"{name} {level}"] for name in ENDS)
-            for level in found["levels"]
-        }
         if self.separation_ is not None:
             from linsep.certificate.proofs import from_json
 
             self.separation_ = from_json(self.separation_)
+        self._derive()
 
-    @property
-    def deviance_(self) -> float:
-        """-2 log-likelihood; for counts, relative to the saturated model."""
-        return self._deviance(self.log_likelihood_)
-
-    def _deviance(self, log_likelihood: float) -> float:
-        if self._saturated is None:
-            return 0.0 - 2.0 * log_likelihood
-        return float(np.maximum(0.0, 2.0 * (self._saturated - log_likelihood)))
-
-    @property
-    def null_deviance_(self) -> float:
-        """The deviance without features."""
-        return self._deviance(self.null_log_likelihood_)
-
-    @property
-    def pearson_chi2_(self) -> float:
-        """The sum of (successes - trials p)^2 / (trials p (1 - p)) over the rows of counts."""
-        return np.nan if self._pearson is None else self._pearson
-
-    @property
-    def dispersion_(self) -> float:
-        """The factor of binomial variances, 1 unless ``dispersion="estimated"``."""
-        estimate = self.pearson_chi2_ / self.df_residual_ if self.df_residual_ > 0 else np.nan
-        return 1.0 if fitted_parameter(self, "dispersion") is None else estimate
-
-    @property
-    def mcfadden_r2_(self) -> float:
-        """1 - log-likelihood / log-likelihood without features (McFadden 1974)."""
-        none = self.null_log_likelihood_  # 0 if only one class has weight
-        return 1.0 - self.log_likelihood_ / none if none else np.nan
-
-    @property
-    def n_parameters_(self) -> int:
-        """Number of estimated weights, without dependent features and classes of weight 0."""
-        return int(self._estimated.sum())
-
-    @property
-    def _estimated(self) -> np.ndarray:
-        return (self._limits != "dependent") & (self._limits != NO_WEIGHT)
-
-    @property
-    def df_residual_(self) -> int:
-        """Number of rows of positive weight minus ``n_parameters_``."""
-        return self.n_rows_ - self.n_parameters_
-
-    @property
-    def aic_(self) -> float:
-        """-2 log-likelihood + 2 parameters, without Firth's penalty. NaN with l2 or an estimated
-        dispersion, and if neither a maximum nor a limit of the likelihood is proved.
-        """
-        if not self._inferable or fitted_parameter(self, "dispersion"):
-            return np.nan
-        return -2.0 * self.log_likelihood_ + 2.0 * self.n_parameters_
-
-    @property
-    def bic_(self) -> float:
-        """As ``aic_``, with ln(n) parameters: n is the sum of weights, or ``n_rows_`` of counts."""
-        n = self._total_weight if self._saturated is None else self.n_rows_
-        return self.aic_ + (np.log(n) - 2.0) * self.n_parameters_
-
-    @property
-    def _inferable(self) -> bool:
-        """Whether the weights (nearly) reach a proved maximum without l2, or the supremum."""
-        if fitted_parameter(self, "l2") or self.stop_reason_ in UNINFERRED:
-            return False
-        if self.stop_reason_ == "quasi-separable":
-            return self._covariance is not None  # a ridge has none
-        return not self._unproved
-
-    @property
-    def _unproved(self) -> bool:
-        return self.stop_reason_ not in SEPARATED and bool((self._limits == UNKNOWN).any())
-
-    @property
-    def likelihood_ratio_(self) -> tuple[float, int, float]:
-        """The test against no features: 2 (l - l0), its degrees of freedom, p from chi-squared.
-
-        NaN where standard errors are not known. For separable data l is the supremum, and p a rough
-        guide; with Firth's penalty the penalized likelihoods are compared; F with a dispersion.
-        """
-        df = int(self._estimated[:, : self.coef_.shape[1]].sum())
-        if not self._inferable or np.isnan(self.log_likelihood_):
-            return np.nan, df, np.nan
-        statistic = max(0.0, 2.0 * (self.log_likelihood_ - self.null_log_likelihood_))
-        if self.method_ == "Firth":
-            statistic = self._gained
-        if fitted_parameter(self, "dispersion") and df:
-            f = statistic / df / self.dispersion_
-            return f, df, float(fdtrc(df, self.df_residual_, f))
-        return statistic, df, float(chdtrc(df, statistic)) if df else np.nan
+    def _derive(self) -> None:
+        """Set what follows from the estimates."""
+        quasi, value = fitted_parameter(self, "dispersion"), self.log_likelihood_
+        none, top, reason = self.null_log_likelihood_, self._saturated, self.stop_reason_
+        self.deviance_, self.null_deviance_ = (
+            0.0 - 2.0 * x if top is None else float(np.maximum(0.0, 2.0 * (top - x)))
+            for x in (value, none)
+        )
+        self.mcfadden_r2_ = 1.0 - value / none if none else np.nan
+        self.n_parameters_ = int((self.limits_ != "dependent").sum())
+        self.df_residual_ = rest = self.n_rows_ - self.n_parameters_
+        self.pearson_chi2_ = np.nan if self._pearson is None else self._pearson
+        self.dispersion_ = 1.0
+        if quasi is not None:
+            self.dispersion_ = self.pearson_chi2_ / rest if rest > 0 else np.nan
+        self._unproved = reason not in SEPARATED and bool((self.limits_ == UNKNOWN).any())
+        # whether the weights (nearly) reach a proved maximum without l2, or the supremum
+        missing = self._covariance is None and reason == "quasi-separable"  # a ridge has none
+        known = not (fitted_parameter(self, "l2") or reason in UNINFERRED or self._unproved)
+        self._inferable = known and not missing
+        self.aic_ = self.bic_ = np.nan
+        if self._inferable and quasi is None:
+            n = self._total_weight if top is None else self.n_rows_
+            self.aic_ = -2.0 * value + 2.0 * self.n_parameters_
+            self.bic_ = self.aic_ + (np.log(n) - 2.0) * self.n_parameters_
+        constants = self.intercept_.size if fitted_parameter(self, "fit_intercept") else 0
+        df, tested, p = self.n_parameters_ - constants, np.nan, np.nan
+        if self._inferable and not np.isnan(value):
+            tested = self._gained if self.method_ == "Firth" else max(0.0, 2.0 * (value - none))
+            if quasi is not None and df:
+                tested /= df * self.dispersion_
+                p = float(fdtrc(df, rest, tested))
+            elif df:
+                p = float(chdtrc(df, tested))
+        self.likelihood_ratio_ = tested, df, p
+        clusters = np.inf if self._clusters is None else self._clusters - 1
+        self._degrees = clusters if quasi is None else rest
+        self._statistic = "z" if np.isinf(self._degrees) else "t"
+        V, shape = self._covariance_matrix, self.limits_.shape
+        errors = np.full(shape, np.nan) if V is None else np.sqrt(V.diagonal())
+        self.standard_errors_ = errors.reshape(shape)
 
     def _glanced(self) -> dict[str, Any]:
         names = ("null_deviance", "deviance", "mcfadden_r2")
@@ -853,23 +803,13 @@ class LogisticRegression(
         """Return weights, which have the intercept last, as attributes show them."""
         if fitted_parameter(self, "fit_intercept"):
             weights = np.roll(weights, 1, axis=-1)
-        return weights[0] if self.classes_.size == 2 else weights
-
-    @property
-    def limits_(self) -> np.ndarray:
-        """The status code of each estimate: "finite", "+inf", "dependent", ..."""
-        return self._arranged(self._limits)
+        return weights[..., 0, :] if self.classes_.size == 2 else weights
 
     @property
     def dependent_(self) -> dict[str, list[str]]:
         """The features left out, by name, with those (and "intercept") they are combinations of."""
-        dependent = (self._limits == "dependent").any(0)
         names = [*labels.feature_names(self), "intercept"]
-        return {
-            names[j]: [names[k] for k in others]
-            for j, others in self._depends.items()
-            if dependent[j]
-        }
+        return {names[j]: [names[k] for k in others] for j, others in self._depends.items()}
 
     @property
     def _words(self) -> np.ndarray:
@@ -889,31 +829,7 @@ class LogisticRegression(
 
     @property
     def _covariance_matrix(self) -> np.ndarray | None:
-        if self._covariance is None:
-            return None
-        order = self._arranged(np.arange(self._limits.size).reshape(self._limits.shape)).ravel()
-        found = self._covariance[np.ix_(order, order)] * self.dispersion_
-        out = self.limits_.ravel() != "finite"
-        found[out], found[:, out] = np.nan, np.nan
-        return found
-
-    @property
-    def standard_errors_(self) -> np.ndarray:
-        """Square roots of the diagonal of ``covariance_``; NaN if there is none."""
-        V = self._covariance
-        variances = np.nan if V is None else np.diag(V).reshape(self._limits.shape)
-        variances = np.where(self._limits == "finite", variances * self.dispersion_, np.nan)
-        return np.sqrt(self._arranged(variances))
-
-    @property
-    def _statistic(self) -> str:  # type: ignore[override]
-        return "z" if np.isinf(self._degrees) else "t"
-
-    @property
-    def _degrees(self) -> float:
-        if fitted_parameter(self, "dispersion"):
-            return self.df_residual_
-        return np.inf if self._clusters is None else self._clusters - 1
+        return None if self._covariance is None else self._covariance * self.dispersion_
 
     def _held_at_zero(self, X: Any, y: Any, sample_weight: Any, terms: list[list[int]]) -> Any:
         from linsep.logistic.firth import held_at_zero
@@ -941,13 +857,11 @@ class LogisticRegression(
     @property
     def p_values_(self) -> np.ndarray:
         """p-values of the hypotheses that a parameter is zero: Wald's, two-sided, or by profile."""
-        if self._intervals:
-            return self._arranged(self._intervals[self._level][2])
-        return super().p_values_
+        return super().p_values_ if self._profile is None else self._profile[2]
 
     @property
     def _printed(self) -> tuple[str, np.ndarray]:
-        if not self._intervals:
+        if self._profile is None:
             return super()._printed
         return "chi2", np.asarray(chdtri(1, self.p_values_))  # the likelihood ratio of the profile
 
@@ -963,15 +877,15 @@ class LogisticRegression(
         level : float between 0 and 1, default: the ``level`` of the model
         """
         level = self._level_or(level)
-        if not self._intervals:
+        if self._profile is None:
             return super().confidence_intervals(level)
-        if level not in self._intervals:
+        if level != self._level:
             raise ParameterError(
                 f"Profile intervals were computed during the fit at the level {self._level:g}",
                 hint("fit with {}", level=level),
                 hint("with {}", intervals="wald"), option="level", value=level,
             )  # fmt: skip
-        return np.stack([self._arranged(end) for end in self._intervals[level][:2]], axis=-1)
+        return np.stack([*self._profile[:2]], axis=-1)
 
     def odds_ratios(self, level: float | None = None) -> Summary:
         """Return the table of odds ratios: the factors by which the odds of a class against the
@@ -1081,13 +995,14 @@ class LogisticRegression(
             (f"p of {tested}", float(p)),
         ]
         title = f"Logistic regression of {named} against {labels.label_text(self.reference_)}"
-        notes = list[str]()
-        for low, high, _ in self._intervals.values():
+        notes = self._notes()
+        if self._profile is not None:
             likelihood = "penalized likelihood" if self.method_ == "Firth" else "likelihood"
-            notes = [f"Intervals, chi2 (1 df) and p-values by the profile of the {likelihood}."]
-            if (np.isnan(low + high) & self._estimated).any() and self._inferable:
+            notes += [f"Intervals, chi2 (1 df) and p-values by the profile of the {likelihood}."]
+            bracketed = ~np.isnan(self._profile[:2]).any(axis=0) | (self.limits_ == "dependent")
+            if self._inferable and not bracketed.all():
                 notes += ["An end that is not shown was not bracketed by values of the profile."]
-        return title, [fact for fact in facts if fact[1] is not None], self._notes() + notes
+        return title, [fact for fact in facts if fact[1] is not None], notes
 
     @property
     def _weight(self) -> float | int | None:
@@ -1102,7 +1017,7 @@ class LogisticRegression(
 
     @property
     def _wide(self) -> bool:
-        return not has_hessian(int((self._limits != NO_WEIGHT).sum()))
+        return self.limits_.size > MOST_WEIGHTS
 
     def _notes(self) -> list[str]:
         l2, name = fitted_parameter(self, "l2"), self._robust
@@ -1119,7 +1034,6 @@ class LogisticRegression(
             "its sign was found.",
             "dependent": "Dependent: the column is a linear combination of earlier columns and the "
             f"intercept, or zero in all rows: it is dropped (redundant){listed}.",
-            NO_WEIGHT: "No weight: all rows of a class have weight 0, so its probability is 0.",
         }  # fmt: skip
         notes = [self.stop_sentence_] if self.stop_sentence_ else []
         notes += self._notes_of_dimension()
@@ -1138,10 +1052,10 @@ class LogisticRegression(
         elif self._wide and no_errors:
             notes.append("There are too many weights to compute standard errors or to find "
                          "dependent columns.")  # fmt: skip
-        return notes + [said for word, said in legend.items() if (self._limits == word).any()]
+        return notes + [said for word, said in legend.items() if (self.limits_ == word).any()]
 
     def _notes_of_dimension(self) -> list[str]:
-        columns = int(self._estimated[:, : self.coef_.shape[1]].sum())
+        columns = self.likelihood_ratio_[1]
         plain = len(self.classes_) == 2 and self._weight is None and not self._with_offset
         plain = plain and self.method_ != "Firth" and self.stop_reason_ not in SEPARATED
         if not plain or not self._inferable or columns <= max(FEWEST, FEW_COLUMNS * self.n_rows_):
@@ -1167,23 +1081,26 @@ def implied(
     Parameters
     ----------
     classes, reference : as in :class:`FittedClasses`
-    totals : array of shape (classes,), summed row weights; 0 leaves a class out
+    totals : array of shape (classes,), summed row weights, or shares; 0: the class has probability
+        0, and is not the reference, unless there are two
     method : name of the method that gave the weights
     weights_against : function of the code of a reference
         Weights of shape (classes, features), and log-odds of the classes at zero.
     """
-    model = LogisticRegression(reference=reference)
-    known = FittedClasses(classes, reference, totals)
-    coef, at = weights_against(known.codes[-1])
-    weights = np.column_stack([coef, at])[known.codes[:-1]]
+    order, model = order_of(reference, classes), LogisticRegression(reference=reference)
+    if len(order) > 2 and not totals[order[-1]]:
+        order = order_of(classes[np.flatnonzero(totals)[-1]], classes)
+    coef, at = weights_against(order[-1])
+    weights = np.column_stack([coef, at])[order[:-1]]
+    known = FittedClasses(classes, classes[order[-1]], np.ones(classes.size))
     task = Task(model, known, list, coef.shape[1], n_rows)
     limits = np.full(weights.shape, "finite", dtype="U16")
     model._begin(task)
+    model.method_, model.n_features_in_ = method, coef.shape[1]
+    model.null_log_likelihood_, model._total_weight = np.nan, float(n_rows)
     model._set_attributes(
         task, Solution(None, None, State.IMPLIED, 0, weights=weights, limits=limits)
     )
-    model.method_, model.n_features_in_ = method, coef.shape[1]
-    model.null_log_likelihood_, model._total_weight = np.nan, float(n_rows)
     model.stop_sentence_ = (
         f"The weights come from {method}: standard errors and tests are not known."
     )

@@ -239,9 +239,9 @@ def scored(model: Any, task: Task) -> tuple[int, float, float, int]:
         )  # fmt: skip
     flat = opened(task, penalized=False)
     d, weights = model.coef_.shape[1], np.zeros((task.q, task.width))
-    weights[:, :d] = model.coef_[task.known.fitted]
+    weights[:, :d] = model.coef_
     if task.intercept:
-        weights[:, -1] = model.intercept_[task.known.fitted]
+        weights[:, -1] = model.intercept_
     there = flat.at(flat.standard(weights))
     inverse = inverse_of(there.hessian)
     if inverse is None:
@@ -438,10 +438,15 @@ class Profiles:
         With one weight fixed it may have several, and the one followed from the estimate need not
         be the largest: the maximization is repeated from other points.
         """
-        none: np.ndarray = np.zeros_like(self.top.bend)
+        size, none = float(of @ of), np.zeros_like(self.top.bend)
         for _ in range(MOST_BRANCHES):
             outside, *_ = self._at(of, end + side * stride, self.top.B)
-            starts = self._starts(of, end, np.array([self.top.B, outside, near]))
+            draw, length = np.random.default_rng(0), max(1.0, float(np.linalg.norm(near)))
+            aside = length * 10.0 ** draw.uniform(-1.0, 0.8, (STARTS, 1))
+            random = aside * draw.normal(size=(STARTS, len(of)))
+            random[: STARTS // 2] += near
+            starts = np.vstack([self.top.B, outside, near, 0.0 * near, random])
+            starts += (end - starts @ of)[:, None] * of / size
             along = np.repeat(of[None], len(starts), axis=0)
             B, point = self._maximized(along, starts, self.flat.many(starts), ROUGH, none)
             best = int(np.argmax(point.value))
@@ -452,17 +457,6 @@ class Profiles:
             if not np.isfinite(end):
                 return end
         return np.nan
-
-    def _starts(self, of: np.ndarray, value: float, known: np.ndarray) -> np.ndarray:
-        """Return weights where a function has a value: known, multiples, and random ones."""
-        b, shortest, draw = self.top.B, of * (value / float(of @ of)), np.random.default_rng(0)
-        scaled = b * (value / at) if (at := float(of @ b)) else shortest
-        centers = np.repeat([shortest, known[-1]], STARTS // 2, axis=0)
-        sizes = np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), 1.0)
-        aside = sizes * 10.0 ** draw.uniform(-1.0, 0.8, (STARTS, 1))
-        found = [known, [scaled, shortest], centers + aside * draw.normal(size=centers.shape)]
-        starts = np.vstack(found)
-        return starts + (value - starts @ of)[:, None] * of / float(of @ of)
 
 
 def _chosen(point: Point, rows: np.ndarray) -> Point:
@@ -496,7 +490,7 @@ def profiled(
     """Return a solution with intervals, NaN for weights left out or without an objective."""
     shape, size = found.weights.shape, found.weights.size
     ends = np.full((3, size), np.nan)
-    found = found._replace(intervals={model.level: tuple(ends.reshape(3, *shape))})
+    found = found._replace(profile=ends.reshape(3, *shape))
     steps.begin("intervals", found)
     if flat is not None:
         profiles = Profiles(flat, top, model.level)
@@ -535,9 +529,6 @@ def with_profiles(model: Any, task: Task, found: Solution, steps: Steps) -> Solu
     if found.state in (State.CONVERGED, *SEPARATED) and found.at_limit:
         flat = opened(task, penalized=False)
         b = flat.standard(found.weights)
-        if np.isin(found.limits, RUNAWAY).any():
-            known = flat.at(b)._replace(value=found.log_likelihood)
-            top = Solution(b, known, State.CONVERGED, 0, bend=np.zeros((len(b),) * 2))
-        else:
-            top = maximum(flat, b, task)
+        point = flat.at(b)._replace(value=found.log_likelihood)
+        top = Solution(b, point, State.CONVERGED, 0, bend=np.zeros((len(b),) * 2))
     return profiled(model, flat, top, found, found.limits.ravel().tolist(), steps)

@@ -7,20 +7,18 @@ coefficients that stay finite (Albert and Anderson 1984; Geyer 2009: the limitin
 model). Coefficients that diverge predict by the weights of a ridge that vanishes: those of
 separable classes, divided by their length, converge to the direction of the widest margin (Rosset,
 Zhu and Hastie, Margin maximizing loss functions, NIPS 16, 2004), and the scores of the rows on a
-boundary to their limits. With many rows and weights the smallest ridges take long and matter less.
+boundary to their limits.
 """
 
-from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from linsep._system.interrupts import interrupts_allowed
-from linsep.batches import Batch, weighed
-from linsep.certificate.canonical import padded
+from linsep.batches import Batch
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided
 from linsep.errors import SeparationError, SeparationWarning, warn_caller
 from linsep.inference.table import OPPOSITE
@@ -50,7 +48,7 @@ from linsep.logistic.task import (
 )
 from linsep.separability.data import Data, data_of
 from linsep.separability.deciding import separated_by, separation
-from linsep.separability.recession import Cone, cone_of
+from linsep.separability.recession import cone_of
 from linsep.separability.search import MOST_WEIGHTS
 from linsep.separability.time_limit import Task as Timed, TooLarge, limited
 
@@ -66,75 +64,61 @@ FEW = 10.0
 RIDGES = tuple(10.0**-k for k in range(2, 9))
 #: distance to the first maximum, share of a later penalty that the last step may gain, most steps
 NEAR, GAIN, STEPS = 0.01, 1e-2, 50
-#: most weights for all factors; for more: the number of factors, distance to the first maximum
-FEW_WEIGHTS, FIRST, FAR = 400, 3, 1.0
+FEW_WEIGHTS = 400  #: most weights for Cholesky factors
 
 
-class Contrasts:
-    """The weights of a verdict (for two classes, or multinomial) as weights of a regression:
-    differences from the last of the class codes in ``order``; ``width`` weights per class.
+def contrasts(order: list[int]) -> np.ndarray:
+    """Return the classes of a regression against the last of the codes in ``order`` as sums of a
+    verdict's, which are code 1 of two against 0, or all codes but the last against that; shape
+    (classes - 1, classes - 1).
     """
-
-    def __init__(self, verdict: Any, data: Data, order: list[int], width: int):
-        self.verdict, self.data, self.order, self.width = verdict, data, order, width
-        self.block = {1: 0} if len(order) == 2 else {code: code for code in range(len(order) - 1)}
-
-    def direction(self, how: Terms, kept: np.ndarray, intercept: bool) -> np.ndarray:
-        """Return a direction of standardized features along which the likelihood keeps growing,
-        scaled to maximum 1; intercepts at the centers are exact.
-        """
-        verdict, rows = self.verdict, len(self.block)
-        flat = np.zeros(rows * self.width, dtype=object)
-        if isinstance(verdict, QuasiSeparable):
-            flat[list(verdict.direction)] = list(verdict.direction.values())
-        else:
-            d, constant = verdict.subject.n_features, verdict.subject.fit_intercept
-            parts = zip(verdict.coef, verdict.intercept, strict=True)
-            flat[:] = [x for row, b in parts for x in [*row[:d], *([b] if constant else [])]]
-        every = np.zeros((len(self.order), self.width), dtype=object)
-        every[list(self.block)] = flat.reshape(rows, self.width)
-        lines = every[self.order[:-1]] - every[self.order[-1]]
-        if intercept:
-            centers = np.array([Fraction(c) for c in how.centers[kept].tolist()], dtype=object)
-            lines[:, -1] += lines[:, :-1] @ centers if len(kept) else 0
-        top = max(map(abs, lines.flat), default=0) or 1
-        direction = np.array([[float(Fraction(x) / top) for x in line] for line in lines])
-        direction[:, : len(kept)] /= np.where(how.scales[kept] > 0, how.scales[kept], 1.0)
-        return direction / (np.abs(direction).max(initial=0.0) or 1.0)
-
-    def limits(self) -> np.ndarray:
-        """Return the limit of every weight, "not checked" after the time limit. With more than
-        2,500 weights no sign is searched for; of separable classes every weight can then diverge.
-        """
-        limits = np.full((len(self.order) - 1, self.width), UNKNOWN, dtype="U16")
-        verdict, apart = self.verdict, isinstance(self.verdict, Separable)
-        moving = sum(map(np.count_nonzero, verdict.coef)) if apart else len(verdict.direction)
-        many = moving > MOST_FACTORED  # columns of zeros have weight 0
-        if many and apart:
-            return np.full_like(limits, UNSIGNED)
-        try:
-            cone = None if many else cone_of(verdict, self.data)
-            for row, j in np.ndindex(*limits.shape):
-                # a weight of the regression as a combination of the verdict's weights
-                sides = ((self.order[row], 1), (self.order[-1], -1))
-                block, width = self.block, self.width
-                function = {block[c] * width + j: sign for c, sign in sides if c in block}
-                limits[row, j] = _limit_of(verdict, cone, function)
-        except TooLarge:  # those found so far are valid
-            pass
-        return limits
+    every = np.eye(len(order), dtype=int)
+    blocks = every[:, 1:] if len(order) == 2 else every[:, :-1]
+    return np.asarray(blocks[order[:-1]] - blocks[order[-1]])
 
 
-def _limit_of(verdict: Any, cone: Cone | None, function: dict[int, int]) -> str:
-    if not (verdict.space if cone is None else cone.boundary).remainder(function):
-        return "finite"
-    if cone is None:
-        return UNSIGNED
-    try:
-        sign = cone.sign(function)
-    except TooLarge:
-        return UNSIGNED
-    return "infinite" if sign is None else "+inf" if sign.value > 0 else "-inf"
+def limits_of(verdict: Any, data: Data, order: list[int], width: int) -> np.ndarray:
+    """Return the limit of every weight, "not checked" after the time limit. With more than 2,500
+    weights no sign is searched for; of separable classes every weight can then diverge.
+    """
+    sides, apart = contrasts(order).tolist(), isinstance(verdict, Separable)
+    limits = np.full((len(sides), width), UNKNOWN, dtype="U16")
+    moving = sum(map(np.count_nonzero, verdict.coef)) if apart else len(verdict.direction)
+    many = moving > MOST_FACTORED  # columns of zeros have weight 0
+    if many and apart:
+        return np.full_like(limits, UNSIGNED)
+    with suppress(TooLarge):  # limits found so far are valid
+        cone = None if many else cone_of(verdict, data)
+        space = verdict.space if cone is None else cone.boundary
+        for row, j in np.ndindex(*limits.shape):
+            function = {block * width + j: side for block, side in enumerate(sides[row]) if side}
+            diverges = bool(space.remainder(function))
+            limits[row, j] = UNSIGNED if diverges else "finite"
+            if diverges and cone is not None:
+                with suppress(TooLarge):
+                    sign = cone.sign(function)
+                    word = "infinite" if sign is None else "+inf" if sign.value > 0 else "-inf"
+                    limits[row, j] = word
+    return limits
+
+
+def direction_of(verdict: Any, order: list[int], how: Terms) -> np.ndarray:
+    """Return a direction of standardized features along which the likelihood keeps growing, scaled
+    to maximum 1; intercepts at the centers are exact.
+    """
+    weights = np.zeros(how.q * how.width, dtype=object)
+    if isinstance(verdict, QuasiSeparable):
+        weights[list(verdict.direction)] = list(verdict.direction.values())
+    else:
+        d, parts = len(how.scales), zip(verdict.coef, verdict.intercept, strict=True)
+        weights[:] = [x for row, b in parts for x in [*row[:d], *[b] * how.intercept]]
+    lines = contrasts(order).astype(object) @ weights.reshape(how.shape)
+    if how.intercept:
+        lines[:, -1] += lines[:, :-1] @ np.array([*map(Fraction, how.centers)], dtype=object)
+    top = max(map(abs, lines.flat), default=0) or 1
+    direction = np.vectorize(lambda x: float(Fraction(x) / top), otypes=[float])(lines)
+    direction[:, : len(how.scales)] /= np.where(how.scales > 0, how.scales, 1.0)
+    return np.asarray(direction / (np.abs(direction).max(initial=0.0) or 1.0))
 
 
 def _gaps(W: np.ndarray, Z: np.ndarray, codes: np.ndarray, offset: Any) -> np.ndarray:
@@ -149,36 +133,31 @@ class Question:
     Attributes
     ----------
     rows : the task with its rows in memory, or None
-    data : the data of a verdict, without dependent features; None if they differ from those fitted
+    data : the data of a verdict, without dependent features
     columns : int array, the numbers of the weights of each class that the verdict is about
     dependent : bool, whether some of the columns are linear combinations of others
     """
 
     def __init__(self, task: Task, fit: Solution):
         self.task, self.rows, d = task, task.in_memory(), task.n_features
-        self.columns, self.dependent = np.arange(task.width), False
-        self.data: Any = None
-        if self.rows is not None:
-            batch, kept = self.rows.counted(), np.setdiff1d(np.arange(d), list(fit.terms.dependent))
-            # keeps the names of a data frame
-            named = len(kept) == d and hasattr(self.rows.given, "columns")
-            named = named and batch.size == self.rows.given.shape[0]
-            X = self.rows.given if named else batch.X if len(kept) == d else batch.X[:, kept]
-            self.data = data_of(X, task.known.labels[batch.y])
-            self.columns = np.concatenate([kept, [d] * task.intercept]).astype(int)
+        self.columns, self.dependent, lost = np.arange(task.width), False, fit.terms.dependent
+        if self.rows is None:
+            with interrupts_allowed():
+                self.data = data_of(task.source)
+            # columns of a source cannot be left out; columns of zeros, among many, need not be
+            self.dependent = task.factored and bool(lost)
             return
-        with interrupts_allowed():
-            data = data_of_batches(task) if task.source is None else data_of(task.source)
-        if len(data.classes) > task.q:  # else a weight of 0 leaves out a class that the data have
-            self.data = data
-        # columns of a source cannot be left out; columns of zeros, among very many, need not be
-        self.dependent = task.factored and bool(fit.terms.dependent)
+        batch, kept, X = self.rows.counted(), np.setdiff1d(np.arange(d), list(lost)), None
+        if hasattr(self.rows.given, "columns") and batch.size == self.rows.given.shape[0]:
+            X = self.rows.given  # keeps the names of a data frame
+        X = batch.X[:, kept] if lost else batch.X if X is None else X
+        self.data = data_of(X, task.known.labels[batch.y])
+        self.columns = np.concatenate([kept, [d] * task.intercept]).astype(int)
 
     def by_weights(self, fit: Solution) -> Any:
         """Return the verdict that the weights of the fit prove, or None."""
-        every = np.zeros((self.task.q + 1, len(self.columns)))
-        every[self.task.known.ranks[:-1]] = fit.weights[:, self.columns]
-        weights = every[1:] - every[0] if self.task.q == 1 else every[:-1] - every[-1]
+        back = np.rint(np.linalg.inv(contrasts(self.task.known.order)))
+        weights = back @ fit.weights[:, self.columns]
         with interrupts_allowed():
             return separated_by(self.data, weights.ravel(), self.task.intercept)
 
@@ -187,10 +166,11 @@ class Question:
         of the ridge are kept without rows in memory, for many weights, and if they separate all.
         """
         task, rows, columns = self.task, self.rows, self.columns
-        contrasts = Contrasts(verdict, self.data, task.known.ranks, len(columns))
         apart, lost = isinstance(verdict, Separable), limits.copy()
         with interrupts_allowed():
-            lost[:, columns] = UNSIGNED if self.dependent else contrasts.limits()
+            lost[:, columns] = UNSIGNED if self.dependent else limits_of(
+                verdict, self.data, task.known.order, len(columns)
+            )  # fmt: skip
         if rows is None:  # whose columns cannot be left out
             lost = np.where(limits == "dependent", limits, lost)
         found = ridge._replace(
@@ -208,15 +188,13 @@ class Question:
             found.covariance[self._places()] = np.nan
             return found
         with interrupts_allowed():
-            return self._conditional(found, contrasts, batch, Z)
+            return self._conditional(found, batch, Z)
 
     def _places(self) -> Any:
         every = np.arange(self.task.q)[:, None] * self.task.width + self.columns
         return np.ix_(every.ravel(), every.ravel())
 
-    def _conditional(
-        self, found: Solution, contrasts: Contrasts, batch: Batch, Z: np.ndarray
-    ) -> Solution:
+    def _conditional(self, found: Solution, batch: Batch, Z: np.ndarray) -> Solution:
         """Return the limiting conditional model: rows right of the boundary have classes without
         them, whose scores are infinitely far below the others by an offset.
         """
@@ -224,7 +202,8 @@ class Question:
         kept, codes, verdict = columns[columns < task.n_features], batch.y, found.verdict
         last, Z = Z @ found.B.T, Z[:, columns]
         offset = np.zeros(batch.size) if batch.offset is None else batch.offset
-        direction = contrasts.direction(how, kept, task.intercept)
+        terms = Terms(q, how.centers[kept], how.scales[kept], task.intercept)
+        direction = direction_of(verdict, task.known.order, terms)
         gaps = _gaps(direction, Z, codes, 0.0)
         sizes = np.column_stack([np.abs(Z) @ np.abs(direction).T, np.zeros(len(Z))])
         right = gaps > TIE * (sizes.max(axis=1, keepdims=True) + 1e-300)
@@ -232,7 +211,6 @@ class Question:
             right = np.arange(2) != codes[:, None]
             right[list(verdict.boundary)] = False
         batch, below = batch._replace(X=batch.X[:, kept]), np.where(right, -INFINITE, 0.0)
-        terms = Terms(q, how.centers[kept], how.scales[kept], task.intercept)
 
         def at_offset(more: Any) -> Objective:
             rows = batch._replace(offset=below[:, :q] - below[:, q:] + more)
@@ -244,8 +222,8 @@ class Question:
         boundary = at_offset(np.reshape(offset, (-1, 1)))
         top = newton(boundary, np.zeros(terms.shape), Goal(1e-9, 100), free=basis)
         # weights of these columns, which span all, with the scores of the ridge
-        rest = (np.linalg.lstsq(Z, last, rcond=None)[0].T - top.B).ravel()
-        B, W = top.B, top.B + (rest - basis @ (basis.T @ rest)).reshape(terms.shape)
+        B, rest = top.B, (np.linalg.lstsq(Z, last, rcond=None)[0].T - top.B).ravel()
+        W = B + (rest - basis @ (basis.T @ rest)).reshape(terms.shape)
         if not (_gaps(W, Z, codes, offset)[right] > 0).all():  # the ridge was not small enough
             with np.errstate(divide="ignore", invalid="ignore"):
                 far = ((CERTAIN - _gaps(B, Z, codes, offset)[right]) / gaps[right]).max(initial=0.0)
@@ -261,9 +239,7 @@ class Question:
             offsets[pairs.importance > 0] = next(iter(boundary.lanes.batches())).offset
             pairs = pairs._replace(X=pairs.X[:, kept], offset=offsets)
             boundary = Objective(RowLanes(lambda: iter([pairs])), terms)
-        covariance, many = covariance_of(
-            task, boundary, B, inverse, back, len(columns), pairs=task.groups is not None
-        )
+        covariance, many = covariance_of(task, boundary, B, inverse, back, len(columns))
         out = (found.limits[:, columns] != "finite").ravel()
         covariance[out] = covariance[:, out] = np.nan
         found.covariance[self._places()] = covariance
@@ -275,18 +251,6 @@ class Question:
         )  # fmt: skip
 
 
-def data_of_batches(task: Task) -> Data:
-    """Return the rows with weight as data of a verdict, which reads them again in every pass."""
-    codes = np.array(task.known.ranks, dtype=np.int64)
-
-    def parts() -> Iterator[Batch]:
-        for batch in weighed(task.batches()):
-            yield Batch(padded(batch.X, task.n_features), codes[batch.y], batch.first)
-
-    shape, sparse = (task.n_rows, task.n_features), sp.issparse(next(parts()).X)
-    return Data(parts, np.sort(task.known.labels), shape, None, sparse)
-
-
 def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
     """Decide separability; if there is a maximum, continue to it, else compute the limit.
 
@@ -294,9 +258,9 @@ def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
     hand are checked exactly first, and those of the ridge if they may classify all rows correctly.
     """
     steps.begin("verdict", fit)
-    asked, verdict = Question(task, fit), None
-    if asked.data is None:
+    if task.source is None and task.in_memory() is None:
         return fit.unproved()
+    asked, verdict = Question(task, fit), None
     ridge = cache(lambda: of_ridge(task, fit))
     if asked.rows is None or task.q > 1 or len(asked.columns) > MOST_WEIGHTS:
         little = -fit.log_likelihood < FEW * task.total / task.n_rows
@@ -329,7 +293,7 @@ def tell_separable(
     model: Any, task: Task, found: Solution, words: list[str], signs: np.ndarray
 ) -> None:
     """Warn that the classes are separable, or raise an error, as the model has it."""
-    lost = model._arranged(found.widened(task.known).limits).ravel().tolist()
+    lost = model._arranged(found.limits).ravel().tolist()
     limits = {
         name: OPPOSITE.get(word, word) if sign < 0 else word
         for name, word, sign in zip(words, lost, signs, strict=True)
@@ -353,20 +317,18 @@ def of_ridge(task: Task, fit: Solution) -> Solution:
     first that classifies every row correctly; per standard deviation, or unit of 0/1 columns.
     """
     how = moments(task, task.batches, marks=True) if task.factored else fit.terms
-    large = task.factored and task.q * task.width > FEW_WEIGHTS
+    conjugate = not task.factored or task.q * task.width > FEW_WEIGHTS
     free = np.arange(task.width) < task.n_features
     B = before = np.zeros((task.q, task.width))
-    for k, ridge in enumerate(RIDGES[: FIRST if large else None]):
+    for k, ridge in enumerate(RIDGES):
         penalty = Penalty(np.where(free, ridge * task.total, 0.0), task.share, task.levels)
         objective = objective_of(task, how, penalty=penalty)
         # weights grow as the logarithm of the factor
         begun = B if k < 2 else 2.0 * B - before
         allowed = GAIN * objective.penalty.value(begun) * task.n_rows / task.total
-        tol = float(np.sqrt(allowed)) if k else FAR if large else NEAR
+        tol = float(np.sqrt(allowed)) if k else NEAR
         goal = goal_of(task, tol=tol, max_iter=STEPS, proved=True)
-        found = newton(objective, begun, goal, conjugate=large or not task.factored)
+        found = newton(objective, begun, goal, conjugate=conjugate)
         before, B = B, found.B
-        if large and objective.moves(B).separates:
-            break
     likelihood = found.point.log_likelihood
     return fit._replace(B=B, terms=how, weights=how.raw(B), log_likelihood=likelihood)

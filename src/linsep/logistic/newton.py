@@ -215,15 +215,6 @@ def inverse_of(matrix: np.ndarray) -> np.ndarray | None:
     return found[0] if fine[0] else None
 
 
-def inverted(H: np.ndarray) -> np.ndarray:
-    """Return the inverse of a positive semidefinite matrix, the pseudo-inverse if singular."""
-    inverse = inverse_of(H)
-    if inverse is None:
-        scaled, roots = with_unit_diagonal(H)
-        inverse = np.linalg.pinv(scaled, rcond=1e-12, hermitian=True) * roots * roots[:, None]
-    return inverse
-
-
 def updated(bend: np.ndarray, moved: np.ndarray, lost: np.ndarray) -> np.ndarray:
     """Return ``bend`` after steps with changes of ``pull``, unless the update is noise."""
     error = lost - np.einsum("mij,mj->mi", bend, moved)
@@ -338,13 +329,8 @@ def fitted(task: Task, steps: Steps, before: Solution | None = None) -> Solution
     """Maximize the (penalized) likelihood; ``before``: steps to a maximum that is known to exist.
 
     The ascent starts from the weights fitted to a sample, so that all rows are read only a few
-    times. It stops if a maximum does not seem to exist. A single class has probability 1.
+    times. It stops if a maximum does not seem to exist.
     """
-    if not task.q:
-        d, B = task.n_features, np.zeros((0, task.width))
-        point = Point(0.0, B, np.zeros((0, 0)), None, 0.0)
-        alone = Terms(0, np.zeros(d), np.ones(d), task.intercept)
-        return solution_of(alone, Solution(B, point, State.CONVERGED, 0, 0.0))
     if before is None:
         terms, goal, made = columns_of(task), goal_of(task), 0
         start = _start(task, terms)
@@ -410,7 +396,7 @@ def solution_of(terms: Terms, found: Solution) -> Solution:
     hessian, covariance = found.point.hessian, None
     if hessian is not None:
         T = terms.matrix()
-        covariance = T @ inverted(hessian) @ T.T
+        covariance = T @ damped_inverse(hessian)[0] @ T.T
     return found._replace(
         terms=terms, weights=terms.raw(found.B), log_likelihood=found.point.log_likelihood,
         limits=limits_without(terms.dependent, terms.shape), covariance=covariance,
@@ -481,30 +467,30 @@ def sharpened(task: Task, fit: Solution) -> Solution:
 
 def with_robust(task: Task, fit: Solution) -> Solution:
     """Return a fit at its maximum with the robust covariance that the task names, if any."""
-    if task.model.covariance is None or fit.covariance is None or not task.q:
+    if task.model.covariance is None or fit.covariance is None:
         return fit
     terms, objective = fit.terms, objective_of(task, fit.terms)
-    inverse = inverted(objective.at(fit.B).hessian)
+    inverse, _ = damped_inverse(objective.at(fit.B).hessian)
     if task.clustered is not None:
         objective.lanes = RowLanes(task.clustered)
     width = task.width - len(terms.dependent)
-    back, pairs = terms.matrix(), task.groups is not None
-    covariance, many = covariance_of(task, objective, fit.B, inverse, back, width, pairs)
+    covariance, many = covariance_of(task, objective, fit.B, inverse, terms.matrix(), width)
     return fit._replace(covariance=covariance, clusters=many)
 
 
 def covariance_of(
     task: Task, objective: Objective, B: np.ndarray, inverse: np.ndarray, back: np.ndarray,
-    width: int, pairs: bool = False,
+    width: int,
 ) -> tuple[np.ndarray, int | None]:  # fmt: skip
     """Return the covariance that the task names of flat weights times ``back``, where the inverse
-    information is given, of ``width`` estimates a class, and the number of clusters, if any;
-    ``pairs``: two rows each are one, of counts.
+    information is given, of ``width`` estimates a class, and the number of clusters, if any.
     """
     plain, name = back @ inverse @ back.T, task.model.covariance
     if name is None:
         return plain, None
-    scores = partial(objective.terms.row_scores, B=B, covariance=name, pairs=pairs)
+    scores = partial(
+        objective.terms.row_scores, B=B, covariance=name, pairs=task.groups is not None
+    )
     found = objective.sum(scores, added_scores)
     robust = Robust.of(name, found, task.n_counted, task.q * width)
     root = robust.root @ inverse @ back.T

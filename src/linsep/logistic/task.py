@@ -45,17 +45,11 @@ LEAST_LANE_ROWS, MOST_LANE_ROWS, LANE_VALUES = 1 << 10, 1 << 15, 1 << 21
 #: fewest rows and values in the first batch of a stream, of which a sample is taken
 HEAD_ROWS, HEAD_VALUES = 20_000, 1 << 21
 SPARSE = 0.3  #: dense rows with a smaller share of nonzeros are copied into a CSR matrix
-NO_WEIGHT = "no weight"  #: value of ``limits_`` for the weights of a class without weight
 
 #: a function that returns an iterator over all batches, or a list of them: rows in memory
 Batches: TypeAlias = Callable[[], Iterable[Batch]]
 #: from a lane to its sum, or from a lane and what was kept of it
 Work: TypeAlias = Callable[..., Any]
-
-
-def has_hessian(n_weights: int) -> bool:
-    """Return whether so many weights are few enough for a Hessian."""
-    return n_weights <= MOST_WEIGHTS
 
 
 def binomial(successes: np.ndarray, failures: np.ndarray) -> np.ndarray:
@@ -113,39 +107,28 @@ class RowLanes:
 
 
 class FittedClasses:
-    """Classes with weight, in the order of a logistic regression; the others stay among the labels,
-    with probability 0. ``reference``: the label whose weights are zero, or None.
+    """The classes of a logistic regression; ``reference``: the label whose weights are zero, or
+    None. Every class has weight.
 
     Attributes
     ----------
-    order : the codes of all classes, the reference last; with several classes, a reference without
-        weight is replaced by the last class with weight
-    codes : the codes with weight, in this order; ``ranks``: renumbered among these
-    labels, totals : arrays of their labels and of their weights
-    places : int32 array, the place of a class among those with weight
-    fitted : indices of the fitted rows of weights in a model of all classes
+    order : the codes of the classes, the reference last
+    labels, totals : arrays of their labels and of their weights, in this order
+    places : int32 array, the place of each code in this order
     """
 
     def __init__(self, classes: np.ndarray, reference: Any, totals: np.ndarray):
-        counted, order = totals > 0, order_of(reference, classes)
-        if not counted.any():
+        without = classes[totals == 0].tolist()
+        if len(without) == len(classes):
             raise no_weight()
-        if len(order) > 2 and not counted[order[-1]]:
-            last = int(np.flatnonzero(counted)[-1])
-            order = [*(code for code in sorted(order) if code != last), last]
-        self.classes, self.order = classes, order
-        self.codes = [code for code in order if counted[code]]
-        self.ranks = np.argsort(np.argsort(self.codes)).tolist()
-        self.labels, self.totals = classes[self.codes], totals[self.codes]
-        self.places = np.zeros(classes.size, dtype=np.int32)
-        self.places[self.codes] = np.arange(len(self.codes))
-        self.fitted = np.flatnonzero(counted[order[:-1]] & counted[order[-1]]).tolist()
-
-    def wide(self, part: np.ndarray, rest: Any) -> np.ndarray:
-        """Return ``part``, shape (fitted rows, ...), with ``rest`` in all other rows."""
-        found = np.full((len(self.order) - 1, *part.shape[1:]), rest, dtype=part.dtype)
-        found[self.fitted] = part
-        return found
+        if without:
+            raise DataError(
+                f"Every class needs rows with weight, but {labels.listed(without)} has none: leave "
+                "its rows out.", code="class-count",
+            )  # fmt: skip
+        self.classes, self.order = classes, order_of(reference, classes)
+        self.labels, self.totals = classes[self.order], totals[self.order]
+        self.places = np.argsort(self.order).astype(np.int32)
 
 
 def order_of(reference: Any, classes: np.ndarray) -> list[int]:
@@ -187,13 +170,13 @@ class Task:
         self.n_features, self.n_rows, self.offsets = n_features, n_rows, offsets
         self.groups, self.given, self.source = groups, given, source
         self.clustered, self.lanes = clustered, lanes or RowLanes(batches)
-        self.q, self.intercept = len(known.codes) - 1, bool(model.fit_intercept)
+        self.q, self.intercept = len(known.order) - 1, bool(model.fit_intercept)
         self.width = n_features + self.intercept
-        self.factored = has_hessian(self.q * self.width)
+        self.factored = self.q * self.width <= MOST_WEIGHTS
         default = WITH_INFERENCE if self.factored else WITHOUT
         self.tol = default if model.tol is None else float(model.tol)
         self.total = float(known.totals.sum())
-        self.share = 1.0 / (self.q + 1) if len(known.order) > 2 else 0.0
+        self.share = 1.0 / (self.q + 1) if self.q > 1 else 0.0
         self.constant = 0.0 if groups is None else float(groups[1])
         self.n_counted = n_rows if groups is None else int(groups[0])
 
@@ -243,7 +226,7 @@ class Task:
         (classes - 1,), zeros if it has none, and its log-likelihood, concave in the intercept.
         """
         totals, total = self.known.totals, self.total
-        if not (self.offsets and self.q):
+        if not self.offsets:
             if not self.intercept:
                 return np.zeros(self.q), -total * float(np.log(len(totals)))
             return np.log(totals[:-1] / totals[-1]), float((totals * np.log(totals / total)).sum())
@@ -276,7 +259,6 @@ def task_of_arrays(
     weights = labels.check_sample_weight(sample_weight, len(y))
     weights = labels.importance(model.class_weight, classes, codes, weights)
     totals = np.bincount(codes, weights if weights.size else None, classes.size)
-    labels.warn_of_weightless(classes, totals)
     known = FittedClasses(classes, model.reference, totals)
     offset = labels.check_offset(offset, len(y))
     labels.refuse_offset(
@@ -316,8 +298,6 @@ def task_of_stream(model: Any, stream: "SourceStream") -> Task:
     labels.refuse_offset(
         len(classes) > 2 and source.offsets, "y has several classes", "class-count"
     )
-    if groups is not None:
-        check_both(totals[::-1], source.name)
     known = FittedClasses(classes, model.reference, totals)
     n_features = max(stream.n_features, len(stream.feature_names or []))
 
@@ -374,21 +354,11 @@ def given_counts(successes: Any, trials: Any, n_rows: int) -> tuple[np.ndarray, 
     return found[0], found[1]
 
 
-def check_both(totals: np.ndarray, where: str) -> None:
-    """Raise DataError unless there are successes and failures, whose numbers are given."""
-    what = "trials" if not totals.any() else "failures" if totals[0] else "successes"
-    refuse(DataError, (
-        not totals.all(), f"There are no {what} in {where}: a logistic regression needs both "
-        "successes and failures.", "class-count", None,
-    ))  # fmt: skip
-
-
 def pairs_of(X: Any, successes: Any, trials: Any, offset: Any, clusters: Any) -> tuple[Any, ...]:
     """Return rows, labels, weights, offsets and clusters: two rows of each, one per class."""
     n_rows = X.shape[0]
     successes, trials = given_counts(successes, trials, n_rows)
     weights = np.column_stack([successes, trials - successes])
-    check_both(weights.sum(axis=0), "the rows")
     twice, y = np.repeat(np.arange(n_rows), 2), np.tile([1, 0], n_rows)
     beside = (labels.check_offset(offset, n_rows), clusters)
     return X[twice], y, weights.ravel(), *(None if of is None else of[twice] for of in beside)
@@ -461,10 +431,11 @@ class Solution(NamedTuple):
     ``point`` is at B, or just before the last step, with the value after it; ``distance`` that to
     the maximum from where the last step began, in standard errors; ``bend`` what the negative
     Hessian is beside the information. ``weights`` and ``limits`` have shape (q, width), the
-    intercept last; ``covariance`` is 0 for features left out; ``intervals`` are {level: (low, high,
-    p)}; ``log_likelihood`` is without the penalty, or the supremum; ``gained`` twice what features
-    add to Firth's. ``at_limit`` is False if finite weights come from a small ridge; ``digits`` are
-    those of standard errors that floats determine; ``stopped_in`` is a stage, or empty.
+    intercept last; ``covariance`` is 0 for features left out; ``profile`` are the ends of intervals
+    and p; ``log_likelihood`` is without the penalty, or the supremum; ``gained`` twice what
+    features add to Firth's. ``at_limit`` is False if finite weights come from a small ridge;
+    ``digits`` are those of standard errors that floats determine; ``stopped_in`` is a stage, or
+    empty.
     """
 
     B: np.ndarray | Any
@@ -480,7 +451,7 @@ class Solution(NamedTuple):
     log_likelihood: float = np.nan
     covariance: Any = None
     verdict: Any = None
-    intervals: dict[float, Any] = {}  # noqa: RUF012 - never changed
+    profile: np.ndarray | None = None
     gained: float = np.nan
     at_limit: bool = True
     digits: int = 16
@@ -491,24 +462,6 @@ class Solution(NamedTuple):
         """Return the solution if its likelihood may have no maximum: nothing can be inferred."""
         limits = np.where(self.limits == "finite", UNKNOWN, self.limits)
         return self._replace(limits=limits, covariance=None)
-
-    def widened(self, known: FittedClasses) -> "Solution":
-        """Return the solution with weights for all classes, including those without weight."""
-        (q, width), covariance = self.weights.shape, self.covariance
-        if q == len(known.order) - 1:
-            return self
-        if covariance is not None:
-            places = np.add.outer(np.array(known.fitted, int) * width, np.arange(width)).ravel()
-            covariance = np.zeros(((len(known.order) - 1) * width,) * 2)
-            covariance[np.ix_(places, places)] = self.covariance
-        intervals = {
-            level: tuple(known.wide(end, np.nan) for end in ends)
-            for level, ends in self.intervals.items()
-        }
-        return self._replace(
-            weights=known.wide(self.weights, 0.0), limits=known.wide(self.limits, NO_WEIGHT),
-            covariance=covariance, intervals=intervals,
-        )  # fmt: skip
 
     def ending(self, model: Any) -> tuple[str, Warning | None]:
         """Return a sentence on how the fit ended, and a warning if not at a maximum."""
@@ -585,14 +538,14 @@ class Steps:
         # With a penalty there is a maximum, without the proof that was not reached.
         return (found if model.l2 or model.penalty else found.unproved())._replace(state=state)
 
-    def doing(self, max_iter: int) -> str:
-        """Return the current stage as text; a proof of a maximum may take steps beyond."""
+    def doing(self) -> str:
+        """Return the current stage as text."""
         if self.stage == "verdict":
             return "deciding whether there is a maximum"
+        made, what = self._made, "iteration"
         if self.stage == "intervals":
-            return f"profile interval {self.n_intervals + 1:,}"
-        most = f" of at most {max_iter:,}" if self._made < max_iter else ""
-        return f"iteration {self._made + 1:,}{most}"
+            made, what = self.n_intervals, "profile interval"
+        return f"{what} {made + 1:,}"
 
 
 class UnfinishedWarning(ConvergenceWarning):
