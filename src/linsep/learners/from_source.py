@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -139,17 +140,15 @@ def source_stream(estimator: Any, source: Source, saving: Any) -> SourceStream:
 
 def _passes(estimator: Any, course: Course, start: Callable[[], Run]) -> Iterator[PassReport]:
     """Yield one report per pass, each once even if the passes must start again."""
-    reported = False, -1  # whether of all rows after a trial, and the number of the pass
+    done = 0
     try:
         while True:
             try:
                 with closing(all_passes(estimator, course)) as made:  # type: ignore[type-var]
-                    for report in made:
-                        # After a restart, earlier passes give the same reports again.
-                        place = estimator._run.trial is not None, report.number
-                        if place > reported or report.stop_reason is not None:
-                            reported = place
-                            yield report
+                    # After a restart, earlier passes give the same reports again.
+                    for report in islice(made, done, None):
+                        done += 1
+                        yield report
                 return
             except StartAgain:
                 course = replace(course, run=start(), number=0)
@@ -164,8 +163,7 @@ def fit_source(
     if saving is not None:
         saving.check_source(source)
     stream, learner = source_stream(estimator, source, saving), estimator.learner()
-    warm = estimator.warm_start and hasattr(estimator, "_run")
-    before = estimator.fitted_run() if warm else None
+    before = vars(estimator).get("_run") if estimator.warm_start else None
 
     def start() -> Run:
         check_two_classes(stream.classes, source.name)
