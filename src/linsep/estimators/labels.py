@@ -333,13 +333,7 @@ def unknown_offsets(name: str) -> DataError:
 
 
 class InitialShape(DataError):
-    """Initial weights whose shape does not match the data.
-
-    Attributes
-    ----------
-    needed : tuple of int
-        The required shape: (weight vectors, features) of ``coef_init``.
-    """
+    """Initial weights whose shape is not ``needed``: for coef_init, (weight vectors, features)."""
 
     code = "shape"
 

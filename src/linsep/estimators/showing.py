@@ -172,27 +172,29 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
     product is the same. Raises DataError as :func:`explained` does, and if a term is not finite.
     """
     names, linear, known = machine_names(model), linear_of(model), deviations(model)
-    terms: list[dict[str, Any]] = []
     k, score = _machine(model, scored, len(names))
     weights = np.reshape(linear.coef_, (len(names), -1))[k][scored.columns]
     intercept, values = float(np.atleast_1d(linear.intercept_)[k]), scored.values
-
-    def add(feature: str, value: float, weight: float, deviation: Any) -> None:
-        if product := value * weight:
-            sure = {} if known is None or feature == "offset" else {"standard_deviation": deviation}
-            plain = {"feature": feature, "value": value, "weight": weight}
-            terms.append(plain | sure | {"product": product})
 
     if fitted_parameter(model, "normalize"):
         from linsep.mistake_bounds.bounds import length
 
         values = values / (length(values) or 1.0)
-    unsure = np.zeros(values.size) if known is None else known[0][k][scored.columns]
-    columns = (values.tolist(), weights.tolist(), unsure.tolist())
-    for (name, sign), value, weight, deviation in zip(features, *columns, strict=True):
-        add(name, sign * value, sign * weight, deviation)
-    add("offset", 1.0, scored.offset, None)
-    add("intercept", 1.0, intercept, None if known is None else float(known[1][k]))
+    unsure, own = [None] * values.size, None
+    if known is not None:
+        unsure, own = known[0][k][scored.columns].tolist(), float(known[1][k])
+    columns = zip(features, values.tolist(), weights.tolist(), unsure, strict=True)
+    rows = [
+        (name, sign * value, sign * weight, sure) for (name, sign), value, weight, sure in columns
+    ]
+    rows += [("offset", 1.0, scored.offset, None), ("intercept", 1.0, intercept, own)]
+    terms = [
+        {"feature": name, "value": value, "weight": weight}
+        | ({} if sure is None else {"standard_deviation": sure})
+        | {"product": value * weight}
+        for name, value, weight, sure in rows
+        if value * weight
+    ]
     products = [term["product"] for term in terms]
     if not np.isfinite([score, *products]).all():
         raise DataError("A product or the score of the row overflows float64.", code="overflow")
@@ -220,25 +222,24 @@ def scored_row(model: Any, source: Source, number: int) -> Scored:
                 source.where(number) + " has a missing value: provide a value.",
                 code="missing-value",
             )
-        X, offset = batch.X[at : at + 1], 0.0 if batch.offset is None else float(batch.offset[at])
-        if classes:
-            found = scored_as(model, number, X, scores[at], int(codes[0][at]))
-        else:
-            values = prediction.values(scores[at : at + 1]) + offset
-            found = scored_as(model, number, X, values, None)
-        return found._replace(offset=offset)
+        offset = 0.0 if batch.offset is None else float(batch.offset[at])
+        own = scores[at] if classes else prediction.values(scores[at : at + 1]) + offset
+        code = int(codes[0][at]) if classes else None
+        return scored_as(model, number, batch.X[at : at + 1], own, code, offset)
     raise DataError(
         f"{source.name} has {seen:,} rows, so there is no row {number + 1:,}.",
         code="out-of-range", path=source.name, row=number + 1,
     )  # fmt: skip
 
 
-def scored_as(model: Any, number: int, X: Any, scores: Any, code: int | None) -> Scored:
+def scored_as(
+    model: Any, number: int, X: Any, scores: Any, code: int | None, offset: float = 0.0
+) -> Scored:
     row = sp.csr_array(X)
     row.eliminate_zeros()
     known = row.indices < model.n_features_in_
     columns, values = row.indices[known], row.data[known].astype(np.float64)
-    return Scored(number, columns, values, np.ravel(scores), code)
+    return Scored(number, columns, values, np.ravel(scores), code, offset)
 
 
 def is_curved(model: Any) -> bool:

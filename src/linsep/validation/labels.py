@@ -116,22 +116,9 @@ def numbers_beside(
 
 
 def labels_of(y: Any) -> np.ndarray:
-    """Return one label for each row.
-
-    Parameters
-    ----------
-    y : array, list or column of shape (rows,), or (rows, 1) with scikit-learn's warning
-
-    Returns
-    -------
-    array of shape (rows,)
-        Objects that are all numbers are returned as an array of numbers.
-
-    Raises
-    ------
-    ValueError
-        If y has another shape; as a DataError that names row and value if a label is missing,
-        infinite, or neither text nor a number, and if text and numbers are mixed.
+    """Return one label for each row of an array, list or column, objects that are all numbers as an
+    array of numbers; ValueError for another shape, and DataError, which names row and value, for a
+    label that is missing, infinite, or neither text nor a number, and for text beside numbers.
     """
     given, y = y, one_column(y)
     if y.dtype.kind in "OST":
@@ -182,14 +169,9 @@ def _of_objects(y: np.ndarray) -> np.ndarray:
 
 
 def check_beside(X: Any, **others: Any) -> None:
-    """Refuse masked labels or weights, and pandas labels or weights with the index of X in another
-    order, because rows are matched by position. If one of the two indexes is the default index, 0
-    to rows - 1, this is a warning.
-
-    Parameters
-    ----------
-    X : rows; without an index of pandas there is nothing to compare
-    **others : arrays with one value per row, or None, by name
+    """Refuse masked labels or weights, and those with the index of pandas of X in another order,
+    because rows are matched by position. If one of the two indexes is the default index, 0 to rows
+    - 1, this is a warning.
     """
     index = _index_of(X)
     for name, other in others.items():

@@ -12,18 +12,9 @@ def as_csr(X: Any, columns: bool = True) -> Any:
     """Return a two-dimensional sparse matrix as CSR, and anything else unchanged.
 
     Compiled loops, scipy's included, do not check bounds: an index out of range would read or
-    write other memory. A CSR matrix is not copied.
-
-    Parameters
-    ----------
-    X : anything; a sparse matrix or array of shape (rows, features) is checked
-    columns : whether to check the column indices of a CSR matrix; ``pass_loop`` checks the indices
-        of each row as it reads it and does not need this pass
-
-    Raises
-    ------
-    DataError
-        If indices are negative, beyond the shape, or fewer than ``indptr`` requires.
+    write other memory. So DataError is raised for indices that are negative, beyond the shape, or
+    fewer than ``indptr`` requires; without ``columns`` not for the column indices of a CSR matrix,
+    which ``pass_loop`` checks as it reads them. A CSR matrix is not copied.
     """
     if not sp.issparse(X) or X.ndim != 2:
         return X

@@ -54,15 +54,9 @@ def rows_to_fit(
     does, which takes longer for a few hundred rows than training, and returns suitable arrays
     unchanged.
 
-    Parameters
-    ----------
-    X : as given to ``fit``, or to a method of a fitted estimator
-    estimator : its ``n_features_in_`` and ``feature_names_in_`` are set, or with ``reset=False``
-        compared
-    dtypes : types of numbers that are not converted
-    order : "C" for rows that are contiguous
-    checked, columns : False leaves the checks of finiteness, and of column indices, to the reader
-        of the rows
+    Numbers of other types than ``dtypes`` are converted. Without ``checked`` and ``columns``, the
+    checks of finiteness and of column indices are left to the reader of the rows. With ``reset``,
+    the number and names of the features of the estimator are set, otherwise compared.
     """
     ready = type(X) is np.ndarray and X.ndim == 2 and 0 < X.size <= FEW and X.dtype.isnative
     ready = ready and X.dtype.type in dtypes and X.itemsize <= 8 and X.flags.c_contiguous
@@ -84,13 +78,8 @@ def rows_to_fit(
 @contextmanager
 def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator[None]:
     """Name column and row of X where scikit-learn's checks refuse one of its values; what they
-    would convert, such as dates and whole numbers that no double equals, is refused before.
-
-    Parameters
-    ----------
-    X : the input
-    estimator : whose ``feature_names_in_``, if there are any, name the columns of an array
-    exact : whether whole numbers are kept unchanged
+    would convert, such as dates and whole numbers that no double equals, is refused before, the
+    latter unless ``exact``. The ``feature_names_in_`` of the estimator name columns of an array.
     """
     refuse_masked(X, "Input X")
     if hasattr(X, "to_frame") and np.ndim(X) == 1:
