@@ -8,9 +8,9 @@ changes of a vote, ``calibration.K`` its curves. A kernel classifier adds ``supp
 
 import re
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import Any
 
+import joblib
 import numpy as np
 
 from linsep.checkpoints.fits import SavedFit
@@ -166,8 +166,9 @@ class SavedOnlineFit(SavedFit):
         self.trial = optional(_reports)(about["course"]["trial"])
 
     def resume(self, course: Course) -> None:
-        run = course.run
-        self._start = _digest(run.state)
+        run, W = course.run, course.run.state.W
+        changed = np.flatnonzero(W[: run.state.n_features] != run.state.fill)
+        self._start = joblib.hash([changed, W[:-1].ravel()[changed], W[-1]])
         # Of a trial and the run after it, only the interrupted one resumes.
         if self.found is None or (self.trial is None) != (run.trial is None):
             return
@@ -230,13 +231,6 @@ class SavedOnlineFit(SavedFit):
             "classes": classes if plain else [],
             "machines": [state.n_classes, state.n_columns],
         })  # fmt: skip
-
-
-def _digest(state: State) -> str:
-    W = state.W[: state.n_features]
-    at = np.flatnonzero(state.fill != W)
-    parts = at, W.ravel()[at], state.W[-1:]
-    return blake2b(b"".join(part.tobytes() for part in parts), digest_size=16).hexdigest()
 
 
 def _without_prefix(prefix: str, arrays: Arrays) -> Arrays:
