@@ -633,8 +633,9 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         names = {field.name: field.name for field in fields(rule)} | {"normalized": "rescale"}
         own = {name: getattr(self, parameter, None) for name, parameter in names.items()}
         # floats, as in the loops: fractions of whole numbers would be rounded elsewhere
-        own = {name: float(value) if type(value) is int else value for name, value in own.items()}
-        return rule(**{name: value for name, value in own.items() if value is not None})
+        return rule(
+            **{k: float(v) if type(v) is int else v for k, v in own.items() if v is not None}
+        )
 
     def _total_rate(self) -> float | None:
         """Return the sum of the rates of all updates; None if the learner does not add examples."""
