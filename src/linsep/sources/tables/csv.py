@@ -108,8 +108,7 @@ class CsvFile(TextFile):
                     lines.append(line)
                     yield line
 
-        with _FIELDS, closing(self.blocks()) as blocks:
-            before = csv.field_size_limit(self._max_line)  # one for the process, so it is put back
+        with _field_size(self._max_line), closing(self.blocks()) as blocks:
             try:
                 for fields in csv.reader(
                     seen(), delimiter=self._options.separator, quoting=quoting
@@ -125,8 +124,6 @@ class CsvFile(TextFile):
                     code="bad-line",
                     path=self.path,
                 ) from error
-            finally:
-                csv.field_size_limit(before)
         return records, ends
 
     def _check_lines(self, records: list[list[str]], told: bool) -> None:
@@ -233,7 +230,7 @@ class CsvFile(TextFile):
         """Raise DataError for a field with line breaks whose quote closes in its middle, or never:
         it began with a quote that is text, and holds the rows up to the next one.
         """
-        with _any_length():
+        with _field_size(sys.maxsize):
             rows = csv.reader(self._lines(), delimiter=self._options.separator, strict=True)
             for number in count(1 - self._headed):
                 line = rows.line_num
@@ -450,10 +447,10 @@ class CsvFile(TextFile):
 
 
 @contextmanager
-def _any_length() -> Iterator[None]:
-    """Let fields of csv's readers have any length."""
+def _field_size(most: int) -> Iterator[None]:
+    """Let fields of csv's readers have so many bytes, for the whole process, one at a time."""
     with _FIELDS:
-        before = csv.field_size_limit(sys.maxsize)
+        before = csv.field_size_limit(most)
         try:
             yield
         finally:

@@ -43,7 +43,7 @@ from linsep.sources.tables.files import (
 )
 from linsep.sources.tables.products import products_of
 from linsep.sources.tables.reading_options import ROLES, TableOptions, check_options
-from linsep.sources.tables.row_numbers import beside_rows
+from linsep.sources.tables.row_numbers import with_numbers
 from linsep.sources.tables.survey import Survey
 from linsep.sources.tables.table_file import bytes_of, listed, numbers_in, rows_at_once
 from linsep.sources.tables.text_file import TextFile
@@ -285,9 +285,7 @@ class TableSource(Source):
                 )
             if X.shape[0]:
                 batch = Batch(X, y, sent, weights, groups, self._encoder.unanswered)
-                batch = beside_rows(
-                    table, self._columns, place, rows, self._require_target
-                ).of_batch(batch)
+                batch = with_numbers(batch, table, self._columns, place, rows, self._require_target)
                 if self._proving and self.counts:
                     assert batch.weights is not None
                     batch = batch.rows(batch.weights > 0)
