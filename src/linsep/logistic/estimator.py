@@ -1015,10 +1015,6 @@ class LogisticRegression(
     def _robust(self) -> str | None:
         return None if self._covariance is None else fitted_parameter(self, "covariance")
 
-    @property
-    def _wide(self) -> bool:
-        return self.limits_.size > MOST_WEIGHTS
-
     def _notes(self) -> list[str]:
         l2, name = fitted_parameter(self, "l2"), self._robust
         of_classes = fitted_parameter(self, "class_weight") is not None
@@ -1049,7 +1045,7 @@ class LogisticRegression(
             )
         if l2:
             notes.append(f"Penalized with l2={l2:g}: standard errors and tests are not known.")
-        elif self._wide and no_errors:
+        elif self.limits_.size > MOST_WEIGHTS and no_errors:
             notes.append("There are too many weights to compute standard errors or to find "
                          "dependent columns.")  # fmt: skip
         return notes + [said for word, said in legend.items() if (self.limits_ == word).any()]

@@ -134,7 +134,8 @@ class Question:
     ----------
     rows : the task with its rows in memory, or None
     data : the data of a verdict, without dependent features
-    columns : int array, the numbers of the weights of each class that the verdict is about
+    columns : int array, the numbers of the weights of each class that the verdict is about;
+        ``places``: of their covariances in those of all weights, with rows in memory
     dependent : bool, whether some of the columns are linear combinations of others
     """
 
@@ -153,6 +154,8 @@ class Question:
         X = batch.X[:, kept] if lost else batch.X if X is None else X
         self.data = data_of(X, task.known.labels[batch.y])
         self.columns = np.concatenate([kept, [d] * task.intercept]).astype(int)
+        every = (np.arange(task.q)[:, None] * task.width + self.columns).ravel()
+        self.places = np.ix_(every, every)
 
     def by_weights(self, fit: Solution) -> Any:
         """Return the verdict that the weights of the fit prove, or None."""
@@ -185,14 +188,10 @@ class Question:
         ahead = _gaps(ridge.B, Z, batch.y, np.zeros(1) if batch.offset is None else batch.offset)
         others = np.arange(task.q + 1) != batch.y[:, None]
         if apart and (ahead[others] > 0).all():
-            found.covariance[self._places()] = np.nan
+            found.covariance[self.places] = np.nan
             return found
         with interrupts_allowed():
             return self._conditional(found, batch, Z)
-
-    def _places(self) -> Any:
-        every = np.arange(self.task.q)[:, None] * self.task.width + self.columns
-        return np.ix_(every.ravel(), every.ravel())
 
     def _conditional(self, found: Solution, batch: Batch, Z: np.ndarray) -> Solution:
         """Return the limiting conditional model: rows right of the boundary have classes without
@@ -232,7 +231,7 @@ class Question:
         wide[:, :, columns] = B, W
         finite, other = map(how.raw, wide)
         inverse = basis @ np.linalg.inv(basis.T @ boundary.at(B).hessian @ basis) @ basis.T
-        back = how.matrix()[self._places()]
+        back = how.matrix()[self.places]
         if task.groups is not None and self.rows is not None:  # pairs of rows, also of weight 0
             (pairs,) = self.rows.batches()
             offsets = np.zeros((pairs.size, q))
@@ -242,7 +241,7 @@ class Question:
         covariance, many = covariance_of(task, boundary, B, inverse, back, len(columns))
         out = (found.limits[:, columns] != "finite").ravel()
         covariance[out] = covariance[:, out] = np.nan
-        found.covariance[self._places()] = covariance
+        found.covariance[self.places] = covariance
         # separable in exact arithmetic, even where floats are equal
         likelihood = 0.0 if found.state is State.SEPARABLE else top.point.log_likelihood
         return found._replace(

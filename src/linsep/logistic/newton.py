@@ -379,7 +379,8 @@ def with_existence(task: Task, objective: Objective, found: Solution) -> Solutio
         return found
     if not task.factored:
         goal = goal_of(task, max_iter=LAST, tol=task.tol / 1000)
-        suspect = objective.moves(found.B).separates
+        moves = objective.moves(found.B)  # do the weights have every row on its side?
+        suspect = moves.backward <= 0.0 < moves.forward
         suspect = suspect or newton(objective, found.B, goal, conjugate=True).state is State.SUSPECT
         return found._replace(state=State.SUSPECT) if suspect else found
     goal = goal_of(task, max_iter=QUESTION)

@@ -85,11 +85,6 @@ class Moves(NamedTuple):
     blocks: float
     squares: np.ndarray
 
-    @property
-    def separates(self) -> bool:
-        """Whether weights that move the scores so from zero have every row on its side."""
-        return self.backward <= 0.0 < self.forward
-
 
 def furthest(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return the effect on the rows of both, in the form of :meth:`Terms.moves`."""

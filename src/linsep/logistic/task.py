@@ -89,8 +89,10 @@ class RowLanes:
         lanes = in_lanes(self.batches(), size)
         given = zip(lanes) if kept is None else zip(lanes, kept, strict=True)
         first, tree = list(islice(given, 2)), Tree(add)
-        run: Any = map if len(first) == 1 else map_in_order  # one alone without a thread
-        for value in run(lambda parts: work(*parts), chain(first, given)):
+        if len(first) == 1:
+            interruption_point()
+            return work(*first[0])
+        for value in map_in_order(lambda parts: work(*parts), chain(first, given)):
             interruption_point()
             tree.push(value)
         return tree.total()
