@@ -236,7 +236,7 @@ def fit(
     rule = decision_rule(None if threshold is None else Rule.of(threshold), learner, given)
     model = make_estimator(learner, given)
     folds: Any = None
-    in_folds = calibrate is None and rule is not None and rule.needs_rows
+    in_folds = calibrate is None and rule is not None and rule.name != "fixed"
     if cv is not None or in_folds:
         from linsep.cross_validation import Folds, cross_validated, kept
 

@@ -98,7 +98,7 @@ class Training(SimpleNamespace):
         about held-out rows without any, and options that cannot be combined with folds.
         """
         chosen_in: Any = None
-        if self.rule is not None and self.rule.needs_rows and not self.calibrate:
+        if self.rule is not None and self.rule.name != "fixed" and not self.calibrate:
             from linsep.cross_validation import Folds
 
             if self.dask or self.checkpoint:

@@ -149,11 +149,6 @@ def target_name(model: Any) -> str:
     return getattr(model, "recipe_", {}).get("target") or getattr(model, "_target", None) or ""
 
 
-def standardized(model: Any) -> list[str]:
-    scaled = (getattr(model, "recipe_", None) or {}).get("scale")
-    return feature_names(model)[: len(scaled)] if scaled else []  # which come first
-
-
 @contextmanager
 def features_named(model: Any) -> Iterator[None]:
     try:

@@ -13,11 +13,11 @@ from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.estimators.frames import TakesFrames
 from linsep.estimators.labels import (
+    feature_names,
     label_text,
     pairs,
     plain_labels,
     positive_code,
-    standardized,
     target_name,
     words_and_signs,
 )
@@ -180,7 +180,8 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
         from linsep.mistake_bounds.bounds import length
 
         values = values / (length(values) or 1.0)
-    unsure, own = [None] * values.size, None
+    unsure: list[Any] = [None] * values.size
+    own: Any = None
     if known is not None:
         unsure, own = known[0][k][scored.columns].tolist(), float(known[1][k])
     columns = zip(features, values.tolist(), weights.tolist(), unsure, strict=True)
@@ -199,12 +200,13 @@ def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dic
     if not np.isfinite([score, *products]).all():
         raise DataError("A product or the score of the row overflows float64.", code="overflow")
     terms.sort(key=lambda term: -abs(term["product"]))
+    scaled = getattr(model, "recipe_", {}).get("scale")
     return {
         "prediction": score if scored.code is None else plain_labels(model.classes_)[scored.code],
         "score_of": names[k],
         "score": score,
         "terms": terms,
-        "standardized": standardized(model),
+        "standardized": feature_names(model)[: len(scaled)] if scaled else [],  # which come first
         "rounding": fsum([score, *(-product for product in products)]),
         "without_effect": int(scored.columns.size + bool(intercept) - len(terms)),
     }

@@ -28,6 +28,7 @@ from linsep.sources.base import Source
 
 #: of sums of weights, relative
 ROUNDING = 1e-12
+
 #: how many numbers a rule has
 _NUMBERS = {"recall": 1, "precision": 1, "cost": 2, "f1": 0, "balanced_accuracy": 0}
 
@@ -189,10 +190,6 @@ class Rule(NamedTuple):
     value: float = 0.0
     alarm: float = 0.0
 
-    @property
-    def needs_rows(self) -> bool:
-        return self.name != "fixed"
-
     @classmethod
     def of(cls, given: Any) -> Self:
         """Return the rule given as text or number; ParameterError if it is invalid."""
@@ -338,12 +335,8 @@ class Threshold(NamedTuple):
         found = cls(**stored)
         check_two(model)
         Rule.of(found.rule)
-        numbers = type(found.score) is float and np.isfinite(found.score)
-        if (
-            not numbers
-            or found.positive not in (0, 1)
-            or not isinstance(found.measured, dict | None)
-        ):
+        valid = type(found.score) is float and np.isfinite(found.score)
+        if not valid or found.positive not in (0, 1) or not isinstance(found.measured, dict | None):
             raise ValueError("an invalid threshold")
         return found
 
@@ -485,7 +478,7 @@ def set_threshold(
     if rule is None:
         return with_threshold(model, None)
     chosen = rule if isinstance(rule, Rule) else Rule.of(rule)
-    if not chosen.needs_rows:
+    if chosen.name == "fixed":
         return with_threshold(model, given_threshold(model, chosen))
     check_two(model)
     if X is None:

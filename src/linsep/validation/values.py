@@ -93,10 +93,9 @@ def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator
     refuse_rounded(X, getattr(estimator, "feature_names_in_", None), _CHANGED - kept)
     try:
         yield
-    except LinsepError:
-        raise
     except (TypeError, ValueError, OverflowError) as problem:
-        if "feature names" in str(problem):  # of other columns than in fit
+        other = "feature names" in str(problem)  # of other columns than in fit
+        if other or isinstance(problem, LinsepError):
             raise
         names = getattr(estimator, "feature_names_in_", None)  # not those of an earlier fit
         try:
