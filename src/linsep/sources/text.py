@@ -385,7 +385,11 @@ class TextCounter:
         if self.settings.vocabulary:
             for first, piece in _pieces(column):
                 texts = self._texts(piece)
-                self._words, number, fault = with_terms(self._words, texts, self._cutting)
+                number, fault = learn_terms(texts, 0, self._cutting, self._words)
+                while self._words.size[2]:
+                    self._words = _grown(self._words)
+                    # What was added of the text at hand is known, and not counted twice.
+                    number, fault = learn_terms(texts, number, self._cutting, self._words)
                 _check_utf8(texts, first, number, fault)
         elif self.settings.use_idf:
             _, columns, _ = self._counted(column)
@@ -397,38 +401,38 @@ class TextCounter:
         Raises DataError if no term is left.
         """
         if self.settings.vocabulary:
-            self._choose_terms()
-        if self.settings.use_idf:
-            self._weigh_columns()
-
-    def _choose_terms(self) -> None:
-        found = self._words.texts[: self._words.size[0]]
-        low, high = (
-            limit if isinstance(limit, int) else limit * self.n_texts
-            for limit in (self.settings.min_df, self.settings.max_df)
-        )
-        chosen = (found >= low) & (found <= high)
-        if not chosen.any():
-            if not found.size:
-                raise DataError(
-                    "The texts contain no words: words have two or more letters.", code="no-columns"
-                )
-            raise DataError(
-                f"No word occurs in {low:g} or more texts and in {high:g} or fewer",
-                hint("change {}", min_df=None, max_df=None),
-                code="no-columns",
+            found = self._words.texts[: self._words.size[0]]
+            low, high = (
+                limit if isinstance(limit, int) else limit * self.n_texts
+                for limit in (self.settings.min_df, self.settings.max_df)
             )
-        size = int(self._words.size[0])
-        known = _as_arrow(self._words.pool, self._words.ends[: size + 1])
-        terms = known.filter(pa.array(chosen)).to_pylist()
-        order = sorted(range(len(terms)), key=terms.__getitem__)
-        self.restore([terms[k] for k in order], found[chosen][order], self.n_texts)
+            chosen = (found >= low) & (found <= high)
+            if not chosen.any():
+                if not found.size:
+                    raise DataError(
+                        "The texts contain no words: words have two or more letters.",
+                        code="no-columns",
+                    )
+                raise DataError(
+                    f"No word occurs in {low:g} or more texts and in {high:g} or fewer",
+                    hint("change {}", min_df=None, max_df=None),
+                    code="no-columns",
+                )
+            size = int(self._words.size[0])
+            known = _as_arrow(self._words.pool, self._words.ends[: size + 1])
+            terms = known.filter(pa.array(chosen)).to_pylist()
+            order = sorted(range(len(terms)), key=terms.__getitem__)
+            self.restore([terms[k] for k in order], found[chosen][order], self.n_texts)
+        elif self.settings.use_idf:
+            self._weigh_columns()
 
     def restore(self, terms: list[str] | None, frequencies: np.ndarray, n_texts: int) -> None:
         """Set what was learned: terms in order (None if hashed), and in how many texts they are."""
         self.terms, self.n_texts, self.document_frequencies = terms, n_texts, frequencies
         if terms is not None:
-            self._words = of_terms(terms)
+            texts = texts_of(pa.array([*terms, 8 * "\0"], pa.large_string()))
+            self._words = empty_vocabulary(max(1, len(terms)), max(1, int(texts.offsets[-2])))
+            add_terms(texts._replace(offsets=texts.offsets[:-1]), self._words)
         if self.settings.use_idf:
             self._weigh_columns()
 
@@ -474,7 +478,15 @@ class TextCounter:
     def _count_piece(self, piece: tuple[int, pa.Array]) -> tuple[Any, ...]:
         """Return weighed counts, columns, ends of rows, and terms to be kept, of some texts."""
         first, column = piece
-        texts, sink = self._texts(column), self._sink()
+        texts, keys = (
+            self._texts(column),
+            TextColumns(np.empty(0, np.uint32), np.empty(0, np.int64)),
+        )
+        seen, news = (NONE_KEPT, NO_NEWS) if self.seen is None else (self.seen.arrays, empty_news())
+        signed = self.settings.alternate_sign
+        sink: Any = ByHash(keys, self.n_columns, signed, seen, news)
+        if self.settings.vocabulary:
+            sink = ByVocabulary(keys, self._words)
         values, columns, starts, number, fault = count_terms(
             texts, self._cutting, sink, self.n_columns
         )
@@ -486,15 +498,7 @@ class TextCounter:
             logs = np.log(np.abs(values), where=stored, out=np.zeros_like(values)) + 1.0
             values = np.where(stored, np.copysign(logs, values), 0.0)
         weigh_rows(values, columns, starts, self.idf, NORMS[self.settings.norm])
-        return values, columns, starts[1:], sink.news if self.seen is not None else None
-
-    def _sink(self) -> Any:
-        keys = TextColumns(np.empty(0, np.uint32), np.empty(0, np.int64))
-        if self.settings.vocabulary:
-            return ByVocabulary(keys, self._words)
-        seen, news = (NONE_KEPT, NO_NEWS) if self.seen is None else (self.seen.arrays, empty_news())
-        signed = self.settings.alternate_sign
-        return ByHash(keys, self.n_columns, signed, seen, news)
+        return values, columns, starts[1:], news
 
     def _texts(self, column: pa.Array) -> Texts:
         """Return the buffers of texts, those in lower case for which a table does not suffice."""
@@ -576,28 +580,6 @@ def empty_vocabulary(n_terms: int = _TERMS, n_bytes: int = _BYTES) -> Vocabulary
         last=np.zeros(n_terms, np.int64),
         size=np.zeros(3, np.int64),
     )
-
-
-def with_terms(words: Vocabulary, texts: Texts, cutting: Any) -> tuple[Vocabulary, int, int]:
-    """Add the terms of texts; return the vocabulary, which may be a larger one, and the number of
-    a text that is not UTF-8 and ``-1 - byte``, else 0 and 0.
-
-    Raises DataError beyond :data:`MOST_TERMS` or :data:`MOST_BYTES`.
-    """
-    first, fault = learn_terms(texts, 0, cutting, words)
-    while words.size[2]:
-        words = _grown(words)
-        # What was added of the text at hand is known, and not counted twice.
-        first, fault = learn_terms(texts, first, cutting, words)
-    return words, (first if fault else 0), fault
-
-
-def of_terms(terms: list[str]) -> Vocabulary:
-    """Return the vocabulary of different terms; their numbers are their places in the list."""
-    texts = texts_of(pa.array([*terms, 8 * "\0"], pa.large_string()))
-    words = empty_vocabulary(max(1, len(terms)), max(1, int(texts.offsets[-2])))
-    add_terms(texts._replace(offsets=texts.offsets[:-1]), words)
-    return words
 
 
 def texts_of(column: pa.Array) -> Texts:

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Sequence
 from email.message import EmailMessage, MIMEPart
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,11 +21,8 @@ _TEXTS, _BYTES = 4096, 1 << 23
 _SHOWN = 64
 
 
-class Document(NamedTuple):
-    """A text, and its label, if it has one."""
-
-    path: Path
-    label: str | None
+#: a text, and its label, if it has one
+Document = tuple[Path, str | None]
 
 
 class Documents(TableFile):
@@ -58,7 +54,7 @@ class Documents(TableFile):
                     f"{path} is not a folder of texts: give a folder.", code="not-a-file", path=path
                 )
             found += self._of_folder(path)
-        self._files = [document.path for document in found]
+        self._files = [path for path, _ in found]
         self.unchanged = Unchanged(self._files)
         if not found:
             raise DataError(
@@ -66,7 +62,7 @@ class Documents(TableFile):
                 code="no-rows",
                 path=self.path,
             )
-        self.labeled = any(document.label is not None for document in found)
+        self.labeled = any(label is not None for _, label in found)
         order = np.random.default_rng(0).permutation(len(found)) if mixed else range(len(found))
         self._documents = [found[number] for number in order]
         self.n_rows, self.size = len(found), sum(path.stat().st_size for path in self._files)
@@ -83,13 +79,13 @@ class Documents(TableFile):
     def head(self) -> pa.RecordBatch:
         """Return the first texts."""
         first = self._documents[:_SHOWN]
-        return self._batch(first, list(map(self._text_of, first)))
+        return self._batch(first, [self._text_of(path) for path, _ in first])
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns in batches of some megabytes."""
         self._done, texts, size, start = 0.0, [], 0, 0
-        for number, document in enumerate(self._documents):
-            texts.append(self._text_of(document))
+        for number, (path, _) in enumerate(self._documents):
+            texts.append(self._text_of(path))
             size += len(texts[-1])
             if len(texts) == _TEXTS or size > _BYTES or number + 1 == len(self._documents):
                 self._done = (number + 1) / len(self._documents)
@@ -98,13 +94,13 @@ class Documents(TableFile):
 
     def where(self, row: int) -> str:
         """Return the file."""
-        path = self._documents[row].path
+        path, _ = self._documents[row]
         return Located(str(path), path=path)
 
     def _batch(self, documents: list[Document], texts: list[str]) -> pa.RecordBatch:
         columns = {TEXT: pa.array(texts, pa.string())}
         if self.labeled:
-            columns[LABEL] = pa.array([d.label for d in documents], pa.string())
+            columns[LABEL] = pa.array([label for _, label in documents], pa.string())
         return pa.RecordBatch.from_pydict(columns)
 
     def _of_folder(self, folder: Path) -> Iterator[Document]:
@@ -115,16 +111,15 @@ class Documents(TableFile):
             for path in sorted(label.rglob("*")):
                 hidden = any(part[0] == "." for part in path.relative_to(label).parts)
                 if path.is_file() and not hidden:
-                    yield Document(path, label.name)
+                    yield path, label.name
         self.beside += [path for path in inside if path.is_file()]
         if not folders:
             self.beside.clear()
             for path in inside:
                 if path.is_file():
-                    yield Document(path, None)
+                    yield path, None
 
-    def _text_of(self, document: Document) -> str:
-        path = document.path
+    def _text_of(self, path: Path) -> str:
         try:
             if (size := path.stat().st_size) > self.max_bytes:
                 raise DataError(
