@@ -125,7 +125,7 @@ class Data:
 
 
 def off_boundary(
-    data: Data, subject: Subject, boundary: tuple[int, ...]
+    data: Data, subject: Subject, boundary: Sequence[int] | np.ndarray
 ) -> tuple[Data, np.ndarray]:
     """Return the rows of two sides that are not on the boundary, and their numbers; all rows if
     they are too many, or if a row has several constraints.

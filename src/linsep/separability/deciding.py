@@ -507,11 +507,8 @@ def checked_gram(K: Any) -> np.ndarray:
     if sp.issparse(K):
         raise DataError("K is sparse: pass a dense Gram matrix.", code="unsupported", option="K")
     values = np.asarray(K)
-    if values.dtype == object:
-        rounded = any(isinstance(x, float | np.floating) for x in values.flat)
-    else:
-        rounded = values.dtype.kind == "f"
-    if rounded:
+    mixed = values.flat if values.dtype == object else ()
+    if values.dtype.kind == "f" or any(isinstance(x, float | np.floating) for x in mixed):
         raise DataError(
             "K holds floats, and rounding makes any rows separable: pass integers or fractions, "
             "such as linsep.kernels.Kernel.exact.", code="not-exact", option="K",

@@ -39,13 +39,12 @@ def columns_of(rows: Iterable[Row]) -> list[int]:
 def matrix_of(rows: Sequence[Row], columns: Sequence[int]) -> fmpz_mat:
     """Return some columns of rows."""
     place = {j: k for k, j in enumerate(columns)}
-    entries = [0] * (len(rows) * len(columns))
+    found = fmpz_mat(len(rows), len(columns))
     for i, row in enumerate(rows):
-        start = i * len(columns)
         for j, m in row.items():
             if j in place:
-                entries[start + place[j]] = m
-    return fmpz_mat(len(rows), len(columns), entries)
+                found[i, place[j]] = m
+    return found
 
 
 def bits_of(matrix: fmpz_mat) -> int:

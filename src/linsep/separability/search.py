@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep.batches import joined
 from linsep.certificate.constraints import Row, Space, Subject
-from linsep.separability.data import Data
+from linsep.separability.data import MOST_COPIED, Data, off_boundary, sides_of
 from linsep.separability.exact import alternative, corner, exact_split
 from linsep.separability.integers import (
     far_apart,
@@ -157,7 +158,9 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated
     Separating weights that floats could not find are found here too, as a direction that no row
     bounds.
     """
-    subject = working.subject
+    data, subject = working.data, working.subject
+    if data.sparse and subject.blocks == 1 and (found := by_peeling(data, subject)) is not None:
+        return found
     for _ in range(MOST_ROUNDS):
         guess, w = None, np.zeros(0)
         for w, free, last_push in pushes(working.table()):
@@ -178,6 +181,63 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
 
+# Peeling.
+
+
+def by_peeling(data: Data, subject: Subject) -> Inseparable | None:
+    """Return the proof that nothing separates from sparse rows without those of a column of one
+    sign, looked for again and again; None without such columns, or if it fails. The weight of such
+    a column decides its rows, whatever the weights of later ones are.
+    """
+    if sum(lane.X.nnz for lane in data.lanes()) > MOST_COPIED:
+        return None
+    batch = joined(list(data.lanes()))
+    sides = sides_of(subject)[batch.y].astype(np.float64)
+    A, left = sp.csr_matrix(batch.X, dtype=np.float64, copy=True), sides != 0
+    A.data *= np.repeat(sides, np.diff(A.indptr))
+    A.eliminate_zeros()
+    above, below = (
+        np.bincount(A.indices[of], minlength=A.shape[1]) for of in (A.data > 0, A.data < 0)
+    )
+    pure = np.flatnonzero((above == 0) != (below == 0)).tolist()
+    if not pure:
+        return None
+    by_column, columns = A.tocsc(), list[tuple[int, np.ndarray]]()
+    while pure:
+        j = pure.pop()
+        rows = by_column.indices[by_column.indptr[j] : by_column.indptr[j + 1]]
+        rows = rows[left[rows]]
+        if rows.size:
+            columns.append((j, rows))
+            left[rows], gone = False, A[rows]
+            np.subtract.at(above, gone.indices[gone.data > 0], 1)
+            np.subtract.at(below, gone.indices[gone.data < 0], 1)
+            touched = np.unique(gone.indices)
+            pure += touched[(above[touched] == 0) != (below[touched] == 0)].tolist()
+    rows_left, numbers = off_boundary(data, subject, np.flatnonzero(~left))
+    if len(set(sides[left].tolist())) < 2 or rows_left is data:
+        return None
+    rest = WorkingSet(rows_left, subject)
+    rest.sample(first_members(subject))
+    found = blocked_by(rest, np.zeros(0))
+    proof, w = getattr(found, "proof", None), np.zeros(subject.size)
+    if proof is None or max(map(abs, proof.direction.values()), default=0) >= 2**53:
+        return None
+    w[list(proof.direction)] = list(proof.direction.values())
+    for j, rows in reversed(columns):
+        of_column = np.ravel(A[rows, [j]])
+        values = A[rows] @ w[: A.shape[1]] + sides[rows] * w[-1] * subject.fit_intercept
+        w[j] = np.sign(of_column[0]) * max(1.0, np.floor((-values / np.abs(of_column)).max()) + 1)
+    if not np.abs(w).max() < 2**53:
+        return None
+    direction = {j: int(m) for j, m in enumerate(w.tolist()) if m}
+    boundary = boundary_of(WorkingSet(data, subject), direction, proof.span)
+    for member in {id(m): m for m in (*found.members, *proof.members)}.values():
+        member.key = (int(numbers[member.key[0]]), member.key[1])
+    proof = proof._replace(direction=direction)
+    return None if boundary is None else Inseparable(proof, found.members, boundary)
+
+
 # The exact split.
 
 
@@ -194,12 +254,11 @@ def proved(working: WorkingSet, free: np.ndarray | None, w: np.ndarray) -> Proof
     """Return the exact split of the working set, near the guess if it is right: that ``w`` is
     positive on the ``free`` rows and zero on the others.
     """
-    proof = None if free is None else _near(working, free, w)
-    if proof is None:
-        whole = [member.whole[0] for member in working.members]
-        direction, multipliers, span = exact_split(whole, Work())
-        proof = proof_of(direction, working.members, multipliers, span)
-    return proof
+    if free is not None and (proof := _near(working, free, w)) is not None:
+        return proof
+    whole = [member.whole[0] for member in working.members]
+    direction, multipliers, span = exact_split(whole, Work())
+    return proof_of(direction, working.members, multipliers, span)
 
 
 def _near(working: WorkingSet, free: np.ndarray, w: np.ndarray) -> Proof | None:
@@ -243,10 +302,8 @@ def crossing(working: WorkingSet, last: np.ndarray) -> Proof | None:
     them all: those of the ``last`` multipliers, or by a linear program; None if floats find none.
     """
     size = working.subject.size
-    for floats in (last, None):
-        if floats is None:
-            floats = few_rows(working.table(), np.zeros(len(working.members)))  # noqa: PLW2901
-        if floats is None or np.count_nonzero(floats) != size + 1:
+    for guess in (lambda: last, lambda: few_rows(working.table(), np.zeros(len(working.members)))):
+        if (floats := guess()) is None or np.count_nonzero(floats) != size + 1:
             continue
         members = [working.members[i] for i in np.flatnonzero(floats)]
         exact = null_combination([member.whole[0] for member in members])

@@ -78,7 +78,8 @@ def _least(planes: Planes, rank: int, strict: bool) -> tuple[int, Vector]:
             w = [plane[pivot] * x for x in there]
             w.insert(pivot, -sum(plane[j] * x for j, x in zip(others, there, strict=True)))
             if strict:  # off the plane, but on the same side of all others
-                values = [(_dot(a, plane), _dot(a, w)) for a in planes if a != plane]
+                rest = [a for a in planes if a != plane]
+                values = [(sum(map(mul, a, plane)), sum(map(mul, a, w))) for a in rest]
                 times = 1 + max((abs(p) // abs(q) for p, q in values), default=0)
                 side = 1 if errors[0] <= errors[1] else -1
                 w = [times * x + side * p for x, p in zip(w, plane, strict=True)]
@@ -102,7 +103,3 @@ def _round(planes: Planes, strict: bool) -> tuple[int, Vector]:
             w, here, opposite = (-y - side * q, x + side * p), now, total - now
         best = min(best, (here, w), (opposite, (-w[0], -w[1])))
     return best
-
-
-def _dot(a: Sequence[int], b: Sequence[int]) -> int:
-    return sum(map(mul, a, b))
