@@ -1,9 +1,8 @@
 """Residuals, leverages and influences of the rows of a fitted regression, collinearity of its
 columns, and tests of fit.
 
-Both regressions solve weighted least squares: the linear one with the weights of the rows, the
-logistic one, in the last step of Newton's method, with these times p (1 - p). Leverages, influences
-and collinearity are computed from the columns of this problem in an orthonormal basis.
+Both regressions solve weighted least squares, in the last step of Newton's method with weights
+times p (1 - p). All is computed from the columns of this problem in an orthonormal basis.
 """
 
 import warnings
@@ -31,27 +30,21 @@ from linsep.words import counted
 #: rows, terms and letters of names that are printed; values of an array with a column for each
 #: feature that fit in memory; features of a fit with l2 whose collinearity is computed
 MOST, MOST_LETTERS, MOST_VALUES, MOST_PENALIZED = 5, 150, 1 << 28, 2500
-#: share of a column that is rounding error, if this is all that columns before it leave, and a much
-#: smaller one
+#: share of a column, left by those before it, that is rounding error, and a much smaller one
 REPEATED, NEGLIGIBLE = 2e-14, 1e-15
-#: smallest 1 - leverage that keeps eight of sixteen digits, and share of the residual variance
-#: without a row that is rounding error: that fit is perfect
+#: smallest 1 - leverage with eight digits, and share of the residual variance of a perfect fit
 CANCELLED, PERFECT = 1e-8, 1e-13
-#: relative change that rounding of the rows may make, of a residual norm, and of a deviance as a
-#: share of that without features; the same of a limit and of the weights that stand for it
+#: relative change by rounding of rows: of a residual norm, of a (null) deviance, and of a limit
 SAME, SAME_DEVIANCE, NEAR_LIMIT = 1e-3, 1e-6, 0.1
-#: largest log-odds in exponents: exp of more would overflow
-MOST_ODDS = 700.0
+MOST_ODDS = 700.0  #: largest log-odds in exponents: exp of more would overflow
 #: arrays with a value for each row, in the order of tables, first those of all fits
 OF_ROWS = (
     "pearson", "deviance", "working", "leverage", "standardized", "standardized_deviance",
     "studentized", "cooks_distance",
 )  # fmt: skip
-#: most values of the matrix of White's test, with a column for each product of two features, and
-#: most rows for which p-values of the Shapiro-Wilk test are valid
+#: most values of the products of White's test, and most rows for p-values of the Shapiro-Wilk test
 WHITE_VALUES, SHAPIRO_ROWS = 1 << 23, 5000
-#: p-values below this contradict an assumption
-DOUBT = 0.05
+DOUBT = 0.05  #: p-values below this contradict an assumption
 #: share of a column, of the variance of y, or of equal squares of residuals, that is rounding error
 NOTHING = 1e-12
 
@@ -59,13 +52,10 @@ NOTHING = 1e-12
 def orthonormal(
     X: np.ndarray, weights: np.ndarray, first: int, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the columns of weighted least squares in an orthonormal basis Q: an intercept, if
-    there is one (``first`` is 1, else 0), and the features, of those to be kept that do not repeat
-    earlier ones.
-
-    Returns Q and ``root``: the estimates are root' Q' y, and their covariance is root' root times
-    the residual variance, with zeros for parameters left out. Then the lengths of the columns as
-    they are, and about their means if there is an intercept.
+    """Return the columns of weighted least squares, an intercept (if ``first`` is 1, not 0) and the
+    features kept that do not repeat earlier ones, in an orthonormal basis Q; ``root``, with zeros
+    for parameters left out: the estimates are root' Q' y, and their covariance is root' root times
+    the residual variance; the lengths of the columns, and those about their means.
     """
     roots, means = np.sqrt(weights), np.zeros(first + X.shape[1])
     if first:
@@ -86,9 +76,8 @@ def orthonormal(
 
 
 class Inflation(NamedTuple):
-    """Generalized variance inflation of the ``df`` estimated features of a term, such as a factor:
-    the square of the factor by which collinearity enlarges their joint confidence region, and
-    ``per_df`` = inflation^(1 / (2 df)), comparable between terms.
+    """Generalized variance inflation of the ``df`` estimated features of a term: the square of the
+    enlargement of their joint confidence region, and ``per_df`` = inflation^(1 / (2 df)).
     """
 
     name: str
@@ -103,15 +92,12 @@ class Collinearity(Printed):
     Attributes
     ----------
     features, params : list of str, names of the features, and of the parameters
-    vif : array of shape (features,)
-        The variance of an estimate divided by that without correlations; NaN for features left out.
+    vif : array of shape (features,), variance of an estimate divided by that without correlations
     terms : list of Inflation, of text columns and terms of a formula with several features
     condition_indices : array of shape (rank,), increasing, the first is 1
-        The largest singular value divided by each singular value, of the columns scaled to length
-        1, with the intercept and without centering.
+        The largest singular value of the columns scaled to length 1, not centered, by each value.
     variance_proportions : array of shape (rank, parameters)
-        The share of the variance of each estimate that is due to each singular value; columns add
-        up to 1, NaN for features left out.
+        The share of the variance of each estimate that is due to each singular value.
 
     References
     ----------
@@ -142,8 +128,8 @@ class Collinearity(Printed):
                     triangle(root[:, some]).diagonal()[-len(own) :] for some in (own, others + own)
                 )
                 inflation = float(np.square(alone / beside).prod())
-                per_df = inflation ** (0.5 / len(own))
-                self.terms.append(Inflation(":".join(term), len(own), inflation, per_df))
+                sizes = len(own), inflation, inflation ** (0.5 / len(own))
+                self.terms.append(Inflation(":".join(term), *sizes))
             elif own:
                 inflation = float(vif[own[0]])
                 found.append(Inflation(self.features[numbers[0]], 1, inflation, inflation**0.5))
@@ -152,10 +138,9 @@ class Collinearity(Printed):
         shares = zip(self.condition_indices, self.variance_proportions, strict=True)
         for index, of in [*shares][:-4:-1]:
             much = [k for k in np.argsort(-of, kind="stable") if of[k] > 0.5]
-            text = ", ".join(f"{self.params[k]} {of[k]:.2f}" for k in much)
-            if much:
-                text = elided(text, MOST_LETTERS)
-                self.notes.append(f"Condition index {number_text(index)}, of the variance: {text}.")
+            if text := ", ".join(f"{self.params[k]} {of[k]:.2f}" for k in much):
+                about = f"Condition index {number_text(index)}, of the variance"
+                self.notes.append(f"{about}: {elided(text, MOST_LETTERS)}.")
 
     @property
     def columns(self) -> dict[str, list[Any]]:
@@ -175,35 +160,29 @@ class Diagnostics(Printed):
     ----------
     title : str
     numbers, index : arrays of shape (rows,)
-        The number of each row in the data as given, from 0, and its label in the index of the data
-        frame, or the number. With frequency weights w, a row is repeated w times.
+        The number of each row in the data as given, from 0 (repeated by frequency weights), and its
+        label in the index of the data frame, or the number.
     y, fitted, weights : arrays of shape (rows,)
-        For classes, y is 0 for the reference and 1 for the other, and ``fitted`` the probability of
-        the other; for counts, y are shares.
+        For classes, y is 1, not 0, if not of the reference, and ``fitted`` the probability of this;
+        for counts, y are shares.
     pearson, deviance, working : arrays of shape (rows,), residuals
-        (y - fitted) sqrt(weight) divided by the square root of the variance function (1 for
-        numbers, p (1 - p) for classes); signed square roots of the contributions to the deviance;
-        (y - fitted) divided by the derivative of the mean by the linear predictor.
+        (y - fitted) sqrt(weight / (p (1 - p))), for numbers without p; signed roots of the parts of
+        the deviance; (y - fitted) divided by the derivative of the mean by the linear predictor.
     partial : array of shape (rows, features)
-        Working residuals plus the part of the linear predictor that is due to a feature, about its
-        mean if there is an intercept; NaN for features left out.
+        Working residuals plus a feature's part of the linear predictor (centered with intercept).
     leverage : array of shape (rows,), between 0 and 1, the diagonal of the hat matrix
     standardized, standardized_deviance : arrays of shape (rows,)
-        Pearson and deviance residuals divided by their standard deviation; NaN if the leverage
-        is 1.
+        Pearson and deviance residuals divided by their standard deviation.
     studentized : array of shape (rows,)
-        For numbers divided by the standard deviation from the other rows, which follow Student's t;
-        NaN if these fit perfectly. For classes signed square roots of the approximate decrease of
-        the deviance without the row (Williams 1987); NaN with Firth's penalty.
+        For numbers divided by the standard deviation from the other rows: Student's t. For classes
+        signed roots of the approximate decrease of the deviance without the row (Williams 1987).
     dfbetas : array of shape (rows, parameters)
         The change of each estimate by the row, in standard errors: for numbers exact, with the
         residual variance of the other rows; for classes one Newton step from the fit (Pregibon
         1981), with Firth's penalty on its score, y - p + h (1/2 - p), with the leverages h fixed.
-    cooks_distance : array of shape (rows,)
-        Distance that all estimates move by the same step, in the metric of their covariance.
+    cooks_distance : array of shape (rows,), how far all estimates move, by their covariance
     params : array of shape (parameters,), the estimates, as ``params_`` of the model
-    collinearity : Collinearity
-    vif, condition_indices, variance_proportions : as those of ``collinearity``
+    collinearity, vif, condition_indices, variance_proportions : Collinearity, and its arrays
     notes : list of str
     X : array of shape (rows, features)
     labels : pair of str, the reference and the other class; empty for numbers
@@ -225,10 +204,9 @@ class Diagnostics(Printed):
     ):  # fmt: skip
         """From the weighted least squares of the ``working`` residuals, with weights ``curvature``.
 
-        What changes without a row is exact for numbers, with ``df`` degrees of freedom of the
-        residuals; else it is one Newton step on the score, to which Firth's ``penalty`` adds a
-        multiple of the leverage. ``sigma``, the standard deviation of the residuals, is NaN if it
-        is ``undefined``; the curvatures may not be ``known`` then.
+        What changes without a row is exact with ``df``, residual degrees of freedom; else it is one
+        Newton step on the score, to which Firth's ``penalty`` adds a multiple of the leverage.
+        ``sigma`` is NaN if ``undefined``; the curvatures may not be ``known`` then.
         """
         self.title, self.numbers, self.index, self.labels = title, numbers, index, labels
         self.X, self.y, self.weights, self.fitted, self.working = X, y, weights, fitted, working
@@ -239,9 +217,7 @@ class Diagnostics(Printed):
         self.collinearity = of = Collinearity(model, root, lengths, spread)
         self.vif, self.condition_indices = of.vif, of.condition_indices
         self.variance_proportions = of.variance_proportions
-        self.leverage = np.square(Q).sum(axis=1)
-        if undefined and df is None:
-            self.leverage = np.full(len(Q), np.nan)
+        self.leverage = np.square(Q).sum(axis=1) * (np.nan if undefined and df is None else 1.0)
         free = np.where(self.leverage < 1.0 - CANCELLED, 1.0 - self.leverage, np.nan)
         self.standardized = self.pearson / (sigma * np.sqrt(free))
         self.standardized_deviance = self.deviance / (sigma * np.sqrt(free))
@@ -263,17 +239,16 @@ class Diagnostics(Printed):
         about = "have the labels of the index" if index.dtype == object else "are counted from 0"
         self._counted = f"Rows {about}."
         alone = ", ".join(map(str, index[np.isnan(self.studentized)][:MOST]))
-        why = (
-            f"The studentized residual of row {alone} is not defined: the leverage is 1, the other "
-            "rows fit perfectly, or leave no degrees of freedom, or the penalty is Firth's."
+        why = undefined or (
+            f"in row {alone}: the leverage is 1, the other rows fit perfectly, or leave no degrees "
+            "of freedom, or the penalty is Firth's"
         )
-        if undefined:
-            why = f"Standardized residuals and influences are not defined {undefined}."
-        self.notes = [why] * bool(undefined or alone)
+        told = f"Some residuals and influences are not defined {why}."
+        self.notes = [told] * bool(undefined or alone)
 
     def most_influential(self, most: int = MOST) -> np.ndarray:
-        """Return the places of the rows with the largest Cook's distances, or with the largest
-        residuals where these are undefined; copies of a row appear once.
+        """Return the places of the rows with the largest Cook's distances, or residuals where these
+        are undefined; copies of a row appear once.
         """
         choices = self.cooks_distance, self.standardized, self.pearson
         sizes = next(one for one in choices if one is self.pearson or not np.isnan(one).all())
@@ -288,30 +263,27 @@ class Diagnostics(Printed):
         """
         found = {"row": self.index, "y": self.y, "weight": self.weights, "fitted": self.fitted}
         found |= {name: getattr(self, name) for name in OF_ROWS}
-        known = self.collinearity
-        found |= {
-            f"partial {name}": x for name, x in zip(known.features, self.partial.T, strict=True)
-        }
-        found |= {
-            f"dfbetas {name}": x for name, x in zip(known.params, self.dfbetas.T, strict=True)
-        }
+        features, params = self.collinearity.features, self.collinearity.params
+        found |= dict(zip([f"partial {name}" for name in features], self.partial.T, strict=True))
+        found |= dict(zip([f"dfbetas {name}" for name in params], self.dfbetas.T, strict=True))
         return {name: values.tolist() for name, values in found.items()}
 
     def _body(self) -> dict[str, Any]:
         known = self.collinearity
-        shares = [dict(zip(known.params, of, strict=True)) for of in known.variance_proportions]
+        shares = zip(known.condition_indices, known.variance_proportions, strict=True)
         found = super()._body() | {
             "vif": dict(zip(known.features, known.vif, strict=True)),
             "terms": [term._asdict() for term in known.terms],
             "condition_indices": [
-                {"index": index, "variance_proportions": of}
-                for index, of in zip(known.condition_indices, shares, strict=True)
+                {"index": index, "variance_proportions": dict(zip(known.params, of, strict=True))}
+                for index, of in shares
             ],
         }
         if self.labels:
             test = self.hosmer_lemeshow()
-            names = "statistic", "df", "p_value", "notes"
-            found["hosmer_lemeshow"] = test.columns | {name: getattr(test, name) for name in names}
+            found["hosmer_lemeshow"] = test.columns | {
+                name: getattr(test, name) for name in ("statistic", "df", "p_value", "notes")
+            }
         return found
 
     @np.errstate(divide="ignore", invalid="ignore")
@@ -325,15 +297,8 @@ class Diagnostics(Printed):
         Returns
         -------
         linsep.inference.table.Table
-            ``statistic``, ``df`` (the number of groups minus 2), ``p_value`` (chi-squared; NaN if
-            not defined), and the ``columns`` of the groups: ``low`` and ``high``, the smallest and
-            largest probabilities; ``rows``, their total weight; ``observed``, that of the rows of
-            class 1; ``expected``, the sum of their probabilities.
-
-        Raises
-        ------
-        DataError
-            For a linear regression.
+            ``statistic``, ``df`` (groups - 2), ``p_value`` (chi-squared); ``columns`` ``low`` and
+            ``high``, ends of probabilities, ``rows``, ``observed`` and ``expected``, of weights.
 
         References
         ----------
@@ -375,9 +340,7 @@ class Diagnostics(Printed):
         )  # fmt: skip
 
     def plot(self, **kwargs: Any) -> Any:
-        """Plot residuals against fitted values, influence, and partial residuals, by
-        :meth:`linsep.plot.DiagnosticsDisplay.from_diagnostics`, which takes the arguments.
-        """
+        """Plot it by :meth:`linsep.plot.DiagnosticsDisplay.from_diagnostics` with the arguments."""
         return display("DiagnosticsDisplay").from_diagnostics(self, **kwargs)
 
     def _cells(self, digits: int = 4) -> list[list[str]]:
@@ -385,12 +348,12 @@ class Diagnostics(Printed):
         moved = np.nan_to_num(self.dfbetas[rows])
         most = np.argmax(np.abs(moved), axis=1)
         names = "y", "fitted", "pearson", "standardized", "leverage", "cooks_distance"
-        columns = {"row": self.index[rows].astype(str)}
-        columns |= {name: getattr(self, name)[rows] for name in names}
-        columns |= {"dfbetas": moved[range(rows.size), most]}
-        columns |= {"": np.array(self.collinearity.params)[most]}
-        table = Table("", [], {name: values.tolist() for name, values in columns.items()})
-        return table._cells(digits)
+        columns = {"row": self.index[rows].astype(str)} | {
+            **{name: getattr(self, name)[rows] for name in names},
+            "dfbetas": moved[range(rows.size), most],
+            "": np.array(self.collinearity.params)[most],
+        }
+        return Table("", [], {name: of.tolist() for name, of in columns.items()})._cells(digits)
 
     def _lines(self) -> list[str]:
         by = "residual" if np.isnan(self.cooks_distance).all() else "Cook's distance"
@@ -403,12 +366,9 @@ class Diagnostics(Printed):
 
 
 def _dense(X: Any) -> np.ndarray:
-    rows, features = X.shape
-    if rows * features > MOST_VALUES:
-        raise DataError(
-            f"Diagnostics of {rows:,} rows and {features:,} features do not fit in memory: fit "
-            "and diagnose a sample of the rows, or fewer features.", code="too-large",
-        )  # fmt: skip
+    if X.shape[0] * X.shape[1] > MOST_VALUES:
+        why = "Diagnostics of so many rows and features do not fit in memory: fit a sample."
+        raise DataError(why, code="too-large")
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
@@ -439,17 +399,13 @@ def logistic_diagnostics(
     model: Any, X: Any, scores: np.ndarray, y: Any, sample_weight: Any, named: Named,
     counts: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Diagnostics:  # fmt: skip
-    """Return the diagnostics of a logistic regression on the rows of its fit, which have log-odds.
-
-    ``named`` returns the numbers and labels of rows; ``counts`` are successes and trials, in place
-    of y and weights.
+    """Return the diagnostics of a logistic regression on the rows of its fit with their log-odds;
+    ``named`` returns numbers and labels of rows, ``counts`` successes and trials instead of y.
     """
     refuse(
         DataError,
         (len(model.classes_) > 2, "Diagnostics need two classes: fit one model per class against "
          "the reference (Begg and Gray, Biometrika 71, 1984).", "class-count", None),
-        ((model.limits_ == "no weight").any(), "Only one class has rows of positive weight, so "
-         "there are no residuals.", "class-count", None),
         (np.isnan(model.log_likelihood_), f"The weights come from {model.method_} and were not "
          "fitted to rows, so there are no residuals.", "unsupported", None),
     )  # fmt: skip
@@ -471,21 +427,20 @@ def logistic_diagnostics(
     p, curvature = expit(scores), weights * expit(odds) * expit(-odds)
     # without differences, which would lose digits
     working = y * (1.0 + np.exp(-odds)) - (1 - y) * (1.0 + np.exp(odds))
-    losses = y * np.logaddexp(0.0, -scores) + (1 - y) * np.logaddexp(0.0, scores)
-    losses += xlogy(y, y) + xlogy(1 - y, 1 - y)
+    losses = y * np.logaddexp(0.0, -scores) + xlogy(y, y)
+    losses += (1 - y) * np.logaddexp(0.0, scores) + xlogy(1 - y, 1 - y)
     deviance = np.sign(working) * np.sqrt(2.0 * weights * losses)
-    total = float(deviance @ deviance)
     separated, l2 = model.stop_reason_ in SEPARATED, bool(fitted_parameter(model, "l2"))
     share = abs(model.null_deviance_) * (NEAR_LIMIT if separated else SAME_DEVIANCE)
-    check_rows(abs(total - model.deviance_) <= share and y.size == model.n_rows_)
+    check_rows(abs(deviance @ deviance - model.deviance_) <= share and y.size == model.n_rows_)
     known = not (l2 or separated or np.isnan(model.standard_errors_).all())
-    why = "with l2, or if no maximum is known (penalty='firth' has standard errors)"
     firth = model.method_ == "Firth"  # whose score has y - p + h (1/2 - p) for y - p
     (other,) = model.classes_[model.classes_ != model.reference_].tolist()
     reference, other = labels.label_text(model.reference_), labels.label_text(other)
     return Diagnostics(
         model, X, curvature, working, np.sqrt(model.dispersion_) if known else np.nan,
-        "" if known else why, known=known or (l2 and X.shape[1] < MOST_PENALIZED),
+        "" if known else "with l2, or if no maximum is known (see penalty='firth')",
+        known=known or (l2 and X.shape[1] < MOST_PENALIZED),
         deviance=deviance, penalty=(0.5 - p) / np.sqrt(curvature) if firth else None,
         title=f"Diagnostics of a logistic regression of {other} against {reference}, "
         + counted(p.size, "row"), numbers=numbers, index=index, y=y, weights=weights, fitted=p,
@@ -495,8 +450,7 @@ def logistic_diagnostics(
 
 class Finding(NamedTuple):
     """Result of one test of one assumption: "linearity", "equal variance", "normality",
-    "independence" or "influence"; numbers that are not defined are NaN. ``conclusion`` is the
-    interpretation, ``source`` the paper.
+    "independence" or "influence"; undefined numbers are NaN, ``source`` is the paper.
     """
 
     assumption: str
@@ -512,14 +466,12 @@ class Assumptions(Diagnostics):
 
     Attributes
     ----------
-    findings : list of Finding
-    fitted, leverage, studentized, ... : as those of :class:`Diagnostics`
+    findings : list of Finding, beside all that :class:`Diagnostics` has
     """
 
     _body, _cells = Printed._body, Printed._cells
 
     def __init__(self, model: Any, block: Batch, numbers: np.ndarray, index: np.ndarray):
-        """From the rows of the fit of a linear regression; numbers are equal for copies of one."""
         vars(self).update(vars(linear_diagnostics(model, block, numbers, index)))
         self.title, self.notes = "Assumptions of a linear regression", [*self.notes, self._counted]
         self.findings, self.kind, fit = list[Finding](), type(model), model.solution_
@@ -538,9 +490,7 @@ class Assumptions(Diagnostics):
         return {finding.test: finding for finding in self.findings}[test]
 
     def plot(self, **kwargs: Any) -> Any:
-        """Plot one panel per assumption, by
-        :meth:`linsep.plot.AssumptionsDisplay.from_assumptions`, which takes the arguments.
-        """
+        """Plot it by :meth:`linsep.plot.AssumptionsDisplay.from_assumptions` with the arguments."""
         return display("AssumptionsDisplay").from_assumptions(self, **kwargs)
 
     @property
@@ -568,8 +518,8 @@ def _reset(found: Diagnostics, fit: Any) -> Result:
     if not fit.explained_norm > NOTHING * fit.y_norm:
         return "if the predictions are the same in all rows"
     about = (found.y - fit.mean_y) - found.working
-    about = (about / np.abs(about).max())[:, None]
-    wide = np.hstack([found.X[:, fit.kept], about**2, about**3])
+    powers = np.power.outer(about / np.abs(about).max(), (2, 3))
+    wide = np.hstack([found.X[:, fit.kept], powers])
     larger = _regressed(found, wide, found.y, found.weights, fit_intercept=fit.fit_intercept)
     added, df = larger.rank - fit.rank, larger.df_residual
     if not added or df <= 0:
@@ -579,9 +529,7 @@ def _reset(found: Diagnostics, fit: Any) -> Result:
 
 
 def _variance(found: Diagnostics, fit: Any, products: bool = False) -> Result:
-    """Test by n R^2 of a regression whether features, or all their ``products``, explain squared
-    residuals (Koenker's form of Breusch and Pagan's test, without normality).
-    """
+    # n R^2 of a regression of squared residuals (Koenker's form, which needs no normality)
     X, (n, d), squares = found.X, found.X.shape, np.square(found.pearson)
     if products:
         if n * d * (d + 3) / 2 > WHITE_VALUES:
@@ -602,8 +550,8 @@ def _jarque_bera(found: Diagnostics, fit: Any) -> Result:
 
     skewness, size = float(skew(found.pearson)), float(kurtosis(found.pearson, fisher=False))
     jb = found.y.size / 6 * (skewness**2 + (size - 3) ** 2 / 4)
-    more = f": skewness {skewness:.3g} (0 if normal), kurtosis {size:.3g} (3)"
-    return jb, upper_tail(jb, 2), more
+    text = f": skewness {skewness:.3g} (0 if normal), kurtosis {size:.3g} (3)"
+    return jb, upper_tail(jb, 2), text
 
 
 def _shapiro_wilk(found: Diagnostics, fit: Any) -> Result:
@@ -632,8 +580,9 @@ def _influence(found: Diagnostics, fit: Any, of: str) -> Result:
     most, twice = int(np.nanargmax(np.abs(values))), 2 * fit.rank / n
     p, text = np.nan, "near 1, the estimates move far without the row"
     if of == "leverage":
-        high = (values > twice).sum()
-        text = f"{high:,} of {n:,} rows have more than twice the mean, {twice:.3g}"
+        text = (
+            f"{(values > twice).sum():,} of {n:,} rows have more than twice the mean, {twice:.3g}"
+        )
     elif of == "studentized":
         p = min(1.0, n * float(t_tail(values[most], n - fit.rank - 1)))
         text = f"p is for the largest of {n:,} (Bonferroni)"

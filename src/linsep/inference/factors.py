@@ -7,8 +7,7 @@ from linsep.errors import DataError
 from linsep.estimators.labels import feature_names
 from linsep.sources.feature_names import names_in_recipe
 
-#: of each level of a factor, as text, the numbers of features and their values, none of the
-#: reference level
+#: of each level of a factor the numbers of features and their values, none of the reference level
 Levels = dict[str, dict[int, float]]
 
 
@@ -19,22 +18,16 @@ def reference_of(levels: Levels) -> str:
 
 def factor_of(model: Any, name: str) -> tuple[str, Levels]:
     """Return a factor of a fitted regression: ``name`` is its column, or C(column) of a formula."""
-    found, quoted = factors_of(model), re.fullmatch(r"C\(\s*(.+?)\s*(?:,.*)?\)", str(name))
-    wanted = quoted[1] if quoted and str(name) not in found else str(name)
+    quoted, found = r"C\(\s*(.+?)\s*(?:,.*)?\)", products_and_factors(model)[1]
+    wanted = str(name) if str(name) in found else re.sub(f"^{quoted}$", r"\1", str(name))
     if wanted in found:
         return wanted, found[wanted]
     if (getattr(model, "recipe_", None) or {}).get("hash_bits") is not None:
         raise DataError("Hashed features have no factors.", code="unsupported")
     raise DataError(
-        f"'{name}' is not a factor of the model: a text column, categories, or C(column) or a "
-        f"boolean column of a formula. Its factors: {', '.join(map(repr, found)) or 'none'}.",
+        f"'{name}' is not a factor: choose among {', '.join(map(repr, found)) or 'none'}.",
         code="unknown-column", column=name,
     )  # fmt: skip
-
-
-def factors_of(model: Any) -> dict[str, Levels]:
-    """Return the factors of a fitted regression, by name."""
-    return products_and_factors(model)[1]
 
 
 def terms_of(model: Any) -> dict[tuple[str, ...], list[int]]:

@@ -1,23 +1,18 @@
 """Tests of linear functions of parameters (Wald), of contrasts of the levels of a factor, of terms
 by leaving them out, of additional columns by their scores, and of nested models.
 
-A hypothesis R b = q of r restrictions has the statistic d' (R V R')^-1 d, where d = R b - q for the
-estimates b and their covariance V (Wald, Transactions of the American Mathematical Society 54,
-1943), about chi-squared with r degrees of freedom; divided by r it has the F distribution, exactly
-so for least squares with normal residuals.
-
-Of n rows, a smaller model with k fewer parameters and the residual sum of squares S has F = ((S -
-S1) / k) / (S0 / (n - r)), where S1 belongs to the larger model, and S0 and r parameters to the
-largest. The statistic of logistic models is twice the difference of log-likelihoods, about
-chi-squared with k degrees of freedom (Wilks, Annals of Mathematical Statistics 9, 1938). Firth's
-penalty depends on the columns, so coefficients are held at 0 (Heinze and Schemper, Statistics in
-Medicine 21, 2002). Rao's score test: Proceedings of the Cambridge Philosophical Society 44, 1948.
+R b = q of r restrictions has the statistic d' (R V R')^-1 d with d = R b - q and the covariance V,
+about chi-squared with r degrees of freedom, or r times F (Wald, Transactions of the American
+Mathematical Society 54, 1943). k parameters less, and the residual sum of squares S, have F = ((S -
+S1) / k) / (S0 / (n - r)) with S1 of the larger, S0 and r parameters of the largest model; of
+logistic models, twice the difference of log-likelihoods (Wilks, Annals of Mathematical Statistics
+9, 1938), with Firth's penalty with coefficients held at 0 (Heinze and Schemper, Statistics in
+Medicine 21, 2002). Scores: Rao, Proceedings of the Cambridge Philosophical Society 44, 1948.
 """
 
 import ast
 import re
 import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from math import inf, isinf, isnan, nan
@@ -31,22 +26,7 @@ from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators.labels import has_offset, label_text, offset_to_predict
 from linsep.estimators.showing import linear_sum
-from linsep.inference.factors import (
-    Levels,
-    factor_of,
-    products_and_factors,
-    reference_of,
-    terms_of,
-)
-from linsep.inference.results import (
-    SEPARATED,
-    HasInference,
-    check_option,
-    check_rows,
-    t_reach,
-    t_tail,
-    upper_tail,
-)
+from linsep.inference import factors, results
 from linsep.inference.robust import pairs_joined
 from linsep.inference.table import Table
 from linsep.parameters import as_fitted, fitted_parameter
@@ -55,15 +35,14 @@ from linsep.validation.sparse import as_csr
 from linsep.validation.values import faults_named
 from linsep.words import counted
 
-#: a linear function that is zero under a hypothesis, as it was written, and its coefficients and an
-#: added constant, an array of shape (parameters + 1,)
+#: a linear function that is zero, as it was written, and its coefficients with a constant last
 Restriction = tuple[str, np.ndarray]
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _SIGNS = {ast.Add: 1.0, ast.Sub: -1.0, ast.UAdd: 1.0, ast.USub: -1.0}
 
 
-class WithTests(HasInference):
+class WithTests(results.HasInference):
     """Mixin of regressions: tests of parameters, contrasts, terms and additional columns."""
 
     def wald_test(self: Any, hypotheses: Any, q: Any = None, *, test: str | None = None) -> Table:
@@ -72,33 +51,29 @@ class WithTests(HasInference):
         Parameters
         ----------
         hypotheses : str, list of str, or array of shape (restrictions, parameters)
-            Restrictions separated by commas, such as ``"x1 = x2, 2 * x3 - x4 = 1"``: sums of
-            numbers and names of ``param_names_`` (the longest that match; any may be in backticks),
-            joined by ``=``; a sum without ``=`` is compared with zero. Or the matrix R of the
-            hypothesis R b = q, with columns in the order of ``param_names_``.
+            Such as ``"x1 = x2, 2 * x3 - x4 = 1"``: sums of numbers and names of ``param_names_``
+            (the longest that match; any may be in backticks), joined by ``=``; a sum alone is
+            compared with zero. Or the matrix R of R b = q, in the order of ``param_names_``.
         q : float or array of shape (restrictions,), default zeros
             Right sides, for a matrix.
         test : "F" or "chi2", default: "F" for least squares and clusters, else "chi2"
-            The distribution of the statistic. "F" has ``df_residual_`` degrees of freedom, with
-            clusters (CR1) their number - 1.
+            "F" has ``df_residual_`` degrees of freedom, with clusters (CR1) their number - 1.
 
         Returns
         -------
         linsep.inference.table.Table
-            The joint test. ``columns`` have a row per restriction: ``hypothesis``; ``estimate``,
-            its left side minus its right side; ``standard_error``; ``t`` or ``z``, and ``p_value``
-            of the restriction alone.
+            The joint test. ``columns`` have a row per restriction alone: ``hypothesis``;
+            ``estimate``, left minus right side; ``standard_error``; ``t`` or ``z``; ``p_value``.
 
         Raises
         ------
         ParameterError
-            If a name is unknown, or a restriction follows from earlier ones.
+            If a name is unknown, or a restriction follows from others.
         DataError
-            If a parameter has no finite estimate, standard errors are unknown, or the covariance of
-            the restrictions is singular.
+            Without finite estimates and standard errors, or if their covariance is singular.
         """
         check_is_fitted(self)
-        check_option(test in (None, "F", "chi2"), "test", test, "choose 'F' or 'chi2'")
+        results.check_option(test in (None, "F", "chi2"), "test", test, "choose 'F' or 'chi2'")
         texts, rows = zip(*_given(self, hypotheses, q), strict=True)
         R, df, degrees = np.array(rows)[:, :-1], len(rows), inf
         distribution = test or ("F" if self._statistic == "t" else "chi2")
@@ -112,11 +87,11 @@ class WithTests(HasInference):
             terms = zip(self._words_and_signs()[0], self._words.flat, R[k], strict=True)
             lost = ((name, word) for name, word, times in terms if times and word)
             name, word = next(lost, (None, "no standard error"))
-            known = word in ("dependent", "no weight", "not checked", "no standard error")
             raise DataError(
                 f"'{texts[k]}' has no Wald test ({word})",
                 "leave it out, or call likelihood_ratio_tests",
-                code="no-estimate" if known else "separated", column=name, value=texts[k],
+                code="separated" if "inf" in word or word == "sign not checked" else "no-estimate",
+                column=name, value=texts[k],
             )  # fmt: skip
         # without squares of standard errors, singular values have the digits of the root
         _, sizes, V = np.linalg.svd(parts / errors, full_matrices=False)
@@ -128,19 +103,17 @@ class WithTests(HasInference):
             )  # fmt: skip
         statistic = float(np.square(V @ (apart / errors) / sizes).sum())
         statistic, name = (statistic, "chi-squared") if isinf(degrees) else (statistic / df, "F")
-        p, count = upper_tail(statistic, df, degrees), "degrees of freedom"
-        residual = [(f"{count}, residuals", degrees)] * (not isinf(degrees))
+        p, count = results.upper_tail(statistic, df, degrees), "degrees of freedom"
         return Table(
-            "Wald test", [(name, statistic), (count, df), *residual, (f"p of {name}", p)],
+            "Wald test", [(name, statistic), (count, df), *[(f"{count}, residuals", degrees)]
+                          * (not isinf(degrees)), (f"p of {name}", p)],
             {"hypothesis": [*texts], **_singly(apart, errors, degrees)}, [], statistic, p, df,
         )  # fmt: skip
 
     def _functions(
         self: Any, R: np.ndarray, constants: Any = 0.0
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        """Return R times the estimates plus constants, the standard errors, their root and its
-        error; NaN for functions of parameters without finite estimates.
-        """
+        """Return R b plus constants, or NaN, standard errors, their root and its relative error."""
         if why := self._without_errors():
             raise DataError(why, code="no-estimate")
         (root, noise), known = self._covariance_root(), self._words.ravel() == ""
@@ -157,16 +130,13 @@ class WithTests(HasInference):
         ----------
         factor : str, name of the column
         compare : "pairs", "reference", str or list of str, default="pairs"
-            Each level minus each earlier level, or minus the reference level, whose parameter is
-            zero; or contrasts such as ``["b - a", "(b + c) / 2 - a"]``.
+            Each level minus earlier levels, or the reference; or ``["b - a", "(b + c) / 2 - a"]``.
 
         Returns
         -------
         linsep.inference.table.Table
-            ``columns`` have a row per contrast: ``contrast``, ``estimate``, ``standard_error``,
-            ``t`` or ``z``, ``p_value``, ``adjusted_p_value`` (by Holm's method, for all contrasts
-            of all classes), and ``low`` and ``high``, the ends of individual intervals at the
-            ``level`` of the model, or 0.95.
+            With ``contrast``, ``estimate``, ``standard_error``, ``t`` or ``z``, ``p_value``, Holm's
+            ``adjusted_p_value`` (of all classes), ``low`` and ``high`` at the model's ``level``.
 
         Raises
         ------
@@ -176,7 +146,7 @@ class WithTests(HasInference):
             If there is no such factor, or standard errors are unknown.
         """
         check_is_fitted(self)
-        (name, levels), width = factor_of(self, factor), self._params.shape[-1]
+        (name, levels), width = factors.factor_of(self, factor), self._params.shape[-1]
         if len(levels) < 2:
             raise DataError("The factor has one level.", code="too-few-rows", column=name)
         wanted, effects = _wanted(levels, compare), np.zeros((len(levels), width))
@@ -187,11 +157,11 @@ class WithTests(HasInference):
         columns, level = _singly(estimates, errors, self._degrees), self._level
         order = np.argsort(columns["p_value"])  # NaN last, counted, not rejected
         steps = np.array(columns["p_value"])[order] * np.arange(len(order), 0, -1)
-        raised = np.minimum(np.maximum.accumulate(steps), 1.0)
-        columns["adjusted_p_value"] = raised[np.argsort(order)].tolist()
-        reach = t_reach(level, self._degrees) * errors
+        raised = np.maximum.accumulate(steps)[np.argsort(order)]
+        columns["adjusted_p_value"] = np.minimum(raised, 1.0).tolist()
+        reach = results.t_reach(level, self._degrees) * errors
         columns |= {"low": (estimates - reach).tolist(), "high": (estimates + reach).tolist()}
-        within = [term for term in terms_of(self) if {name, f"C({name})"} & {*term}]
+        within = [term for term in factors.terms_of(self) if {name, f"C({name})"} & {*term}]
         products = ", ".join([":".join(term) for term in within if len(term) > 1])
         notes = {
             f"p-values are adjusted by Holm's method for {counted(len(rows), 'contrast')}.": True,
@@ -201,8 +171,8 @@ class WithTests(HasInference):
             f"The factor is part of {products}: differences hold where these are 0.": products,
             f"Intervals are individual {100 * level:.6g}% intervals.": True,
         }
-        of_each = [f"{one}: " for one in self._equations] or [""]
-        texts = [one + text for one in of_each for text, _ in wanted]
+        of = [f"{one}: " for one in self._equations] or [""]
+        texts = [one + text for one in of for text, _ in wanted]
         return Table(
             f"Contrasts of {name}", [], {"contrast": texts} | columns,
             [note for note, applies in notes.items() if applies],
@@ -212,35 +182,29 @@ class WithTests(HasInference):
         self: Any, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None,
         successes: Any = None, trials: Any = None,
     ) -> Table:  # fmt: skip
-        """Test each feature or factor by leaving it out, as R's ``drop1``.
+        """Test each feature or factor by leaving it out, as R's ``drop1``; see :func:`compare`.
 
-        The tests are those of :func:`linsep.compare`. All features of a factor, or of another term
-        of a formula, are left out together; a term that is part of a product is not tested. With
-        Firth's penalty the penalized likelihoods are compared, with the coefficients of the term
-        held at zero, as in logistf.
+        All features of a factor or a term of a formula are left out together; a term that is part
+        of a product is not tested. With Firth's penalty they are held at zero, as in logistf.
 
         Parameters
         ----------
         X, y, sample_weight, offset, successes, trials : the arguments of the fit
-            Or a source, a file or a data frame with the training columns. The rows are read into
-            memory.
+            Or a source, a file or a data frame with the training columns, read into memory.
 
         Returns
         -------
         linsep.inference.table.Table
-            ``columns`` have a row per term: ``term``; ``df``, the number of its parameters; ``aic``
-            and ``log_likelihood`` of the model without it (with Firth's penalty penalized, and no
-            AIC), or for least squares its ``rss`` and the increase ``sum_of_squares``; ``chi2`` or
-            ``F``, and ``p_value``.
+            With ``term``, ``df``, ``aic`` and ``log_likelihood`` (Firth's without AIC), or ``rss``
+            and its increase ``sum_of_squares``, without it; ``chi2`` or ``F``, and ``p_value``.
 
         Raises
         ------
         DataError
-            If these are not the rows of the fit, if the maximum of the likelihood is unknown, or
-            with l2 or a robust covariance.
+            For other rows, without a known maximum, with l2 or a robust covariance.
         """
-        _refuse_without_likelihood(self, "The model", firth=True)
-        if not (terms := terms_of(self)):
+        _refuse(self, "The model", firth=True)
+        if not (terms := factors.terms_of(self)):
             raise DataError("The model has no features, and so no terms.", code="unsupported")
         tried = [one for one in terms if not any({*one} < {*other} for other in terms)]
         rows, beside = _rows_of(self, X, y, sample_weight, offset, successes, trials)
@@ -268,19 +232,16 @@ class WithTests(HasInference):
         if within := ", ".join([":".join(one) for one in terms if one not in tried]):
             notes.insert(0, f"Not tested, as part of a product: {within}.")
         names = {"term": [":".join(one) for one in tried], "df": tests.pop("df")}
-        title = "F" if "F" in tests else "Likelihood-ratio"
-        return Table(
-            f"{title} tests of terms", [("rows", self.n_rows_)], names | columns | tests, notes
-        )
+        title = f"{'F' if 'F' in tests else 'Likelihood-ratio'} tests of terms"
+        return Table(title, [("rows", self.n_rows_)], names | columns | tests, notes)
 
     def score_test(
         self: Any, X: Any, y: Any = None, more: Any = None, sample_weight: Any = None
     ) -> Table:
         """Test whether additional columns would improve the model (Rao's score test).
 
-        The larger model is not fitted, and its likelihood need not have a maximum. The statistic is
-        approximately chi-squared; of least squares the number of rows times the share of the
-        residual sum of squares that the larger model explains.
+        Of least squares the statistic is the number of rows times the share of the residual sum of
+        squares that they explain. With them the likelihood need not have a maximum.
 
         Parameters
         ----------
@@ -296,10 +257,9 @@ class WithTests(HasInference):
         Raises
         ------
         DataError
-            If these are not the rows of the fit, if the model has no finite estimates, or with l2,
-            Firth's penalty or a robust covariance.
+            For other rows, infinite estimates, l2, Firth's penalty or a robust covariance.
         """
-        _refuse_without_likelihood(self, "The model", scores=True)
+        _refuse(self, "The model", scores=True)
         if more is None:
             raise ParameterError("more: pass columns to add.", code="needs-option", option="more")
         rows, beside = _rows_of(self, X, y, sample_weight)
@@ -313,21 +273,20 @@ class WithTests(HasInference):
         added = added[:, None] if added.ndim == 1 else added
         if added.ndim != 2 or added.shape[0] != rows.shape[0]:
             raise DataError("more has not the rows of X.", code="shape", option="more")
-        sparse = sp.issparse(added) or sp.issparse(rows)
-        wide = sp.hstack([rows, added], "csr") if sparse else np.hstack([rows, added])
+        dense = isinstance(rows, np.ndarray) and isinstance(added, np.ndarray)
+        wide = np.hstack([rows, added]) if dense else sp.hstack([rows, added], "csr")
         if self._equation == "class":
-            weights = beside["sample_weight"]
-            n_rows, fitness, statistic, width = self._scored(wide, beside["y"], weights)
+            given = beside["y"], beside["sample_weight"]
+            n_rows, fitness, statistic, width = self._scored(wide, *given)
             df = width - self.n_parameters_
         else:
-            # n times the share of the residual sum of squares that the larger model explains
-            # (Breusch and Pagan, Review of Economic Studies 47, 1980)
+            # Breusch and Pagan, Review of Economic Studies 47, 1980
             larger, smaller = (_refitted(self, columns, beside) for columns in (wide, rows))
             n_rows, fitness, (gained, df) = smaller.n_rows_, smaller.rss_, _gained(self, larger)
             statistic = n_rows * gained / (smaller.rss_ or nan)
         _check_fit(self, n_rows, fitness)
         statistic = float(np.maximum(0.0, statistic))
-        p = upper_tail(statistic, df)
+        p = results.upper_tail(statistic, df)
         columns = {"test": ["added columns"], "df": [df], "chi2": [statistic], "p_value": [p]}
         notes = ["The columns are linear combinations of the model's columns."] * (not df)
         return Table("Score test", [], columns, notes, statistic, p, df)
@@ -339,27 +298,24 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
     Parameters
     ----------
     *models : fitted LinearRegression, or fitted LogisticRegression, two or more
-        In increasing order: each has all features of the one before, and more. Features are matched
-        by name, so the models must be fitted to data frames or to files with named columns.
+        In increasing order: each has all features of the one before, and more, matched by name, as
+        columns of data frames and files have.
     names : list of str, default "model 1", "model 2", ...
 
     Returns
     -------
     linsep.inference.table.Table
-        ``columns`` have a row per model: ``model``, ``parameters``, ``log_likelihood``, ``aic`` and
-        ``bic``; for least squares ``rss`` and ``df_residual``; and the test against the model
-        before, None in the first row: ``df``, ``F`` or ``chi2``, and ``p_value``. Least squares
-        and counts with an estimated dispersion have an F test with the variance of the largest
-        model, as in R's ``anova``; other models a likelihood-ratio test, approximately chi-squared,
-        for separated classes by the supremum, where p is only a rough guide.
+        With ``model``, ``parameters``, ``log_likelihood``, ``aic`` and ``bic``; ``rss`` and
+        ``df_residual``; and the test against the model before: ``df``, ``F`` or ``chi2``, and
+        ``p_value``. Least squares, and counts with an estimated dispersion, have F with the
+        variance of the largest model, as in R's ``anova``; others a likelihood ratio.
 
     Raises
     ------
     ParameterError
         If there are fewer than two models, or they are not fitted regressions.
     DataError
-        If the models are not nested, or were fitted to other rows or in another order; with l2,
-        Firth's penalty, or robust covariances.
+        If they are not nested, or of other rows; with l2, Firth's penalty, or robust covariances.
     """
     called = list(names) if names is not None else [f"model {k + 1}" for k in range(len(models))]
     why = "Pass at least two fitted regressions, and one name for each."
@@ -369,7 +325,7 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
         if not isinstance(model, WithTests):
             raise ParameterError(f"{name} is no regression: pass regressions.", code="unsupported")
         check_is_fitted(model)
-        _refuse_without_likelihood(model, name)
+        _refuse(model, name)
     for (smaller, larger), pair in zip(pairwise(models), pairwise(called), strict=True):
         said, few, many = " and ".join(pair), _definitions(smaller), _definitions(larger)
         facts, known = _facts(smaller), _facts(larger)
@@ -379,19 +335,18 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
         apart = differs is not None or not smaller.n_features_in_ <= len(few) < len(many)
         if other or apart:
             raise DataError(
-                f"{said} are not nested, or of another {other or 'width'}: the larger needs all "
-                "features of the smaller, computed alike, and more, all with names, as columns of "
-                "data frames and files have.", code="other-model", column=differs,
-                option=None if other in ("kind", "classes") else other,
+                f"{said} are not nested, or of another {other or 'width'}: the larger needs the "
+                "named features of the smaller, computed alike, and more.", code="other-model",
+                column=differs, option=None if other in ("kind", "classes") else other,
             )  # fmt: skip
         refuse(DataError, (rows[0] != rows[1] or None in rows[0], f"{said} were fitted to other "
                "rows, weights or offsets, or in another order.", "other-rows", None))  # fmt: skip
     tests = _tests(models[-1], [_gained(*pair) for pair in pairwise(models)])
-    linear = models[0]._equation == "target"
-    attributes = [*["rss", "df_residual"] * linear, "log_likelihood", "aic", "bic"]
+    linear, attributes = models[0]._equation == "target", ["log_likelihood", "aic", "bic"]
     columns = {
         "model": called, "parameters": [one.n_parameters_ for one in models],
-        **{name: [getattr(one, f"{name}_") for one in models] for name in attributes},
+        **{name: [getattr(one, f"{name}_") for one in models]
+           for name in ["rss", "df_residual"] * linear + attributes},
         **{name: [None, *cells] for name, cells in tests.items()},
     }  # fmt: skip
     return Table(
@@ -402,7 +357,6 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
 
 
 def _gained(smaller: Any, larger: Any) -> tuple[float, int]:
-    """Return the decrease of the residual sum of squares or the deviance, and added parameters."""
     df, gained = larger.n_parameters_ - smaller.n_parameters_, nan
     if larger._equation == "target":
         a, b = (one.solution_.residual_norm for one in (smaller, larger))
@@ -413,7 +367,6 @@ def _gained(smaller: Any, larger: Any) -> tuple[float, int]:
 
 
 def _tests(largest: Any, gains: list[tuple[float, int]]) -> dict[str, list[Any]]:
-    """Return the columns of tests, given what their parameters gain in the largest model."""
     name, residual, unit = "chi2", inf, 1.0
     if largest._equation == "target" or fitted_parameter(largest, "dispersion"):
         name, residual = "F", largest.df_residual_
@@ -421,47 +374,44 @@ def _tests(largest: Any, gains: list[tuple[float, int]]) -> dict[str, list[Any]]
         unit = unit if unit > 0 and residual > 0 else nan
     df = [df for _, df in gains]
     found = [gained / unit / (k or nan if name == "F" else 1) for gained, k in gains]
-    p = [upper_tail(x, k, residual) for x, k in zip(found, df, strict=True)]
+    p = [results.upper_tail(x, k, residual) for x, k in zip(found, df, strict=True)]
     return {"df": df, name: found, "p_value": p}
 
 
 def _notes(models: Sequence[Any], p_values: list[float]) -> list[str]:
-    supremum = "A log-likelihood of separated classes is the supremum; p is only a rough guide."
-    dash = "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
-    apart = any(getattr(model, "stop_reason_", None) in SEPARATED for model in models)
-    return [supremum] * apart + [dash] * any(map(isnan, p_values))
+    apart = any(getattr(one, "stop_reason_", None) in results.SEPARATED for one in models)
+    return [
+        "A log-likelihood of separated classes is the supremum; p is a rough guide."
+    ] * apart + [
+        "A dash: no parameter is tested, no residual variance is left, or no maximum exists."
+    ] * any(map(isnan, p_values))
 
 
-def _refuse_without_likelihood(
-    model: Any, name: str, firth: bool = False, scores: bool = False
-) -> None:
+def _refuse(model: Any, name: str, firth: bool = False, scores: bool = False) -> None:
     why, penalized = getattr(model, "stop_reason_", ""), fitted_parameter(model, "penalty")
     unknown = np.isnan(model.aic_).any() and not fitted_parameter(model, "dispersion")
     several = model._equation == "target" and model._equations
-    counts = (scores or penalized) and (has_offset(model) or _counts(model))
+    counts = has_offset(model) or getattr(model, "_saturated", None) is not None
+    excluded = ["l2", *["penalty"] * (not firth), "covariance"]
     refuse(
         DataError,
-        *(
-            (fitted_parameter(model, option) and not (firth and option == "penalty"), f"{name} was "
-             f"fitted with {option}: use wald_test with robust covariances, "
-             "likelihood_ratio_tests with Firth's penalty.", "unsupported", option)
-            for option in ("l2", "penalty", "covariance")
-        ),
-        (several or counts, f"{name} has several targets, offsets or counts, which this test does "
-         "not support: fit both models, of one target, and call linsep.compare.", "unsupported",
-         None),
+        *((fitted_parameter(model, option), f"{name} was fitted with {option}: use wald_test with "
+           "robust covariances, likelihood_ratio_tests with Firth's penalty.", "unsupported",
+           option) for option in excluded),
+        (several or (counts and (scores or penalized)), f"{name} has several targets, offsets or "
+         "counts: fit both models, of one target, and call linsep.compare.", "unsupported", None),
         (why == "interrupted" or unknown, f"{name} has no known maximum likelihood ({why}).",
          "no-estimate", None),
-        (scores and why in SEPARATED, "Separated classes: call compare instead.", "separated",
-         None),
+        (scores and why in results.SEPARATED, "Separated classes: call compare instead.",
+         "separated", None),
     )  # fmt: skip
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    names, classes = ("fit_intercept", "weight_type", "dispersion"), getattr(model, "classes_", [])
     return {
-        "kind": type(model).__name__, **{name: fitted_parameter(model, name) for name in names},
-        "classes": sorted(map(label_text, list(classes))),
+        "kind": type(model).__name__,
+        **{k: fitted_parameter(model, k) for k in ("fit_intercept", "weight_type", "dispersion")},
+        "classes": sorted(map(label_text, getattr(model, "classes_", []))),
         "reference": label_text(getattr(model, "reference_", "")),
     }  # fmt: skip
 
@@ -482,7 +432,7 @@ def _definitions(model: Any) -> dict[str, list[Any]]:
     steps = [recipe.get(k) or {} for k in ("scale", "means", "converted", "rare", "words") if table]
     return {
         name: [of[columns[one]] for of in steps for one in some if columns.get(one) in of]
-        for name, some in zip(names, products_and_factors(model)[0], strict=False)
+        for name, some in zip(names, factors.products_and_factors(model)[0], strict=False)
     }
 
 
@@ -496,7 +446,7 @@ def _rows_of(
     if features.shape[1:] != (model.n_features_in_,):
         raise DataError(f"X needs {model.n_features_in_} columns, as in the fit.", code="shape")
     offset = offset_to_predict(model, known, features.shape[0])
-    if not _counts(model):
+    if getattr(model, "_saturated", None) is None:
         return features, {"y": labels, "sample_weight": weights, "offset": offset}
     if successes is None:
         pairs = pairs_joined(Batch(features, labels, 0, weights, offset=offset), model.classes_[1])
@@ -504,18 +454,13 @@ def _rows_of(
     return features, {"successes": successes, "trials": trials, "offset": offset}
 
 
-def _counts(model: Any) -> bool:
-    return getattr(model, "_saturated", None) is not None
-
-
 def _refitted(model: Any, X: Any, beside: dict[str, Any]) -> Any:
-    logistic = model._equation == "class"
-    changed = {"intervals": "wald", "on_separation": "warn", "trace": False} if logistic else {}
+    plain = {"intervals": "wald", "on_separation": "warn", "trace": False}
     if not X.shape[1]:
         X = np.zeros((X.shape[0], 1))  # which has no effect
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of separation and dependence: said beside the tests
-        return as_fitted(model, **changed).fit(X, **beside)
+        return as_fitted(model, **plain if model._equation == "class" else {}).fit(X, **beside)
 
 
 def _fitness(model: Any) -> float:
@@ -525,13 +470,14 @@ def _fitness(model: Any) -> float:
 def _check_fit(model: Any, n_rows: int, found: float) -> None:
     fitted = _fitness(model)
     near = abs(found - fitted) <= 1e-6 * max(abs(fitted), 1e-300)
-    check_rows(n_rows == model.n_rows_ and near)
+    results.check_rows(n_rows == model.n_rows_ and near)
 
 
 def _singly(estimates: np.ndarray, errors: np.ndarray, degrees: float) -> dict[str, list[Any]]:
     t, letter = estimates / errors, "z" if isinf(degrees) else "t"
-    found = {"estimate": estimates, "standard_error": errors, letter: t}
-    return {name: x.tolist() for name, x in (found | {"p_value": t_tail(t, degrees)}).items()}
+    p = results.t_tail(t, degrees)
+    found = {"estimate": estimates, "standard_error": errors, letter: t, "p_value": p}
+    return {name: x.tolist() for name, x in found.items()}
 
 
 def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
@@ -540,8 +486,7 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
     if isinstance(texts, Sequence) and texts and all(isinstance(one, str) for one in texts):
         if q is not None:
             raise ParameterError("q needs a matrix of hypotheses.", code="conflict", option="q")
-        known = dict[str, Any](zip(names, np.diag([*signs, 0.0])[:-1], strict=True))
-        known |= {name: None for name, times in Counter(names).items() if times > 1}
+        known = dict(zip(names, np.diag([*signs, 0.0])[:-1], strict=True))
         return [found for text in texts for found in _restrictions_of(text, known)]
     try:
         rows = np.atleast_2d(np.asarray(hypotheses, dtype=np.float64))
@@ -566,11 +511,10 @@ def _given(model: Any, hypotheses: Any, q: Any) -> list[Restriction]:
 
 @np.errstate(all="ignore")  # what is not finite is refused
 def _restrictions_of(
-    text: str, names: Mapping[str, np.ndarray | None], what: str = "parameter"
+    text: str, names: Mapping[str, np.ndarray], what: str = "parameter"
 ) -> list[Restriction]:
-    """Return the restrictions of a text; ``names`` has linear functions, None if ambiguous."""
-    width = next((len(row) for row in names.values() if row is not None), 1)
-    one, marked, found = np.eye(width)[-1], list[Restriction](), list[Restriction]()
+    """Return the restrictions of a text; ``names`` has linear functions."""
+    one, marked, found = np.eye(1 + len(names))[-1], list[Restriction](), list[Restriction]()
     each = [
         re.escape(name) + r"(?!\w)" * bool(re.search(r"\w$", name))
         for name in sorted(names, key=len, reverse=True)
@@ -582,11 +526,9 @@ def _restrictions_of(
             return part[0]
         name = re.sub(r"^`(.+)`$", r"\1", part[0])
         if (row := names.get(name)) is None:
-            several, known = name in names, ", ".join(f"`{one}`" for one in list(names)[:12])
             raise ParameterError(
-                f"'{text}' names '{name}', which is {'several' if several else 'no'} {what}s",
-                "pass a matrix" if several else f"choose among {known}, ...",
-                code="duplicate-name" if several else "bad-hypothesis", value=name,
+                f"'{text}' names '{name}', which is no {what}",
+                f"choose among {', '.join([*names][:12])}, ...", code="bad-hypothesis", value=name,
             )  # fmt: skip
         marked.append((part[0], row))
         return f"_{len(marked) - 1}_"
@@ -625,25 +567,24 @@ def _restrictions_of(
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ParameterError(
             f"'{text}' is not a linear hypothesis",
-            f"write sums of numbers and {what}s, such as 'a = b, 2 * c - d = 1', and names with "
-            "signs in backticks", code="bad-hypothesis", value=text,
+            f"write sums of numbers and {what}s, such as 'a = 2 * `c-d` + 1'",
+            code="bad-hypothesis", value=text,
         ) from None  # fmt: skip
     return found
 
 
-def _wanted(levels: Levels, compare: Any) -> list[Restriction]:
+def _wanted(levels: factors.Levels, compare: Any) -> list[Restriction]:
     names = list(levels)
     units = dict(zip(names, np.eye(len(names), len(names) + 1), strict=True))
     if compare in ("pairs", "reference"):
         pairs = [(a, b) for a, b in combinations(names, 2)]
         if compare == "reference":
-            reference = reference_of(levels)
+            reference = factors.reference_of(levels)
             pairs = [(reference, name) for name in names if name != reference]
         return [(f"{b} - {a}", units[b] - units[a]) for a, b in pairs]
     texts = [compare] if isinstance(compare, str) else compare
     valid = isinstance(texts, Sequence) and texts and all(isinstance(one, str) for one in texts)
-    advice = "choose 'pairs', 'reference', or contrasts such as ['a - b']"
-    check_option(bool(valid), "compare", compare, advice)
+    results.check_option(bool(valid), "compare", compare, "choose 'pairs', 'reference', or 'b - a'")
     found = [one for text in texts for one in _restrictions_of(text, units, "level")]
     for text, row in found:
         if row[-1] or abs(row.sum()) > 1e-12 * np.abs(row).sum() or not row.any():

@@ -16,7 +16,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators import labels
 from linsep.estimators.showing import HasEquation
 from linsep.inference import table as tables
-from linsep.inference.factors import factors_of
+from linsep.inference.factors import products_and_factors
 from linsep.parameters import fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
 
@@ -45,8 +45,7 @@ def check_option(valid: bool, name: str, value: Any, advice: str) -> None:
 def check_rows(same: bool) -> None:
     """Raise DataError unless rows are the same as those of the fit."""
     if not same:
-        why = "These are not the rows of the fit with their weights, in the same order."
-        raise DataError(why, code="other-rows")
+        raise DataError("These are not the rows of the fit with their weights.", code="other-rows")
 
 
 def check_level(level: Any) -> float:
@@ -83,14 +82,12 @@ class Bands(NamedTuple):
 class HasInference(HasEquation):
     """Mixin of regressions: estimates, standard errors, tests and intervals of the parameters.
 
-    A regression with one equation (one target, or two classes) has arrays of shape (parameters,);
-    with several classes or targets, arrays of shape (equations, parameters). The intercept comes
-    first, if there is one, then the features in order.
+    With one equation (one target, or two classes) arrays have the shape (parameters,), with several
+    (equations, parameters); the intercept comes first, if there is one.
 
-    A subclass has ``_params``; ``_words``, status codes that are shown instead of estimates;
-    ``_degrees`` of freedom, infinite for z; ``standard_errors_``, ``df_residual_`` and
-    ``_covariance_matrix``; ``_without_errors()``, why these are unknown, or ""; ``_headed()``, the
-    title, statistics and notes of the summary; ``_glanced()``, the statistics that only it has.
+    A subclass has ``_params``; ``_words``, status codes shown instead of estimates; ``_degrees`` of
+    freedom, infinite for z; ``standard_errors_``, ``df_residual_``, ``_covariance_matrix``;
+    ``_without_errors()``, why these are unknown; ``_headed()`` and ``_glanced()``, its statistics.
     """
 
     _statistic: str = "t"  # or "z", whose distribution the statistics have
@@ -104,9 +101,9 @@ class HasInference(HasEquation):
 
     @property
     def params_(self: Any) -> Any:
-        """The estimates, an array, or with the names of features a Series or frame of pandas, if
-        that is installed: infinite where a coefficient diverges, NaN if it may diverge to either
-        side, and for a feature that is left out.
+        """The estimates, an array, or with names of features and pandas its Series or frame:
+        infinite where a coefficient diverges, NaN if it may diverge to either side, and for a
+        feature that is left out.
         """
         check_is_fitted(self)
         names = self._with_intercept(labels.feature_names(self))
@@ -114,9 +111,7 @@ class HasInference(HasEquation):
 
     @property
     def covariance_(self: Any) -> Any:
-        """Covariance matrix of the estimates, an array or a frame as ``params_``; NaN where it is
-        undefined. None if standard errors are unknown.
-        """
+        """Covariance of the estimates, array or frame as ``params_``; NaN or None if undefined."""
         check_is_fitted(self)
         matrix = self._covariance_matrix
         return None if matrix is None else self._named(matrix, *[self.param_names_] * 2)
@@ -130,8 +125,8 @@ class HasInference(HasEquation):
 
     @property
     def residuals_(self) -> np.ndarray:
-        """y minus the predictions for rows of positive weight (of classes 1 or 0 minus the
-        probability of the other than the reference), of one target or two classes in memory.
+        """y minus the predictions (1 or 0 minus the probability of the other than the reference)
+        of rows of positive weight in memory, of one target or two classes.
         """
         check_is_fitted(self)
         if self._residuals is None:
@@ -150,15 +145,11 @@ class HasInference(HasEquation):
         return np.asarray(t_tail(self.statistics_, self._degrees))
 
     def confidence_intervals(self: Any, level: float | None = None) -> np.ndarray:
-        """Return the confidence interval of each parameter.
+        """Return the confidence interval of each parameter, of shape ``params_.shape + (2,)``.
 
         Parameters
         ----------
         level : float between 0 and 1, default: the ``level`` of the model, or 0.95
-
-        Returns
-        -------
-        array of shape ``params_.shape + (2,)``: the lower and the upper ends
         """
         reach = t_reach(self._level_or(level), self._degrees) * self.standard_errors_
         return np.stack([self._shown - reach, self._shown + reach], axis=-1)
@@ -173,9 +164,9 @@ class HasInference(HasEquation):
 
     @property
     def param_names_(self) -> list[str]:
-        """The names of the parameters in the order of ``params_.ravel()``; with several classes or
-        targets ``class: feature``. A feature named "intercept" is "intercept (column)"; a hashed
-        word that is counted with a negative sign has a minus.
+        """The names in the order of ``params_.ravel()``, of several classes or targets ``class:
+        feature``; a feature "intercept" is "intercept (column)", a word hashed with a negative sign
+        has a minus.
         """
         check_is_fitted(self)
         return self._in_equations(labels.feature_names(self))
@@ -188,7 +179,6 @@ class HasInference(HasEquation):
         return [f"{one}: {name}" for one in self._equations for name in names] or names
 
     def _words_and_signs(self) -> tuple[list[str], np.ndarray]:
-        """Return the names of parameters without the minus, and the signs."""
         names, signs = labels.words_and_signs(self)
         signs = np.append([1] * bool(fitted_parameter(self, "fit_intercept")), signs)
         return self._in_equations(names), np.tile(signs, max(1, len(self._equations)))
@@ -225,12 +215,12 @@ class HasInference(HasEquation):
         columns[:2, words != ""] = np.nan
         words = np.where(signs < 0, [tables.OPPOSITE.get(word, word) for word in words], words)
         rows = list(map(tables.Coefficient, names, *columns.tolist(), words.tolist()))
-        recipe = getattr(self, "recipe_", None) or {}
-        scaled = labels.feature_names(self)[: len(recipe.get("scale") or {})]  # the first
+        scales = (getattr(self, "recipe_", None) or {}).get("scale") or {}
+        scaled = labels.feature_names(self)[: len(scales)]  # the first
         said = ", ".join(scaled[:3]) + f" and {len(scaled) - 3} more" * (len(scaled) > 3)
-        scales = f"Standardized, so the estimates are per standard deviation: {said}."
+        notes = [f"Estimates are per standard deviation of {said}."] * bool(said) + notes
         return tables.Summary(
-            title, header, rows, letter, self._level_or(level), [scales] * bool(said) + notes,
+            title, header, rows, letter, self._level_or(level), notes,
             equations=self._equations, equation=self._equation, standardized=scaled,
         )  # fmt: skip
 
@@ -245,9 +235,8 @@ class HasInference(HasEquation):
         -------
         pandas.DataFrame, or pyarrow.Table where pandas is not installed
             ``r_squared``, ``adjusted_r_squared``, ``residual_error``, ``f_statistic``,
-            ``f_p_value`` and ``df_model``, or ``null_deviance``, ``deviance``, ``mcfadden_r2``, and
-            ``chi2``, ``df`` and ``p_value`` of the likelihood-ratio test; and ``df_residual``,
-            ``log_likelihood``, ``aic``, ``bic``, ``n_rows``.
+            ``f_p_value``, ``df_model``; ``null_deviance``, ``deviance``, ``mcfadden_r2``, ``chi2``
+            ``df``, ``p_value``; ``df_residual``, ``log_likelihood``, ``aic``, ``bic``, ``n_rows``.
         """
         targets, values = self._equations if self._equation == "target" else [], self._glanced()
         for name in ("df_residual", "log_likelihood", "aic", "bic", "n_rows"):
@@ -279,22 +268,16 @@ class HasInference(HasEquation):
 
     @property
     def __maketables_default_stat_keys__(self) -> list[str]:
-        own = ["r2", "adj_r2"] if self._equation == "target" else ["pseudo_r2", "ll", "aic"]
-        return ["N", *own]
+        linear = self._equation == "target"
+        return ["N", "r2", "adj_r2"] if linear else ["N", "pseudo_r2", "ll", "aic"]
 
     def for_marginaleffects(self: Any, data: Any) -> Any:
         """Return the regression as a model of the package marginaleffects, whose functions compute
-        adjusted predictions, contrasts and slopes at values, by groups, with delta-method errors.
+        adjusted predictions, contrasts and slopes at values; DataError if a coefficient diverges.
 
         Parameters
         ----------
-        data : data frame of pandas or polars
-            The rows of the fit, with the columns used for training.
-
-        Raises
-        ------
-        DataError
-            If a coefficient diverges.
+        data : data frame of pandas or polars, the rows of the fit with the training columns
         """
         check_is_fitted(self)
         import polars as pl
@@ -308,12 +291,11 @@ class HasInference(HasEquation):
         groups = classes if len(classes) > 2 else [""]
         columns, recipe = labels.feature_names(self), getattr(self, "recipe_", None) or {}
         if recipe.get("format") == "table":
-            formula = recipe.get("formula")
-            columns = [*(formula["inputs"] if formula else names_in_recipe(recipe))]
+            columns = [*(recipe.get("formula") or {"inputs": names_in_recipe(recipe)})["inputs"]]
         frame = data if isinstance(data, pl.DataFrame) else pl.from_pandas(data)
         levels = {
             name: pl.Enum([*of])
-            for name, of in factors_of(self).items()
+            for name, of in products_and_factors(self)[1].items()
             if not frame[name].dtype.is_numeric()
         }
 
@@ -354,13 +336,9 @@ class HasInference(HasEquation):
 
 
 class Signature(NamedTuple):
-    """A number of 64 bits which shows whether models were fitted to the same rows, whose features
-    may differ; the number of rows, and whether all weights are whole numbers.
-
-    The signature of rows 0, 1, ... is the sum of B^i h(y_i, offset_i, w_i) modulo 2^64, where y is
-    a number or that of a class, and h mixes bits (as S. Vigna's splitmix64). Signatures of
-    neighboring rows are joined like polynomials, so they do not depend on batches or processes.
-    Rows of weight 0 are ignored.
+    """A number of 64 bits of the rows of a fit, without features: the sum of B^i h(y_i, offset_i,
+    w_i) modulo 2^64 over rows of positive weight, where h mixes bits (as S. Vigna's splitmix64).
+    Neighboring rows are joined like polynomials, so batches do not matter.
     """
 
     rows: int = 0
@@ -369,7 +347,7 @@ class Signature(NamedTuple):
 
     @classmethod
     def of(cls, lane: Batch) -> "Signature":
-        """Return the signature of rows whose y are floats, or codes of classes."""
+        """Return the signature of the rows of a lane."""
         weights = lane.weights
         kept = slice(None) if weights is None or weights.all() else weights > 0
         mixed = np.full(lane.y[kept].size, _FACTOR)

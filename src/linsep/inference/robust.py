@@ -1,14 +1,10 @@
 """Covariances of estimates that hold where rows differ in variance, or depend within clusters.
 
-With the scores s of the rows (least squares: e x, logistic regression: (y - p) x) and A the inverse
-of X'X or of the information, the covariance of the estimates is A M A. M is the sum of s s' over
-the rows, each times a factor (H. White, Econometrica 48, 1980, 817-838; J. MacKinnon and H. White,
-Journal of Econometrics 29, 1985, 305-325), or over the sums of the scores of each cluster
-(K.-Y. Liang and S. Zeger, Biometrika 73, 1986, 13-22).
-
-M is never formed: the triangular factor R of a QR factorization of the scores has R'R = M and twice
-as many digits. Factors of fixed-size blocks (lanes) are stacked and factored again in the reduction
-tree of the lanes.
+With the scores s of the rows (e x, or (y - p) x) and A the inverse of X'X or of the information,
+the covariance is A M A. M is the sum of s s' over the rows, each times a factor (H. White,
+Econometrica 48, 1980, 817-838; J. MacKinnon and H. White, Journal of Econometrics 29, 1985,
+305-325), or over the sums of clusters (K.-Y. Liang and S. Zeger, Biometrika 73, 1986, 13-22). It is
+never formed: the triangular factor R of the scores, with R'R = M, has twice as many digits.
 """
 
 from collections.abc import Hashable
@@ -19,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.errors import DataError, ParameterError, hint
+from linsep.errors import DataError, ParameterError, hint, refuse
 from linsep.estimators.fitted_state import count
 from linsep.sources.base import Source
 from linsep.validation.labels import check_beside, is_missing
@@ -65,9 +61,8 @@ def added_scores(*parts: Scores) -> Scores:
 
 
 def linear_scores(lane: Batch, fit: Any, name: str, frequency: bool) -> Scores:
-    """Return the scores of the rows of a lane in the orthonormal columns of a least squares fit,
-    with residuals divided by their norm; with ``frequency`` a weight is a number of rows, not a
-    precision.
+    """Return the scores of the rows of a lane in orthonormal columns, with residuals divided by
+    their norm; with ``frequency`` a weight is a number of rows.
     """
     found = list[Scores]()
     for part in lane.cut(1 + VALUES // (1 + fit.coef.size)):
@@ -90,8 +85,8 @@ def linear_scores(lane: Batch, fit: Any, name: str, frequency: bool) -> Scores:
 
 
 class Robust(NamedTuple):
-    """The inner part of a robust covariance: ``root`` R of shape (estimates, estimates) has R'R = M
-    times the small-sample factor; ``clusters`` is their number, or None.
+    """The inner part M of a robust covariance times the small-sample factor: R'R of ``root`` R, of
+    shape (estimates, estimates); ``clusters`` is their number, or None.
     """
 
     name: str
@@ -124,9 +119,7 @@ class Robust(NamedTuple):
 
 
 def without_noise(robust: np.ndarray, plain: np.ndarray) -> np.ndarray:
-    """Return a robust covariance with zeros for estimates whose scores cancel in every cluster, on
-    the scale of the model-based covariance.
-    """
+    """Return a robust covariance with zeros for estimates whose scores cancel in every cluster."""
     nothing = np.diag(robust) <= NOISE**2 * np.diag(plain)
     robust[nothing] = robust[:, nothing] = 0.0
     return robust
@@ -137,18 +130,15 @@ def robust_words(
 ) -> str:
     """Return the sentence of a summary about a robust covariance."""
     if clusters is not None:
-        degrees = counted(clusters - 1, "degree")
         of_rows = (
-            f"for rows that depend on each other within {clusters:,} clusters; t has {degrees} of "
-            "freedom"
+            f"for rows that depend on each other within {clusters:,} clusters; t has "
+            f"{counted(clusters - 1, 'degree')} of freedom"
         )
     return f"Standard errors, tests and intervals: {name}, {of_rows}."
 
 
 def refuse_excluded(model: Any, name: str, several: bool = False, counts: bool = True) -> None:
-    """Raise ParameterError for what a robust ``covariance`` or an estimated ``dispersion`` does not
-    go with: other parameters, several targets, rows that are no counts.
-    """
+    """Raise ParameterError for what excludes a robust ``covariance`` or a ``dispersion``."""
     weighted = model.covariance == CLUSTERED and getattr(model, "class_weight", None) is not None
     excluded = {
         "l2": model.l2,
@@ -167,38 +157,33 @@ def refuse_excluded(model: Any, name: str, several: bool = False, counts: bool =
 
 def refuse_weights(covariance: str | None, weights: Any) -> None:
     """Raise ParameterError for weights, unless None, with clusters."""
-    if covariance == CLUSTERED and weights is not None:
-        why = "CR1 does not support weights: leave them out, or use another covariance."
-        raise ParameterError(why, code="conflict", option="covariance")
+    refuse(ParameterError, (
+        covariance == CLUSTERED and weights is not None, "CR1 does not support weights: leave them "
+        "out, or use another covariance.", "conflict", "covariance",
+    ))  # fmt: skip
 
 
 def check_clusters(
     model: Any, X: Any, clusters: Any, weights: Any = None, several: bool = False
 ) -> None:
-    """Raise ParameterError for clusters that cannot be combined with the covariance of a
-    regression, with rows or a Source, or with weights; and for what the covariance excludes.
-    """
+    """Raise ParameterError for clusters, or other arguments, that the covariance excludes."""
     covariance = getattr(model, "covariance", None)
     if covariance is not None:
         refuse_excluded(model, "covariance", several)
     source, given = isinstance(X, Source), clusters is not None
     needed = covariance == CLUSTERED and not (X.grouped if source else given)
-    if needed or (given and (source or covariance != CLUSTERED)):
-        raise ParameterError(
-            "CR1, and no other covariance, needs the cluster of every row: pass clusters=labels "
-            "with arrays, or name the column of a source (--cluster-by, in Python "
-            "open_source(group=...)).",
-            code="conflict" if given else "needs-option", option="clusters",
-        )  # fmt: skip
+    cases = (given and (source or covariance != CLUSTERED), "conflict"), (needed, "needs-option")
+    refuse(ParameterError, *(
+        (wrong, "CR1, and no other covariance, needs clusters=labels with arrays, or their column "
+         "in a source (--cluster-by, open_source(group=...)).", code, "clusters")
+        for wrong, code in cases
+    ))  # fmt: skip
     refuse_weights(covariance, weights)
 
 
 def cluster_numbers(X: Any, clusters: Any, hashed: bool = False) -> np.ndarray:
-    """Return a number for the cluster of every row; ``hashed``: of 64 bits, equal for equal labels
-    of other rows, too.
-
-    Labels are numbers, text, dates, categories or other values that can be hashed; the index of
-    pandas is compared with that of the rows X.
+    """Return a number for the cluster of every row of X, whose labels can be hashed; ``hashed``: of
+    64 bits, equal for equal labels of other rows, too.
     """
     check_beside(X, clusters=clusters)
     if isinstance(clusters, list | tuple):  # numpy would make text of numbers beside text
@@ -226,12 +211,9 @@ def cluster_numbers(X: Any, clusters: Any, hashed: bool = False) -> np.ndarray:
 
 
 def pairs_joined(batch: Batch, positive: Any = 1) -> Batch:
-    """Return rows of counts, which come as two rows each, as single rows: y has the successes, and
-    weights are the trials.
-    """
+    """Return rows of counts, two rows each, as single rows: y are successes, weights trials."""
     if batch.weights is None:
         raise DataError("Pass successes and trials.", code="needs-option", option="successes")
-    first, second = batch.weights[::2], batch.weights[1::2]
-    half = batch.rows(slice(None, None, 2))
+    half, (first, second) = batch.rows(slice(None, None, 2)), batch.weights.reshape(-1, 2).T
     successes = np.where(half.y == positive, first, second)
     return half._replace(y=successes, weights=first + second)

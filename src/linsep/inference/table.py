@@ -39,7 +39,6 @@ class Printed:
     """What has a title, header, columns and notes as :class:`Table`: ``print`` it."""
 
     def _cells(self: Any, digits: int = 6) -> list[list[str]]:
-        """Return the headings, none above names of rows, and the rows as text."""
         headings = [HEADINGS.get(name, name.replace("_", " ")) for name in self.columns]
         columns = [[cell_text(name, x, digits) for x in of] for name, of in self.columns.items()]
         if all(isinstance(cell, str) for cell in next(iter(self.columns.values()))):
@@ -122,8 +121,7 @@ class Printed:
         cells, notes = self._published(digits)
         head, *rows = (rf"{' & '.join(map(_in_latex, row))} \\" for row in cells)
         begin = rf"\begin{{tabular}}{{l{'r' * (len(cells[0]) - 1)}}}"
-        end = [r"\bottomrule", r"\end{tabular}"]
-        end += map(_in_latex, notes)
+        end = [r"\bottomrule", r"\end{tabular}", *map(_in_latex, notes)]
         return "\n".join([begin, r"\toprule", head, r"\midrule", *rows, *end])
 
 
@@ -135,11 +133,9 @@ class Table(Printed):
     ----------
     title : str
     header : list of (str, str, int or float), statistics of the whole table
-    columns : dict of str to list
-        The cells by column: text, int, float (NaN if undefined) or None, names of the rows first.
+    columns : dict of str to list of text, int, float (NaN if undefined) or None; names first
     notes : list of str, sentences below the table
-    statistic, p_value : float, of the test of all rows together; NaN without one
-    df : int, degrees of freedom that it tests
+    statistic, p_value, df : float and int, of the test of all rows together; NaN and 0 without one
     """
 
     title: str
@@ -152,16 +148,10 @@ class Table(Printed):
 
 
 class Coefficient(NamedTuple):
-    """One row of the table; undefined numbers are NaN.
+    """One row of the table; undefined numbers are NaN, ``low`` and ``high`` ends of the interval.
 
-    Attributes
-    ----------
-    name : str
-    estimate, standard_error, statistic, p_value, low, high : float
-        ``low`` and ``high`` are the ends of its confidence interval.
-    status : str
-        Status code shown instead of the estimate, such as ``dependent`` or ``+inf``; else empty.
-        ``limit``: an effect of coefficients that diverge, without a standard error.
+    ``status`` is shown instead of the estimate, such as ``dependent`` or ``+inf``; ``limit``: an
+    effect of coefficients that diverge, without a standard error.
     """
 
     name: str
@@ -211,13 +201,13 @@ class Summary(Printed):
     standardized: Sequence[str] = ()
 
     def largest(self, most: int) -> list[Coefficient]:
-        """Return the coefficients with the largest statistics, or estimates without these, in the
-        order of the table, diverging ones first, without dependent ones.
+        """Return the coefficients with the largest statistics, or estimates, in the order of the
+        table, diverging ones before others, without dependent ones.
         """
         rows = [row for row in self.coefficients if row.status != "dependent"]
-        sizes = [(bool(row.status), abs(row.statistic), abs(row.estimate)) for row in rows]
-        keys = np.nan_to_num(np.reshape(sizes, (-1, 3)), nan=-1.0)
-        return [rows[k] for k in np.sort(np.lexsort(-keys.T[::-1])[:most])]
+        sizes = [(abs(row.estimate), abs(row.statistic), bool(row.status)) for row in rows]
+        order = np.lexsort(-np.nan_to_num(np.reshape(sizes, (-1, 3)), nan=-1.0).T)
+        return [rows[k] for k in np.sort(order[:most])]
 
     @property
     def columns(self) -> dict[str, list[Any]]:
@@ -269,9 +259,7 @@ class Summary(Printed):
         return beside(super()._repr_html_(), self.plot if len(self.coefficients) <= 30 else None)
 
     def plot(self, **kwargs: Any) -> Any:
-        """Plot the coefficients with their intervals, by
-        :meth:`linsep.plot.CoefficientDisplay.from_summary`, which takes the arguments.
-        """
+        """Plot it by :meth:`linsep.plot.CoefficientDisplay.from_summary` with the arguments."""
         return display("CoefficientDisplay").from_summary(self, **kwargs)
 
     def _body(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from linsep.estimators.labels import (
     words_and_signs,
 )
 from linsep.estimators.predicting import Prediction, codes_of, decided
-from linsep.inference.factors import factors_of, reference_of
+from linsep.inference.factors import products_and_factors, reference_of
 from linsep.inference.results import Bands, check_level, t_reach, t_tail
 from linsep.inference.table import Coefficient, Facts, Summary
 from linsep.logistic.task import SEPARATED, UNKNOWN, order_of
@@ -237,7 +237,7 @@ def variables_of(model: Any) -> list[Variable]:
 
 def _of_table(model: Any, recipe: dict[str, Any], names: list[str]) -> list[Variable]:
     """Return the columns of a table, but for those whose features are words or hashed."""
-    found, factors = [], factors_of(model)
+    found, factors = [], products_and_factors(model)[1]
     tangled = {name for product in recipe.get("products", ()) for name in product["columns"]}
     for j, name in enumerate(recipe["numeric"]):
         center, spread = recipe.get("scale", {}).get(name, (0.0, 1.0))
@@ -263,7 +263,7 @@ def _of_formula(model: Any, stored: dict[str, Any], names: list[str]) -> list[Va
     """Return the columns; tangled unless features are their levels, or a column itself."""
     from linsep.sources.tables.formulas import Formula
 
-    formula, factors = Formula.from_json(stored), factors_of(model)
+    formula, factors = Formula.from_json(stored), products_and_factors(model)[1]
     features = formula.features or ()
     uses: dict[str, list[int]] = {}
     for j, (_, _, parts) in enumerate(features):
