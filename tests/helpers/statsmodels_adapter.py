@@ -251,8 +251,9 @@ class Results:
         found = fitted.wald_test(hypotheses, right, test="F" if use_f else "chi2")
         return SimpleNamespace(
             statistic=found.statistic, fvalue=found.statistic, pvalue=found.p_value,
-            df_num=found.df, df_constraint=found.df, df_denom=found.df_residual,
-            distribution=found.distribution, summary=lambda: str(found),
+            df_num=found.df, df_constraint=found.df, distribution="F" if use_f else "chi2",
+            df_denom=dict(found.header).get("degrees of freedom, residuals", np.inf),
+            summary=lambda: str(found),
         )  # fmt: skip
 
     def f_test(self, r_matrix, cov_p=None):

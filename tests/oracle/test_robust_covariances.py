@@ -135,7 +135,8 @@ def test_many_rows_in_statsmodels(name, far):
         found = model.wald_test(rows, values)
         assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
         assert found.p_value == pytest.approx(expected.pvalue, rel=1e-8)
-        assert found.df_residual == (29 if name == "CR1" else 5995)
+        df = dict(found.header)["degrees of freedom, residuals"]
+        assert df == (29 if name == "CR1" else 5995)
     assert found.statistic == pytest.approx(model.f_statistic_, rel=1e-10)
     bands = model.predict(X[:50], interval="confidence")
     reach = np.sqrt(np.einsum("ij,jk,ik->i", *[sm.add_constant(X[:50])] * 1,
