@@ -191,13 +191,12 @@ def joined(batches: list[Batch], n_features: int | None = None) -> Batch:
 
 
 def check_summable(weights: np.ndarray, name: str = "the weights") -> None:
-    """Raise DataError if the sum of the weights of rows, or of classes, is too large."""
+    """Raise DataError if the sum of the weights of rows, or of classes, is too large or small."""
     with np.errstate(over="ignore"):
         total = weights.sum()
-    if not total <= MOST_WEIGHT:
+    if total and not 1 / MOST_WEIGHT <= total <= MOST_WEIGHT:
         raise DataError(
-            f"The sum of {name} is above {MOST_WEIGHT:g}: divide the weights by the largest.",
-            code="overflow",
+            f"The sum of {name} is {total:.3g}: divide the weights by the largest.", code="overflow"
         )
 
 

@@ -15,7 +15,6 @@ from typing import Any, Literal, Union, dataclass_transform, get_args, get_origi
 
 from linsep.errors import ArgumentError, ParameterError, in_python
 from linsep.other_names import advice_for
-from linsep.validation.values import check_again
 
 #: types of parameters that several estimators have
 Keep = Literal["last", "average", "vote", "best"]
@@ -145,6 +144,8 @@ class HasParameters:
 
     def __sklearn_clone__(self) -> Any:
         """Return an unfitted copy."""
+        from linsep.validation.values import check_again  # which the plain twins need not
+
         check_again(self)
         return super().__sklearn_clone__()  # type: ignore[misc]
 

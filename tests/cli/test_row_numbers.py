@@ -11,8 +11,10 @@ import linsep
 from command_line import here, table
 from linsep import Perceptron
 from linsep.drawing import display
+from linsep.errors import DataError
 from linsep.sources import open_source
 from linsep.validation.values import of_features
+from refusals import refused
 
 #: which rows are left out, by their numbers: one with a gap, one of weight 0
 FILES = {"whole": ([], []), "gaps": ([2, 9], []), "weights": ([], [1, 8]), "both": ([3], [7, 11])}
@@ -243,5 +245,5 @@ def test_a_source_is_predicted_and_scored_as_arrays_are(partly, monkeypatch):
             assert np.array_equal(model.decision_function(source), expected[0])
             assert np.array_equal(model.predict(source), expected[1])
             assert model.score(source) == expected[2]
-    with pytest.raises(ValueError, match="omit y and sample_weight"):
+    with refused(DataError, "conflict", option="y"):
         model.score(again, y)

@@ -3,9 +3,8 @@
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from enum import StrEnum
+from math import inf
 from typing import Any
-
-import numpy as np
 
 from linsep._system.interrupts import interrupts_allowed
 from linsep.errors import warn_caller
@@ -67,6 +66,8 @@ def describe(model: Any, read: Any, n_features: int) -> None:
     model.n_features_in_, model.recipe_ = max(n_features, len(names)), read.recipe()
     model.__dict__.pop("feature_names_in_", None)
     if names:
+        import numpy as np  # which the plain twins, too, need not
+
         model.feature_names_in_ = np.array(names, dtype=object)
 
 
@@ -98,13 +99,13 @@ class Reading:
                     self.end = self.rows
                     return
                 if item is None:
-                    self.end = self.end or np.inf
+                    self.end = self.end or inf
                     return
                 yield item
 
     def finish(self, model: Any, name: str) -> None:
         """Warn, set the stop reason and raise KeyboardInterrupt if the reading was interrupted."""
-        if self.end is not None and self.end < np.inf:
+        if self.end is not None and self.end < inf:
             model.stop_reason_ = StopReason.INTERRUPTED
             warn_caller(
                 f"The reading was interrupted: the estimates use the first {self.rows:,} rows of "

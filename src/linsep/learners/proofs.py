@@ -65,6 +65,7 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
             "Bounds need arrays: read the source into memory first.", code="unsupported"
         )
     fit, report = in_its_fit(model), report_of(model)
+    vars(fit).pop("feature_names_in_", None)  # which arrays do not have
     _, y = fit.checked_rows(features, y, run.learner, reset=False, checked=True)
     _, codes, _ = fit._labeled_so_far(y, None, None)
     why = obstacle_of(fit) or why_not_again(model)
