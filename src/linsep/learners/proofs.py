@@ -11,6 +11,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators.reading import StopReason
 from linsep.learners.keeping import KeepLast
 from linsep.parameters import Parameter
+from linsep.validation.labels import check_beside
 
 #: relative error of norms of weights, beside 2^-50 for each update
 ROUNDING = 1e-9
@@ -64,6 +65,7 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
         raise DataError(
             "Bounds need arrays: read the source into memory first.", code="unsupported"
         )
+    check_beside(X, y=y)
     fit, report = in_its_fit(model), report_of(model)
     vars(fit).pop("feature_names_in_", None)  # which arrays do not have
     _, y = fit.checked_rows(features, y, run.learner, reset=False, checked=True)

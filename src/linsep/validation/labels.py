@@ -224,7 +224,7 @@ def refuse_continuous(y: np.ndarray, where: Callable[[int], str] = row_text) -> 
     """
     if y.dtype.kind == "f" and (parts := y != np.trunc(y)).any():
         row = int(np.argmax(parts))
-        raise DataError(
-            where(row) + f": {CONTINUOUS.format(y[row].item())}; for proportions, fit counts of "
-            "successes= and trials=. Unknown label type: continuous.", code="label-type",
-        )  # fmt: skip
+        counts = "; for proportions, fit counts of successes= and trials="
+        more = f"{counts}. Unknown label type: continuous" * (where is row_text)
+        why = CONTINUOUS.format(y[row].item())
+        raise DataError(f"{where(row)}: {why}{more}.", code="label-type")
