@@ -182,9 +182,9 @@ class Record:
     def note(self, model: Any, progress: Any) -> None:
         """Record the current weights, by pass and rows."""
         done = learned(model)
-        self.states[progress.pass_number, progress.rows] = done
-        if progress.rows == 0 and progress.pass_number:
-            self.states[progress.pass_number - 1, None] = done
+        self.states[progress.number, progress.rows] = done
+        if progress.rows == 0 and progress.number:
+            self.states[progress.number - 1, None] = done
 
 
 @contextmanager

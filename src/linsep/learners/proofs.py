@@ -67,7 +67,8 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
         )
     check_beside(X, y=y)
     fit, report = in_its_fit(model), report_of(model)
-    vars(fit).pop("feature_names_in_", None)  # which arrays do not have
+    if features is not X:  # arrays, which have no names
+        vars(fit).pop("feature_names_in_", None)
     _, y = fit.checked_rows(features, y, run.learner, reset=False, checked=True)
     _, codes, _ = fit._labeled_so_far(y, None, None)
     why = obstacle_of(fit) or why_not_again(model)

@@ -258,7 +258,7 @@ def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
     """
     steps.begin("verdict", fit)
     if task.source is None and task.in_memory() is None:
-        return fit.unproved()
+        return fit.unproved()._replace(state=State.UNDECIDED)
     asked, verdict = Question(task, fit), None
     ridge = cache(lambda: of_ridge(task, fit))
     if asked.rows is None or task.q > 1 or len(asked.columns) > MOST_WEIGHTS:
