@@ -181,9 +181,6 @@ def blocked_by(working: WorkingSet, last: np.ndarray) -> Inseparable | Separated
     raise TooLarge(f"{MOST_ROUNDS:,} rounds do not decide")
 
 
-# Peeling.
-
-
 def by_peeling(data: Data, subject: Subject) -> Inseparable | None:
     """Return the proof that nothing separates from sparse rows without those of a column of one
     sign, looked for again and again; None without such columns, or if it fails. The weight of such

@@ -6,7 +6,6 @@ rounding cannot matter, else in integers. Guesses of weights in floats, which ca
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
@@ -60,11 +59,14 @@ class Member:
         self.group = int(self.signs[0])
         columns, numbers = exact_row(batch.X, row)
         self.row = (columns.copy(), numbers.copy())
+        self._whole: tuple[Row, Fraction] | None = None
 
-    @cached_property
+    @property
     def whole(self) -> tuple[Row, Fraction]:
         """The constraint as integers and the positive fraction to multiply them by."""
-        return whole_row(*self.row, self.signs, *self._space)
+        if self._whole is None:  # cached_property has one lock for the threads of all fits
+            self._whole = whole_row(*self.row, self.signs, *self._space)
+        return self._whole
 
 
 class Lowest:
