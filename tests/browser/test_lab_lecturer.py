@@ -240,9 +240,9 @@ def test_a_point_that_is_dragged_near_a_line_of_the_grid_stays_on_it(tab):
     (right, _), (_, down) = zeros
     x, y = tab.point(1)
     tab.drag(1, right - x + 4, down - y - 4)
-    assert tab.goes_to("points=").startswith("points=0,0,0;")
+    tab.goes_to("points=0,0,0;")
     tab.drag(1, 20, 8)
-    assert not tab.goes_to("points=").startswith("points=0,")
+    expect(tab.page).not_to_have_url(re.compile("points=0,"))
 
 
 def test_a_lesson_to_its_end(tab):
