@@ -1,6 +1,5 @@
 """Folders for compiled code and parsed files, which are run as code or used as training data: so
 they are private to their owner (mode 0700), and not used if another user could have changed them.
-Windows separates the folders of users by itself, so nothing is checked there.
 """
 
 import os
@@ -14,7 +13,6 @@ from typing import NamedTuple
 
 from linsep.errors import Hint, LinsepError, warn_caller
 
-OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _warned: set[str] = set()
 
 
@@ -98,12 +96,10 @@ def private_folder(path: Path) -> Path:
         folder.mkdir(stat.S_IRWXU, exist_ok=True)
         about = folder.stat()
         mode, owner = about.st_mode, about.st_uid
-        if not hasattr(os, "geteuid"):
-            continue
         if owner != os.geteuid() and (folder == path or owner != 0):
             raise UnsafeFolder(f"{folder} belongs to user {owner}")
         sticky = folder != path and mode & stat.S_ISVTX
-        if mode & OTHERS_WRITE and not sticky and not _only_own_group(about):
+        if mode & 0o022 and not sticky and not _only_own_group(about):
             raise UnsafeFolder(f"others can write in {folder} (its mode is {stat.S_IMODE(mode):o})")
         if folder == path and mode & 0o077:
             path.chmod(mode & 0o700)
@@ -125,13 +121,10 @@ def _only_own_group(about: os.stat_result) -> bool:
 def open_own(path: Path) -> int:
     """Open a file that no other user can have written; OSError for others, links and pipes."""
     # Without O_NONBLOCK, opening a pipe would wait for ever.
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-    descriptor = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     about = os.fstat(descriptor)
-    trusted = stat.S_ISREG(about.st_mode)
-    if hasattr(os, "geteuid"):
-        trusted &= about.st_uid == os.geteuid() and not about.st_mode & OTHERS_WRITE
-    if not trusted:
+    own = about.st_uid == os.geteuid() and not about.st_mode & 0o022
+    if not (own and stat.S_ISREG(about.st_mode)):
         os.close(descriptor)
         raise PermissionError(f"{path} is not a file that only this user can write")
     return descriptor

@@ -138,7 +138,7 @@ def remove_abandoned(folder: Path) -> None:
 
 def _abandoned(entry: os.DirEntry, pid: str, place: str) -> bool:
     about = entry.stat(follow_symlinks=False)
-    if hasattr(os, "geteuid") and about.st_uid != os.geteuid():
+    if about.st_uid != os.geteuid():
         return False
     if place == _place() and os.path.exists("/proc/self"):
         return not os.path.exists(f"/proc/{pid}")

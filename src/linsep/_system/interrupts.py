@@ -8,21 +8,21 @@ is installed, as the command line does.
 """
 
 import _signal as signal  # without its enums, which take longer than some fits do
+import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
-NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
-SIGNALS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
+SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
 class _Signals:
     """State of the signal handlers while ``interrupts_deferred`` runs in the main thread."""
 
     depth, open = 0, False
-    pending: int | None = None
+    pending: Any = None
     before: dict[int, Callable[..., Any]]
 
     def receive(self, number: int, frame: Any) -> None:
@@ -32,7 +32,6 @@ class _Signals:
 
     def deliver(self, frame: Any) -> None:
         """Call the earlier handler; if Python drops what it raises, the next window calls again."""
-        assert self.pending is not None
         self.open = False
         self.before[self.pending](self.pending, frame)
         self.open, self.pending = True, None
@@ -139,3 +138,11 @@ def interruption_point() -> None:
 def pending_signal() -> int | None:
     """Return the signal received since the outermost block began, or None."""
     return _signals.pending
+
+
+class cached_property(functools.cached_property):
+    """One without the lock for all threads, which an interrupt in Python 3.11 may leave locked."""
+
+    def __init__(self, work: Callable[[Any], Any]):
+        super().__init__(work)
+        self.lock = nullcontext()

@@ -27,7 +27,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -35,6 +34,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from linsep._system.interrupts import cached_property
 from linsep.errors import DataError
 from linsep.validation.labels import check_beside, labels_of
 from linsep.validation.sparse import as_csr, tidy

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 from math import gcd, lcm
 from operator import or_
 from typing import Annotated, Any, NamedTuple
@@ -23,6 +23,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._system.interrupts import cached_property
 from linsep.certificate.canonical import EXACT, TINY, Block
 from linsep.certificate.json_fields import LONG, Count, Field, Long, by_number, well_formed
 from linsep.words import row_text

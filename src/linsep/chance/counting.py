@@ -3,12 +3,12 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate, islice
 from numbers import Integral
 
 from scipy.special import bdtr
 
+from linsep._system.interrupts import cached_property
 from linsep.errors import ParameterError
 from linsep.words import counted
 

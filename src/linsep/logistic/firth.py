@@ -12,7 +12,6 @@ computing profile-likelihood-based confidence intervals, Applied Statistics 37, 
 penalty: G. Heinze and M. Schemper, Statistics in Medicine 21, 2002).
 """
 
-from functools import cached_property
 from itertools import islice
 from operator import add
 from typing import Any
@@ -22,7 +21,7 @@ from scipy.linalg import null_space
 from scipy.optimize import brentq
 from scipy.special import chdtrc, chdtri, softmax
 
-from linsep._system.interrupts import interruption_point
+from linsep._system.interrupts import cached_property, interruption_point
 from linsep.batches import Batch
 from linsep.compiled import logistic
 from linsep.errors import DataError, ParameterError, hint

@@ -8,7 +8,6 @@ are read in nor on the process that sums them.
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from enum import StrEnum
-from functools import cached_property
 from itertools import chain, islice
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -19,7 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import betaln, expit, xlogy
 from sklearn.exceptions import ConvergenceWarning
 
-from linsep._system.interrupts import interruption_point, interrupts_allowed
+from linsep._system.interrupts import cached_property, interruption_point, interrupts_allowed
 from linsep._system.threads import map_in_order
 from linsep.batches import Batch, joined, weight_totals
 from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse

@@ -8,7 +8,6 @@ real arithmetic, with values and rates between 1e-100 and 1e100; all bounds are 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import combinations
 from math import floor, log
 from typing import Any
@@ -19,6 +18,7 @@ from scipy.optimize import linprog, milp, minimize
 from scipy.special import logsumexp
 from sklearn.utils.extmath import row_norms
 
+from linsep._system.interrupts import cached_property
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.canonical import check_labels
 from linsep.certificate.constraints import Fails, need

@@ -6,7 +6,6 @@ or the machine. Part 0 is for training, 1 and 2 are held out.
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import cached_property
 from hashlib import blake2b
 from itertools import count
 from math import isnan
@@ -16,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from linsep._system.interrupts import cached_property
 from linsep.errors import DataError
 from linsep.rewriting.records import TextRecords, one_spelling, time_of
 from linsep.sources.remote.file import File

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from math import gcd
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from linsep._system.interrupts import cached_property
 from linsep.batches import Batch, joined
 from linsep.certificate.canonical import Block
 from linsep.certificate.constraints import Row, Subject, Weights, constraints_of, dot, whole_numbers

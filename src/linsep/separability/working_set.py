@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh, lapack
 from scipy.optimize import minimize
 
+from linsep._system.interrupts import cached_property
 from linsep.batches import Batch
 from linsep.certificate.canonical import Block
 from linsep.certificate.constraints import (
@@ -59,14 +60,11 @@ class Member:
         self.group = int(self.signs[0])
         columns, numbers = exact_row(batch.X, row)
         self.row = (columns.copy(), numbers.copy())
-        self._whole: tuple[Row, Fraction] | None = None
 
-    @property
+    @cached_property
     def whole(self) -> tuple[Row, Fraction]:
         """The constraint as integers and the positive fraction to multiply them by."""
-        if self._whole is None:  # cached_property has one lock for the threads of all fits
-            self._whole = whole_row(*self.row, self.signs, *self._space)
-        return self._whole
+        return whole_row(*self.row, self.signs, *self._space)
 
 
 class Lowest:

@@ -9,13 +9,13 @@ Machine Learning 20, 1995), so the two bound the distance of (w, b) from the opt
 """
 
 import math
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms
 
+from linsep._system.interrupts import cached_property
 from linsep.compiled.loop import score_vector
 from linsep.compiled.rows import as_rows
 from linsep.compiled.soft_margin import add_carefully, add_rows, largest_values, score_carefully
