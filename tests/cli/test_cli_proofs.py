@@ -72,7 +72,8 @@ def test_fewest_errors_and_the_total_distance(tmp_path):
     lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if " " in line)
     assert lines["errors"] == "1 of 4 rows: no hyperplane has fewer"
     assert lines["distance"].startswith("rows are 2 in total from the margin 0.5")
-    assert here("verify", "xor.json", path, "--target", "y", cwd=tmp_path).returncode == 0
+    checked = here("verify", "xor.json", path, "--target", "y", "--json", cwd=tmp_path)
+    assert ["errors", lines["errors"]] in json.loads(checked.stdout)["claim"]
     found = json.loads(here(*how, "--no-strict", "--json", cwd=tmp_path).stdout)
     assert found["total_distance"]["most_errors"] == pytest.approx(4.0)
     errors = found["verdicts"][0]["errors"]

@@ -223,8 +223,8 @@ class Verdict(WithRows, Claims):
         return []
 
     def claim(self) -> Lines:
-        """Return the verdict, its classes and the margin as pairs of a heading and a text."""
-        subject = self.subject
+        """Return the verdict, its classes, the fewest errors and the margin as pairs."""
+        subject, errors = self.subject, self.errors
         sides = f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"
         if subject.multinomial:
             sides = f"{_some(subject.classes)}, each above every other"
@@ -232,6 +232,12 @@ class Verdict(WithRows, Claims):
         on = len(getattr(self, "boundary", ()))
         finding = self.finding.format(who=who, verdict=self, rows=subject.n_rows, boundary=on)
         found = [("verdict", f"{self.kind}: {finding}"), ("classes", sides)]
+        if errors is not None:
+            of = f"of {subject.n_rows:,} rows" if errors.weights is None else "(total weight)"
+            proved = "no hyperplane has fewer" if errors.closed else "both ends are proved"
+            ends = f"{'' if errors.closed else 'from '}{errors.ends()} {of}: {proved}"
+            ends += "" if errors.strict else " (a row on the hyperplane is not an error)"
+            found.append(("errors", ends))
         low, high = getattr(self, "margin", (0.0, math.inf))
         if (low, high) != (0.0, math.inf):
             ends = f"from {low:.7g} to at most {high:.7g} (distance to the nearest row)"
@@ -244,17 +250,12 @@ class Verdict(WithRows, Claims):
         features = f"{subject.n_features:,} features"
         if subject.columns is not None:
             features = f"in the space of a kernel, spanned by {len(subject.columns):,} of them"
-        verdict, classes, *margin = self.claim()
-        data = ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored")
-        found = [verdict, classes, data]
-        if errors is not None:
-            of = f"of {subject.n_rows:,} rows" if errors.weights is None else "(total weight)"
-            proved = "no hyperplane has fewer" if errors.closed else "both ends are proved"
-            ends = f"{'' if errors.closed else 'from '}{errors.ends()} {of}: {proved}"
-            ends += "" if errors.strict else " (a row on the hyperplane is not an error)"
+        found = self.claim()
+        found.insert(2, ("data", f"{subject.n_rows:,} rows, {features}, numbers as stored"))
+        if errors is not None and errors.rows:
             wrong = f"errors of the hyperplane found: {numbered(errors.rows, number)}"
-            found += [("errors", ends), *[("wrong rows", wrong)] * bool(errors.rows)]
-        found += [*margin, *self._evidence(number)]
+            found.insert(4, ("wrong rows", wrong))
+        found += self._evidence(number)
         if self.likelihood:
             found.append(("likelihood", self.likelihood))
         quasi = self.kind != "separable"
