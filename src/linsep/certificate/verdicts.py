@@ -161,9 +161,8 @@ class Claims(Claim):
         ]  # fmt: skip
 
     def to_json(self, recipe: dict[str, Any] | None = None) -> str:
-        """Return the claims as JSON text, which :func:`linsep.from_json` reads.
-
-        ``recipe``: the preprocessing of the data, if they were in files.
+        """Return the claims as JSON text, which :func:`linsep.from_json` reads, with the
+        preprocessing ``recipe`` of data in files.
         """
         subject = self.verdicts()[0].subject
         plain = {
@@ -226,9 +225,9 @@ class Verdict(WithRows, Claims):
         """Return the verdict, its classes, the fewest errors and the margin as pairs."""
         subject, errors = self.subject, self.errors
         sides = f"{_some(subject.positive)} (positive side) against {_some(subject.negative)}"
+        who = "a hyperplane has"
         if subject.multinomial:
-            sides = f"{_some(subject.classes)}, each above every other"
-        who = "some weights have" if subject.multinomial else "a hyperplane has"
+            who, sides = "some weights have", f"{_some(subject.classes)}, each above every other"
         on = len(getattr(self, "boundary", ()))
         finding = self.finding.format(who=who, verdict=self, rows=subject.n_rows, boundary=on)
         found = [("verdict", f"{self.kind}: {finding}"), ("classes", sides)]
