@@ -29,7 +29,7 @@ from campaign.batches import folder
 from linsep.cli.main import main
 from linsep.cli.proofs import read_proof
 from linsep.errors import LinsepError
-from linsep.validation.values import of_features
+from linsep.validation.checks import of_features
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 #: one in this many commands has an interpreter of its own

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linsep import Perceptron, export
-from linsep.validation.values import of_features
+from linsep.validation.checks import of_features
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 

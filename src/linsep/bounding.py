@@ -14,7 +14,7 @@ from linsep.learners.proofs import check_literals
 from linsep.mistake_bounds.bounds import Bounds
 from linsep.mistake_bounds.theorems import THEORIES, Case
 from linsep.parameters import Parameter
-from linsep.validation.labels import check_beside, labels_of, refuse_continuous
+from linsep.validation.checks import check_beside, labels_of, refuse_continuous
 
 
 def bounds(

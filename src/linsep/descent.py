@@ -12,7 +12,7 @@ import numpy as np
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError
 from linsep.parameters import rate_of
-from linsep.validation.labels import check_beside, refuse_masked
+from linsep.validation.checks import check_beside, refuse_masked
 
 __all__ = [
     "Descent", "Objective", "check_gradient", "log_likelihood", "minimize", "numerical_gradient",

@@ -20,8 +20,7 @@ from linsep.estimators.showing import HasEquation, PlotsProbability, is_curved
 from linsep.lanes import Lanes, no_weight
 from linsep.parameters import HasParameters, check_parameters, parameter
 from linsep.sources.base import Source
-from linsep.validation.labels import check_beside, labels_of
-from linsep.validation.values import check_prepared, rows_to_fit
+from linsep.validation.checks import check_beside, check_prepared, labels_of, rows_to_fit
 
 if TYPE_CHECKING:
     from linsep.logistic.estimator import LogisticRegression

@@ -144,7 +144,7 @@ class HasParameters:
 
     def __sklearn_clone__(self) -> Any:
         """Return an unfitted copy."""
-        from linsep.validation.values import check_again  # which the plain twins need not
+        from linsep.validation.checks import check_again  # which the plain twins need not
 
         check_again(self)
         return super().__sklearn_clone__()  # type: ignore[misc]

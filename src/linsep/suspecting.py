@@ -25,7 +25,7 @@ from linsep.separability.fewest import Search
 from linsep.separability.time_limit import Task, limited
 from linsep.separability.weighted_rows import WeightedRows, asked
 from linsep.sources.base import Source
-from linsep.validation.labels import row_labels
+from linsep.validation.checks import row_labels
 from linsep.words import counted
 
 #: most rows whose removal is tried, one at a time

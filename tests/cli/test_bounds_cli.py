@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 import linsep
 from command_line import assert_refused, here, table
 from linsep import datasets
-from linsep.validation.values import of_features
+from linsep.validation.checks import of_features
 
 ROWS, SIGNS = [(1, -1), (-1, -1), (0.05, 0), (-1, 0)], ["+", "+", "+", "-"]
 

@@ -13,7 +13,7 @@ from linsep import Perceptron
 from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.sources import open_source
-from linsep.validation.values import of_features
+from linsep.validation.checks import of_features
 from refusals import refused
 
 #: which rows are left out, by their numbers: one with a gap, one of weight 0

@@ -8,7 +8,7 @@ from linsep.batches import Batch
 from linsep.estimators import labels
 from linsep.lanes import Tree
 from linsep.learners.mixing import added_sums, fit_mixed, refuse_unmixable, setting_of
-from linsep.validation.sparse import as_csr
+from linsep.validation.checks import as_csr
 
 
 def learn_here(setting, shards):

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 import linsep
 from linsep.errors import SeparationWarning
-from linsep.validation.values import of_features
+from linsep.validation.checks import of_features
 from refusals import refused
 
 rng = np.random.default_rng(49)

@@ -35,7 +35,7 @@ from linsep import (
 from linsep.errors import DataError
 from linsep.estimators.labels import feature_names
 from linsep.sources.feature_names import shown_names
-from linsep.validation.values import of_features
+from linsep.validation.checks import of_features
 from refusals import refused
 
 

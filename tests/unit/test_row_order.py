@@ -22,7 +22,7 @@ from linsep import (
 from linsep.distributed.collections import _rows
 from linsep.errors import DataError
 from linsep.plot import DecisionDisplay, ReliabilityDisplay
-from linsep.validation.sparse import as_csr
+from linsep.validation.checks import as_csr
 from refusals import refused
 
 RNG = np.random.default_rng(3)

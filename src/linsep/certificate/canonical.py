@@ -36,9 +36,7 @@ from sklearn.utils import check_array
 
 from linsep._system.interrupts import cached_property
 from linsep.errors import DataError
-from linsep.validation.labels import check_beside, labels_of
-from linsep.validation.sparse import as_csr, tidy
-from linsep.validation.values import faults_named
+from linsep.validation.checks import as_csr, check_beside, faults_named, labels_of, tidy
 from linsep.words import row_text
 
 #: types that are kept: exact, and supported by numpy's products

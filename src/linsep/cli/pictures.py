@@ -16,7 +16,7 @@ from linsep.cli.reading import MOST_ROWS, LineNames, open_like, rows_of, tell_un
 from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.scoring import scored
-from linsep.validation.values import of_features
+from linsep.validation.checks import of_features
 from linsep.words import either
 
 

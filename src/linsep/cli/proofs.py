@@ -48,7 +48,7 @@ from linsep.sources.opening import open_source
 from linsep.sources.remote.address import shown
 from linsep.sources.remote.file import no_file
 from linsep.sources.tables.reading_options import OF_CSV
-from linsep.validation.values import of_features
+from linsep.validation.checks import of_features
 from linsep.words import escaped
 
 MARGIN = Option(

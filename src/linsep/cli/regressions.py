@@ -15,7 +15,7 @@ from linsep.cli.reading import gathered, lacks, open_like, tell_unknown
 from linsep.estimators.labels import feature_names, target_name
 from linsep.inference.hypotheses import compare as compared
 from linsep.linear.predictions import numbers
-from linsep.validation.values import of_features
+from linsep.validation.checks import of_features
 from linsep.words import escaped
 
 RESIDUAL_ROWS = Argument(

@@ -11,9 +11,7 @@ from linsep.distributed.rows import ShardedRows
 from linsep.distributed.shards import ShardRows
 from linsep.errors import DataError, ParameterError
 from linsep.inference.robust import cluster_numbers
-from linsep.validation.labels import check_beside, labels_of, refuse_masked
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import refuse_rounded
+from linsep.validation.checks import as_csr, check_beside, labels_of, refuse_masked, refuse_rounded
 
 #: collections of a fit, in this order
 BESIDE = ("X", "y", "sample_weight", "clusters")

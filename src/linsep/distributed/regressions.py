@@ -13,7 +13,7 @@ from linsep.estimators import labels
 from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import no_weight
 from linsep.linear import estimator as linear
-from linsep.validation.sparse import tidy
+from linsep.validation.checks import tidy
 
 
 class Numbers(NamedTuple):

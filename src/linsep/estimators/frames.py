@@ -21,13 +21,14 @@ from linsep.estimators.labels import (
     refuse_beside_source,
 )
 from linsep.sources.base import Source, is_frame
-from linsep.validation.labels import check_beside, row_labels
-from linsep.validation.values import (
+from linsep.validation.checks import (
     check_again,
+    check_beside,
     check_names,
     check_prepared,
     column_names,
     of_features,
+    row_labels,
     rows_to_fit,
 )
 from linsep.words import counted

@@ -13,14 +13,14 @@ from linsep.batches import NO_IMPORTANCE, check_summable
 from linsep.errors import DataError, FeatureOverflow, NoRows, hint, warn_caller
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
-from linsep.validation.labels import (
+from linsep.validation.checks import (
     check_beside,
     labels_of,
     numbers_beside,
     refuse_continuous,
+    rows_to_fit,
     warn_of_many_classes,
 )
-from linsep.validation.values import rows_to_fit
 from linsep.words import row_text
 
 #: types of rows that are learned without a copy

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from linsep.catalog import ESTIMATORS
 from linsep.estimators.thresholds import Calibration
 from linsep.exports.scoring import ExportError, ModelColumns, Rule, Scoring, read_scoring
-from linsep.validation.values import check_prepared
+from linsep.validation.checks import check_prepared
 
 ML = "ai.onnx.ml"
 #: versions of the operators: read by onnxruntime 1.12 (2022) and later

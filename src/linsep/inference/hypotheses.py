@@ -31,8 +31,7 @@ from linsep.inference.robust import pairs_joined
 from linsep.inference.table import Table
 from linsep.parameters import as_fitted, fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import faults_named
+from linsep.validation.checks import as_csr, faults_named
 from linsep.words import counted
 
 #: a linear function that is zero, as it was written, and its coefficients with a constant last

@@ -18,7 +18,7 @@ from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, hint, refuse
 from linsep.estimators.fitted_state import count
 from linsep.sources.base import Source
-from linsep.validation.labels import check_beside, is_missing
+from linsep.validation.checks import check_beside, is_missing
 from linsep.words import counted, row_text
 
 #: names of covariances of least squares, and of logistic regression

@@ -12,8 +12,7 @@ from sklearn.utils import check_array
 
 from linsep.errors import DataError, ParameterError
 from linsep.kernels.exact import Ratio, constant
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import faults_named
+from linsep.validation.checks import as_csr, faults_named
 
 #: exact values are between 2^-MOST_POWER and 2^MOST_POWER
 MOST_POWER = 1000

@@ -29,7 +29,7 @@ from linsep.rows.source_stream import SourceStream
 from linsep.rows.stored import Sample, StartAgain
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
-from linsep.validation.labels import warn_of_many_classes
+from linsep.validation.checks import warn_of_many_classes
 
 
 def measure(model: Any, stream: SourceStream, accuracy: float | None = None) -> None:

@@ -23,7 +23,7 @@ from linsep.learners.support_vectors import HasSupportVectors, checked_for_kerne
 from linsep.parameters import check_parameters, parameter
 from linsep.rows.arrays import HoldOut, MemoryStream
 from linsep.sources.base import Source
-from linsep.validation.labels import check_beside
+from linsep.validation.checks import check_beside
 
 
 class KernelPerceptron(HasSupportVectors, OnlineClassifier):

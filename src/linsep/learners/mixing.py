@@ -26,7 +26,7 @@ from linsep.learners.passes import NO_SCORES, Course, Run, Scores, check_some_ro
 from linsep.learners.state import Arrays, Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream
-from linsep.validation.sparse import tidy
+from linsep.validation.checks import tidy
 
 #: how the weights of shards are mixed
 MixingName = Literal["uniform", "mistakes"]

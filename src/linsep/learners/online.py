@@ -36,9 +36,15 @@ from linsep.parameters import (
     parameter,
 )
 from linsep.rows.arrays import ArrayStream, HoldOut, MemoryStream
-from linsep.validation.labels import check_beside, labels_of
-from linsep.validation.sparse import as_csr, tidy
-from linsep.validation.values import check_prepared, faults_named, rows_to_fit
+from linsep.validation.checks import (
+    as_csr,
+    check_beside,
+    check_prepared,
+    faults_named,
+    labels_of,
+    rows_to_fit,
+    tidy,
+)
 from linsep.words import row_text
 
 

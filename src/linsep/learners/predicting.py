@@ -27,8 +27,7 @@ from linsep.learners.state import Draws, decision, predicted
 from linsep.parameters import fitted_parameter
 from linsep.rows.arrays import mixed_bits
 from linsep.sources.base import Source
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import faults_named
+from linsep.validation.checks import as_csr, faults_named
 from linsep.words import row_text
 
 

@@ -11,7 +11,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators.reading import StopReason
 from linsep.learners.keeping import KeepLast
 from linsep.parameters import Parameter
-from linsep.validation.labels import check_beside
+from linsep.validation.checks import check_beside
 
 #: relative error of norms of weights, beside 2^-50 for each update
 ROUNDING = 1e-9

@@ -15,8 +15,7 @@ from linsep.estimators.labels import FLOATS
 from linsep.kernels.base import Kernel, listed, refuse_text
 from linsep.kernels.naming import as_kernel, described, kernel_from_dict
 from linsep.learners.predicting import PredictsOnline
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import check_prepared, faults_named
+from linsep.validation.checks import as_csr, check_prepared, faults_named
 
 
 def checked_for_kernel(estimator: Any, kernel: Any, X: Any, *, reset: bool) -> Any:

@@ -33,7 +33,7 @@ from linsep.parameters import (
     parameter,
 )
 from linsep.sources.base import Source
-from linsep.validation.values import check_prepared, rows_to_fit
+from linsep.validation.checks import check_prepared, rows_to_fit
 
 if TYPE_CHECKING:
     from linsep.inference.diagnostics import Assumptions, Diagnostics

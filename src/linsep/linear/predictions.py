@@ -14,7 +14,7 @@ from linsep.estimators.reading import Reading
 from linsep.inference.results import Bands
 from linsep.inference.robust import refuse_weights
 from linsep.sources.base import Source
-from linsep.validation.labels import one_column, refuse_faults
+from linsep.validation.checks import one_column, refuse_faults
 from linsep.words import row_text
 
 

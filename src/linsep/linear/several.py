@@ -10,7 +10,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators.fitted_state import Array, restored
 from linsep.inference.table import Facts
 from linsep.sources.base import is_frame
-from linsep.validation.labels import check_beside
+from linsep.validation.checks import check_beside
 
 
 def columns_of(y: Any) -> dict[str, Any] | None:

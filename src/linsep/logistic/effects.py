@@ -35,7 +35,7 @@ from linsep.inference.table import Coefficient, Facts, Summary
 from linsep.logistic.task import SEPARATED, UNKNOWN, order_of
 from linsep.parameters import fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
-from linsep.validation.labels import check_beside
+from linsep.validation.checks import check_beside
 
 MOST = 1 << 22  #: numbers of an array that is made of some rows at once
 HUGE = 1e300  #: log-odds of a probability of 0 or 1

@@ -61,7 +61,7 @@ from linsep.parameters import (
     parameter,
 )
 from linsep.sources.base import Source
-from linsep.validation.values import check_prepared, rows_to_fit
+from linsep.validation.checks import check_prepared, rows_to_fit
 from linsep.words import row_text
 
 if TYPE_CHECKING:

@@ -26,8 +26,7 @@ from linsep.estimators import labels
 from linsep.inference.robust import CLUSTERED, refuse_weights
 from linsep.lanes import Add, Tree, in_lanes, no_weight
 from linsep.sources.base import Source
-from linsep.validation.counts import check_counts
-from linsep.validation.sparse import tidy
+from linsep.validation.checks import check_counts, tidy
 from linsep.words import row_text
 
 if TYPE_CHECKING:

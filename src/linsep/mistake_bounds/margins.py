@@ -11,8 +11,7 @@ from sklearn.utils.extmath import row_norms
 from linsep.certificate.canonical import check_labels, exact_rows, same_as_doubles
 from linsep.errors import DataError
 from linsep.parameters import fitted_parameter
-from linsep.validation.labels import check_beside, labels_of
-from linsep.validation.values import check_columns
+from linsep.validation.checks import check_beside, check_columns, labels_of
 from linsep.words import row_text
 
 

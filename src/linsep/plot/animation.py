@@ -57,8 +57,7 @@ from linsep.teaching import (
     vectors_of,
     visiting_orders,
 )
-from linsep.validation.labels import labels_of
-from linsep.validation.values import check_columns
+from linsep.validation.checks import check_columns, labels_of
 
 #: updates that are drawn by default; of more, so many are chosen evenly
 MOST_FRAMES = 40

@@ -34,7 +34,7 @@ from linsep.plot.display import (
 )
 from linsep.plot.palettes import COLORS, color_map
 from linsep.scoring import Scored, scored
-from linsep.validation.labels import check_beside, labels_of
+from linsep.validation.checks import check_beside, labels_of
 
 #: classes beyond which a curve is the mean of the curves of all
 MOST_CURVES = 8

@@ -39,7 +39,7 @@ from linsep.plot.plane import (
     plane_of,
     show_plane,
 )
-from linsep.validation.labels import check_beside
+from linsep.validation.checks import check_beside
 from linsep.words import percent
 
 #: values of the rows of a grid that are asked at a time

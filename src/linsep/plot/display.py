@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators.labels import label_text, listed
 from linsep.plot.palettes import class_colors
-from linsep.validation import values
-from linsep.validation.labels import labels_of
+from linsep.validation import checks
+from linsep.validation.checks import labels_of
 from linsep.words import escaped, row_text
 
 #: of what has no name
@@ -67,7 +67,7 @@ def of_features(draw: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(draw)
     def from_estimator(cls: type, estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         features = estimator.features_of(X) if hasattr(estimator, "features_of") else X
-        with nullcontext() if features is X else values.of_features():
+        with nullcontext() if features is X else checks.of_features():
             return draw(cls, estimator, features, *args, **kwargs)
 
     return from_estimator

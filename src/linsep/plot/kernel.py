@@ -27,7 +27,7 @@ from linsep.plot.display import (
 )
 from linsep.plot.palettes import COLORS, color_map
 from linsep.plot.plane import frame_like, grid_around, names_of
-from linsep.validation.labels import check_beside, labels_of
+from linsep.validation.checks import check_beside, labels_of
 
 #: rows of a Gram matrix that is drawn; of more, so many are taken evenly from each class
 MOST_ROWS = 500

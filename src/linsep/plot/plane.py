@@ -11,7 +11,7 @@ from linsep.errors import DataError, hint
 from linsep.estimators.labels import feature_names, listed
 from linsep.parameters import fitted_parameter
 from linsep.plot.display import limits, wrapped
-from linsep.validation.values import faults_named
+from linsep.validation.checks import faults_named
 
 #: end of the names of features that a recipe has standardized
 STANDARDIZED = " (standardized)"

@@ -39,7 +39,7 @@ from linsep.plot.plane import (
     others_fixed,
     plane_of,
 )
-from linsep.validation.labels import check_beside
+from linsep.validation.checks import check_beside
 
 #: probabilities whose contours are drawn
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)

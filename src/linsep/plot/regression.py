@@ -47,7 +47,7 @@ from linsep.plot.plane import (
     others_fixed,
     said_of,
 )
-from linsep.validation.labels import check_beside
+from linsep.validation.checks import check_beside
 
 #: more sticks than that hide the points
 MOST_STICKS = 200

@@ -26,8 +26,7 @@ from linsep.plot.palettes import COLORS
 from linsep.plot.plane import box_around, names_of, numbers_of, show_plane, weight_of
 from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
 from linsep.teaching.textbook.running import run
-from linsep.validation.labels import labels_of
-from linsep.validation.values import check_columns
+from linsep.validation.checks import check_columns, labels_of
 
 STYLES = ("--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 #: with more between the smallest and the largest number the axis is logarithmic

@@ -43,7 +43,7 @@ from linsep.plot.plane import (
     show_plane,
 )
 from linsep.suspecting import SuspiciousLabels
-from linsep.validation.labels import labels_of
+from linsep.validation.checks import labels_of
 from linsep.words import counted
 
 #: more labels than that on one side are called the others

@@ -39,7 +39,7 @@ from linsep.plot.plane import (
     show_plane,
 )
 from linsep.teaching import Trace
-from linsep.validation.labels import labels_of, row_labels
+from linsep.validation.checks import labels_of, row_labels
 from linsep.words import counted
 
 #: the pictures of one update

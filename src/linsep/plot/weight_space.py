@@ -29,8 +29,7 @@ from linsep.plot.display import (
 )
 from linsep.plot.palettes import COLORS
 from linsep.plot.plane import line_ends, names_of, numbers_of, same_scale, weight_of
-from linsep.validation.labels import check_beside
-from linsep.validation.values import check_columns
+from linsep.validation.checks import check_beside, check_columns
 
 #: more lines than that are a gray mass
 MOST_LINES = 500

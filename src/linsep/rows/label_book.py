@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import DataError
-from linsep.validation.labels import CONTINUOUS
+from linsep.validation.checks import CONTINUOUS
 from linsep.words import row_text
 
 #: limit of the number of classes

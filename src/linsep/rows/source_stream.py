@@ -41,7 +41,7 @@ from linsep.sources.row_cache import (
     row_folder,
     source_key,
 )  # fmt: skip
-from linsep.validation.sparse import tidy
+from linsep.validation.checks import tidy
 
 BATCH_BYTES = 16 << 20
 RowBatches = Generator[RowBatch, None, None]

@@ -16,7 +16,7 @@ from linsep.estimators.labels import (
 )
 from linsep.estimators.predicting import probabilities_of
 from linsep.sources.base import Source
-from linsep.validation.labels import check_beside, is_missing, refuse_masked
+from linsep.validation.checks import check_beside, is_missing, refuse_masked
 from linsep.words import row_text
 
 #: rows and scores up to which all rows are kept

@@ -24,7 +24,7 @@ from linsep.certificate.constraints import (
 from linsep.errors import DataError, NoRows
 from linsep.lanes import in_lanes
 from linsep.separability.time_limit import within_time
-from linsep.validation.labels import refuse_continuous
+from linsep.validation.checks import refuse_continuous
 
 #: numbers in a lane of dense rows: few enough to stay in the processor's cache
 LANE_VALUES = 1 << 18

@@ -49,7 +49,7 @@ from linsep.separability.search import Inseparable, Proof, search, witness
 from linsep.separability.time_limit import Task, TooLarge, doing, limited, within_time
 from linsep.separability.weighted_rows import Asked, asked
 from linsep.separability.working_set import Member, WorkingSet, members_outside, separates, table_of
-from linsep.validation.labels import warn_of_many_classes
+from linsep.validation.checks import warn_of_many_classes
 
 #: advice after a time limit
 ADVICE = (

@@ -29,7 +29,7 @@ from linsep.serving.limits import Budget, Refused
 from linsep.serving.log import Entry, LogError, RowLog
 from linsep.serving.model import Served
 from linsep.serving.rows import Bodies, row_place, start_of
-from linsep.validation.values import of_features
+from linsep.validation.checks import of_features
 from linsep.words import a
 
 #: a snapshot is taken after so many rows, or seconds

@@ -37,8 +37,7 @@ from linsep.logistic.task import Callbacks, Stopped
 from linsep.parameters import HasParameters, TwoSided, check_parameters, parameter
 from linsep.soft_margins.problem import Certificate, relative_gap
 from linsep.sources.base import Source
-from linsep.validation.sparse import tidy
-from linsep.validation.values import rows_to_fit
+from linsep.validation.checks import rows_to_fit, tidy
 
 Loss = Literal["hinge", "squared_hinge"]
 

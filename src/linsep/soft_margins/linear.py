@@ -12,7 +12,7 @@ from linsep.estimators.showing import HasEquation
 from linsep.soft_margins.classifier import Machine, SoftMarginClassifier
 from linsep.soft_margins.problem import Certificate, Problem, row_squares
 from linsep.soft_margins.solving import solve
-from linsep.validation.values import check_prepared, rows_to_fit
+from linsep.validation.checks import check_prepared, rows_to_fit
 from linsep.words import row_text
 
 #: squares of rows beyond this leave no room for sums of them

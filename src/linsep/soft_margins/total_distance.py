@@ -29,8 +29,7 @@ from linsep.mistake_bounds.bounds import SIZES, float_above, length, shown
 from linsep.mistake_bounds.margins import seen_rows
 from linsep.soft_margins.problem import EPS, Problem
 from linsep.soft_margins.solving import solve
-from linsep.validation.labels import labels_of
-from linsep.validation.values import faults_named
+from linsep.validation.checks import faults_named, labels_of
 
 #: soft margins are fitted, to this gap, until the ends are so near; most fits
 GAP, ENDS, MOST_FITS = 1e-7, 1e-11, 40

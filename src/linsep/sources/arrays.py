@@ -10,9 +10,7 @@ from linsep.batches import Batch
 from linsep.certificate.canonical import exact_rows
 from linsep.errors import DataError
 from linsep.sources.base import WeighedSource
-from linsep.validation.labels import refuse_masked
-from linsep.validation.sparse import as_csr
-from linsep.validation.values import refuse_rounded
+from linsep.validation.checks import as_csr, refuse_masked, refuse_rounded
 from linsep.words import row_text
 
 

@@ -16,7 +16,7 @@ from linsep.mistake_bounds.theorems import Problem, best_comparator, problems_of
 from linsep.teaching.tables import short_number
 from linsep.teaching.trace_table import TraceRow
 from linsep.teaching.tracing import trace
-from linsep.validation.labels import labels_of
+from linsep.validation.checks import labels_of
 
 #: smallest square of a length whose multiples and parts have all their digits
 SMALLEST_SQUARE = 1e-280

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from linsep.errors import DataError
-from linsep.validation.labels import labels_of
+from linsep.validation.checks import labels_of
 
 
 class PerceptronCriterion:

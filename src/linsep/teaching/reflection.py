@@ -13,7 +13,7 @@ from linsep.layout import table_lines
 from linsep.mistake_bounds.margins import checked_rows
 from linsep.teaching.tables import short_number
 from linsep.teaching.tracing import check_size, index_of, names_of
-from linsep.validation.labels import labels_of
+from linsep.validation.checks import labels_of
 
 HEADS, INTERCEPT = ("row", "class"), "intercept"
 

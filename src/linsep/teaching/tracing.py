@@ -21,7 +21,7 @@ from linsep.parameters import check_parameters
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching.rounds import Ending, trace_rows, vector_names, vectors_of
 from linsep.teaching.trace_table import Trace
-from linsep.validation.labels import check_beside
+from linsep.validation.checks import check_beside
 
 #: most numbers in a trace, or in its rows
 MOST_NUMBERS = 2_000_000

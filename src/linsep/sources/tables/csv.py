@@ -30,7 +30,7 @@ from linsep.sources.tables.csv_numbers import WORTHWHILE, NumberColumns
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, header_again
 from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, TextFile, misfit
-from linsep.validation.values import check_names
+from linsep.validation.checks import check_names
 from linsep.words import counted
 
 #: advice where rows have names, but their column has none

@@ -17,7 +17,7 @@ from linsep.sources.lines import scanned_chunks
 from linsep.sources.tables.column_types import family_of
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, first_line, reading
 from linsep.sources.tables.text_file import ARROW_TYPES, Guess, TextFile, misfit
-from linsep.validation.values import check_names
+from linsep.validation.checks import check_names
 
 #: brackets that may be open at once: Arrow's parser calls itself for each, until its stack is full
 MOST_DEPTH = 100

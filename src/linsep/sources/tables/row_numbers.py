@@ -7,7 +7,7 @@ from linsep.batches import Batch
 from linsep.errors import DataError
 from linsep.sources.tables.columns import Columns
 from linsep.sources.tables.table_file import Place, numbers_in
-from linsep.validation.counts import check_counts
+from linsep.validation.checks import check_counts
 
 
 def with_numbers(

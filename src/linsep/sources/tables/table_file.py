@@ -20,7 +20,7 @@ from linsep.errors import DataError, Located, hint
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import arrow_file, opened
 from linsep.sources.remote.file import File, RemoteFile
-from linsep.validation.values import check_names
+from linsep.validation.checks import check_names
 from linsep.words import size_text
 
 #: what each column is read as: "number", "bool" or "text"

@@ -1,0 +1,479 @@
+"""Checks of rows in memory and of what stands beside them: labels, weights, counts. An error names
+the row, the column and what to do.
+"""
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from datetime import date, time, timedelta
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from linsep.errors import DataError, Hint, LinsepError, Located, warn_caller
+from linsep.words import row_text
+
+#: values of an array that are checked here, not by scikit-learn
+FEW = 1 << 16
+#: whole numbers up to here are doubles
+EXACT = 2**53
+#: codes of numbers that are not finite
+GAPS = {"missing-value", "not-finite"}
+#: codes of what conversions to floats would change
+_CHANGED = {"not-exact", "column-type"}
+#: what is no finite number, by the code of its error: the problem, and what to do
+_FAULTS = {
+    "missing-value": (
+        "is missing (NaN)", "fill it (for example with scikit-learn's SimpleImputer)",
+    ),
+    "not-finite": ("is infinite", "give a finite number"),
+    "not-exact": (
+        "is {value}, which is not exactly representable as float64",
+        "subtract a constant from the whole column, such as its first value",
+    ),
+    "not-a-number": (
+        "is text, {value!r:.22}",
+        "encode it as numbers (for example with scikit-learn's OneHotEncoder)",
+        "give a data frame to linsep.fit(frame, target=...), which reads text",
+    ),
+    "column-type": (
+        "is {value}: {type} data not supported", "give numbers, such as days since the first one",
+    ),
+}  # fmt: skip
+CONTINUOUS = (
+    "the label {!r} is continuous, not a whole number; a classifier needs classes, so choose "
+    "another target, round it, or fit a linear regression; for proportions, fit counts of "
+    "successes= and trials=. Unknown label type: continuous"
+)
+_OTHER_TYPES = (date, timedelta, time, np.datetime64, np.timedelta64, complex, np.complexfloating)
+
+
+# Values that are no finite numbers.
+
+
+def refuse_faults(
+    values: np.ndarray, codes: Set[str] = GAPS, name: str = "y", advice: str = "give a number",
+    place: Callable[[int], str] = row_text,
+) -> None:  # fmt: skip
+    """Raise DataError for the first value that is no finite number for a reason with one of these
+    codes.
+    """
+    rows: Any = range(values.size)
+    if values.dtype.kind == "f":
+        rows = np.flatnonzero(~np.isfinite(values)).tolist()
+    elif values.dtype.kind in "biu":
+        rows = np.flatnonzero((values > EXACT) | (values < -EXACT)).tolist()
+    for row in rows:
+        if (code := _fault_of(value := values[row])) in codes:
+            problem, *remedies = _FAULTS[code]
+            kind = type(value).__name__.rstrip("0123456789").capitalize()
+            raise DataError(
+                place(row) + f": {name} {problem.format(value=value, type=kind)}",
+                *([advice] if advice else remedies), "leave the row out",
+                code=code, value=value, option=name,
+            ) from None  # fmt: skip
+
+
+def _fault_of(value: Any) -> str:
+    if is_missing(value):
+        return "missing-value"
+    if isinstance(value, _OTHER_TYPES) or type(value).__name__ == "Period":  # of pandas
+        return "column-type"
+    try:
+        number = float(value)
+    except ValueError:
+        return "not-a-number"
+    except (TypeError, OverflowError):  # for which scikit-learn has the words
+        return ""
+    if isinstance(value, int | np.integer):
+        return "" if number == int(value) else "not-exact"
+    return "" if math.isfinite(number) else "not-finite"
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN or a missing value of pandas."""
+    nan = isinstance(value, float | np.floating) and math.isnan(value)
+    return value is None or nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise DataError if the mask of a masked array, or of one in a list, hides a value, which
+    numpy exposes when the array is used as a plain one.
+    """
+    rows = values if isinstance(values, list | tuple | np.ma.MaskedArray) else ()
+    for row, one in enumerate(rows):
+        if np.ma.is_masked(one):
+            raise DataError(
+                f"{name} has a masked value in " + row_text(row), "fill it, such as by .filled(0)",
+                "leave the row out", code="missing-value", row=row + 1,
+            )  # fmt: skip
+
+
+# Rows.
+
+
+def rows_to_fit(
+    X: Any, estimator: Any, dtypes: tuple[Any, ...], order: str | None = None, *,
+    checked: bool = True, columns: bool = True, reset: bool = True,
+) -> Any:  # fmt: skip
+    """Return X as an array or CSR matrix of finite numbers, as scikit-learn's ``validate_data``
+    does, which takes longer for a few hundred rows than training, and returns suitable arrays
+    unchanged.
+
+    Numbers of other types than ``dtypes`` are converted. Without ``checked`` and ``columns``, the
+    checks of finiteness and of column indices are left to the reader of the rows. With ``reset``,
+    the number and names of the features of the estimator are set, otherwise compared.
+    """
+    ready = type(X) is np.ndarray and X.ndim == 2 and 0 < X.size <= FEW and X.dtype.isnative
+    ready = ready and X.dtype.type in dtypes and X.itemsize <= 8 and X.flags.c_contiguous
+    if ready and (not checked or np.isfinite(X).all()):
+        if reset:
+            vars(estimator).pop("feature_names_in_", None)
+            estimator.n_features_in_ = X.shape[1]
+            return X
+        if "feature_names_in_" not in vars(estimator) and X.shape[1] == estimator.n_features_in_:
+            return X
+    with faults_named(X, estimator):
+        return validate_data(
+            estimator, as_csr(X, columns=columns), accept_sparse="csr", dtype=dtypes, order=order,
+            ensure_all_finite=checked, reset=reset,
+            ensure_min_features=1 if reset else min(1, estimator.n_features_in_),  # of a formula
+        )  # fmt: skip
+
+
+@contextmanager
+def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator[None]:
+    """Name column and row of X where scikit-learn's checks refuse one of its values; what they
+    would convert, such as dates and whole numbers that no double equals, is refused before, the
+    latter unless ``exact``. The ``feature_names_in_`` of the estimator name columns of an array.
+    """
+    refuse_masked(X, "X")
+    if hasattr(X, "to_frame") and np.ndim(X) == 1:
+        raise DataError(
+            f"X is a {type(X).__name__}, which has one dimension, but rows of features have two: "
+            "pass X.to_frame() if it is one feature.", code="shape",
+        )  # fmt: skip
+    check_names("the table", column_names(X))
+    kept = {"not-exact"} if exact else set()
+    refuse_rounded(X, estimator, _CHANGED - kept)
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as problem:
+        if not isinstance(problem, LinsepError) and "feature names" not in str(problem):
+            refuse_rounded(X, estimator, _FAULTS.keys() - kept)
+        raise
+
+
+def refuse_rounded(X: Any, estimator: Any = None, codes: Set[str] = _CHANGED) -> None:
+    """Raise DataError for the first value of X with a fault of these codes: by default, what a
+    conversion to floats would change.
+    """
+    names: Any = column_names(X) or getattr(estimator, "feature_names_in_", [])
+    for values, at in _parts(X, floats="not-finite" in codes):
+        refuse_faults(values, codes, "X", "", partial(_cell, names, at))
+
+
+def _cell(names: Any, at: Callable[[int], tuple[int, int]], number: int) -> str:
+    row, column = at(number)
+    named = column < len(names)
+    label = names[column] if named else column
+    text = f"{row_text(row)}, " + (f"column {label!r}" if named else f"feature {label}")
+    return Located(text, row=row + 1, column=label)
+
+
+def _parts(X: Any, floats: bool) -> Iterator[tuple[np.ndarray, Callable[[int], tuple[int, int]]]]:
+    """Yield values of X, and the function that returns the row and the column of one. Without
+    ``floats``, those that are floats are left out.
+    """
+    if hasattr(X, "columns"):
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            for j, column in enumerate(frame.iter_columns()):
+                if floats or not (column.dtype.is_float() or column.dtype == nw.Boolean):
+                    yield column.to_numpy(), lambda row, j=j: (row, j)  # type: ignore[misc]
+            return
+    if isinstance(X, list | tuple):
+        with suppress(ValueError):  # rows of several lengths
+            X = np.array(X, dtype=object)
+    if getattr(X, "ndim", 0) != 2 or not (floats or np.dtype(X.dtype).kind not in "fb"):
+        return
+    if sp.issparse(X):
+        X = as_csr(X, columns=False).tocoo()
+        yield X.data, lambda at: (int(X.row[at]), int(X.col[at]))
+    else:
+        yield np.ravel(X), lambda at: divmod(at, X.shape[1])
+
+
+def as_csr(X: Any, columns: bool = True) -> Any:
+    """Return a two-dimensional sparse matrix as CSR, and anything else unchanged.
+
+    Compiled loops, scipy's included, do not check bounds: an index out of range would read or
+    write other memory. So DataError is raised for indices that are negative, beyond the shape, or
+    fewer than ``indptr`` requires; without ``columns`` not for the column indices of a CSR matrix,
+    which ``pass_loop`` checks as it reads them. A CSR matrix is not copied.
+    """
+    if not sp.issparse(X) or X.ndim != 2:
+        return X
+    if X.format not in ("coo", "csr", "csc"):  # whose indices are checked once they are CSR
+        X = X.tocsr()
+    if X.format == "coo":
+        places = [(X.row, X.shape[0]), (X.col, X.shape[1])]
+    else:
+        lines, width = X.shape if X.format == "csr" else X.shape[::-1]
+        starts, stored = X.indptr, min(len(X.indices), len(X.data))
+        falls = (starts[1:] < starts[:-1]).any()
+        if starts.size != lines + 1 or starts[0] != 0 or starts[-1] > stored or falls:
+            raise DataError(
+                "The indptr of X does not increase from 0 to the number of its values; build the "
+                "matrix again, such as with scipy.sparse.coo_matrix((values, (rows, columns))).",
+                code="bad-value",
+            )
+        places = [(X.indices[: starts[-1]], width)] if columns or X.format != "csr" else []
+    for found, size in places:
+        unsigned = found.view(f"u{found.itemsize}")  # in which negative numbers are large
+        if found.size and unsigned.max() >= size:
+            raise DataError(
+                f"X has the index {found[np.argmax(unsigned)]}, but the shape {X.shape}; build the "
+                "matrix again with rows and columns numbered from 0.", code="out-of-range",
+            )  # fmt: skip
+    return X.tocsr()
+
+
+def tidy(X: Any) -> Any:
+    """Return CSR rows without repeated entries, and other rows unchanged."""
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+# Labels and numbers beside rows, in their order.
+
+
+def labels_of(y: Any) -> np.ndarray:
+    """Return one label for each row of an array, list or column, objects that are all numbers as an
+    array of numbers; ValueError for another shape, and DataError, which names row and value, for a
+    label that is missing, infinite, or neither text nor a number, and for text beside numbers.
+    """
+    given, y = y, one_column(y)
+    if y.dtype.kind in "OST":
+        y = _of_objects(y.astype(object))
+        y = np.array(y.tolist()) if isinstance(given, list | tuple) else y
+    if y.dtype.kind in "mM":
+        refuse_faults(np.where(np.isnat(y), np.nan, 0.0))
+    if y.dtype.kind != "f":
+        return y
+    refuse_faults(y)
+    return y + 0.0  # -0.0 is 0.0
+
+
+def one_column(y: Any) -> np.ndarray:
+    """Return y as one value for each row, with scikit-learn's checks and warning; a list as
+    objects, of which numpy would make text, or floats that merge long numbers.
+    """
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuf":
+        return y  # the same as after these checks, which take longer than small fits
+    refuse_masked(y, "y")
+    y = np.array(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+    if y.dtype.kind == "c":
+        raise DataError("Complex data not supported: y holds complex numbers.", code="label-type")
+    return column_or_1d(y, warn=True)
+
+
+def _of_objects(y: np.ndarray) -> np.ndarray:
+    """Return objects that are all text as they are, and numbers as an array of numbers."""
+    refuse_faults(y, {"missing-value"})
+    values: Any = y.tolist()
+    texts = sum(isinstance(value, str) for value in values)
+    found = np.array(values) if not texts else y
+    most: Any = 1 << 63 if found.dtype.kind == "O" else np.inf
+    for row, (value, number) in enumerate(zip(values, found.tolist(), strict=True)):
+        known = isinstance(value, str | int | float | np.number | np.bool_)
+        known = known and texts in (0, len(values))
+        if not known or not (texts or (value == number and -most < value < most)):
+            raise DataError(
+                f"y holds {value!r:.40}, of type {type(value).__name__}, in {row_text(row)}, but "
+                "labels are all text or all numbers of 64 bits",
+                "give str(label) for each label", row=row + 1,
+                code="not-exact" if known else "label-type",
+            )  # fmt: skip
+    return found
+
+
+def numbers_beside(
+    values: Any, n_rows: int, name: str, least: float = -np.inf,
+    place: Callable[[int], str] = row_text,
+) -> np.ndarray:  # fmt: skip
+    """Return the numbers beside rows, one for each or one for all, as float64 of shape (n_rows,);
+    raise DataError if they have another shape or type, are not finite, or below ``least``.
+    """
+    found = np.asarray(values)
+    if found.dtype.kind == "O":
+        refuse_faults(found.ravel(), GAPS | {"not-a-number", "column-type"}, name, place=place)
+    elif found.dtype.kind not in "biuf":
+        raise DataError(f"{name} holds no numbers: give numbers.", code="not-a-number", option=name)
+    found = found.astype(np.float64, copy=False) if found.ndim else np.full(n_rows, float(found))
+    if found.shape != (n_rows,):
+        raise DataError(
+            f"{name} has shape {found.shape}, but X has {n_rows} rows: pass one number per row.",
+            code="shape", option=name,
+        )  # fmt: skip
+    if least > -np.inf and not (good := np.isfinite(found) & (found >= least)).all():
+        row = int(np.argmin(good))
+        raise DataError(
+            place(row) + f": {name} is {found[row]}", f"give a finite number of at least {least}",
+            code="out-of-range", option=name, value=found[row],
+        )  # fmt: skip
+    refuse_faults(found, name=name, place=place)
+    return found
+
+
+def check_counts(successes: np.ndarray, trials: np.ndarray, place: Callable[[int], str]) -> None:
+    """Raise DataError, which names the row by ``place``, unless counts, as float64 of shape
+    (rows,), are whole numbers with 0 <= successes <= trials; NaN is missing.
+    """
+    for name, counts in (("successes", successes), ("trials", trials)):
+        good = (counts >= 0) & (counts <= EXACT) & (counts == np.floor(counts))
+        fits = (trials >= successes) | (name == "successes")
+        if not (good & fits).all():
+            row = int(np.argmin(good & fits))
+            raise DataError(
+                place(row) + f" has {counts[row]:g} as {name}, but {successes[row]:g} successes: "
+                "give whole numbers of at least 0, no more successes than trials.",
+                code="out-of-range" if good[row] else "bad-value", option=name,
+            )  # fmt: skip
+
+
+def check_beside(X: Any, **others: Any) -> None:
+    """Refuse masked labels or weights, and those with the index of pandas of X in another order,
+    because rows are matched by position. If one of the two indexes is the default index, 0 to rows
+    - 1, this is a warning.
+    """
+    for name, other in others.items():
+        if other is None or type(other) is np.ndarray:
+            continue
+        refuse_masked(other, name)
+        index, found = _index_of(X), _index_of(other)
+        if index is None or found is None or found.equals(index):
+            continue
+        if len(found) != len(index) or set(found) != set(index):
+            continue
+        said = f"{name} has the index of X in a different order, but rows are matched by position"
+        order, plain = f"give {name}.loc[X.index]", f"{name}.to_numpy() if its order is right"
+        if not (_is_fresh(index) or _is_fresh(found)):
+            raise DataError(said, order, plain, code="shape", option=name)
+        warn_caller(f"{said}: {order} or {plain}.")
+
+
+def row_labels(X: Any) -> np.ndarray | None:
+    """Return the labels of rows in their index of pandas; None without one, or for the default."""
+    index = _index_of(X)
+    return None if index is None or _is_fresh(index) else index.to_numpy(dtype=object)
+
+
+def _index_of(values: Any) -> Any:
+    """Return the index of a frame or column of pandas, else None."""
+    index = getattr(values, "index", None)
+    return index if type(index).__module__.startswith("pandas") else None
+
+
+def _is_fresh(index: Any) -> bool:
+    """Return whether an index is the default index."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+
+
+def warn_of_many_classes(classes: np.ndarray, n_rows: int) -> None:
+    """Warn if a numeric target has more than ten classes, and more than a tenth as many as rows."""
+    n = len(classes)
+    if classes.dtype.kind in "iuf" and n > max(10, n_rows / 10):
+        warn_caller(
+            f"The target holds {n:,} different numbers in {n_rows:,} rows, and each is treated "
+            "as a class. For measurements, fit a linear regression, or divide them into a few "
+            "classes."
+        )
+
+
+def refuse_continuous(y: np.ndarray, where: Callable[[int], str] = row_text) -> None:
+    """Raise DataError for a number with a fraction, which is not a class; ``where`` returns the
+    place of a row.
+    """
+    if y.dtype.kind == "f" and (parts := y != np.trunc(y)).any():
+        row = int(np.argmax(parts))
+        why = CONTINUOUS.format(y[row].item())
+        raise DataError(f"{where(row)}: {why}.", code="label-type")
+
+
+# Columns of a table, and models that make their features from them.
+
+
+def column_names(X: Any) -> list[Any]:
+    """Return the names of the columns of a data frame or table; none for other rows."""
+    return list(getattr(X, "column_names", getattr(X, "columns", ())))
+
+
+def check_names(place: Any, names: Iterable[Any], *advice: Hint) -> None:
+    """Raise DataError when two columns have the same name; ``place`` is the file or the table."""
+    for name, times in Counter(map(str, names)).items():
+        if times > 1:
+            raise DataError(
+                f"{place} has {times} columns named '{name}'",
+                "rename all but one", *advice, code="duplicate-name", path=place, column=name,
+            )  # fmt: skip
+
+
+_OF_FEATURES = ContextVar("arrays are features", default=False)
+
+
+@contextmanager
+def of_features() -> Iterator[None]:
+    """Let arrays be the features of a model, without names."""
+    token = _OF_FEATURES.set(True)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            yield
+    finally:
+        _OF_FEATURES.reset(token)
+
+
+def check_prepared(
+    model: Any,
+    but: str = "arrays are used as they are: pass a data frame or a file with these columns",
+) -> None:
+    """Raise DataError if a model does more with the columns of a table than picking them, for what
+    leaves that out.
+    """
+    recipe = getattr(model, "recipe_", None) or {}
+    made = ("scale", "text", "formula", "products", "words")
+    converted = set(recipe.get("numeric", ())) & {*recipe.get("converted", ())}
+    if (converted or any(map(recipe.get, made))) and not _OF_FEATURES.get():
+        raise DataError(
+            f"This {type(model).__name__} makes its features from the columns of a table, such as "
+            f"by scaling, but {but}.", code="unsupported",
+        )  # fmt: skip
+
+
+def check_again(model: Any) -> None:
+    """Raise DataError if a model would be fitted again, but not to features made as before."""
+    if not getattr(model, "_encodes", False):
+        again = "fit and clone leave that out: call linsep.fit again, with cv= for folds"
+        check_prepared(model, again)
+
+
+def check_columns(model: Any, X: Any) -> None:
+    """Check names and number of the columns of X as ``predict`` of a fitted model does, before
+    functions that only read its weights; raise ValueError for others, and as check_prepared.
+    """
+    if isinstance(model, BaseEstimator) and hasattr(model, "n_features_in_"):
+        check_prepared(model)
+        check_names("the table", column_names(X))
+        validate_data(model, X, reset=False, skip_check_array=True)
