@@ -16,7 +16,7 @@ from linsep.estimators import fitted_state, labels
 from linsep.estimators.frames import adds_rows, to_learn, to_predict
 from linsep.estimators.predicting import Prediction, share_right
 from linsep.estimators.reading import Reading, StopReason
-from linsep.estimators.showing import HasEquation, PlotsProbability, is_curved
+from linsep.estimators.showing import HasEquation, PlotsDecision, is_curved
 from linsep.lanes import Lanes, no_weight
 from linsep.parameters import HasParameters, check_parameters, parameter
 from linsep.sources.base import Source
@@ -97,9 +97,7 @@ def added_moments(a: ClassMoments, b: ClassMoments) -> ClassMoments:
     return ClassMoments(a.n_rows + b.n_rows, totals, a.means + share * apart, squares)
 
 
-class GaussianNaiveBayes(
-    HasEquation, PlotsProbability, ClassifierMixin, HasParameters, BaseEstimator
-):
+class GaussianNaiveBayes(HasEquation, PlotsDecision, ClassifierMixin, HasParameters, BaseEstimator):
     """Gaussian naive Bayes: independent Gaussian features within each class.
 
     P(y = k) = p_k and x_j | y = k ~ N(m_kj, s_j^2), estimated by maximum likelihood. P(y | x) is a

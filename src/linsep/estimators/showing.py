@@ -2,6 +2,7 @@
 score of a row by its terms, classifiers as pictures.
 """
 
+from collections.abc import Iterator
 from math import fsum
 from typing import Any, NamedTuple
 
@@ -30,15 +31,8 @@ MOST_TERMS = 20
 
 
 class Function(NamedTuple):
-    """A linear function of the original columns of the data: if a table was scaled, weights and
-    intercept include the scaling.
-
-    Attributes
-    ----------
-    name : str
-        The name of its value, or the class that a positive sign means.
-    weights : array of shape (features,)
-    intercept : float
+    """A linear function of the columns of the data: the name of its value, or of the class that a
+    positive sign means, weights of shape (features,) and the intercept, which include scaling.
     """
 
     name: str
@@ -57,7 +51,7 @@ class Equation(str):
 
 
 def linear_sum(weights: np.ndarray, features: list[str], *constant: str) -> str:
-    """Return a sum of features times weights as text, after other terms, without weights of 0."""
+    """Return a sum of features times weights as text, after other terms."""
     used = np.flatnonzero(weights)
     largest = used[np.argsort(-np.abs(weights[used]), kind="stable")[:MOST_TERMS]]
     terms = list(constant)
@@ -93,11 +87,12 @@ class HasEquation(TakesFrames):
         check_is_fitted(self)
         if fitted_parameter(self, "keep") == "vote":
             raise AttributeError('A model with keep="vote" has no single equation.')
-        return _equation_of(self, linear_of(self))
+        return _equation_of(self)
 
 
-def _equation_of(model: Any, linear: Any) -> Equation:
+def _equation_of(model: Any) -> Equation:
     recipe, (features, signs) = getattr(model, "recipe_", {}), words_and_signs(model)
+    linear = linear_of(model)
     weights = np.atleast_2d(np.asarray(linear.coef_, dtype=np.float64))
     intercepts = np.atleast_1d(np.asarray(linear.intercept_, dtype=np.float64))
     unit = " |x|" if fitted_parameter(model, "normalize") and intercepts.any() else ""
@@ -143,77 +138,10 @@ def _equation_of(model: Any, linear: Any) -> Equation:
 # Explanations of the score of a row: the value, weight and product of every feature.
 
 
-class Scored(NamedTuple):
-    """One row: its number from 0, the model's columns and values, scores, class, offset."""
-
-    number: int
-    columns: np.ndarray
-    values: np.ndarray
-    scores: np.ndarray
-    code: int | None
-    offset: float = 0.0
-
-
 def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
-    """Return the terms of the score of a row, largest product first, as plain JSON.
-
-    With several classes, the score is for the predicted class, or the most probable class that has
-    weights. Raises DataError if there are fewer rows, or if classes have no separate scores.
+    """Return the terms of the score of a row (from 0) as :func:`terms_of`; DataError if there are
+    fewer rows.
     """
-    scored = scored_row(model, source, number)
-    found = terms_of(model, scored, names_and_signs(model, source, scored))
-    return {"row": source.where(number)} | found | source.gaps(number)
-
-
-def terms_of(model: Any, scored: Scored, features: list[tuple[str, int]]) -> dict[str, Any]:
-    """Return the terms of the score of a row with features of these names and signs, as plain JSON.
-
-    A word hashed with a negative sign gets the negated value and weight of its column; their
-    product is the same. Raises DataError as :func:`explained` does, and if a term is not finite.
-    """
-    names, linear, known = machine_names(model), linear_of(model), deviations(model)
-    k, score = _machine(model, scored, len(names))
-    weights = np.reshape(linear.coef_, (len(names), -1))[k][scored.columns]
-    intercept, values = float(np.atleast_1d(linear.intercept_)[k]), scored.values
-
-    if fitted_parameter(model, "normalize"):
-        from linsep.mistake_bounds.bounds import length
-
-        values = values / (length(values) or 1.0)
-    unsure: list[Any] = [None] * values.size
-    own: Any = None
-    if known is not None:
-        unsure, own = known[0][k][scored.columns].tolist(), float(known[1][k])
-    columns = zip(features, values.tolist(), weights.tolist(), unsure, strict=True)
-    rows = [
-        (name, sign * value, sign * weight, sure) for (name, sign), value, weight, sure in columns
-    ]
-    rows += [("offset", 1.0, scored.offset, None), ("intercept", 1.0, intercept, own)]
-    terms = [
-        {"feature": name, "value": value, "weight": weight}
-        | ({} if sure is None else {"standard_deviation": sure})
-        | {"product": value * weight}
-        for name, value, weight, sure in rows
-        if value * weight
-    ]
-    products = [term["product"] for term in terms]
-    if not np.isfinite([score, *products]).all():
-        raise DataError("A product or the score of the row overflows float64.", code="overflow")
-    terms.sort(key=lambda term: -abs(term["product"]))
-    scaled = getattr(model, "recipe_", {}).get("scale")
-    return {
-        "prediction": score if scored.code is None else plain_labels(model.classes_)[scored.code],
-        "score_of": names[k],
-        "score": score,
-        "terms": terms,
-        "standardized": feature_names(model)[: len(scaled)] if scaled else [],  # which come first
-        "rounding": fsum([score, *(-product for product in products)]),
-        "without_effect": int(scored.columns.size + bool(intercept) - len(terms)),
-    }
-
-
-def scored_row(model: Any, source: Source, number: int) -> Scored:
-    """Return a row (from 0) with its scores; raise DataError if there are fewer rows."""
     prediction, seen, classes = model.predictions(source), 0, hasattr(model, "classes_")
     for batch, scores, *codes in prediction.codes() if classes else prediction.rows():
         at, seen = number - batch.first, batch.first + batch.size
@@ -227,27 +155,67 @@ def scored_row(model: Any, source: Source, number: int) -> Scored:
         offset = 0.0 if batch.offset is None else float(batch.offset[at])
         own = scores[at] if classes else prediction.values(scores[at : at + 1]) + offset
         code = int(codes[0][at]) if classes else None
-        return scored_as(model, number, batch.X[at : at + 1], own, code, offset)
+        found = terms_of(model, source, number, batch.X[at : at + 1], own, code, offset)
+        return {"row": source.where(number)} | found | source.gaps(number)
     raise DataError(
         f"{source.name} has {seen:,} rows, so there is no row {number + 1:,}.",
         code="out-of-range", path=source.name, row=number + 1,
     )  # fmt: skip
 
 
-def scored_as(
-    model: Any, number: int, X: Any, scores: Any, code: int | None, offset: float = 0.0
-) -> Scored:
+def terms_of(
+    model: Any, source: Source, number: int, X: Any, scores: Any, code: int | None,
+    offset: float = 0.0,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the terms of the score of a row, largest product first, as plain JSON.
+
+    With several classes, the score is for the predicted class, or the most probable class that has
+    weights. A word hashed with a negative sign gets the negated value and weight of its column.
+    Raises DataError if classes have no separate scores, or if a term is not finite.
+    """
+    names, linear, known = machine_names(model), linear_of(model), deviations(model)
+    k, score = _machine(model, np.ravel(scores), code, len(names))
     row = sp.csr_array(X)
     row.eliminate_zeros()
-    known = row.indices < model.n_features_in_
-    columns, values = row.indices[known], row.data[known].astype(np.float64)
-    return Scored(number, columns, values, np.ravel(scores), code, offset)
+    seen = row.indices < model.n_features_in_
+    columns, values = row.indices[seen], row.data[seen].astype(np.float64)
+    weights = np.reshape(linear.coef_, (len(names), -1))[k][columns]
+    intercept = float(np.atleast_1d(linear.intercept_)[k])
+    if fitted_parameter(model, "normalize"):
+        from linsep.mistake_bounds.bounds import length
+
+        values = values / (length(values) or 1.0)
+    unsure: list[Any] = [None] * (values.size + 2)
+    if known is not None:
+        unsure = [*known[0][k][columns].tolist(), None, float(known[1][k])]
+    features = [*_names_and_signs(model, source, number, columns.tolist())]
+    features += [("offset", 1), ("intercept", 1)]
+    numbers = zip([*values.tolist(), 1.0, 1.0], [*weights.tolist(), offset, intercept], strict=True)
+    terms = [
+        {"feature": name, "value": sign * value, "weight": sign * weight}
+        | ({} if sure is None else {"standard_deviation": sure})
+        | {"product": value * weight}
+        for (name, sign), (value, weight), sure in zip(features, numbers, unsure, strict=True)
+        if value * weight
+    ]
+    products = [term["product"] for term in terms]
+    if not np.isfinite([score, *products]).all():
+        raise DataError("A product or the score of the row overflows float64.", code="overflow")
+    terms.sort(key=lambda term: -abs(term["product"]))
+    scaled = getattr(model, "recipe_", {}).get("scale")
+    return {
+        "prediction": score if code is None else plain_labels(model.classes_)[code],
+        "score_of": names[k],
+        "score": score,
+        "terms": terms,
+        "standardized": feature_names(model)[: len(scaled)] if scaled else [],  # which come first
+        "rounding": fsum([score, *(-product for product in products)]),
+        "without_effect": int(columns.size + bool(intercept) - len(terms)),
+    }
 
 
 def is_curved(model: Any) -> bool:
-    """Return whether a model is naive Bayes with separate variances per class, whose log-odds are
-    quadratic, without weights.
-    """
+    """Return whether a model is naive Bayes with log-odds that are quadratic, without weights."""
     return hasattr(model, "to_logistic") and np.ndim(model.variances_) == 2
 
 
@@ -292,10 +260,12 @@ def machine_names(model: Any) -> list[str]:
     return [f"{own} against {other}" if other else own for own, other in sides_of(model)]
 
 
-def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
-    linear, code, scores = linear_of(model), scored.code or 0, scored.scores
+def _machine(
+    model: Any, scores: np.ndarray, known: int | None, n_machines: int
+) -> tuple[int, float]:
+    linear, code = linear_of(model), known or 0
     if n_machines == 1:  # scores are positive for the larger class, whatever the weights mean
-        turned = scored.code is not None and not positive_code(linear)
+        turned = known is not None and not positive_code(linear)
         return 0, float(0.0 - scores[0] if turned else scores[0])
     if getattr(linear, "multiclass", "") == "ovo":
         raise DataError(
@@ -309,31 +279,25 @@ def _machine(model: Any, scored: Scored, n_machines: int) -> tuple[int, float]:
     return int(others.argmax()), float(others.max())
 
 
-def names_and_signs(model: Any, source: Any, scored: Scored) -> list[tuple[str, int]]:
-    columns = scored.columns.tolist()
+def _names_and_signs(
+    model: Any, source: Any, number: int, columns: list[int]
+) -> Iterator[tuple[str, int]]:
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
-    if hasattr(source, "rules"):
-        found = _names_in_line(source, scored.number)
-        return [(" + ".join(found[column]), 1) for column in columns]
-    if recipe.get("words") and names is None:
+    if hasattr(source, "rules"):  # several names in a line of Vowpal Wabbit may share a column
+        from linsep.sources.vw import parse_line
+
+        line: Any = parse_line(source.line(number)[2], source.rules, False)
+        own: dict[int, dict[str, None]] = {}
+        for one in line.features:
+            own.setdefault(one.column, {})[one.name.decode() or "(no name)"] = None
+        yield from ((" + ".join(own[column]), 1) for column in columns)
+    elif recipe.get("words") and names is None:
         from linsep.sources.feature_names import FeatureNames
 
-        return list(map(FeatureNames(recipe).of, columns))
-    first = recipe.get("index_base", 0)
-    return [(str(j + first) if names is None else str(names[j]), 1) for j in columns]
-
-
-def _names_in_line(source: Any, number: int) -> dict[int, list[str]]:
-    """Return the names in a line of Vowpal Wabbit text by their columns, which some share."""
-    from linsep.sources.vw import parse_line
-
-    names: dict[int, list[str]] = {}
-    line: Any = parse_line(source.line(number)[2], source.rules, False)
-    for feature in line.features:
-        own = names.setdefault(feature.column, [])
-        if (name := feature.name.decode() or "(no name)") not in own:
-            own.append(name)
-    return names
+        yield from map(FeatureNames(recipe).of, columns)
+    else:
+        first = recipe.get("index_base", 0)
+        yield from ((str(j + first) if names is None else str(names[j]), 1) for j in columns)
 
 
 class PlotsDecision(TakesFrames):
@@ -360,16 +324,9 @@ class PlotsDecision(TakesFrames):
         feature; else DecisionDisplay
         """
         check_is_fitted(self)
-        name = "DecisionDisplay" if len(self.classes_) > 2 else self._picture()
+        name, n_features = "DecisionDisplay", getattr(self, "n_features_in_", 0)
+        if len(self.classes_) == 2 and hasattr(type(self), "predict_log_proba"):
+            name = "LogisticDisplay" if n_features <= 2 else name
+        elif len(self.classes_) == 2 and n_features == 1 and hasattr(self, "coef_"):
+            name = "AugmentationDisplay"
         return display(name).from_estimator(self, X, y, ax=ax, **kwargs)
-
-    def _picture(self) -> str:
-        one = getattr(self, "n_features_in_", 0) == 1 and hasattr(self, "coef_")
-        return "AugmentationDisplay" if one else "DecisionDisplay"
-
-
-class PlotsProbability(PlotsDecision):
-    """Mixin of classifiers with probabilities."""
-
-    def _picture(self) -> str:
-        return "LogisticDisplay" if self.n_features_in_ <= 2 else "DecisionDisplay"

@@ -34,35 +34,26 @@ _NUMBERS = {"recall": 1, "precision": 1, "cost": 2, "f1": 0, "balanced_accuracy"
 
 
 class Calibration(NamedTuple):
-    """Maps scores to probabilities.
+    """Maps scores to probabilities by "sigmoid" or "isotonic" curves: one for two classes, else one
+    per class, whose probabilities are divided by their sum.
 
-    Attributes
-    ----------
-    method : "sigmoid" or "isotonic"
-    curves : list of arrays, one for two classes, else one per class
-        For a sigmoid, a and b in 1 / (1 + exp(a * score + b)); for an isotonic curve, the scores
-        and probabilities of its corners, shape (2, corners).
+    A sigmoid is a and b in 1 / (1 + exp(a * score + b)); an isotonic curve the scores and
+    probabilities of its corners, shape (2, corners).
     """
 
     method: str
     curves: list[np.ndarray]
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Return probabilities, shape (rows, classes), for the output of ``decision_function``.
-
-        For several classes, they are divided by their sum; if all are 0, they become equal.
-        """
+        """Return probabilities, shape (rows, classes), for the output of ``decision_function``."""
         from scipy.special import expit  # much to import, for few models
 
-        found = []
-        for curve, column in zip(self.curves, scores.reshape(len(scores), -1).T, strict=True):
-            if self.method == "isotonic":
-                found.append(np.interp(column, *curve))
-            else:
-                found.append(expit(-(curve[0] * column + curve[1])))
-        if len(found) == 1:
-            return np.column_stack([1.0 - found[0], found[0]])
-        return divided(np.column_stack(found))
+        isotonic, columns = self.method == "isotonic", scores.reshape(len(scores), -1).T
+        found = np.column_stack([
+            np.interp(column, *curve) if isotonic else expit(-(curve[0] * column + curve[1]))
+            for curve, column in zip(self.curves, columns, strict=True)
+        ])  # fmt: skip
+        return np.hstack([1.0 - found, found]) if len(self.curves) == 1 else divided(found)
 
 
 def calibrate(
@@ -70,7 +61,7 @@ def calibrate(
 ) -> Any:
     """Calibrate a fitted online classifier in place, adding ``predict_proba``.
 
-    The probabilities are the same as from scikit-learn's ``CalibratedClassifierCV`` with a
+    The probabilities are those of scikit-learn's ``CalibratedClassifierCV`` with a
     ``FrozenEstimator``. ``predict`` is unchanged, so it may differ from the most probable class.
     The calibration is saved with the model, and dropped when the model is trained further.
 
@@ -78,8 +69,8 @@ def calibrate(
     ----------
     model : fitted online classifier
     X : array or sparse matrix of shape (rows, features), or a Source
-        Rows not used for training; training scores are over-confident. A source, opened with
-        ``recipe=model.recipe_``, has its own labels, so omit y and sample_weight.
+        Rows not used for training. A source, opened with ``recipe=model.recipe_``, has its own
+        labels, so omit y and sample_weight.
     y, sample_weight : arrays of shape (rows,), weights by default ones
     method : "sigmoid" (Platt 1999) or "isotonic" (Zadrozny and Elkan 2002)
         Isotonic regression overfits with fewer than a few hundred rows.
@@ -112,21 +103,30 @@ def calibrate(
     if not isinstance(model, HasReference) or hasattr(type(model), "predict_log_proba"):
         raise DataError(
             f"A {type(model).__name__} cannot be calibrated: only online classifiers can, whose "
-            f"scores are not probabilities.",
-            code="unsupported",
-        )
+            "scores are not probabilities.", code="unsupported",
+        )  # fmt: skip
+    from sklearn.calibration import _SigmoidCalibration
+    from sklearn.isotonic import IsotonicRegression
+
     scores, codes, weights = seen(model, X, y, sample_weight)
     _check_all_classes(model, codes, weights, "the rows of the calibration")
-    model.calibration_ = Calibration(method, _curves(scores, codes, weights, method))
+    columns, curves = scores.reshape(len(scores), -1).T, []
+    for k, column in enumerate(columns, int(len(columns) == 1)):
+        own: Any = (codes == k).astype(int)
+        if method == "isotonic":
+            fit = IsotonicRegression(out_of_bounds="clip").fit(column, own, weights)
+            curves.append(np.array([fit.X_thresholds_, fit.y_thresholds_]))
+        else:
+            fit = _SigmoidCalibration().fit(column, own, weights)
+            curves.append(np.array([fit.a_, fit.b_]))
+    model.calibration_ = Calibration(method, curves)
     return model
 
 
 def seen(
     model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return decision values, class codes and weights of the rows with positive weight; DataError
-    for an unknown label.
-    """
+    """Return decision values, class codes and weights of the rows with positive weight."""
     if brings_labels(X, y, sample_weight, offset, offsets=has_offset(model)):
         parts = []
         for batch, values in model.predictions(X).decisions():
@@ -136,31 +136,12 @@ def seen(
             parts.append((values, codes, own))
         scores, codes, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     else:
-        beside = {} if offset is None else {"offset": offset}
-        scores = model.decision_function(X, **beside)
+        scores = model.decision_function(X, **({} if offset is None else {"offset": offset}))
         codes = known_codes(model.classes_, label_a_row(model, y, len(scores)))
         weights = check_sample_weight(sample_weight, codes.size)
         weights = weights if weights.size else np.ones(codes.size)
     counts = weights > 0
     return scores[counts], codes[counts], weights[counts]
-
-
-def _curves(
-    scores: np.ndarray, codes: np.ndarray, weights: np.ndarray, method: str
-) -> list[np.ndarray]:
-    from sklearn.calibration import _SigmoidCalibration
-    from sklearn.isotonic import IsotonicRegression
-
-    columns = scores.reshape(len(scores), -1).T
-    first, curves = int(len(columns) == 1), []
-    for k, column in enumerate(columns, first):
-        if method == "isotonic":
-            fit = IsotonicRegression(out_of_bounds="clip").fit(column, codes == k, weights)
-            curves.append(np.array([fit.X_thresholds_, fit.y_thresholds_]))
-        else:
-            fit = _SigmoidCalibration().fit(column, (codes == k).astype(int), weights)
-            curves.append(np.array([fit.a_, fit.b_]))
-    return curves
 
 
 def _check_all_classes(model: Any, codes: np.ndarray, weights: np.ndarray, on: str) -> None:
@@ -174,16 +155,9 @@ def _check_all_classes(model: Any, codes: np.ndarray, weights: np.ndarray, on: s
 
 
 class Rule(NamedTuple):
-    """The rule of a threshold.
-
-    Attributes
-    ----------
-    name : "recall", "precision", "cost", "f1", "balanced_accuracy" or "fixed"
-    value : float
-        The least recall or precision; the given probability or score; the cost of a missed
-        positive; else 0.
-    alarm : float
-        The cost of a false alarm.
+    """The rule of a threshold: "recall", "precision", "cost", "f1", "balanced_accuracy" or "fixed";
+    the least recall or precision, the cost of a missed positive, or the number given; and the cost
+    of a false alarm.
     """
 
     name: str
@@ -192,7 +166,6 @@ class Rule(NamedTuple):
 
     @classmethod
     def of(cls, given: Any) -> Self:
-        """Return the rule given as text or number; ParameterError if it is invalid."""
         with suppress(TypeError, ValueError):
             if np.isfinite(number := float(given)):
                 return cls("fixed", number)
@@ -217,17 +190,10 @@ class Rule(NamedTuple):
 
 
 class Cuts(NamedTuple):
-    """Predictions of rows at every cut of their scores, the highest cut first; arrays of shape
-    (cuts,).
-
-    Attributes
-    ----------
-    at : rows with at least this score are predicted positive; the first cut is above all
-    right, wrong : the weight of the positive and the negative rows among them
-    recall, alarms : the shares of the positive and the negative rows that are predicted positive
-    precision : the share of positive rows among those predicted positive; NaN if no rows are
-    share : the share of rows that are predicted positive
-    f1 : the harmonic mean of recall and precision
+    """Predictions of weighted rows at every cut of their scores, the highest cut first: rows with a
+    score of ``at`` or more are predicted positive, of which ``right`` are (by weight), and
+    ``wrong`` are not. ``alarms`` and ``share`` are the shares of the negative and of all rows that
+    are predicted positive. The first cut is above all, with a precision of NaN.
     """
 
     at: np.ndarray
@@ -241,7 +207,6 @@ class Cuts(NamedTuple):
 
     @classmethod
     def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> Self:
-        """Return all cuts of weighted rows; ``positive`` marks the positive rows."""
         from sklearn.metrics import confusion_matrix_at_thresholds
 
         some = weights > 0
@@ -259,13 +224,10 @@ class Cuts(NamedTuple):
         )  # fmt: skip
 
     def cost(self, rule: Rule) -> np.ndarray:
-        """The cost of all rows, for a rule with costs."""
         return rule.value * (self.right[-1] - self.right) + rule.alarm * self.wrong
 
     def best(self, rule: Rule) -> int:
-        """Return the cut that a rule chooses, the highest of equally good cuts; DataError if no cut
-        satisfies the rule.
-        """
+        """Return the cut that a rule chooses, the highest of equally good ones."""
         least = rule.value * (1 - ROUNDING)
         values = {
             "recall": np.where(self.recall >= least, self.precision, -1.0),
@@ -291,24 +253,15 @@ class Cuts(NamedTuple):
         middle = low + (high - low) / 2
         return middle if low < middle else high
 
-    def measured(self, k: int, rule: Rule) -> dict[str, float | None]:
-        """Return the results at cut ``k`` by name; None for a precision without rows."""
-        found = {name: float(getattr(self, name)[k]) for name in ("recall", "precision", "share")}
-        found |= {"cost": float(self.cost(rule)[k])} if rule.name == "cost" else {}
-        return {name: None if np.isnan(value) else value for name, value in found.items()}
-
 
 class Threshold(NamedTuple):
     """The decision threshold of two classes.
 
     Attributes
     ----------
-    score : float
-        The smallest score with which the positive class is predicted.
-    positive : int
-        The code of the positive class, which is not the reference.
-    rule : str
-        The rule as given, such as "recall=0.9".
+    score : float, the smallest score with which the positive class is predicted
+    positive : int, the code of the positive class, which is not the reference
+    rule : str, such as "recall=0.9"
     measured : dict or None
         Results on the rows on which it was chosen: ``rows``, ``on`` (which rows), and ``chosen``
         and ``default``, each with ``recall``, ``precision``, ``share`` (of rows predicted
@@ -321,17 +274,19 @@ class Threshold(NamedTuple):
     measured: dict[str, Any] | None = None
 
     def codes(self, scores: np.ndarray) -> np.ndarray:
-        """Return the codes of the classes of rows with these decision values."""
         own = scores if self.positive else -scores
         return np.where(own >= self.score, self.positive, 1 - self.positive)
 
     def number(self, model: Any) -> float:
-        """Return the threshold for display: the probability, or score, of the positive class."""
-        return number_of(model, self.positive, self.score)
+        """Return the threshold as a probability of the positive class, or else as its score."""
+        if not hasattr(model, "predict_proba"):
+            return self.score
+        value = np.array([self.score if self.positive else -self.score])
+        with np.errstate(over="ignore"):  # at the ends of floats
+            return float(probabilities_of(model, value)[0, self.positive])
 
     @classmethod
     def from_json(cls, model: Any, stored: dict[str, Any]) -> Self:
-        """Return a threshold of a model file; raise ValueError or TypeError if it is invalid."""
         found = cls(**stored)
         check_two(model)
         Rule.of(found.rule)
@@ -353,14 +308,6 @@ def threshold_of(model: Any) -> dict[str, Any]:
     return {"threshold": about}
 
 
-def number_of(model: Any, positive: int, score: float) -> float:
-    if not hasattr(model, "predict_proba"):
-        return score
-    value = np.array([score if positive else -score])
-    with np.errstate(over="ignore"):  # at the ends of floats
-        return float(probabilities_of(model, value)[0, positive])
-
-
 def check_two(model: Any) -> int:
     """Return the code of the positive class of a model; DataError unless it has two classes."""
     n = np.size(getattr(model, "classes_", ()))
@@ -380,7 +327,7 @@ def given_threshold(model: Any, rule: Rule) -> Threshold:
                 f"threshold is {rule}, but this {type(model).__name__} has probabilities: choose "
                 "one from 0 to 1.", option="threshold", value=rule.value,
             )  # fmt: skip
-        score = _smallest(lambda score: number_of(model, positive, score) >= rule.value)
+        score = _smallest(lambda x: Threshold(x, positive, "").number(model) >= rule.value)
     return Threshold(score, positive, str(rule))
 
 
@@ -401,19 +348,21 @@ def _smallest(holds: Callable[[float], bool]) -> float:
 def chosen_threshold(
     model: Any, rule: Rule, rows: tuple[np.ndarray, np.ndarray, np.ndarray], on: str
 ) -> Threshold:
-    """Return the threshold that a rule chooses on rows not used for training, given as their
-    decision values, codes of their classes, and weights; ``on`` says what they are.
+    """Return the threshold that a rule chooses on rows, given as their decision values, codes of
+    their classes, and weights; ``on`` says what they are.
     """
-    positive = check_two(model)
-    scores, codes, weights = rows
+    positive, (scores, codes, weights) = positive_code(model), rows
     _check_all_classes(model, codes, weights, on)
     cuts = Cuts.of(codes == positive, scores if positive else -scores, weights)
-    k = cuts.best(rule)
-    measured = {
-        "rows": int((weights > 0).sum()), "on": on, "chosen": cuts.measured(k, rule),
-        "default": cuts.measured(max(int((cuts.at > 0).sum()) - 1, 0), rule),
-    }  # fmt: skip
-    return Threshold(cuts.between(k), positive, str(rule), measured)
+    chosen, default = cuts.best(rule), max(int((cuts.at > 0).sum()) - 1, 0)
+    curves = {"recall": cuts.recall, "precision": cuts.precision, "share": cuts.share}
+    curves |= {"cost": cuts.cost(rule)} if rule.name == "cost" else {}
+    at = {
+        name: {x: None if np.isnan(curve[k]) else float(curve[k]) for x, curve in curves.items()}
+        for name, k in (("chosen", chosen), ("default", default))
+    }
+    measured = {"rows": int((weights > 0).sum()), "on": on, **at}
+    return Threshold(cuts.between(chosen), positive, str(rule), measured)
 
 
 def set_threshold(
@@ -424,9 +373,7 @@ def set_threshold(
 
     The threshold is set in place, saved and exported with the model, and dropped when the model is
     trained further. ``training_accuracy_``, measured with another threshold, becomes None.
-    ``model.threshold_`` is a NamedTuple: ``score``, the smallest score with which the positive
-    class is predicted; ``positive``, its code; ``rule``; and ``measured``, results on the rows on
-    which it was chosen.
+    ``model.threshold_`` is a :class:`linsep.estimators.thresholds.Threshold`.
 
     Parameters
     ----------
@@ -441,16 +388,13 @@ def set_threshold(
         - "f1", "balanced_accuracy": the highest value of the metric
         - None: no threshold
 
-        Among equally good thresholds, the highest is chosen. It is halfway between two scores of
-        the rows; the lowest score if all rows are predicted positive, and above the highest score
-        if no row is.
+        Of equally good thresholds the highest, halfway between two scores of the rows, the lowest
+        score if all rows are predicted positive, and above the highest score if none is.
     X : array, sparse matrix or data frame of shape (rows, features); or, without y, a Source, file
         or frame with the labels, as in ``model.score(X)``
-        Rows not used for training. Only the order of their scores matters, so they may be the rows
-        used for calibration.
+        Rows not used for training; they may be those of the calibration.
     y, sample_weight : arrays of shape (rows,), weights by default ones
-    offset : array of shape (rows,), or a number
-        For models that were fitted with offsets.
+    offset : array of shape (rows,), or a number, for models that were fitted with offsets
 
     Returns
     -------
@@ -493,9 +437,8 @@ def set_threshold(
 
 
 def with_threshold(model: Any, threshold: Threshold | None) -> Any:
-    if threshold != getattr(model, "threshold_", None):
-        model.threshold_ = threshold
+    if threshold != vars(model).pop("threshold_", None):
         model.training_accuracy_ = model.training_balanced_accuracy_ = None
-    if threshold is None:
-        model.__dict__.pop("threshold_", None)
+    if threshold is not None:
+        model.threshold_ = threshold
     return model

@@ -23,7 +23,7 @@ from linsep.errors import DataError, ParameterError, hint, refuse, warn_caller
 from linsep.estimators import fitted_state as stored, labels
 from linsep.estimators.frames import to_predict, to_regress
 from linsep.estimators.predicting import codes_of, decided, log_probabilities, share_right
-from linsep.estimators.showing import PlotsProbability
+from linsep.estimators.showing import PlotsDecision
 from linsep.inference import robust
 from linsep.inference.hypotheses import WithTests
 from linsep.inference.results import Bands, Signature, check_level, stored_signature
@@ -129,7 +129,7 @@ LEARNED = (
 
 class LogisticRegression(
     WithTests,
-    PlotsProbability,
+    PlotsDecision,
     CallbackSupportMixin,
     ClassifierMixin,
     HasParameters,

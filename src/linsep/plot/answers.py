@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from linsep.errors import DataError
 from linsep.estimators.frames import to_score
 from linsep.estimators.labels import brings_labels, check_sample_weight, label_text
-from linsep.estimators.thresholds import Cuts, Rule, Threshold, check_two, number_of
+from linsep.estimators.thresholds import Cuts, Rule, Threshold, check_two
 from linsep.plot.display import (
     MARKERS,
     Display,
@@ -445,7 +445,8 @@ class ThresholdDisplay(_Answers):
             # of other libraries it is 1/2, whatever the scores are
             ours = type(estimator).__module__.startswith("linsep.")
             usual, used = (
-                number_of(estimator, positive, score) if ours else 0.5 for score in (usual, used)
+                Threshold(at, positive, "").number(estimator) if ours else 0.5
+                for at in (usual, used)
             )
         costs = None
         if rule is not None and rule.name == "cost":

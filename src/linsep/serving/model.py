@@ -15,12 +15,7 @@ from linsep.batches import Batch
 from linsep.errors import DataError, LinsepError, ModelFileError
 from linsep.estimators.labels import has_offset, plain_labels
 from linsep.estimators.predicting import probabilities_of
-from linsep.estimators.showing import (
-    names_and_signs,
-    scored_as,
-    terms_of,
-    without_weights,
-)
+from linsep.estimators.showing import terms_of, without_weights
 from linsep.estimators.thresholds import threshold_of
 from linsep.naive_bayes import scoring_regression
 from linsep.serving.limits import Budget, Limits, Refused
@@ -252,13 +247,9 @@ class Served:
                 413, f"Explanations are limited to {self.limits.explained} rows: ask for fewer."
             )
         for at, code in enumerate(codes):
-            row = scored_as(self.model, batch.first + at, batch.X[at : at + 1], scores[at], code)
-            budget.hold(len(row.columns) * TERM_BYTES)
-            if self.names is not None:
-                features = [(str(self.names[column]), 1) for column in row.columns]
-            else:
-                features = names_and_signs(self.model, source, row)
-            found = terms_of(self.model, row, features)
+            row = batch.X[at : at + 1]
+            budget.hold((row.nnz if sp.issparse(row) else np.count_nonzero(row)) * TERM_BYTES)
+            found = terms_of(self.model, source, batch.first + at, row, scores[at], code)
             del found["prediction"]
             yield found
 
