@@ -16,7 +16,7 @@ from linsep import open_source
 from linsep.errors import LinsepError
 from linsep.sources.lines import Chunk
 from linsep.sources.svmlight import LABELS_BELOW, PADDING, parse_line, scan_chunk
-from linsep.sources.vw import Rules, scan_chunk as scan_vw, scan_plainly
+from linsep.sources.vw import Rules, parse_line as parse_vw, scan_chunk as scan_vw, summed
 
 # svmlight text, against the plain parser.
 
@@ -105,15 +105,29 @@ def wabbit(draw: random.Random) -> str | None:
     pairs = draw.choice(((), ((97, 98),), ((97, 97), (98, 32))))
     rules, labeled = Rules(draw.choice((1, 5, 18, 30)), pairs), draw.random() < 0.5
     chunk = Chunk(0, bytearray(data + b"\n" * PADDING), len(data))
-    fast, plain = (_vw(read(chunk, rules, labeled)) for read in (scan_vw, scan_plainly))
+    fast, plain = _scan_vw(chunk, rules, labeled), _parse_vw(data, rules, labeled)
     return None if fast == plain else f"{data!r} {rules}: {fast} against {plain}"
 
 
-def _vw(found: Any) -> Any:
+def _scan_vw(chunk: Chunk, rules: Rules, labeled: bool) -> Any:
+    found = scan_vw(chunk, rules, labeled)
     if found.refused is not None:
         return found.refused[0] + 1
-    numbers = found.labels.tobytes(), found.importance.tobytes(), found.values.tobytes()
-    return numbers, found.columns.tolist(), found.starts.tolist()
+    heads = np.nan_to_num(found.labels).tolist(), np.nan_to_num(found.importance).tolist()
+    return *heads, found.columns.tolist(), found.values.tolist(), np.diff(found.starts).tolist()
+
+
+def _parse_vw(data: bytes, rules: Rules, labeled: bool) -> Any:
+    rows = []
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        try:
+            if read := parse_vw(line, rules, labeled):
+                rows.append((read.label or 0.0, read.importance, summed(read.features)))
+        except LinsepError:
+            return number
+    pairs = [pair for *_, row in rows for pair in row.items()]
+    columns, values = [column for column, _ in pairs], [value for _, value in pairs]
+    return [r[0] for r in rows], [r[1] for r in rows], columns, values, [len(r[2]) for r in rows]
 
 
 # Tables, against the readers of Python.

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError
 from linsep.sources.lines import Chunk
-from linsep.sources.vw import Rules, VwSource, hash_name, parse_line, read_plainly, scan_chunk
+from linsep.sources.vw import Rules, VwSource, hash_name, parse_line, scan_chunk, summed
 from thoroughness import examples
 
 pytestmark = pytest.mark.both
@@ -20,6 +20,11 @@ pytestmark = pytest.mark.both
 
 def bits(value):
     return struct.pack("d", value)
+
+
+def read_plainly(line, rules, labeled):
+    found = parse_line(line, rules, labeled)
+    return found and (found, summed(found.features))
 
 
 def scanned(text, rules, labeled):

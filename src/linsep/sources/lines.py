@@ -5,7 +5,7 @@ import io
 import re
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import islice
@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from linsep._system.threads import thread_count
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
-from linsep.errors import DataError, LinsepError, Located, NoRows, hint
+from linsep.errors import DataError, Located, NoRows, hint
 from linsep.sources.base import WeighedSource
 from linsep.sources.exact import check_written, far_rows
 from linsep.sources.fingerprints import Unchanged
@@ -35,30 +35,26 @@ def utf_16_in(start: bytes) -> str | None:
     marked = start.startswith((b"\xff\xfe", b"\xfe\xff"))
     for encoding in ["utf-16"] if marked else ["utf-16-le", "utf-16-be"]:
         text = start[:64][: len(start) // 2 * 2].decode(encoding, "replace")
-        if text and (marked or max(text) < "\u0100") and is_text(text.encode()):
+        if text and (marked or max(text) < "\u0100") and not _CONTROLS.search(text):
             return encoding
     return None
 
 
+_CONTROLS = re.compile(r"[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufffd]")
+
+
 def no_text(line: bytes) -> DataError | None:
-    """Return the problem of an unreadable line, if it is UTF-16 or text with NUL bytes."""
+    """Return the problem of an unreadable line, if it is not UTF-8 text."""
     if utf_16_in(line) is not None:
         return DataError("this is UTF-16 text", "save it as UTF-8", code="encoding")
-    if (zero := line.find(b"\0")) < 0 or not is_text(line.replace(b"\0", b"")):
-        return None
-    many = f"{counted(line.count(0), 'NUL byte')}, the first at byte {zero + 1}"
-    return DataError(
-        f"the line has {many}", "remove such bytes", "copy the file again", code="encoding"
-    )
-
-
-def is_text(line: bytes) -> bool:
-    """Return whether bytes are UTF-8 without control characters."""
-    try:
-        text = line.decode()
-    except UnicodeDecodeError:
-        return False
-    return all(letter.isprintable() or letter.isspace() for letter in text)
+    text = line.decode(errors="replace")
+    if _CONTROLS.search(text.replace("\0", "").replace("\ufffd", "")):
+        return DataError("this is not text", "check the name of the file", code="wrong-format")
+    for wrong, what in ("\0", "NUL byte"), ("\ufffd", "byte that is not UTF-8"):
+        if wrong in text:
+            said = f"the line has {counted(text.count(wrong), what)}"
+            return DataError(said, "save it as UTF-8", "copy the file again", code="encoding")
+    return None
 
 
 class Chunk(NamedTuple):
@@ -177,44 +173,31 @@ class LineReader:
         if len(buffer) <= len(tail) + self._padding:
             buffer = bytearray(2 * len(tail) + self._length)
         buffer[: len(tail)] = tail
-        end = searched = len(tail)
-        while True:
+        end, size, ended = len(tail), 0, False
+        while not size and not ended:
             room = len(buffer) - self._padding
             end, ended = self._read(path, stream, buffer, end, room)
-            if ended:
-                self._check_lines(path, buffer, end, read)
-                return buffer, end, end, True
-            size = buffer.rfind(b"\n", searched, end) + 1
+            size = end if ended else buffer.rfind(b"\n", 0, end) + 1
             if not size and self._returns:  # a newline may be behind the last byte
                 size = buffer.rfind(b"\r", 0, end - 1) + 1
-            if size:
-                self._check_lines(path, buffer, size, read)
-                return buffer, size, end, False
-            if end > self._max_line:
-                raise line_too_long(path, self.line_at(path, read), self._max_line)
-            searched = end
-            buffer.extend(bytes(room))
+            if (size or end) > self._max_line:
+                self._check_lines(path, buffer, size or end, read)
+            if not size:
+                buffer.extend(bytes(room))
+        return buffer, size, end, ended
 
     def _check_lines(self, path: File, buffer: bytearray, size: int, read: int) -> None:
-        """Raise DataError for a line that is too long; only large buffers can hold one."""
-        if size <= self._max_line:
+        """Raise DataError, with its number, for a line that is too long."""
+        ends = np.flatnonzero(np.frombuffer(buffer, np.uint8, size) == ord("\n")) + 1
+        long = np.flatnonzero(np.diff(ends, prepend=0, append=size) > self._max_line)
+        if not long.size:
             return
-        start = 0
-        while start < size:
-            end = buffer.find(b"\n", start, size) + 1 or size
-            if end - start > self._max_line:
-                raise line_too_long(path, self.line_at(path, read + start), self._max_line)
-            start = end
-
-    def line_at(self, path: File, byte: int) -> int:
-        """Return the number of the line that has this byte of the text; reads it again."""
-        lines = 1
+        lines, left = 1 + int(long[0]), read
         with opened(path) as (stream, _):
             stream = self._recoded(path, stream)  # noqa: PLW2901
-            while byte > 0 and (block := stream.read(min(byte, self._length))):
-                lines += block.count(b"\n")
-                byte -= len(block)
-        return lines
+            while left > 0 and (block := stream.read(min(left, self._length))):
+                lines, left = lines + block.count(b"\n"), left - len(block)
+        raise line_too_long(path, lines, self._max_line)
 
     def _read(
         self, path: File, stream: Any, buffer: bytearray, end: int, room: int
@@ -246,8 +229,8 @@ class ScannedChunk(NamedTuple):
         The number of the line in the chunk, from 0, and the line.
     importance : float64 array of shape (rows,) or None
         The weight of each row, in formats that have weights.
-    base, width : int
-        Of svmlight text, the index that became column 0, and the highest column plus 1.
+    width, base : int
+        The number of columns so far; of svmlight text, the index that became column 0.
     """
 
     file: int
@@ -257,20 +240,26 @@ class ScannedChunk(NamedTuple):
     values: np.ndarray
     starts: np.ndarray
     refused: tuple[int, bytes] | None
-    importance: np.ndarray | None = None
+    importance: np.ndarray | None
+    width: int
     base: int = 0
-    width: int = 0
+
+
+#: characters that Windows has in the place of control characters; 85 ends a line on large machines
+_OF_WINDOWS = re.compile(r"[\x80-\x84\x86-\x9f]")
 
 
 class Recoded(io.RawIOBase):
     """Text in another encoding, as UTF-8.
 
-    Raises DataError with the line number where bytes are not characters.
+    Raises DataError with the line number where bytes are not characters, and for Windows text that
+    is read as Latin-1.
     """
 
     def __init__(self, path: File, stream: Any, encoding: str):
         self._path, self._stream, self._encoding = path, stream, encoding
         self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._latin = codecs.lookup(encoding).name == "iso8859-1"
         self._rest, self._lines, self._ended = b"", 0, False
 
     def readable(self) -> bool:
@@ -285,34 +274,30 @@ class Recoded(io.RawIOBase):
             try:
                 text = self._decoder.decode(part, self._ended)
             except UnicodeError as error:
-                line = self._lines + part.count(b"\n", 0, getattr(error, "start", 0)) + 1
-                raise DataError(
-                    f"{self._path} line {line} is not {self._encoding} text",
+                lines = part.count(b"\n", 0, getattr(error, "start", 0))
+                raise self._refused(
+                    lines, f"is not {self._encoding} text",
                     "correct it", hint("set the encoding with {}", encoding=None),
-                    code="encoding", path=self._path, row=line, option="encoding",
-                    value=self._encoding,
                 ) from None  # fmt: skip
-            self._check_characters(text)
+            if self._latin and (found := _OF_WINDOWS.search(text)):
+                raise self._refused(
+                    text.count("\n", 0, found.start()),
+                    f"holds the byte {ord(found[0]):02X}, which is a control character in "
+                    f"{self._encoding}",
+                    hint("read it with {}", encoding="cp1252"),
+                )
             self._rest = text.removeprefix("\ufeff").encode() if not self._lines else text.encode()
             self._lines += self._rest.count(b"\n")
         size = min(len(buffer), len(self._rest))
         buffer[:size], self._rest = self._rest[:size], self._rest[size:]
         return size
 
-    def _check_characters(self, text: str) -> None:
-        """Raise DataError for Windows text that is read as Latin-1, which has control characters in
-        place of the euro sign and quotes.
-        """
-        if codecs.lookup(self._encoding).name != "iso8859-1":
-            return
-        if found := re.search(r"[\x80-\x84\x86-\x9f]", text):  # 85 ends a line on large machines
-            line = self._lines + text.count("\n", 0, found.start()) + 1
-            raise DataError(
-                f"{self._path} line {line} holds the byte {ord(found[0]):02X}, which is a control "
-                f"character in {self._encoding}",
-                hint("read it with {}", encoding="cp1252"),
-                code="encoding", path=self._path, row=line, option="encoding", value=self._encoding,
-            )  # fmt: skip
+    def _refused(self, lines: int, said: str, *hints: Any) -> DataError:
+        line = self._lines + lines + 1
+        return DataError(
+            f"{self._path} line {line} {said}", *hints,
+            code="encoding", path=self._path, row=line, option="encoding", value=self._encoding,
+        )  # fmt: skip
 
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
@@ -327,7 +312,7 @@ class ScannedFiles(WeighedSource):
     paths : list of Path
         Text files; those ending in .gz, .bz2 and .zst are decompressed while reading.
     chunk_bytes : int
-        Bytes of text scanned at once.
+        Bytes of text scanned at once, 2 MiB by default.
     threads : int or None
         Threads that scan; None takes one for each processor, at most 8. One more reads.
     max_line : int
@@ -343,6 +328,8 @@ class ScannedFiles(WeighedSource):
     called: str
     #: what ends the features of a line, if text follows them
     comment: bytes | None = None
+    #: matches the beginning of a line that holds a row
+    row: re.Pattern[bytes]
 
     def __init__(
         self, paths: Sequence[str | File], chunk_bytes: int, threads: int | None, max_line: int
@@ -352,7 +339,7 @@ class ScannedFiles(WeighedSource):
         others = len(paths) - 1
         self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
         self._chunk_bytes, self.reading = chunk_bytes, ReadingOptions(max_line=max_line)
-        self.threads = threads or thread_count()
+        self.threads, self._width = threads or thread_count(), 0
         self._reader: LineReader | None = None
 
     @abstractmethod
@@ -360,21 +347,17 @@ class ScannedFiles(WeighedSource):
         """Return what a chunk holds."""
 
     @abstractmethod
-    def _scanned(self) -> Generator[Batch, None, None]:
-        """Yield the rows, one batch per chunk, with whole numbers rounded to doubles."""
-
-    @abstractmethod
     def _parse(self, line: bytes, part: ScannedChunk) -> Any:
         """Read a line of a chunk that was scanned, by the plain parser; DataError if it cannot."""
-
-    @abstractmethod
-    def _is_row(self, line: bytes) -> bool:
-        """Return whether a line holds a row."""
 
     def check_files(self) -> None:
         """Raise DataError if a local file has changed since the source was opened."""
         for path in self.paths:
             self._unchanged.check(path)
+
+    def options(self) -> dict[str, Any]:
+        """Return the recipe."""
+        return self.recipe()
 
     def _ahead(self) -> int:
         """Return how many chunks may be at work now."""
@@ -391,30 +374,42 @@ class ScannedFiles(WeighedSource):
         """Bytes on disk read so far, ahead of the last batch by the chunks in memory."""
         return 0 if self._reader is None else self._reader.position
 
-    def _batches(self) -> Generator[Batch, None, None]:
+    def _batches(self) -> Iterator[Batch]:
         """Yield the rows; raise DataError for a whole number that no double equals."""
-        lines, passed = self._data_lines(), 0
-        for batch in self._scanned():
-            for row in far_rows(batch.X):
-                file, number, line = next(islice(lines, batch.first + row - passed, None))
-                passed = batch.first + row + 1
-                features = line.partition(self.comment)[0] if self.comment else line
-                place = f"{self.paths[file]} line {number + 1}"
-                check_written(place, self.called, features.decode(errors="replace"), self.written)
-            yield batch
+        lines, passed, first = self._data_lines(), 0, 0
+        with closing(self._parts()) as parts:
+            for part in parts:
+                X, y = self._matrix(part), part.labels
+                if part.importance is not None:
+                    self.weighted = self.weighted or bool((part.importance != 1).any())
+                for row in far_rows(X):
+                    file, number, line = next(islice(lines, first + row - passed, None))
+                    passed = first + row + 1
+                    features = line.partition(self.comment)[0] if self.comment else line
+                    place = f"{self.paths[file]} line {number + 1}"
+                    text = features.decode(errors="replace")
+                    check_written(place, self.called, text, self.written)
+                if y.size:
+                    yield Batch(X, None if np.isnan(y).any() else y, first, part.importance)
+                first += y.size
+        if first == 0:
+            what = "holds" if len(self.paths) == 1 else "hold"
+            raise NoRows(f"{self.name} {what} no rows: give lines such as '{self.example}'.")
+        self.n_rows = first
 
-    def _matrix(self, part: ScannedChunk, width: int) -> sp.csr_matrix:
+    def _matrix(self, part: ScannedChunk) -> sp.csr_matrix:
         """Return the features of a chunk: set one by one, arrays are neither copied nor checked."""
-        X = sp.csr_matrix((part.labels.size, width), dtype=part.values.dtype)
+        self._width = max(self._width, part.width)
+        X = sp.csr_matrix((part.labels.size, self._width), dtype=part.values.dtype)
         index = np.int32 if part.columns.size < 2**31 else np.int64
         X.data, X.indices = part.values, part.columns.astype(index, copy=False)
         X.indptr = part.starts.astype(index, copy=False)
         X.has_sorted_indices = X.has_canonical_format = True
         return X
 
-    def _parts(self) -> Generator[tuple[int, ScannedChunk], None, None]:
-        """Yield how many rows come before each chunk, and what it holds, in file order."""
-        first = lines = file = 0
+    def _parts(self) -> Generator[ScannedChunk, None, None]:
+        """Yield what each chunk holds, in file order; DataError for a line that is refused."""
+        lines = file = 0
         self._reader = reader = LineReader(
             self.paths, self._chunk_bytes, PADDING, max_line=self.reading.max_line,
             unchanged=self._unchanged,
@@ -433,25 +428,18 @@ class ScannedFiles(WeighedSource):
                 if part.file != file:
                     file, lines = part.file, 0
                 if part.refused is not None:
-                    raise self._explained(part, lines)
+                    number, line = part.refused
+                    path, row = self.paths[file], lines + number + 1
+                    advice = f"write it like '{self.example}'"
+                    problem = DataError("this line cannot be read", advice, code="bad-line")
+                    try:
+                        self._parse(line, part)
+                    except DataError as error:
+                        problem = error
+                    problem = no_text(line) or problem
+                    raise problem.at(f"{path} line {row}: ", path=path, row=row)
                 lines += part.lines
-                yield first, part
-                first += part.labels.size
-        if first == 0:
-            what = "holds" if len(self.paths) == 1 else "hold"
-            raise NoRows(f"{self.name} {what} no rows: give lines such as '{self.example}'.")
-        self.n_rows = first
-
-    def _explained(self, part: Any, lines: int) -> LinsepError:
-        number, line = part.refused
-        advice = f"write it like '{self.example}'"
-        problem: LinsepError = DataError("this line cannot be read", advice, code="bad-line")
-        try:
-            self._parse(line, part)
-        except DataError as error:
-            problem = no_text(line) or error
-        path, row = self.paths[part.file], lines + number + 1
-        return problem.at(f"{path} line {row}: ", path=path, row=row)
+                yield part
 
     def _place(self, row: int) -> str:
         """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
@@ -461,11 +449,9 @@ class ScannedFiles(WeighedSource):
 
     def line(self, row: int) -> tuple[int, int, bytes]:
         """Return the line of a row: its file, its number there from 0, and its bytes."""
-        rows = 0
-        for rows, found in enumerate(self._data_lines(), 1):
-            if rows == row + 1:
-                return found
-        raise IndexError(f"{self.name} has {rows} rows, but not row {row}.")
+        for found in islice(self._data_lines(), row, None):
+            return found
+        raise IndexError(f"{self.name} has no row {row}.")
 
     def _data_lines(self) -> Generator[tuple[int, int, bytes], None, None]:
         """Yield the lines that hold rows, each with its file and its number there, from 0."""
@@ -475,7 +461,7 @@ class ScannedFiles(WeighedSource):
             if chunk.file != file:
                 file, lines = chunk.file, 0
             text = bytes(memoryview(chunk.text)[: chunk.size]).split(b"\n")
-            yield from ((file, n, x) for n, x in enumerate(text, lines) if self._is_row(x))
+            yield from ((file, n, x) for n, x in enumerate(text, lines) if self.row.match(x))
             lines += len(text) - 1
             reader.give_back(chunk)
 

@@ -359,11 +359,18 @@ def _vw(
     paths: list[File], format: str | None, options: dict[str, Any], *,
     recipe: dict[str, Any] | None, **how: Any,
 ) -> Source:  # fmt: skip
-    from linsep.sources.vw import VwSource, checked_recipe
+    from linsep.sources.vw import VwSource
 
     given = {"bits": options.pop("hash_bits"), **options}
-    given = {name: value for name, value in given.items() if value is not None}
-    return VwSource(paths, **how, **(given if recipe is None else checked_recipe(recipe)))
+    if recipe is None:
+        return VwSource(paths, **how, **{k: v for k, v in given.items() if v is not None})
+    try:
+        return VwSource(paths, **how, **{name: recipe[name] for name in given})
+    except (KeyError, TypeError, AttributeError, DataError):
+        raise DataError(
+            "The recipe for reading Vowpal Wabbit's text is damaged: train the model again.",
+            code="bad-model-file",
+        ) from None
 
 
 #: what opens the files of each kind
@@ -417,6 +424,8 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
     for file in found:
         if not file.exists():
             raise no_file(file)
+    if not found:
+        raise DataError("There are no files: name at least one.", code="no-file")
     return found
 
 

@@ -10,7 +10,7 @@ The parser in plain Python, one line at a time, explains what the scanner refuse
 """
 
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from math import isfinite
@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import murmurhash3_32
 
-from linsep.batches import Batch
-from linsep.compiled.scanners.vowpal_wabbit import DONE, PLAINLY, combine, count, scan
+from linsep.compiled.scanners.vowpal_wabbit import DONE, LABELS_BELOW, combine, count, scan
 from linsep.errors import DataError
 from linsep.sources.limits import MAX_LINE, MOST_GROWTH, WORTH_A_LOOK
 from linsep.sources.lines import CHUNK_BYTES, Chunk, ScannedChunk, ScannedFiles, line_at
@@ -28,13 +27,10 @@ from linsep.sources.remote.file import File
 from linsep.sources.svmlight import (
     BLANKS,
     DECIMAL,
-    LABELS_BELOW,
-    NO_DECIMAL,
     NOT_FINITE,
-    parse_value,
+    parse_number,
     quoted,
     refuse,
-    refuse_faults,
 )
 
 DEFAULT_BITS = 18
@@ -42,8 +38,8 @@ MASK_32, MASK_64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 #: prime of Fowler, Noll and Vo's hash, by which the columns of two features are combined
 FNV_PRIME = 16777619
 ANONYMOUS = ord(" ")
-_LISTS = re.compile(rb".*[,:].*", re.DOTALL)
-_STARTS_A_NUMBER = re.compile(rb"[-+.0-9]")
+#: a value that is a number, or is to be one
+_NUMBER = re.compile(rb"|[-+.0-9].*|.*:.*|" + NOT_FINITE.pattern, re.IGNORECASE | re.DOTALL)
 
 
 class Rules(NamedTuple):
@@ -86,8 +82,8 @@ def parse_line(line: bytes, rules: Rules, labeled: bool = True) -> Line | None:
 
     ``labeled`` refuses lines without a label.
     """
-    content = line.removesuffix(b"\r").rstrip(b" \t")
-    if not content.lstrip(b" \t"):
+    content = line.removesuffix(b"\r").strip(b" \t")
+    if not content:
         return None
     try:
         content.decode()
@@ -95,63 +91,44 @@ def parse_line(line: bytes, rules: Rules, labeled: bool = True) -> Line | None:
         refuse("encoding", f"byte {error.start + 1} is not UTF-8: save the file as UTF-8")
     head, *spaces = content.split(b"|")
     if not spaces:
-        refuse(
-            "bad-line",
-            f"there is no | before the features in {quoted(content)}: write '1 | a b:0.5'",
-        )
+        refuse("bad-line", f"there is no | before the features in {quoted(content)}: write one")
     label, importance = _parse_head(head, labeled)
     features = [one for space in spaces for one in _parse_namespace(space, rules)]
-    return Line(label, importance, features + list(_paired(features, rules)))
+    mask, paired = (1 << rules.bits) - 1, []
+    for first, second in rules.pairs:
+        left, right = ([f for f in features if f.space == k] for k in (first, second))
+        for k, a in enumerate(left):
+            for b in right[k:] if first == second else right:
+                column = (FNV_PRIME * a.column ^ b.column) & mask
+                paired.append(Feature(column, a.value * b.value, 0, a.name + b"*" + b.name))
+    return Line(label, importance, features + paired)
 
 
 def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
     """Return label and importance, which stand before the first bar."""
-    tokens = BLANKS.split(head.strip(b" \t")) if head.strip(b" \t") else []
-    if tokens and (tokens[-1][:1] == b"'" or head[-1:] not in b" \t"):
-        tag = tokens.pop()
-        if labeled and not tokens and DECIMAL.fullmatch(tag):
+    tokens = [token for token in BLANKS.split(head) if token]
+    tag = tokens.pop() if tokens and (tokens[-1][:1] == b"'" or head[-1:] not in b" \t") else b""
+    if labeled and not tokens:
+        if DECIMAL.fullmatch(tag):
             refuse("bad-line", f"{quoted(tag)} touches the |, which makes it a tag: insert a blank")
-    if not tokens:
-        if labeled:
-            refuse("missing-value", "the line has no label: write one, such as '1 | a b:0.5'")
-        return None, 1.0
-    if tokens[0] == b"shared":
+        refuse("missing-value", "the line has no label: write one, such as '1 | a b:0.5'")
+    if tokens[:1] == [b"shared"]:
         refuse("unsupported", "lines share features: give every row its own")
     if len(tokens) > 3:
-        refuse(
-            "bad-line",
-            f"there are {len(tokens)} numbers before the |: write a label and an importance",
-        )
-    numbers = [*map(_number, tokens, ("label", "importance", "base"))]
-    label, importance, base = numbers + [1.0, 0.0][len(numbers) - 1 :]
-    if abs(label) >= LABELS_BELOW:
-        refuse(
-            "not-exact", f"the label {quoted(tokens[0])} has too many digits: shorten the labels"
-        )
+        refuse("bad-line", f"{len(tokens)} numbers before the |: write a label and an importance")
+    numbers = []
+    for token, what in zip(tokens, ("label", "importance", "base"), strict=False):
+        if b"," in token or b":" in token:
+            refuse("bad-value", f"{quoted(token)} is a list or has costs: keep one label per row")
+        numbers.append(parse_number(token, f"the {what}", "'1 | a b:0.5'"))
+    label, importance, base = (*numbers, *(None, 1.0, 0.0)[len(numbers) :])
+    if label is not None and abs(label) >= LABELS_BELOW:
+        refuse("not-exact", f"the label {label} has too many digits: shorten the labels")
     if importance < 0:
-        refuse(
-            "out-of-range",
-            f"the importance {quoted(tokens[1])} is negative: give a number of at least 0",
-        )
+        refuse("out-of-range", f"the importance {importance} is negative: give a number from 0 on")
     if base:
-        refuse("unsupported", f"the base {quoted(tokens[2])} is not 0: remove it")
+        refuse("unsupported", f"the base {base} is not 0: remove it")
     return label, importance
-
-
-def _number(token: bytes, what: str) -> float:
-    """Return a finite number that stands before the bar."""
-    said = f"the {what} {{}} is"
-    refuse_faults(
-        token,
-        (
-            (_LISTS, "bad-value", f"{said} a list or has costs: keep one label per row"),
-            (NOT_FINITE, "not-finite", f"{said} not finite: give a finite number"),
-            (NO_DECIMAL, "not-a-number", f"{said} not a number: write '1 | a b:0.5'"),
-        ),
-    )
-    if not isfinite(float(token)):
-        refuse("overflow", f"the {what} {quoted(token)} is too large: give a smaller number")
-    return float(token)
 
 
 def _parse_namespace(text: bytes, rules: Rules) -> Iterator[Feature]:
@@ -160,53 +137,25 @@ def _parse_namespace(text: bytes, rules: Rules) -> Iterator[Feature]:
     name, colon, written = start.partition(b":")
     if colon and not name:
         refuse("bad-line", f"a namespace {quoted(start)} has no name: write '|name:0.5 a b'")
-    weight = parse_value(written, name, "it", "a:0.5") if colon else 1.0
+    weight = parse_number(written, f"the value of {quoted(name)}", "0.5") if colon else 1.0
     space, seed = name[0] if name else ANONYMOUS, hash_name(name, 0) if name else 0
     unnamed = 0
     for token in filter(None, tokens):
         own, colon, written = token.partition(b":")
         value, place = weight, hash_name(own, seed)
-        if colon and _is_text(written):
+        if colon and not _NUMBER.fullmatch(written):  # text, which is hashed like a name
             if not own:
                 refuse("bad-line", f"{quoted(token)} has no name: write it like a:0.5")
-            place, value, own = hash_name(written, place), 1.0, token  # as in Vowpal Wabbit
+            place, value, own = hash_name(written, place), 1.0, token
         elif colon:
-            value *= parse_value(written, own, "it", "a:0.5")
+            value *= parse_number(written, f"the value of {quoted(own)}", "0.5")
         if not own:
             place, unnamed = seed + unnamed, unnamed + 1
         if not isfinite(value):
-            refuse(
-                "overflow",
-                f"{quoted(token)} times the weight of its namespace is too large: scale it",
-            )
+            refuse("overflow", f"{quoted(token)} is too large for float64: scale it")
         if value and space not in rules.left_out:
             full = name + b"^" + own if name else own
             yield Feature(place & (1 << rules.bits) - 1, value, space, full)
-
-
-def _is_text(written: bytes) -> bool:
-    """Return whether a value is text, which is hashed like a name."""
-    if not written or _STARTS_A_NUMBER.match(written) or b":" in written:
-        return False
-    return NOT_FINITE.fullmatch(written) is None
-
-
-def _paired(features: list[Feature], rules: Rules) -> list[Feature]:
-    """Return the products of the features of each pair of namespaces, one column each."""
-    found = []
-    for first, second in rules.pairs:
-        left = [one for one in features if one.space == first]
-        right = [one for one in features if one.space == second]
-        for k, a in enumerate(left):
-            for b in right[k:] if first == second else right:
-                column = (FNV_PRIME * a.column ^ b.column) & (1 << rules.bits) - 1
-                name, value = a.name + b"*" + b.name, a.value * b.value
-                if not isfinite(value):
-                    refuse(
-                        "overflow", f"{quoted(name)} is too large for float64: scale the features"
-                    )
-                found.append(Feature(column, value, 0, name))
-    return found
 
 
 def summed(features: list[Feature]) -> dict[int, float]:
@@ -214,11 +163,8 @@ def summed(features: list[Feature]) -> dict[int, float]:
     found: dict[int, float] = {}
     for one in features:
         found[one.column] = found.get(one.column, 0.0) + one.value
-        if not isfinite(found[one.column]):
-            refuse(
-                "overflow",
-                f"the sum of {quoted(one.name)} is too large for float64: scale the features",
-            )
+    if not all(map(isfinite, found.values())):
+        refuse("overflow", "a sum of features is too large for float64: scale the features")
     return dict(sorted(found.items()))
 
 
@@ -234,8 +180,6 @@ def hash_name(name: bytes, seed: int) -> int:
 
 #: bytes of memory of a product of two features: its column and its value
 PRODUCT_BYTES = 12
-#: features with whole numbers
-WRITTEN = re.compile(r"(\S+?):([-+]?[0-9]+)(?=[\s|]|$)")
 
 
 class VwSource(ScannedFiles):
@@ -252,16 +196,17 @@ class VwSource(ScannedFiles):
         There are 2**bits columns, 1 to 30.
     interactions : list of str
         Pairs of first letters of namespaces whose features are multiplied, such as "ab".
-    ignore_namespaces, keep_namespaces : str or None
+    ignore_namespaces, keep_namespaces : str, list of str or None
         First letters of the namespaces to leave out, or of the only ones to read.
     require_labels : bool
         False takes lines without labels; their Batch.y is None.
-    chunk_bytes, threads, max_line : as for :class:`linsep.sources.svmlight.SvmlightSource`
+    chunk_bytes, threads, max_line : as for :class:`linsep.sources.lines.ScannedFiles`
     """
 
     kind = "vw"
     example = "1 | a b:0.5"
-    written, called = WRITTEN, "feature '{}'"
+    written, called = re.compile(r"(\S+?):([-+]?[0-9]+)(?=[\s|]|$)"), "feature '{}'"
+    row = re.compile(rb"[ \t\r]*[^ \t\r]")
 
     def __init__(
         self,
@@ -269,17 +214,20 @@ class VwSource(ScannedFiles):
         *,
         bits: int = DEFAULT_BITS,
         interactions: Sequence[str] = (),
-        ignore_namespaces: str | None = None,
-        keep_namespaces: str | None = None,
+        ignore_namespaces: str | Sequence[str] | None = None,
+        keep_namespaces: str | Sequence[str] | None = None,
         require_labels: bool = True,
         chunk_bytes: int = CHUNK_BYTES,
         threads: int | None = None,
         max_line: int = MAX_LINE,
     ):
         super().__init__(paths, chunk_bytes, threads, max_line)
+        ignored, kept = (
+            letters and "".join(letters) for letters in (ignore_namespaces, keep_namespaces)
+        )
         self._given: dict[str, Any] = {
             "bits": bits, "interactions": list(interactions),
-            "ignore_namespaces": ignore_namespaces, "keep_namespaces": keep_namespaces,
+            "ignore_namespaces": ignored, "keep_namespaces": kept,
         }  # fmt: skip
         self.rules = rules_of(**self._given)
         self._labeled = require_labels
@@ -287,10 +235,6 @@ class VwSource(ScannedFiles):
     def recipe(self) -> dict[str, Any]:
         """Return the format and the rules."""
         return {"format": "vw", **self._given}
-
-    def options(self) -> dict[str, Any]:
-        """Return the recipe."""
-        return self.recipe()
 
     def namespaces(self, rows: int) -> bytes:
         """Return the bytes with which the namespaces of the first ``rows`` begin, in order."""
@@ -305,24 +249,14 @@ class VwSource(ScannedFiles):
         """By its column."""
         return f"the feature of column {column}"
 
-    def _scanned(self) -> Generator[Batch, None, None]:
-        with closing(self._parts()) as parts:
-            for first, part in parts:
-                if part.labels.size:
-                    assert part.importance is not None
-                    self.weighted = self.weighted or bool((part.importance != 1).any())
-                    unlabeled = np.isnan(part.labels).any()
-                    y = None if unlabeled else part.labels
-                    yield Batch(self._matrix(part, 1 << self.rules.bits), y, first, part.importance)
-
     def _scan(self, chunk: Chunk) -> ScannedChunk:
         return scan_chunk(chunk, self.rules, self._labeled, self._check_products)
 
     def _check_products(self, chunk: Chunk, products: int) -> None:
         """Refuse text whose interactions would take far more memory than it has bytes."""
-        if self.before_growth is not None:
-            self.before_growth(products * PRODUCT_BYTES)
         growth = products * PRODUCT_BYTES
+        if self.before_growth is not None:
+            self.before_growth(growth)
         if growth > WORTH_A_LOOK and growth > MOST_GROWTH * chunk.size:
             raise DataError(
                 f"{self.paths[chunk.file]} grows to more than {MOST_GROWTH} times its size when "
@@ -333,10 +267,8 @@ class VwSource(ScannedFiles):
             )
 
     def _parse(self, line: bytes, part: ScannedChunk) -> None:
-        read_plainly(line, self.rules, self._labeled)
-
-    def _is_row(self, line: bytes) -> bool:
-        return bool(line.strip(b" \t\r"))
+        if found := parse_line(line, self.rules, self._labeled):
+            summed(found.features)
 
 
 def rules_of(
@@ -366,26 +298,6 @@ def rules_of(
     return Rules(bits, tuple(found), left_out)
 
 
-def checked_recipe(recipe: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of :class:`VwSource` in a recipe; raise DataError if it is damaged."""
-    names = ("bits", "interactions", "ignore_namespaces", "keep_namespaces")
-    try:
-        found = {name: recipe[name] for name in names}
-        rules_of(**found)
-    except (KeyError, TypeError, AttributeError, DataError):
-        raise DataError(
-            "The recipe for reading Vowpal Wabbit's text is damaged: train the model again.",
-            code="bad-model-file",
-        ) from None
-    return found
-
-
-def read_plainly(line: bytes, rules: Rules, labeled: bool) -> tuple[Line, dict[int, float]] | None:
-    """Return a line and the values of its columns, by the plain parser; None if it is blank."""
-    found = parse_line(line, rules, labeled)
-    return None if found is None else (found, summed(found.features))
-
-
 def scan_chunk(
     chunk: Chunk,
     rules: Rules,
@@ -399,9 +311,8 @@ def scan_chunk(
     left_out = np.zeros(256, dtype=bool)
     left_out[list(rules.left_out)] = True
     pairs, mask = np.array(rules.pairs, np.int64).reshape(-1, 2), (1 << rules.bits) - 1
-    with np.errstate(
-        over="ignore"
-    ):  # hashes wrap around, which numpy warns about when not compiled
+    # hashes wrap around, which numpy warns about when not compiled
+    with np.errstate(over="ignore"):
         lines, most = (int(n) for n in count(text, chunk.size))
         labels, importance = np.empty(lines), np.empty(lines)
         at, starts = np.empty(lines, np.int64), np.empty(lines + 1, np.int64)
@@ -412,68 +323,30 @@ def scan_chunk(
         outcome, place, rows, n, late = scan(
             text, chunk.size, np.uint64(mask), left_out, out, deferred, factors
         )
-        if outcome == PLAINLY:
-            return scan_plainly(chunk, rules, labeled)
         refused = [] if outcome == DONE else [int(place)]
         for (which, start), factor in zip(deferred[:late].tolist(), factors, strict=False):
             token = DECIMAL.match(chunk.text, start)
             assert token is not None
-            own = values if which >= 0 else (labels, importance)[(-1 - which) % 2]
-            slot = which if which >= 0 else (-1 - which) // 2
+            own = values if which >= 0 else (labels, importance)[~which % 2]
+            slot = which if which >= 0 else ~which // 2
             own[slot] = float(token[0]) * factor
-            bound = LABELS_BELOW if own is labels else np.inf
-            if not abs(own[slot]) < bound:
+            if not abs(own[slot]) < (LABELS_BELOW if own is labels else np.inf):
                 refused.append(start)
-        filled = columns[:n], values[:n], spaces[:n], starts[: rows + 1]
+        starts = starts[: rows + 1]
         if rules.pairs and check_products is not None:
-            check_products(chunk, number_of_products(spaces[:n], starts[: rows + 1], rules.pairs))
+            of_row = np.repeat(np.arange(rows), np.diff(starts))
+            sizes = {k: np.bincount(of_row[spaces[:n] == k], minlength=rows) for k in {*pairs.flat}}
+            check_products(chunk, sum(int(sizes[a] @ sizes[b]) for a, b in rules.pairs))
+        filled = columns[:n], values[:n], spaces[:n], starts
         found, amounts, bounds, bad = combine(*filled, mask, pairs)
+    labels = labels[:rows]
     refused += [] if bad < 0 else [int(at[bad])]
-    if labeled and np.isnan(labels[:rows]).any():
-        refused.append(int(at[np.argmax(np.isnan(labels[:rows]))]))
+    refused += at[:rows][np.isnan(labels)][:1].tolist() if labeled else []
     try:
         str(memoryview(chunk.text)[: chunk.size], "utf-8")
     except UnicodeDecodeError as error:
         refused.append(error.start)
     return ScannedChunk(
-        chunk.file, lines - 1, labels[:rows], found, amounts, bounds,
-        line_at(chunk, min(refused)) if refused else None, importance[:rows],
-    )  # fmt: skip
-
-
-def number_of_products(
-    spaces: np.ndarray, starts: np.ndarray, pairs: Sequence[tuple[int, int]]
-) -> int:
-    """Return how many products of features the pairs of namespaces of all rows have."""
-
-    def counts(letter: int) -> np.ndarray:
-        passed = np.concatenate([[0], np.cumsum(spaces == letter)])
-        of_rows: np.ndarray = np.diff(passed[starts])
-        return of_rows
-
-    return sum(int((counts(left) * counts(right)).sum()) for left, right in pairs)
-
-
-def scan_plainly(chunk: Chunk, rules: Rules, labeled: bool) -> ScannedChunk:
-    """Read a chunk in plain Python, which takes about a hundred times as long."""
-    heads: list[tuple[float, float]] = []
-    sums: list[dict[int, float]] = []
-    lines = bytes(memoryview(chunk.text)[: chunk.size]).split(b"\n")
-    refused = None
-    for number, line in enumerate(lines):
-        try:
-            found = read_plainly(line, rules, labeled)
-        except DataError:
-            refused = number, line
-            break
-        if found is not None:
-            label = np.nan if found[0].label is None else found[0].label
-            heads.append((label, found[0].importance))
-            sums.append(found[1])
-    labels, importance = np.array(heads).reshape(-1, 2).T.copy()
-    return ScannedChunk(
-        chunk.file, len(lines) - 1, labels,
-        np.array([column for row in sums for column in row], np.int32),
-        np.array([value for row in sums for value in row.values()], np.float64),
-        np.cumsum([0, *map(len, sums)]), refused, importance,
+        chunk.file, lines - 1, labels, found, amounts, bounds,
+        line_at(chunk, min(refused)) if refused else None, importance[:rows], 1 << rules.bits,
     )  # fmt: skip

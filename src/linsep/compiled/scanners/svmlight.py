@@ -2,7 +2,7 @@
 
 Grammar of a line: an optional label and pairs, then an optional comment::
 
-    label [qid:N] index:value index:value ... # comment
+    label index:value index:value ... # comment
 
 with blanks (spaces, tabs) between the parts, ended by a newline, with or without a carriage
 return. Lines without a label are skipped. Labels and values are finite decimal numbers, indices
@@ -34,8 +34,8 @@ from linsep.compiled.scanners.numbers import (
 DONE, REFUSED, INDEX_ZERO = 0, 1, 2
 
 NEWLINE, RETURN, TAB, SPACE, COLON, HASH = (U(ord(c)) for c in "\n\r\t :#")
-QID = U(int.from_bytes(b"qid", "little"))
-THREE_BYTES = U(0xFFFFFF)
+#: from here on, floats no longer distinguish whole numbers
+LABELS_BELOW = 2.0**53
 
 
 @exact
@@ -88,15 +88,6 @@ def long_pair(text, at, colon, end, least, limit):
     return (DONE if good else REFUSED), index, value
 
 
-@part
-def is_query(text, at, colon, end):
-    """Return whether ``text[at:end]`` is a query number such as ``qid:7``."""
-    if colon != at + U(3) or load(text, at) & THREE_BYTES != QID:
-        return False
-    stop, _, _ = digits(text, colon + ONE, ZERO)
-    return stop == end and end > colon + ONE
-
-
 @inlined
 def scan_pairs(text, end, block, bits, base, limit, pair, values, columns, n_deferred, deferred):
     """Read the pairs after the label that ends at ``end``, up to anything but a blank or pair.
@@ -104,7 +95,7 @@ def scan_pairs(text, end, block, bits, base, limit, pair, values, columns, n_def
     Returns the outcome, the end position, the block and its bits, the counts of pairs and of
     deferred numbers, and the width of the row.
     """
-    outcome, start, least = DONE, pair, base
+    outcome, least = DONE, base
     mark = text[end]
     while mark in (SPACE, TAB):
         at = end + ONE
@@ -119,8 +110,6 @@ def scan_pairs(text, end, block, bits, base, limit, pair, values, columns, n_def
         mark = text[end]
         good, index, value = short_pair(text, at, colon, end)
         if not good or index < least:
-            if start == pair and is_query(text, at, colon, end):
-                continue
             outcome, index, value = long_pair(text, at, colon, end, least, limit)
             # A value may overflow in float32 only.
             if outcome != DONE or np.isinf(values.dtype.type(value)):
@@ -184,7 +173,7 @@ def scan(text, size, base, limit, labels, indptr, values, columns, deferred):
             continue
         if end > at:
             labels[row], good = number(text, at, end)
-            if not good:
+            if not good or abs(labels[row]) >= LABELS_BELOW:
                 return REFUSED, at, row, pair, n_deferred, width
             if np.isnan(labels[row]):
                 deferred[n_deferred, 0], deferred[n_deferred, 1] = -1 - np.int64(row), at

@@ -14,8 +14,8 @@ from linsep.compiled.scanners.numbers import MINUS, ONE, PLUS, ZERO, U, number
 # Inlined, since LLVM would call them for every feature.
 whole = partial(inlined, fastmath=False)
 
-#: outcomes: all lines were read, one is refused, or the plain parser has to read them
-DONE, REFUSED, PLAINLY = 0, 1, 2
+#: outcomes: all lines were read, or one is refused
+DONE, REFUSED = 0, 1
 
 NEWLINE, RETURN, TAB, SPACE, COLON, BAR, QUOTE, DOT = (U(ord(c)) for c in "\n\r\t :|'.")
 MOST_TOKENS = 4
@@ -164,8 +164,6 @@ def scan(text, size, mask, left_out, out, deferred, factors):
         if bar == end:
             return REFUSED, line, row, feature, late
         found = head(text, line, bar, numbers, places)
-        if found > 2 and np.isnan(numbers[2]):
-            return PLAINLY, line, row, feature, late
         if found < 0 or (found > 2 and numbers[2] != 0.0):
             return REFUSED, line, row, feature, late
         labels[row] = numbers[0] if found > 0 else np.nan
@@ -208,11 +206,9 @@ def namespace(text, at, end, mask, left_out, out, deferred, factors, feature, la
         while at < end and not STOPS[text[at]] & TOKEN:
             at += ONE
         weight, good = number(text, first, at)
-        if not good or first == start + ONE or np.isinf(weight):
+        if not good or first == start + ONE or not np.isfinite(weight):
             return REFUSED, at, feature, late
-        if np.isnan(weight):
-            return PLAINLY, at, feature, late
-    unnamed, read = ZERO, not left_out[space]
+    unnamed, read = ZERO, not left_out[space] and weight != 0.0
     while at < end and text[at] != BAR:
         if text[at] in (SPACE, TAB):
             at += ONE
@@ -233,9 +229,7 @@ def namespace(text, at, end, mask, left_out, out, deferred, factors, feature, la
                 value, good = number(text, colon + ONE, at)
                 if not good:
                     return REFUSED, at, feature, late
-                if np.isnan(value):
-                    if not read or weight == 0.0:
-                        return PLAINLY, at, feature, late
+                if np.isnan(value) and read:
                     deferred[late, 0], deferred[late, 1] = feature, colon + ONE
                     factors[late] = weight
                     late += 1
