@@ -19,17 +19,11 @@ class LinearLearner(LinearClassifier):
     """Base class for your own linear learners, with the parameters that all learners share.
 
     A subclass declares its own parameters as annotated attributes with :func:`parameter`; they and
-    the shared ones become the keyword arguments of its ``__init__``. Everything else is as in
-    :class:`linsep.Perceptron`: several classes, sources, averaged and voted weights, early
-    stopping, ``partial_fit``, scikit-learn's API. There are no mistake bounds (:meth:`bounds`
-    raises an error) and no model files: use pickle.
-
-    Parameters
-    ----------
-    multiclass, fit_intercept, max_iter, shuffle, random_state, keep, vote_mb, normalize,
-    early_stopping, validation_fraction, n_iter_no_change, class_weight, reference, warm_start,
-    verbose, tie :
-        As in :class:`linsep.Perceptron`.
+    the shared ones become the keyword arguments of its ``__init__``, and its docstring is completed
+    by what is said of these here. Everything else is as in :class:`linsep.Perceptron`: several
+    classes, sources, averaged and voted weights, early stopping, ``partial_fit``, scikit-learn's
+    API. There are no mistake bounds (:meth:`bounds` raises an error) and no model files: use
+    pickle.
     """
 
     def learner(self) -> Learner:

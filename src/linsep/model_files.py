@@ -19,8 +19,8 @@ from linsep.errors import ModelFileError
 from linsep.estimators.fitted_state import plain
 from linsep.parameters import check_parameters, fitted_parameter
 
-#: parameters that are gone, and the value that now is the only one: files of before may have them
-LEFT = {"covariance_type": "diagonal", "loss": "hinge"}
+#: parameters that are gone, and the values that files of before may have
+LEFT = {"covariance_type": ("diagonal",), "loss": ("hinge",), "warm_start": (False, True)}
 MODEL_FILE = FileKind("model file", "`linsep fit` writes one", ModelFileError, "format", 2)
 
 
@@ -146,7 +146,7 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     own = kind._get_param_names()
     given = {
         name: value for name, value in about["parameters"].items()
-        if name in own or LEFT.get(name) != value
+        if name in own or value not in LEFT.get(name, ())
     }  # fmt: skip
     if isinstance(given.get("kernel"), dict):
         from linsep.kernels.naming import kernel_from_dict

@@ -2,12 +2,13 @@
 derived from them.
 """
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache, wraps
-from inspect import get_annotations, signature
+from inspect import cleandoc, get_annotations, signature
 from math import inf, isfinite, sqrt
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -101,14 +102,15 @@ class Parameter:
         return " or ".join([number, *map(repr, self.words)])
 
 
-def parameter(*, default: Any, help: str, **valid: Any) -> Any:
+def parameter(*, default: Any, help: str = "", **valid: Any) -> Any:
     """Declare a parameter of an estimator, as an annotated attribute of its class.
 
     Parameters
     ----------
     default : object
     help : str
-        A phrase for the command-line help.
+        A phrase for the command-line help; by default the first sentence on the parameter in the
+        docstring of the class or of its bases.
     valid : ``at_least``, ``above``, ``at_most``, ``below``, ``also``, ``called_with``, ``choices``
         The valid values, as in :class:`Parameter`. The kind, choices, None and words come from the
         annotation: int, float, bool, a Literal, or a union of these.
@@ -123,12 +125,15 @@ class HasParameters:
     """
 
     def __init_subclass__(cls, **how: Any) -> None:
-        """Write ``__init__``, unless the class has one of its own."""
+        """Write ``__init__``, unless the class has one of its own, and complete the docstring."""
         super().__init_subclass__(**how)
         has_own = "__init__" in vars(cls)
         dataclass(kw_only=True, eq=False, repr=False)(cls)
         if not has_own:
             cls.__init__ = _with_advice(cls.__init__)  # type: ignore[method-assign]
+        base = next(one for one in cls.__mro__[1:] if issubclass(one, HasParameters))
+        if inherited := _lists(base.__doc__):
+            cls.__doc__ = _completed(cls.__doc__ or "", inherited, {*signature(cls).parameters})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
@@ -174,6 +179,30 @@ def _with_advice(init: Any) -> Any:
     return __init__
 
 
+#: a section of a docstring that is a list
+_LIST = re.compile(r"^(Parameters|Attributes)\n-+\n(.*?)\n*(?=^\w[\w ]*\n-|\Z)", re.M | re.S)
+
+
+def _lists(doc: str | None) -> dict[str, dict[str, str]]:
+    """Return the parameters and the attributes that a docstring describes, by name."""
+    return {
+        name: {entry.partition(" :")[0]: entry for entry in re.split(r"\n+(?=\S)", entries)}
+        for name, entries in _LIST.findall(cleandoc(doc or ""))
+    }
+
+
+def _completed(doc: str, inherited: dict[str, dict[str, str]], takes: set[str]) -> str:
+    """Return a docstring with the inherited attributes, and parameters that the class takes."""
+    intro, *rest = re.split(r"^(?=\w+\n-)", _LIST.sub("", cleandoc(doc)), maxsplit=1, flags=re.M)
+    parts = [intro.rstrip()]
+    for name, entries in inherited.items():
+        own = _lists(doc).get(name, {})
+        left_out = entries.keys() - takes if name == "Parameters" else set()
+        more = [entries[one] for one in entries if one not in own.keys() | left_out]
+        parts.append("\n".join([name, "-" * len(name), *own.values(), *more]))
+    return "\n\n".join([*parts, *rest])
+
+
 @cache
 def parameters_of(estimator: Any) -> dict[str, Parameter]:
     """Return the declared parameters of a class by name, its own before the inherited ones."""
@@ -181,11 +210,15 @@ def parameters_of(estimator: Any) -> dict[str, Parameter]:
     if not is_dataclass(estimator):
         return {}
     found = sorted(fields(estimator), key=lambda one: one.name not in own)
-    return {one.name: _declared(one) for one in found if "help" in one.metadata}
+    told = _lists(estimator.__doc__).get("Parameters", {})
+    declared = [one for one in found if "help" in one.metadata]
+    return {one.name: _declared(one, told.get(one.name, "")) for one in declared}
 
 
-def _declared(one: Any) -> Parameter:
-    """Return the parameter of a field; its annotation determines the kind of values."""
+def _declared(one: Any, entry: str) -> Parameter:
+    """Return the parameter of a field, by its annotation and its entry in the docstring."""
+    text = " ".join(entry.partition("\n")[2].replace("`", "").split())
+    help = one.metadata["help"] or text[:1].lower() + re.split(r"\.(?: |$)", text)[0][1:]
     parts = get_args(one.type) if get_origin(one.type) in (Union, UnionType) else (one.type,)
     words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
     kind = next((part for part in parts if part in (int, float, bool)), str)
@@ -194,7 +227,7 @@ def _declared(one: Any) -> Parameter:
     if kind is not str:  # words beside numbers
         also, valid["choices"] = also + words, ()
     valid["also"] = (*also, *valid.get("also", ()))
-    return Parameter(name=one.name, help=one.metadata["help"], default=one.default, **valid)
+    return Parameter(name=one.name, help=help, default=one.default, **valid)
 
 
 def check_parameters(estimator: Any) -> None:

@@ -116,7 +116,7 @@ def test_options_reach_the_learner(folder):
     assert parameters == {
         "multiclass": "ovo", "fit_intercept": False, "max_iter": 3, "shuffle": False,
         "learning_rate": 0.5, "early_stopping": True, "validation_fraction": 0.3,
-        "n_iter_no_change": 2, "tie": "positive", "warm_start": False, "verbose": 0,
+        "n_iter_no_change": 2, "tie": "positive", "verbose": 0,
         "class_weight": {"top": 2.0, "low": 1.0, "mid": 1.0}, "random_state": 0,
         "keep": "average", "schedule": "inverse", "normalize": True, "update": "single",
         "vote_mb": 256.0, "reference": None, "zero": "mistake",
@@ -223,7 +223,7 @@ def test_inspect_shows_options_that_fit_takes(small):
 
 def test_inspect_of_models_whose_parameters_are_no_options(small):
     X, y = np.eye(4), [0, 1, 0, 1]
-    model = linsep.KernelPerceptron(kernel=kernels.RBF(2.0), random_state=None, warm_start=True)
+    model = linsep.KernelPerceptron(kernel=kernels.RBF(2.0), random_state=None)
     linsep.save(model.fit(X, y), small / "k")
     shown = here("inspect", "k", cwd=small).stdout
     (line,) = (line for line in shown.splitlines() if line.startswith("options "))

@@ -225,9 +225,6 @@ def test_what_fit_refuses_is_refused_in_python():
     for call in (lambda: rule.fit(X, y), lambda: linsep.trace(rule, X, y)):
         with refused(DataError, "out-of-range", row=2, column=1):
             call()
-    kernel = linsep.KernelPerceptron(warm_start=True).fit(ROWS, SIDES)
-    with refused(ValueError, "shape"):
-        kernel.fit(ROWS[:, :1], SIDES)
 
 
 @pytest.mark.parametrize("given", [["0=1,1=5"], ["0=1", "1=5"]])

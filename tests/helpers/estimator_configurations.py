@@ -29,7 +29,6 @@ COMMON = {
     "early_stopping": [False, True],
     "validation_fraction": [0.1, 0.4],
     "n_iter_no_change": [5, 1],
-    "warm_start": [False, True],
     "verbose": [0, 1],
     "tie": ["negative", "positive", "random"],
     "class_weight": [None, "balanced", {1: 2.0}],
@@ -114,9 +113,7 @@ def goes_together(given):
     if given.get("zero", "mistake") != "mistake" and given["multiclass"] == "native":
         return False
     threshold = "fit_intercept" in given and given.get("threshold")
-    if threshold and (given["multiclass"] == "native" or not given["fit_intercept"]):
-        return False
-    return not (given.get("gamma") == "auto" and given["warm_start"])
+    return not threshold or (given["multiclass"] != "native" and given["fit_intercept"])
 
 
 def configurations(name):
@@ -304,7 +301,7 @@ REASONS = [
         "which fit refuses",
     ),
     (
-        lambda name, p: p["warm_start"],
+        lambda name, p: p.get("warm_start"),
         ("check_supervised_y_2d",),
         "it fits twice and wants the same, but the second fit goes on from the first; "
         "scikit-learn's Perceptron(warm_start=True) fails, too",

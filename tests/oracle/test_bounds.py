@@ -250,9 +250,9 @@ def test_early_stopping_and_partial_fit():
     found = parts.bounds(X, y)
     assert found.kept
     assert found["hinge"].counted == parts.mistakes_.sum()
-    warm = Perceptron(warm_start=True, max_iter=2).fit(X, y)
-    assert warm.report_.bounds
-    assert "||w||/M" in warm.fit(X, y).report_.left_out
+    started = Perceptron(max_iter=2).fit(X, y)
+    assert started.report_.bounds
+    assert "||w||/M" in started.fit(X, y, coef_init=started.coef_).report_.left_out
 
 
 def test_the_updates_of_a_margin_perceptron_are_counted_however_often_it_is_asked():

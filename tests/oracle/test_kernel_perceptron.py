@@ -264,17 +264,6 @@ def test_no_kernel_value_is_computed_twice_where_they_fit_in_the_cache():
     assert np.array_equal(cached.dual_coef_, again.dual_coef_)
 
 
-def test_continuing_a_fit_goes_on_from_its_support_vectors():
-    X, y = rows(9, 3)
-    once = KernelPerceptron(kernel="poly", max_iter=1).fit(X, y)
-    more = KernelPerceptron(kernel="poly", max_iter=1, warm_start=True).fit(X, y).fit(X, y)
-    twice = KernelPerceptron(kernel="poly", max_iter=1).fit(np.r_[X, X], np.r_[y, y])
-    assert more.mistakes_.sum() == twice.mistakes_.sum() - once.mistakes_.sum()
-    np.testing.assert_allclose(more.decision_function(X), twice.decision_function(X), atol=1e-9)
-    assert (more.support_[: once.support_.size] == -1).all()
-    assert more.support_[once.support_.size :].min() >= 0
-
-
 @pytest.mark.parametrize(
     ("multiclass", "options"),
     [("native", {}), ("ovr", {"keep": "average"}), ("ovo", {"keep": "vote", "shuffle": False})],

@@ -73,10 +73,10 @@ def test_rows_that_count_unequally_do_not_refute_a_margin_that_is_there():
 
 def test_halving_starts_from_zero():
     X, y = with_margin(0.3, d=2)
-    model = MarginPerceptron(fit_intercept=False, warm_start=True, max_iter=100).fit(X, y)
+    model = MarginPerceptron(fit_intercept=False, max_iter=100)
     with refused(ValueError, "conflict", option="gamma"):
-        model.fit(X, 1 - y)
-    model.set_params(gamma=0.2).fit(X, y)
+        model.fit(X, y, coef_init=X[:1])
+    model.set_params(gamma=0.2).fit(X, y, coef_init=X[:1])
 
 
 def test_rows_without_length_and_margins_without_sense():

@@ -287,9 +287,6 @@ def test_native_learning_of_several_classes_has_no_zero():
             learn()
     with pytest.raises(ValueError, match="choose ovr or ovo"):
         list(textbook.run(textbook.Perceptron(zero=zero), "native", X.tolist(), y, 3))
-    warm = Perceptron(warm_start=True).fit(X, y)
-    with refused(ParameterError, "conflict", option="zero"):
-        warm.set_params(zero=zero).fit(X, y)
     # Of two classes every method is the same single machine.
     assert Perceptron(zero=zero).fit([[1.0], [-1.0]], [1, 0], [[1.0]]).stop_reason_
 

@@ -90,15 +90,6 @@ def test_a_margin_that_is_given_anew_is_aimed_at():
     assert model.set_params(gamma=0.1).partial_fit(X, y).gamma_ == 0.1
 
 
-def test_a_warm_start_that_is_refused_changes_nothing():
-    X, y = blobs(30, spread=3.0)
-    model = Perceptron(keep="average", warm_start=True, max_iter=3).fit(X, y)
-    before = weights(model)
-    with refused(ValueError, "shape", option="coef_init"):
-        model.fit(X, y, coef_init=[1.0])
-    assert weights(model) == before
-
-
 def test_rows_of_weight_zero_may_come_alone():
     X, y = blobs(30, spread=3.0)
     weight = np.where(np.arange(30) % 3 == 0, 0.0, 2.0)

@@ -38,7 +38,6 @@ def test_check_estimator(model):
 @pytest.mark.parametrize(("name", "given"), [
     ("Perceptron", {"fit_intercept": False}),
     ("Perceptron", {"shuffle": False, "tie": "positive"}),
-    ("Perceptron", {"warm_start": True}),
 ])  # fmt: skip
 def test_what_fails_is_what_has_a_reason(name, given):
     """``make campaign PARTS=estimators`` asks the same of all configurations."""

@@ -393,12 +393,3 @@ def test_partial_fit_goes_on_with_arrays_of_its_own(model, mode, tmp_path):
     whole = copy.deepcopy(model).partial_fit(rows, Y, [0, 1])
     assert np.array_equal(mapped.decision_function(rows), whole.decision_function(rows))
     assert (tmp_path / "m.joblib").read_bytes() == before
-
-
-def test_a_warm_fit_goes_on_with_arrays_of_its_own(tmp_path):
-    for model in MODELS:
-        rows, mapped = taught(model, "r", tmp_path)
-        known = joblib.load(tmp_path / "m.joblib")
-        scores = [m.set_params(warm_start=True).fit(rows, Y).decision_function(rows)
-                  for m in (mapped, known)]  # fmt: skip
-        assert np.array_equal(*scores)

@@ -166,10 +166,6 @@ def test_rates_go_on_where_a_fit_ended(multiclass, tmp_path):
     A, b = blobs(40, 4, 3, spread=3.0, seed=2)
     how = {"multiclass": multiclass, "shuffle": False, "keep": "last"}
     model = OnlineLogistic(max_iter=3, **how).fit(A, b)
-    warm = OnlineLogistic(max_iter=1, warm_start=True, **how)
-    for _ in range(3):
-        warm.fit(A, b)
-    assert np.array_equal(warm.coef_, model.coef_)
     back = linsep.load(linsep.save(model, tmp_path / "m"))
     for one in (back, model):
         one.partial_fit(A, b)

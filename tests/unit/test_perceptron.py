@@ -268,32 +268,6 @@ def test_labels_of_any_type(labels, kind):
     assert online.predict(X).tolist() == y.tolist()
 
 
-def test_warm_start_goes_on_from_the_last_weights():
-    X, y = blobs(60, spread=6.0)
-    once = Perceptron(max_iter=5, shuffle=False).fit(X, y)
-    twice = Perceptron(max_iter=2, shuffle=False, warm_start=True).fit(X, y)
-    updates = twice.n_updates_
-    twice.set_params(max_iter=3).fit(X, y)
-    assert weights(twice) == weights(once)
-    assert twice.mistakes_.tolist() == once.mistakes_[2:].tolist()
-    assert 0 < updates < twice.n_updates_ == once.n_updates_
-    again = Perceptron(max_iter=3, shuffle=False).fit(X, y)
-    assert weights(again.fit(X, y)) == weights(Perceptron(max_iter=3, shuffle=False).fit(X, y))
-
-
-def test_warm_start_refuses_what_does_not_fit():
-    X, y = blobs(30)
-    model = Perceptron(warm_start=True, max_iter=2).fit(X, y)
-    for code, given, labels, changed in (
-        ("unknown-label", X, y + 1, {}),
-        ("shape", X[:, :3], y, {}),
-        ("conflict", X, y, {"multiclass": "ovr"}),
-        ("conflict", X, y, {"multiclass": "native", "fit_intercept": False}),
-    ):
-        with refused(ValueError, code):
-            model.set_params(**changed).fit(given, labels)
-
-
 @pytest.mark.parametrize(("multiclass", "machines"), [("native", 4), ("ovo", 6)])
 def test_initial_weights_of_several_classes(multiclass, machines):
     X, y = blobs(40, 5, 4, spread=0.1)

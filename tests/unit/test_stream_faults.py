@@ -79,7 +79,7 @@ def flip(path, at):
 @pytest.mark.parametrize(
     ("options", "memory_bytes"),
     [
-        ({"warm_start": True}, 0),
+        ({}, 0),
         ({"class_weight": {2: 5.0}}, 1 << 20),
         ({"class_weight": "balanced"}, 0),
         ({"early_stopping": True}, 1 << 20),
@@ -96,23 +96,11 @@ def test_a_class_seen_late(file, options, memory_bytes):
     assert learned.n_updates_ == expected.n_updates_
 
 
-def test_a_warm_start_knows_the_classes_of_the_last_fit(file):
-    paths = file(Y, "all.svm"), file(LATE, "late.svm")
-    learned, expected = (Perceptron(max_iter=2, warm_start=True) for _ in "ab")
-    for path in paths:
-        learned.fit(source_of(path))
-        expected.fit(*load_svmlight(path))
-    assert weights(learned) == weights(expected)
-    with refused(ValueError, "unknown-label"):
-        learned.fit(source_of(file(BINARY)))
-    assert weights(learned) == weights(expected)
-
-
 @pytest.mark.parametrize(
     ("where", "options"),
     [
         (0.1, {}),
-        (0.4, {"warm_start": True}),
+        (0.4, {"keep": "average"}),
         (0.7, {"class_weight": "balanced"}),
         (0.999, {"early_stopping": True, "shuffle": False}),
         (0.7, {"max_iter": 1}),
@@ -123,7 +111,7 @@ def test_a_damaged_cache_changes_nothing(file, tmp_path, where, options):
     learned, expected = (Perceptron(**{"max_iter": 3} | options) for _ in "ab")
     from_file(path, cache)
     (row_cache,) = cache.rglob("*.rows")
-    for _ in range(2):  # warm_start goes on from here
+    for _ in range(2):
         flip(row_cache, where)
         damaged = row_cache.read_bytes()
         learned.fit(source_of(path, cache))

@@ -144,7 +144,7 @@ def _option(
     shown = "" if default is None or default is False else f"  [default: {told}]"
     return Option(
         f"{name} {flag}/--no-{flag[2:]}" if default is True else f"{name} {flag}", _kind(kinds),
-        f"{help[0].upper()}{help[1:]}.{shown}", default=None,
+        f"{help[:1].upper()}{help[1:]}.{shown}", default=None,
         section=f"Options of --learner {chosen}",
     )  # fmt: skip
 

@@ -38,7 +38,6 @@ FIXED = {
     "zero": ("mistake",), "tie": ("negative",), "normalize": (False,), "class_weight": (None,),
     "epsilon": (0.5,),
     "threshold": (None, 0.0), "loss": ("hinge",), "early_stopping": (False,),
-    "warm_start": (False,),
 }  # fmt: skip
 
 

@@ -70,9 +70,8 @@ class AROW(ConfidenceClassifier):
     a mistake ends the run; as the weights may have changed in it, this does not prove that they
     separate the rows (``stop_reason_ == "clean"``). No bound on the mistakes is known.
 
-    The other parameters and attributes are the same as for :class:`linsep.Perceptron`. With the
-    native rule of several classes, a row is compared with its best rival, and v is the sum over
-    both classes.
+    With the native rule of several classes, a row is compared with its best rival, and v is the sum
+    over both classes.
 
     Parameters
     ----------
@@ -100,11 +99,7 @@ class AROW(ConfidenceClassifier):
     command_name = "arow"
     grid_example = "r=0.1,1,10"
 
-    r: float = parameter(
-        default=1.0,
-        above=0.0,
-        help="noise variance of a row; larger values reduce the effect of each row",
-    )
+    r: float = parameter(default=1.0, above=0.0)
 
     def learner(self) -> Learner:
         return ConfidenceLearner(partial(AROWRule, float(self.r)))

@@ -120,10 +120,8 @@ def source_stream(estimator: Any, source: Source, saving: Any) -> SourceStream:
     if source.kept_rows is not None:
         kept: SourceStream = source.kept_rows.again(**visited)
         return kept
-    # Classes named by a parameter or the last fit are expected before the first row.
-    warm = estimator.warm_start and hasattr(estimator, "_run")
-    expected = estimator.classes_.tolist() if warm else []
-    expected += list(weight) if isinstance(weight, dict) else []
+    # Classes named by a parameter or the fit to resume are expected before the first row.
+    expected = list(weight) if isinstance(weight, dict) else []
     expected += [] if reference is None else [reference]
     return SourceStream(
         source,
@@ -163,17 +161,12 @@ def fit_source(
     if saving is not None:
         saving.check_source(source)
     stream, learner = source_stream(estimator, source, saving), estimator.learner()
-    before = vars(estimator).get("_run") if estimator.warm_start else None
 
     def start() -> Run:
         check_two_classes(stream.classes, source.name)
         classes = np.sort(stream.classes)
         is_turned(estimator.reference, classes)  # raises an error for an unknown class
         stream.hold_out(estimator.validation_fraction if estimator.early_stopping else None)
-        if before is not None:  # copied, so that a restart finds it unchanged
-            estimator._run = before.snapshot()
-        elif estimator.warm_start:
-            estimator.__dict__.pop("_run", None)
         width, names = stream.n_features, stream.feature_names
         if coef_init is not None:
             # The width of svmlight text is known only at its end, and may be another.

@@ -1,7 +1,5 @@
 """The perceptron in the space of a kernel, as a scikit-learn estimator."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -36,35 +34,36 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     Parameters
     ----------
     kernel : str, callable or kernel of :mod:`linsep.kernels`, default="rbf"
-        "linear", "poly" (gamma <x, y> + coef0)^degree, "rbf" ``exp(-gamma |x - y|^2)``,
-        "all-subsets" prod(1 + x_i y_i), "precomputed" (X is a Gram matrix), a function of two rows,
-        or a kernel such as ``RBF(0.1) + Polynomial(2)`` or ``Spectrum(3)`` on strings.
+        Kernel, the similarity of two rows. "linear" is <x, y>, "poly" (gamma <x, y> +
+        coef0)^degree, "rbf" ``exp(-gamma |x - y|^2)``, "all-subsets" prod(1 + x_i y_i); X is a Gram
+        matrix for "precomputed". Others are a function of two rows, or a kernel such as ``RBF(0.1)
+        + Polynomial(2)`` or ``Spectrum(3)`` on strings.
     degree : int, default=3
+        Degree of the polynomial kernel.
     gamma : float, "scale" or None, default=None
-        "scale" is 1 / (features * variance of X). None is 1 for "poly", else "scale".
+        Factor of the product or distance in the kernel. "scale" is 1 / (features * variance of X).
+        None is 1 for "poly", else "scale".
     coef0 : float, default=1.0
+        Constant added to the product in the polynomial kernel.
     keep : {"last", "average", "vote"}, default="last"
-        The weights for prediction: the last, the mean over all steps (rows seen), or a vote of all
+        Weights to predict with: the last, the mean over all steps (rows seen), or a vote of all
         versions, each with the number of steps it survived.
     max_iter : int, default=100
         Maximum number of passes over the data.
     budget : int or None, default=None
-        Maximum number of support vectors, not with ``keep="vote"``. Those whose removal changes the
+        Maximum number of support vectors. Not with ``keep="vote"``. Those whose removal changes the
         weights least are projected onto the others, at the end of every pass or call, and whenever
         there are 512 too many (for a function, twice the budget if that is less).
     cache_mb : float, default=200
-        If the Gram matrix of all rows (8 bytes per value) fits in this many megabytes, the values
-        needed are cached; otherwise, with a ``budget``, and in a fit that continues another, no
-        values are kept between blocks of rows.
-    multiclass, shuffle, random_state, early_stopping, validation_fraction, n_iter_no_change,
-    class_weight, reference, warm_start, verbose, tie
-        As in :class:`linsep.Perceptron`.
+        Memory in MB for kernel values to reuse. If the Gram matrix of all rows (8 bytes per value)
+        fits, the values needed are cached; otherwise, and with a ``budget``, no values are kept
+        between blocks of rows.
 
     Attributes
     ----------
     support_ : array of shape (support vectors,)
         Row numbers of the support vectors in the data as given, from 0, ascending; after
-        partial_fit counted over all calls, with -1 for those of an earlier fit with warm_start.
+        partial_fit counted over all calls.
     support_vectors_ : array, CSR matrix or array of objects
         The support vectors; empty for "precomputed".
     dual_coef_ : array of shape (1, support vectors), (classes, ...) or (pairs, ...)
@@ -73,10 +72,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         Detected with ``shuffle=False``, ``keep="last"`` and no weights, for up to 1,024 rows times
         binary classifiers with cached kernel values (``cache_mb``).
     kernel_ : the kernel with the parameters computed from the data
-    classes_, reference_, n_iter_, mistakes_, n_updates_, stop_reason_, stop_sentence_,
-    validation_scores_, validation_curve_, progressive_accuracy_, n_features_in_,
-    feature_names_in_
-        As in :class:`linsep.Perceptron`.
 
     References
     ----------
@@ -99,28 +94,15 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     shaping = (*OnlineClassifier.shaping, "kernel", "degree", "gamma", "coef0")
 
     kernel: Any = parameter(
-        default="rbf", choices=NAMES, called_with="two rows, or a kernel of linsep.kernels",
-        help="kernel, the similarity of two rows",
-    )  # fmt: skip
-    degree: int = parameter(default=3, at_least=1, help="degree of the polynomial kernel")
-    gamma: float | Literal["scale"] | None = parameter(
-        default=None, above=0.0, help="factor of the product or distance in the kernel"
+        default="rbf", choices=NAMES, called_with="two rows, or a kernel of linsep.kernels"
     )
-    coef0: float = parameter(
-        default=1.0, at_least=0.0, help="constant added to the product in the polynomial kernel"
-    )
-    keep: Literal["last", "average", "vote"] = parameter(
-        default="last", help="weights to predict with: the last, the mean, or a vote of all"
-    )
-    max_iter: int = parameter(
-        default=100, at_least=1, help="maximum number of passes over the data"
-    )
-    budget: int | None = parameter(
-        default=None, at_least=1, help="maximum number of support vectors"
-    )
-    cache_mb: float = parameter(
-        default=200.0, at_least=0.0, help="memory in MB for kernel values to reuse"
-    )
+    degree: int = parameter(default=3, at_least=1)
+    gamma: float | Literal["scale"] | None = parameter(default=None, above=0.0)
+    coef0: float = parameter(default=1.0, at_least=0.0)
+    keep: Literal["last", "average", "vote"] = parameter(default="last")
+    max_iter: int = parameter(default=100, at_least=1)
+    budget: int | None = parameter(default=None, at_least=1)
+    cache_mb: float = parameter(default=200.0, at_least=0.0)
 
     def learner(self) -> Learner:
         if self.budget is not None and self.keep == "vote":
@@ -170,20 +152,10 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             warn_caller(kernels.NotPositiveSemidefiniteWarning(why))
         return rows, label_a_row(self, y, rows.shape[0])
 
-    def start_run(self, learner: Learner, classes: np.ndarray, rows: Any) -> Run:
-        kernel, self._rows_seen = self.chosen_kernel(), 0
-        warm = self.warm_start and hasattr(self, "_run") and kernel.takes != "gram"
-        if warm:
-            alike = rows.shape[1:] == self._examples.shape[1:]
-            state = self._state_to_continue(classes, ("keep", "tie"), alike)
-            state.forget()
-            self.__dict__.update(self._selected(state))
-            self.support_ = np.full(state.n_features, -1)
-        else:
-            state = self.new_state(learner, classes.size, 0)
-            self.kernel_ = kernel.fitted(rows)
-            self._examples, self.support_ = rows[:0], np.empty(0, np.int64)
-        return self._begin(state, learner, classes, fresh=not warm)
+    def start_run(self, learner: Learner, classes: np.ndarray, rows: Any, *given: Any) -> Run:
+        self.kernel_, self._rows_seen = self.chosen_kernel().fitted(rows), 0
+        self._examples, self.support_ = rows[:0], np.empty(0, np.int64)
+        return super().start_run(learner, classes, 0)
 
     def _stream(
         self, rows: Any, codes: np.ndarray, counted: np.ndarray, seed: int | None = None,
@@ -206,22 +178,14 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             seed is not None and bool(self.shuffle), hold,
         )  # fmt: skip
 
-    def _learn(self, stream: MemoryStream, saving: Any, *given: Any) -> None:
-        with one_blas_thread, self._forgetting():  # bit-identical with any number of processors
-            super()._learn(stream, saving, *given)
+    @one_blas_thread  # bit-identical with any number of processors
+    def run_passes(self, *given: Any) -> None:
+        super().run_passes(*given)
 
-    def _learn_once(self, stream: MemoryStream) -> None:
-        with self._forgetting():
-            super()._learn_once(stream)
-
-    @contextmanager
-    def _forgetting(self) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            self.__dict__.pop("support_positions_", None)
-            if hasattr(self, "_run"):
-                self.__dict__.update(self._selected(self._run.state))
+    def _select(self) -> None:
+        self.__dict__.pop("support_positions_", None)
+        if hasattr(self, "_run"):
+            self.__dict__.update(self._selected(self._run.state))
 
     def _selected(self, state: State) -> dict[str, Any]:
         used = state.features_in_use()

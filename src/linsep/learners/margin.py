@@ -23,15 +23,14 @@ class MarginPerceptron(LinearClassifier):
     that every row has a margin of (1 - epsilon) gamma. For weighted rows, the bound holds for the
     sum of the weights over all updates, divided by the largest weight.
 
-    The other parameters and attributes are the same as for :class:`linsep.Perceptron`.
     ``mistakes_`` counts margin mistakes.
 
     Parameters
     ----------
     gamma : float in (0, 1] or "auto", default="auto"
-        The target margin. "auto" tries 1/2, 1/4, ...: when a pass ends with more updates than a
-        margin of gamma allows, training restarts with half of it. partial_fit, which has no passes,
-        stays at 1/2.
+        Target margin of rows scaled to length 1; "auto" finds it by halving. When a pass with 1/2,
+        1/4, ... ends with more updates than that margin allows, training restarts with half of it.
+        partial_fit, which has no passes, stays at 1/2.
     epsilon : float in (0, 1), default=0.5
         Share of the margin that may be lost.
 
@@ -60,15 +59,8 @@ class MarginPerceptron(LinearClassifier):
     command_name = "margin"
     grid_example = "gamma=0.01,0.1"
 
-    gamma: float | Literal["auto"] = parameter(
-        default="auto",
-        above=0.0,
-        at_most=1.0,
-        help="target margin of rows scaled to length 1; auto finds it by halving",
-    )
-    epsilon: float = parameter(
-        default=0.5, above=0.0, below=1.0, help="share of the margin that may be lost"
-    )
+    gamma: float | Literal["auto"] = parameter(default="auto", above=0.0, at_most=1.0)
+    epsilon: float = parameter(default=0.5, above=0.0, below=1.0)
     normalize: ClassVar[bool] = False  # type: ignore[misc]  # the rule scales rows by itself
 
     def learner(self) -> Learner:
@@ -107,12 +99,12 @@ class MarginLearner(Learner):
     def __init__(self, gamma: float | None, epsilon: float):
         self.gamma, self.epsilon = gamma, epsilon
 
-    def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
-        if self.gamma is None and (warm or coef is not None or intercept is not None):
+    def start(self, state: State, coef: Weights, intercept: Weights) -> None:
+        if self.gamma is None and not (coef is None and intercept is None):
             raise ParameterError(
                 "Initial weights need a number as gamma.", code="conflict", option="gamma"
             )
-        super().start(state, coef, intercept, warm)
+        super().start(state, coef, intercept)
         state.per_machine("gamma", np.float64)[:] = 0.5 if self.gamma is None else self.gamma
         lengths = (np.column_stack(state.machines()) ** 2).sum(axis=0)
         squares = lengths.reshape(state.n_machines, -1).sum(axis=1)

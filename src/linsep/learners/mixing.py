@@ -160,7 +160,6 @@ class Setting(NamedTuple):
         learner = model.learner()
         run = Run(model.new_state(learner, n_classes, self.n_features), learner, keeping_of(model))
         course = Course(run, None, model.tie, number=number)
-        learner.start(run.state, None, None, warm=True)
         _put(run, start)
         if self.class_weights is not None:  # in scores, classes have no weights
             of_class = self.class_weights[codes_given(model, self.classes, rows.y)]
@@ -229,7 +228,7 @@ def setting_of(
     if estimator.class_weight is not None:
         weights = labels.weigh_classes(estimator.class_weight, classes, totals)
         labels.warn_of_weightless(classes, weights)
-    alone = BaseEstimator.__sklearn_clone__(estimator).set_params(warm_start=False, verbose=0)
+    alone = BaseEstimator.__sklearn_clone__(estimator).set_params(verbose=0)
     return Setting(alone, classes, weights, n_features, estimator.draw_seed(saving), mixing)
 
 

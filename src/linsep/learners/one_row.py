@@ -1,5 +1,6 @@
 """Rows that ``partial_fit`` learns one by one, without checks that the call before has made."""
 
+from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -15,62 +16,13 @@ from linsep.learners.passes import nothing_counted
 from linsep.learners.state import Learner
 
 
-class OneRow:
-    """Learns rows of 64-bit floats, one in each call, as ``partial_fit`` does, with ``classes`` as
-    given to the call that learned the row before.
+def one_row(model: Any, classes: Any) -> Callable[[Any, Any, Any, Any], bool] | None:
+    """Return a function that learns a row of 64-bit floats as ``partial_fit`` does, if all else is
+    like in the call before, which had these ``classes``, and returns whether it did; None if the
+    rows of a model need more than to be learned.
     """
-
-    def __init__(self, model: Any, classes: Any):
-        run = self.run = model.fitted_run()
-        state, self.classes = run.state, list(classes) if isinstance(classes, list) else None
-        self._parameters = itemgetter(*model._learned_with)
-        self.parameters = self._parameters(vars(model))
-        codes = model.codes_turned(np.arange(model.classes_.size)).tolist()
-        self.codes = dict(zip(model.classes_.tolist(), codes, strict=True))
-        self.row, self.code = np.zeros((1, state.n_features)), np.zeros(1, np.int32)
-        self.tally = nothing_counted()
-        given = (
-            state.scheme(model.tie, count_errors=False), run.learner.rule(state),
-            run.keeping.compiled(state, 0), state.W, state.bias, as_rows(self.row), self.code,
-            NO_IMPORTANCE, np.zeros(1, np.int64),
-        )  # fmt: skip
-        self._learn = partial(direct(pass_loop, *given, 0, self.tally), *given)
-        self.begun = run.open_mistakes, state.n_updates, state.rounds
-
-    def __reduce__(self) -> Any:
-        return type(None), ()  # the weights of a copy of the model are others
-
-    def learn(self, model: Any, X: Any, y: Any, classes: Any) -> bool:
-        """Learn a row; return False, with nothing changed, unless it is like the one before."""
-        known, run = vars(model), self.run
-        like = (
-            type(X) is np.ndarray and X.shape == self.row.shape and X.dtype == np.float64
-            and type(y) in (np.ndarray, list) and len(y) == 1
-            and (classes is None or (type(classes) is list and classes == self.classes))
-            and known.get("_run") is run and "calibration_" not in known
-            and "threshold_" not in known and self._parameters(known) == self.parameters
-        )  # fmt: skip
-        try:
-            code = self.codes[y[0]] if like else None
-        except (KeyError, TypeError):  # TypeError: of an array, which has no hash
-            code = None
-        if code is None:
-            return False
-        self.code[0], self.row[0] = code, X[0]
-        state, (mistakes, updates, rounds) = run.state, self.begun
-        try:
-            # A row without a finite score changes nothing.
-            return bool(self._learn(state.rounds, self.tally))
-        finally:  # also where Ctrl-C comes between the weights and their counts
-            run.open_mistakes = mistakes + self.tally.item(0)
-            state.n_updates = updates + self.tally.item(1)
-            state.rounds = rounds + self.tally.item(3)
-
-
-def one_row(model: Any, classes: Any) -> OneRow | None:
-    """Return what learns the next rows of a model; None if each needs more than to be learned."""
     run, known = model.fitted_run(), vars(model)
-    learner = run.learner
+    learner, state = run.learner, run.state
     alone = (
         not isinstance(run.keeping, KeepVote | KeepBest)
         and not (learner.by_pass or learner.rows_at_once)
@@ -78,4 +30,44 @@ def one_row(model: Any, classes: Any) -> OneRow | None:
         and model.class_weight is None and not getattr(model, "normalize", True)
         and not known.keys() & {"feature_names_in_", "recipe_"}
     )  # fmt: skip
-    return OneRow(model, classes) if alone else None
+    if not alone:
+        return None
+    before = list(classes) if isinstance(classes, list) else None
+    parameters_of = itemgetter(*model._learned_with)
+    parameters = parameters_of(known)
+    codes = model.codes_turned(np.arange(model.classes_.size)).tolist()
+    code_of = dict(zip(model.classes_.tolist(), codes, strict=True))
+    row, code, tally = np.zeros((1, state.n_features)), np.zeros(1, np.int32), nothing_counted()
+    given = (
+        state.scheme(model.tie, count_errors=False), learner.rule(state),
+        run.keeping.compiled(state, 0), state.W, state.bias, as_rows(row), code, NO_IMPORTANCE,
+        np.zeros(1, np.int64),
+    )  # fmt: skip
+    learned = partial(direct(pass_loop, *given, 0, tally), *given)
+    mistakes, updates, rounds = run.open_mistakes, state.n_updates, state.rounds
+
+    def learn(model: Any, X: Any, y: Any, classes: Any) -> bool:
+        known = vars(model)
+        like = (
+            type(X) is np.ndarray and X.shape == row.shape and X.dtype == np.float64
+            and type(y) in (np.ndarray, list) and len(y) == 1
+            and (classes is None or (type(classes) is list and classes == before))
+            and known.get("_run") is run and "calibration_" not in known
+            and "threshold_" not in known and parameters_of(known) == parameters
+        )  # fmt: skip
+        if not like:
+            return False
+        try:
+            code[0] = code_of[y[0]]
+        except (KeyError, TypeError):  # TypeError: of an array, which has no hash
+            return False
+        row[0] = X[0]
+        try:
+            # A row without a finite score changes nothing.
+            return bool(learned(state.rounds, tally))
+        finally:  # also where Ctrl-C comes between the weights and their counts
+            run.open_mistakes = mistakes + tally.item(0)
+            state.n_updates = updates + tally.item(1)
+            state.rounds = rounds + tally.item(3)
+
+    return learn

@@ -51,8 +51,65 @@ from linsep.words import row_text
 class OnlineClassifier(
     PredictsOnline, CallbackSupportMixin, ClassifierMixin, HasParameters, BaseEstimator
 ):
-    """Base class of the classifiers that are trained row by row, pass after pass; the fitted
-    attributes are computed from a :class:`linsep.learners.passes.Run`.
+    """Base class of the classifiers that are trained row by row, pass after pass.
+
+    Parameters
+    ----------
+    multiclass : {"native", "ovr", "ovo"}, default="native"
+        Strategy for more than two classes: one joint rule, one-vs-rest, or one-vs-one. A mistake of
+        the joint rule adds the example to the true class and subtracts it from the predicted one.
+    max_iter : int, default=1000
+        Maximum number of passes over the data.
+    shuffle : bool, default=True
+        Visit the rows in random order in every pass after the first.
+    random_state : int, RandomState or None, default=0
+        Seed for shuffling, held-out rows and random ties.
+    early_stopping : bool, default=False
+        Stop when the accuracy on held-out rows no longer improves. With ``keep="last"`` the weights
+        of the best pass are kept, unless the run converged. For other values of ``keep``, which
+        depend less on the last rows, the model is then trained again on all rows for as many
+        passes, or fewer if a pass makes no mistake. The accuracy uses sample weights, not class
+        weights.
+    validation_fraction : float, default=0.1
+        Fraction of the rows of each class to hold out.
+    n_iter_no_change : int, default=5
+        Passes without improvement before stopping early.
+    class_weight : dict, "balanced" or None, default=None
+        Multiplies the updates for a class. "balanced": total weight of the rows / (classes * weight
+        of the rows of the class); rows of weight 0 are ignored.
+    reference : label or None, default=None
+        The class with target -1 (two classes only), which determines the signs of weights. None:
+        the smaller class. As in scikit-learn, :meth:`decision_function` is always positive for the
+        larger class.
+    verbose : int, default=0
+        1 prints a line per pass.
+    tie : {"negative", "positive", "random"}, default="negative"
+        Class of a row whose score is exactly zero: the smaller, the larger, or a seeded draw. The
+        same holds for equal scores of several classes. With "random", the native rule treats a tie
+        as a mistake during training, and a one-vs-one score of zero is half a win for each class.
+
+    Attributes
+    ----------
+    classes_ : array of the sorted labels
+    reference_ : the class with target -1; None for several classes
+    n_iter_ : number of passes made
+    mistakes_ : array of shape (passes,), mistakes in each pass; with ovr and ovo, summed over
+        the binary classifiers; all rows passed to partial_fit are one pass
+    n_updates_ : int, number of updates
+    calibration_ : the calibration of :func:`linsep.calibrate`, required for ``predict_proba``
+    stop_reason_ : "converged", "clean" (without a mistake, but with scores of zero, or weights
+        that changed), "cycle", "max_iter", "early_stop" or "interrupted"; None after partial_fit
+    stop_sentence_ : the stop reason as a sentence; known after fit, not partial_fit
+    cycle_ : the :class:`linsep.certificate.cycles.Cycle` that ended the run, with ``verify(X, y)``,
+        or None; with ovr and ovo the ``Cycles`` of the binary classifiers
+    validation_scores_ : array of shape (passes,), accuracy on the held-out rows after each pass
+        without them; with early_stopping. This and the next two are at score 0, whatever the
+        ``threshold_``
+    validation_curve_ : array of shape (passes, 2), error rates of the weights kept after each of
+        these passes on training rows and on held-out rows
+    progressive_accuracy_ : share of the rows of the first pass predicted correctly before learning
+    n_features_in_ : number of features
+    feature_names_in_ : names of the features, if X has only string names
     """
 
     #: its name on the command line
@@ -68,37 +125,17 @@ class OnlineClassifier(
     #: whether what shards learn can be mixed
     mixable: ClassVar[bool] = False
 
-    multiclass: Multiclass = parameter(
-        default="native",
-        help="strategy for more than two classes: one joint rule, one-vs-rest, or one-vs-one",
-    )
-    max_iter: int = parameter(
-        default=1000, at_least=1, help="maximum number of passes over the data"
-    )
-    shuffle: bool = parameter(default=True, help="visit rows in random order after the first pass")
+    multiclass: Multiclass = parameter(default="native")
+    max_iter: int = parameter(default=1000, at_least=1)
+    shuffle: bool = parameter(default=True)
     random_state: Any = 0
-    early_stopping: bool = parameter(
-        default=False,
-        help="stop when the accuracy on held-out rows no longer improves; then train on them, "
-        "too, unless the last weights are kept",
-    )
-    validation_fraction: float = parameter(
-        default=0.1, above=0.0, below=1.0, help="fraction of the rows to hold out"
-    )
-    n_iter_no_change: int = parameter(
-        default=5, at_least=1, help="passes without improvement before stopping early"
-    )
+    early_stopping: bool = parameter(default=False)
+    validation_fraction: float = parameter(default=0.1, above=0.0, below=1.0)
+    n_iter_no_change: int = parameter(default=5, at_least=1)
     class_weight: Any = None
     reference: Any = None
-    warm_start: bool = parameter(default=False, help="continue from the weights of the last fit")
-    verbose: int = parameter(
-        default=0, at_least=0, also=(True, False), help="1 prints a line per pass"
-    )
-    tie: Tie = parameter(
-        default="negative",
-        help="class of a row whose score is exactly zero: the smaller, the larger, or a seeded "
-        "draw",
-    )
+    verbose: int = parameter(default=0, at_least=0, also=(True, False))
+    tie: Tie = parameter(default="negative")
 
     def learner(self) -> Learner:
         """Return the learner; raise ValueError if parameters are incompatible."""
@@ -106,8 +143,6 @@ class OnlineClassifier(
 
     #: return X and y validated; unless ``checked``, the pass loop checks rows one by one
     checked_rows: ClassVar[Callable[..., tuple[Any, np.ndarray]]]
-    #: store and return a run with a new state, or with warm_start the old one
-    start_run: ClassVar[Callable[..., Run]]
     #: return the passes over rows of a fit, or without a seed of partial_fit
     _stream: ClassVar[Callable[..., MemoryStream]]
 
@@ -115,6 +150,9 @@ class OnlineClassifier(
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self.positive_only
         return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_one_row": None}  # the weights of a copy are others
 
     # What is known of a fit.
 
@@ -240,7 +278,7 @@ class OnlineClassifier(
             As in ``fit``, and if ``classes`` or a parameter that shapes the weights has changed.
         """
         one_row = vars(self).get("_one_row")
-        if one_row is None or sample_weight is not None or not one_row.learn(self, X, y, classes):
+        if one_row is None or sample_weight is not None or not one_row(self, X, y, classes):
             self._learn_more(X, y, classes, sample_weight)
         return self
 
@@ -262,7 +300,23 @@ class OnlineClassifier(
             run.state.own()
             if self.get_params(deep=False) != (run.learner.made_of or self._learned_with):
                 run.learner, learner.made_of = learner, self.get_params(deep=False)
-            self._learn_once(self._stream(rows, codes, counted))
+            if run.mixture is not None:
+                run.mixture, run.fresh = None, False
+            if isinstance(run.keeping, KeepBest):
+                run.keeping.open_pocket(run.state)
+            self._forget_calibration()
+            course = Course(run, self._stream(rows, codes, counted), self.tie, number=1)
+            course.begin()
+            try:  # an open pass, which the next call continues
+                for row_batch in course.stream.row_batches(0):
+                    learn_batch(course, row_batch)
+                close_pass(course)
+            except Unlearnable as problem:
+                raise self._refusal(problem, " (the rows before it were used)") from None
+            finally:
+                run.open_mistakes = (run.open_mistakes or 0) + course.mistakes
+                self._select()
+            self.stop_reason_ = None
             self._one_row = one_row(self, classes) if codes.size == 1 else None
 
     def _labeled_so_far(
@@ -285,10 +339,9 @@ class OnlineClassifier(
         self, X: Any, y: Any, sample_weight: Any = None, saving: Any = None, groups: Any = None,
         seed: int | None = None, **given: Any,
     ) -> Self:  # fmt: skip
-        """Fit to rows in memory; ``given`` are initial weights, or numbers of rows in the data."""
+        """Fit to rows in memory; ``given`` are initial weights."""
         learner = self.learner()
-        if not self.warm_start:  # the rows are features, no longer columns of a source
-            self.__dict__.pop("recipe_", None)
+        self.__dict__.pop("recipe_", None)  # the rows are features, no longer columns of a source
         rows, y = self.checked_rows(X, y, learner, reset=True, checked=False)
         classes, codes, counted = labels.labeled(self, y, sample_weight)
         if (self.early_stopping or not counted.all()) and rows.dtype != object:
@@ -307,20 +360,22 @@ class OnlineClassifier(
             run.seed, run.weighted = seed, bool(counted.size)
             run.left_out |= not counted.all()
             stream = self._stream(rows, codes, counted, seed, hold)
+            course = Course(run, stream, self.tie, self.max_iter, saving)
             try:
-                self._learn(stream, saving, rows, y, metadata)
+                self.run_passes(course, all_passes(self, course), rows, y, metadata)
             except Unlearnable as problem:
                 if problem.code == "overflow":
                     with faults_named(rows, self):
                         assert_all_finite(as_csr(rows), input_name="X")
                 raise self._refusal(problem) from None
+            finally:
+                self._select()
             if run.cycle is not None:
                 run.cycle.remember(rows, y)
         return self
 
-    def _learn(self, stream: MemoryStream, saving: Any, *given: Any) -> None:
-        course = Course(self._run, stream, self.tie, self.max_iter, saving)
-        self.run_passes(course, all_passes(self, course), *given)
+    def _select(self) -> None:
+        """Forget rows that have no weight after training."""
 
     def check_partial_fit(self, classes: Any = None) -> Learner:
         check_parameters(self)
@@ -349,66 +404,44 @@ class OnlineClassifier(
         intercept = bool(getattr(self, "fit_intercept", False))
         return State(self.multiclass, n_classes, n_features, intercept, learner.fill)
 
-    def _begin(self, state: State, learner: Learner, classes: np.ndarray, fresh: bool) -> Run:
+    def start_run(
+        self, learner: Learner, classes: np.ndarray, rows: Any, coef_init: Any = None,
+        intercept_init: Any = None,
+    ) -> Run:  # fmt: skip
+        """Store and return a run with a new state, for rows in memory, or as many features."""
+        n_features = rows if isinstance(rows, int) else rows.shape[1]
+        state = self.new_state(learner, classes.size, n_features)
+        coef = labels.initial(coef_init, (state.n_columns, n_features), "coef_init")
+        intercept = labels.initial(intercept_init, (state.n_columns,), "intercept_init")
+        if intercept is not None and intercept.any() and not state.bias:
+            raise ParameterError(
+                "intercept_init needs fit_intercept.", code="conflict", option="intercept_init"
+            )
+        learner.start(state, coef, intercept)
         self.classes_, self.stop_reason_ = classes, None
         self._learned_with = self.get_params(deep=False)
         self._forget_calibration()
         by_class = self.class_weight if isinstance(self.class_weight, dict) else {}
         self._run = Run(
-            state, learner, keeping_of(self), fresh=fresh, weighted=self.class_weight is not None,
-            left_out=0 in by_class.values(),
+            state, learner, keeping_of(self),
+            fresh=not any(array is not None and array.any() for array in (coef, intercept)),
+            weighted=self.class_weight is not None, left_out=0 in by_class.values(),
         )  # fmt: skip
         return self._run
-
-    def _state_to_continue(
-        self, classes: np.ndarray, but: tuple[str, ...], alike: bool = True
-    ) -> State:
-        for same, what, code in (
-            (np.array_equal(classes, self.classes_), "classes", "unknown-label"),
-            (alike, "features", "shape"),
-        ):
-            if not same:
-                raise DataError(
-                    f"warm_start needs the {what} of the last fit.", code=code, option="warm_start"
-                )
-        self.check_same_parameters("warm_start", but)
-        return self._run.state
 
     def _forget_calibration(self) -> None:
         for name in ("calibration_", "threshold_"):
             self.__dict__.pop(name, None)
 
-    def check_same_parameters(self, who: str, but: tuple[str, ...] = ()) -> None:
-        free = but if self._run.state.n_classes > 2 else (*but, "multiclass")
+    def check_same_parameters(self, who: str) -> None:
+        free = () if self._run.state.n_classes > 2 else ("multiclass",)
         names = [name for name in self.shaping if hasattr(self, name) and name not in free]
         changed = [name for name in names if fitted_parameter(self, name) != getattr(self, name)]
         if changed:
             raise ParameterError(
                 f"{who} needs the {' and '.join(changed)} of the last fit: set them back, or fit "
-                "without warm_start.", code="conflict", option=changed[0],
+                "again.", code="conflict", option=changed[0],
             )  # fmt: skip
-
-    def _learn_once(self, stream: MemoryStream) -> None:
-        """Train on the rows in an open pass, which the next call to partial_fit continues."""
-        run = self._run
-        course = Course(run, stream, self.tie, number=1)
-        course.begin()
-        self._forget_calibration()
-        if run.mixture is not None:
-            run.mixture, run.fresh = None, False
-        if isinstance(run.keeping, KeepBest):
-            run.keeping.open_pocket(run.state)
-        with interrupts_deferred():
-            try:
-                for row_batch in stream.row_batches(0):
-                    learn_batch(course, row_batch)
-                close_pass(course)
-            except Unlearnable as problem:
-                end = " (the rows before it were used)"
-                raise self._refusal(problem, end) from None
-            finally:
-                run.open_mistakes = (run.open_mistakes or 0) + course.mistakes
-            self.stop_reason_ = None
 
     def run_passes(
         self, course: Course, reports: Iterator[PassReport], X: Any = None, y: Any = None,
@@ -477,7 +510,40 @@ class OnlineClassifier(
 
 
 class LinearClassifier(HasEquation, OnlineClassifier):
-    """Base class of the online linear classifiers: parameters and :meth:`learner` are to define."""
+    """Base class of the online linear classifiers: parameters and :meth:`learner` are to define.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Fit an intercept, the weight of an additional feature that is always 1.
+    keep : {"last", "average", "vote", "best"}, default="last"
+        Weights to predict with: the last, the mean, a vote of all, or the best so far. "average":
+        the mean over all steps (examples seen). "vote": each version of the weights votes with the
+        number of steps it survived. "best": the pocket algorithm with ratchet; after each pass the
+        mistakes of the longest-surviving and the last weights on all rows are counted, and the
+        weights with the fewest so far are kept. (Minimizing the number of mistakes is NP-hard.)
+        partial_fit, which sees each row once, keeps the longest-surviving weights.
+    vote_mb : float, default=256
+        Memory in MB for the updates stored by a vote. Each takes 20 bytes plus 16 per value of its
+        row, and all are read to predict. If they exceed it, fit raises an error.
+    normalize : bool, default=False
+        Scale every row to length 1, in training and prediction, without a copy.
+
+    Attributes
+    ----------
+    equation_ : the weights as a printable equation in the features and units of the data
+    coef_ : array of shape (1, features), (classes, features) or (pairs, features), the weights used
+        to predict (with ``keep="vote"`` the last version)
+    intercept_ : array of shape (1,), (classes,) or (pairs,)
+    report_ : the bound that the run proves without the rows, a
+        :class:`linsep.mistake_bounds.bounds.Bounds`: after M mistakes no separator has a margin
+        above ||w||/M; ``bounds(X, y)`` adds the bounds that need the rows
+    """
+
+    fit_intercept: bool = parameter(default=True)
+    keep: Keep = parameter(default="last")
+    vote_mb: float = parameter(default=256.0, above=0.0)
+    normalize: bool = parameter(default=False)
 
     @property
     def coef_(self) -> np.ndarray:
@@ -486,18 +552,6 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     @property
     def intercept_(self) -> np.ndarray:
         return self.fitted_run().weights()[1]
-
-    fit_intercept: bool = parameter(default=True, help="fit an intercept")
-    keep: Keep = parameter(
-        default="last",
-        help="weights to predict with: the last, the mean, a vote of all, or the best so far",
-    )
-    vote_mb: float = parameter(
-        default=256.0,
-        above=0.0,
-        help="memory in MB for the updates stored by a vote, 16 bytes per value of each row",
-    )
-    normalize: bool = parameter(default=False, help="scale every row to length 1")
 
     @calls_back
     def fit(
@@ -686,30 +740,3 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         if fitted_parameter(self, "normalize"):  # features without a weight count in the length
             rows = Unit(as_rows(tidy(X)), scales(as_rows(tidy(whole)), n))
         return self._run.keeping.scores(self._run.state, rows, n)
-
-    def start_run(
-        self, learner: Learner, classes: np.ndarray, rows: Any, coef_init: Any = None,
-        intercept_init: Any = None,
-    ) -> Run:  # fmt: skip
-        """Store and return a run with a new state, or with warm_start the old one, for rows in
-        memory, or as many features, which may be more than before.
-        """
-        n_features = rows if isinstance(rows, int) else rows.shape[1]
-        warm = self.warm_start and hasattr(self, "_run")
-        if warm:
-            alike = isinstance(rows, int) or self._run.state.n_features == n_features
-            but = ("keep", "normalize", "tie", "zero")
-            state = self._state_to_continue(classes, but, alike)
-            state.own()
-            state.grow(n_features)
-        else:
-            state = self.new_state(learner, classes.size, n_features)
-        coef = labels.initial(coef_init, (state.n_columns, state.n_features), "coef_init")
-        intercept = labels.initial(intercept_init, (state.n_columns,), "intercept_init")
-        if intercept is not None and intercept.any() and not self.fit_intercept:
-            raise ParameterError(
-                "intercept_init needs fit_intercept.", code="conflict", option="intercept_init"
-            )
-        learner.start(state, coef, intercept, warm)
-        given = any(array is not None and array.any() for array in (coef, intercept))
-        return self._begin(state, learner, classes, fresh=not warm and not given)

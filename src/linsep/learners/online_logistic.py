@@ -35,25 +35,26 @@ class OnlineLogistic(LinearClassifier):
     classifiers, divided by their sum. With "ovo" and votes, probabilities need
     :func:`linsep.calibrate`.
 
-    The other parameters and attributes are the same as for :class:`linsep.Perceptron`. The weight
-    of a row multiplies its part in G_j, t, N, the step and the penalty.
+    The weight of a row multiplies its part in G_j, t, N, the step and the penalty.
 
     Parameters
     ----------
     learning_rate : float, default=0.5
-        eta.
+        Step size of a row, eta; larger values change the weights more.
     l2 : float, default=0.0
-        Each row adds the penalty l2 w_j^2 / 2 of its features, except the constant one: w_j is
-        divided by 1 + l2 r_j after its step.
+        Penalty of each row on the squared weights of its features. It is l2 w_j^2 / 2, except for
+        the constant feature: w_j is divided by 1 + l2 r_j after its step.
     adaptive : bool, default=True
-        Whether each weight has its own rate; if not, r_j is eta (t / N) / s_j^2, and weights are
-        multiplied by the square in step 1.
+        Give each weight its own rate, which falls with its updates. If not, r_j is eta (t / N) /
+        s_j^2, and weights are multiplied by the square in step 1.
     rescale : bool, default=True
-        Whether rates follow the scales of features; if not, there is no step 1, and r_j is eta /
-        sqrt(G_j), or eta without ``adaptive``.
+        Adapt rates to the scales of features, so units do not matter. If not, there is no step 1,
+        and r_j is eta / sqrt(G_j), or eta without ``adaptive``.
     invariant : bool, default=True
-        Whether a step is the limit of small ones; if not, w_j falls by r_j g_j.
+        Make each step the limit of many small ones, which never overshoots. If not, w_j falls by
+        r_j g_j.
     keep : {"last", "average", "vote", "best"}, default="average"
+        Weights to predict with: the last, the mean, a vote of all, or the best so far.
 
     References
     ----------
@@ -75,25 +76,12 @@ class OnlineLogistic(LinearClassifier):
     mixable = True
     grid_example = "learning_rate=0.1,0.5,2"
 
-    learning_rate: float = parameter(
-        default=0.5, above=0.0, help="step size of a row; larger values change the weights more"
-    )
-    l2: float = parameter(
-        default=0.0, at_least=0.0, help="penalty of each row on the squared weights of its features"
-    )
-    adaptive: bool = parameter(
-        default=True, help="give each weight its own rate, which falls with its updates"
-    )
-    rescale: bool = parameter(
-        default=True, help="adapt rates to the scales of features, so units do not matter"
-    )
-    invariant: bool = parameter(
-        default=True, help="make each step the limit of many small ones, which never overshoots"
-    )
-    keep: Keep = parameter(
-        default="average",
-        help="weights to predict with: the last, the mean, a vote of all, or the best so far",
-    )
+    learning_rate: float = parameter(default=0.5, above=0.0)
+    l2: float = parameter(default=0.0, at_least=0.0)
+    adaptive: bool = parameter(default=True)
+    rescale: bool = parameter(default=True)
+    invariant: bool = parameter(default=True)
+    keep: Keep = parameter(default="average")
 
     def learner(self) -> Learner:
         return OnlineLogisticLearner(

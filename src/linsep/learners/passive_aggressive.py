@@ -21,16 +21,14 @@ class PassiveAggressive(LinearClassifier):
     large weight therefore never moves a score beyond the margin 1. (scikit-learn multiplies the
     step, which overshoots and diverges for weights above 2.)
 
-    The other parameters and attributes are the same as for :class:`linsep.Perceptron`. A mistake is
-    a row with a margin below 1.
+    A mistake is a row with a margin below 1.
 
     Parameters
     ----------
     C : float, default=1.0
-        Largest step of PA-I (infinity: plain PA); a smaller C regularizes more.
+        Largest step; smaller values tolerate more noise. Infinity is plain PA.
     loss : {"hinge", "squared_hinge"}, default="hinge"
-        "hinge" is PA-I, which bounds each step by C; "squared_hinge" is PA-II, which damps it by
-        1 / (2C).
+        Algorithm PA-I, which bounds each step by C, or PA-II, which damps it by 1 / (2C).
 
     References
     ----------
@@ -51,15 +49,8 @@ class PassiveAggressive(LinearClassifier):
     grid_example = "C=0.01,0.1,1"
     mixable = True
 
-    C: float = parameter(
-        default=1.0,
-        above=0.0,
-        also=(np.inf,),
-        help="largest step; smaller values tolerate more noise",
-    )
-    loss: Literal["hinge", "squared_hinge"] = parameter(
-        default="hinge", help="PA-I with bounded steps, or PA-II with damped steps"
-    )
+    C: float = parameter(default=1.0, above=0.0, also=(np.inf,))
+    loss: Literal["hinge", "squared_hinge"] = parameter(default="hinge")
 
     def learner(self) -> Learner:
         soft, C = self.loss == "squared_hinge", float(self.C)

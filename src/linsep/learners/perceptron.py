@@ -34,105 +34,26 @@ class Perceptron(LinearClassifier):
 
     Parameters
     ----------
-    multiclass : {"native", "ovr", "ovo"}, default="native"
-        For more than two classes: one joint rule (a mistake adds the example to the true class and
-        subtracts it from the predicted one), one binary classifier per class against the rest, or
-        one per pair.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept: the weight of an additional feature that is always 1.
-    max_iter : int, default=1000
-        Maximum number of passes over the data.
-    shuffle : bool, default=True
-        Visit the rows in random order in every pass after the first.
-    random_state : int, RandomState or None, default=0
-        Seed for shuffling, held-out rows and random ties.
     learning_rate : float or callable, default=1.0
-        Rate of the first update, or a function from k = 1, 2, ... to the rate of update k. With
+        Rate of the first update, or a function of k that returns the rate of update k from 1. With
         zero initial weights, a constant rate does not change predictions in exact arithmetic (in
         floats, this is certain only for powers of 2).
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
-        The rate of update k: constant, divided by k, or divided by its square root.
+        Rate of update k: constant, divided by k, or by its square root.
     update : {"single", "batch"}, default="single"
-        Update at every mistake, or once per pass by the sum of all mistakes: gradient descent on
-        the perceptron criterion J_p, see ``criterion_``.
+        Update at every mistake, or once per pass by the sum of all mistakes. That is gradient
+        descent on the perceptron criterion J_p, see ``criterion_``.
     zero : {"mistake", "negative", "correct"}, default="mistake"
-        The treatment of a score of zero during training, for each binary classifier: a mistake; a
-        prediction of -1, and so a mistake for label +1; or correct. With the latter two, a pass
-        without a mistake may leave scores of zero, and the run stops as "clean", not "converged".
+        Meaning of a score of zero during training: a mistake, a prediction of class -1, or correct.
+        With the latter two, a pass without a mistake of each binary classifier may leave scores of
+        zero, and the run stops as "clean", not "converged".
         "correct" needs nonzero initial weights, since zero weights would never change. The native
         rule of several classes compares scores, and ``tie`` decides between equal ones: it requires
         "mistake".
-    keep : {"last", "average", "vote", "best"}, default="last"
-        The weights for prediction. "average": the mean over all steps (examples seen). "vote": each
-        version of the weights votes with the number of steps it survived. "best": the pocket
-        algorithm with ratchet; after each pass the mistakes of the longest-surviving and the last
-        weights on all rows are counted, and the weights with the fewest so far are kept.
-        (Minimizing the number of mistakes is NP-hard.) partial_fit, which sees each row once, keeps
-        the longest-surviving weights.
-    vote_mb : float, default=256
-        Memory limit in MB for ``keep="vote"``, which stores every row that caused an update (20
-        bytes plus 16 per value) and reads them all to predict. If the limit is exceeded, fit raises
-        an error.
-    normalize : bool, default=False
-        Scale every row to unit length in training and prediction, without a copy.
-    early_stopping : bool, default=False
-        Whether to hold rows out and stop when their accuracy has not improved for
-        ``n_iter_no_change`` passes. With ``keep="last"`` the weights of the best pass are kept,
-        unless the run converged. For other values of ``keep``, which depend less on the last rows,
-        the model is then trained again on all rows for as many passes, or fewer if a pass makes no
-        mistake. The accuracy uses sample weights, not class weights.
-    validation_fraction : float, default=0.1
-        Fraction of each class to hold out, with ``early_stopping``.
-    n_iter_no_change : int, default=5
-        Passes without improvement before stopping early.
-    class_weight : dict, "balanced" or None, default=None
-        Multiplies the updates for a class. "balanced": total weight of the rows / (classes * weight
-        of the rows of the class); rows of weight 0 are ignored.
-    reference : label or None, default=None
-        The class with target -1 (two classes only), which determines the signs of weights. None:
-        the smaller class. As in scikit-learn, :meth:`decision_function` is always positive for the
-        larger class.
-    warm_start : bool, default=False
-        Whether ``fit`` starts from the weights of the last fit.
-    verbose : int, default=0
-        1 prints one line per pass.
-    tie : {"negative", "positive", "random"}, default="negative"
-        The class predicted for a row whose score is exactly zero, or equal for several classes: the
-        smaller (the reference of two classes), the larger, or a draw by seed and row (see
-        :meth:`predict`); for two classes, ``zero`` decides whether such a row is a mistake during
-        training. With "random", the native rule treats a tie as a mistake during training, and a
-        one-vs-one score of zero is half a win for each class.
 
     Attributes
     ----------
-    equation_ : the weights as a printable equation in the features and units of the data
-    coef_ : array of shape (1, features), (classes, features) or (pairs, features), the weights used
-        to predict (with ``keep="vote"`` the last version)
-    intercept_ : array of shape (1,), (classes,) or (pairs,)
-    classes_ : array of the sorted labels
-    reference_ : the class with target -1; None for several classes
-    n_iter_ : number of passes made
-    mistakes_ : array of shape (passes,), mistakes in each pass; with ovr and ovo, summed over
-        the binary classifiers; all rows passed to partial_fit are one pass
-    n_updates_ : int, number of updates
-    calibration_ : the calibration of :func:`linsep.calibrate`, required for ``predict_proba``
-    stop_reason_ : "converged", "clean" (without a mistake, but with scores of zero), "cycle",
-        "max_iter", "early_stop" or "interrupted"; None after partial_fit
-    stop_sentence_ : the stop reason as a sentence; known after fit, not partial_fit
-    cycle_ : the :class:`linsep.certificate.cycles.Cycle` that ended the run, with ``verify(X, y)``,
-        or None; with ovr and ovo the ``Cycles`` of the binary classifiers
-    report_ : the bound that the run proves without the rows, a
-        :class:`linsep.mistake_bounds.bounds.Bounds`: after M mistakes no separator has a margin
-        above ||w||/M; ``bounds(X, y)`` adds the bounds that need the rows
     criterion_ : array of shape (passes,), J_p at the start of each pass; with update="batch"
-    validation_scores_ : array of shape (passes,), accuracy on the held-out rows after each pass
-        without them; with early_stopping. This and the next two are at score 0, whatever the
-        ``threshold_``
-    validation_curve_ : array of shape (passes, 2), error rates of the weights kept after each of
-        these passes on training rows and on held-out rows
-    progressive_accuracy_ : share of the rows of the first pass predicted correctly before learning
-    n_features_in_ : number of features
-    feature_names_in_ : names of the features, if X has only string names
 
     References
     ----------
@@ -165,21 +86,11 @@ class Perceptron(LinearClassifier):
     mixable = True
 
     learning_rate: float | Callable[[int], float] = parameter(
-        default=1.0, above=0.0, called_with="k", help="initial learning rate"
+        default=1.0, above=0.0, called_with="k"
     )
-    schedule: ScheduleName = parameter(
-        default="constant",
-        help="learning rate of update k: constant, divided by k, or by its square root",
-    )
-    update: Literal["single", "batch"] = parameter(
-        default="single",
-        help="update at every mistake, or once per pass by the sum of all mistakes",
-    )
-    zero: Literal["mistake", "negative", "correct"] = parameter(
-        default="mistake",
-        help="meaning of a score of zero during training: a mistake, a prediction of class -1, or "
-        "correct",
-    )
+    schedule: ScheduleName = parameter(default="constant")
+    update: Literal["single", "batch"] = parameter(default="single")
+    zero: Literal["mistake", "negative", "correct"] = parameter(default="mistake")
 
     def learner(self) -> Learner:
         if callable(self.learning_rate) and self.schedule != "constant":
@@ -242,10 +153,9 @@ class PerceptronLearner(Learner):
                 self._without = k, problem
                 break
 
-    def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
-        given = [array for array in (coef, intercept) if array is not None]
-        zeros = not warm and not (given and np.column_stack(given).any(axis=1).all())
-        if self.zero == "correct" and zeros:
+    def start(self, state: State, coef: Weights, intercept: Weights) -> None:
+        super().start(state, coef, intercept)
+        if self.zero == "correct" and not all(machine.any() for machine in state.machines()):
             raise ParameterError(
                 "If scores of zero are correct, zero weights never change",
                 "set initial weights (coef_init, or --init-weights)",
@@ -257,7 +167,6 @@ class PerceptronLearner(Learner):
                 hint("choose {}", multiclass="ovr"), hint("{}", zero="mistake"),
                 code="conflict", option="zero",
             )  # fmt: skip
-        super().start(state, coef, intercept, warm)
 
     def rule(self, state: State) -> Any:
         updates = state.per_machine("updates")

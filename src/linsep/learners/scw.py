@@ -29,17 +29,15 @@ class SCW(ConfidenceClassifier):
 
     The weight of a row (``sample_weight`` times ``class_weight``) multiplies its C.
 
-    The other parameters and attributes are the same as for :class:`linsep.Perceptron`.
-
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the loss of a row; a smaller C tolerates more noise. Infinity is
+        Largest step; smaller values tolerate more noise. It weighs the loss of a row; infinity is
         confidence-weighted learning, which makes every row right.
     eta : float, default=0.9
         Required probability that a row is right, above 0.5 and below 1.
     multiclass : {"ovr", "ovo"}, default="ovr"
-        The strategy for several classes.
+        Strategy for more than two classes: each against the rest, or each pair.
 
     Attributes
     ----------
@@ -63,17 +61,9 @@ class SCW(ConfidenceClassifier):
     command_name = "scw"
     grid_example = "C=0.1,1,10"
 
-    C: float = parameter(
-        default=1.0, above=0.0, also=(np.inf,),
-        help="largest step; smaller values tolerate more noise",
-    )  # fmt: skip
-    eta: float = parameter(
-        default=0.9, above=0.5, below=1.0, help="required probability that a row is right"
-    )
-    multiclass: TwoSided = parameter(
-        default="ovr",
-        help="strategy for more than two classes: each against the rest, or each pair",
-    )
+    C: float = parameter(default=1.0, above=0.0, also=(np.inf,))
+    eta: float = parameter(default=0.9, above=0.5, below=1.0)
+    multiclass: TwoSided = parameter(default="ovr")
 
     def learner(self) -> Learner:
         phi = NormalDist().inv_cdf(float(self.eta))

@@ -1,6 +1,6 @@
 """The state of a linear learner, the classes that scores mean, and the base class of learners."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from types import MappingProxyType
 from typing import Any, Literal
@@ -192,12 +192,6 @@ class State:
         for own, given in zip(self.split(self.W), (coef, intercept), strict=True):
             if given is not None:
                 own[:] = given
-
-    def forget(self, but: Collection[str] = ()) -> None:
-        """Reset all but the weights and the arrays of these names, from which a new run starts."""
-        self.shaped = {k: array for k, array in self.shaped.items() if k in ("W", *but)}
-        self.counts = {k: array for k, array in self.counts.items() if k in but}
-        self.rounds, self.votes = 0, NO_VOTES
 
     def is_finite(self) -> bool:
         return all(np.isfinite(array).all() for array in self.shaped.values())
@@ -415,11 +409,8 @@ class Learner:
     def __init__(self, rule: Any = None):
         self._rule = rule
 
-    def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
-        """Set up a new state, or if ``warm`` that of an earlier run, with initial weights, if any;
-        raise ValueError if they are invalid.
-        """
-        state.forget(self.beside)
+    def start(self, state: State, coef: Weights, intercept: Weights) -> None:
+        """Set the initial weights of a new state, if any; raise ValueError if they are invalid."""
         state.set_weights(coef, intercept)
 
     def rule(self, state: State) -> Any:

@@ -11,8 +11,6 @@ from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Learner, State, Unlearnable, Weights
 from linsep.parameters import parameter
 
-PROMOTION = "factor of weights in an update, for a feature of 1"
-
 
 class Winnow(LinearClassifier):
     """Winnow: multiplicative updates, with a mistake bound logarithmic in irrelevant features.
@@ -23,15 +21,13 @@ class Winnow(LinearClassifier):
     features takes less than 3 k log2(d) + 4 mistakes. (The well-known bound 2 k log2(d) + 2 applies
     to Winnow1, which sets a weight to zero where this algorithm, Winnow2, halves it.)
 
-    The other parameters and attributes are the same as for :class:`linsep.Perceptron`. The
-    intercept is minus the threshold.
-
     Parameters
     ----------
     promotion : float above 1, default=2.0
+        Factor of a weight in an update, for a feature of 1.
     threshold : float or None, default=None
-        None means half the number of features. The native rule for several classes has no
-        threshold.
+        Score that a positive row exceeds, minus the intercept; by default half the number of
+        features. The native rule for several classes has no threshold.
 
     References
     ----------
@@ -50,10 +46,8 @@ class Winnow(LinearClassifier):
     command_name = "winnow"
     positive_only = True
 
-    promotion: float = parameter(default=2.0, above=1.0, help=PROMOTION)
-    threshold: float | None = parameter(
-        default=None, help="score that a positive row exceeds; default: half the number of features"
-    )
+    promotion: float = parameter(default=2.0, above=1.0)
+    threshold: float | None = parameter(default=None)
     fit_intercept: ClassVar[bool] = True  # type: ignore[misc]  # minus the threshold, never learned
 
     def __sklearn_tags__(self) -> Any:
@@ -76,13 +70,12 @@ class BalancedWinnow(LinearClassifier):
     The weights are w = u - v with u = exp(L) and v = exp(-L), so w = 2 sinh(L) starts at 0. A
     mistake adds y x_j ln(promotion) to L_j, also for the constant feature.
 
-    The other parameters and attributes are the same as for :class:`linsep.Perceptron`.
-
     Parameters
     ----------
     promotion : float above 1, default=2.0
+        Factor of u_j in an update, for a feature of 1.
     threshold : float, default=0.0
-        Score that a positive row exceeds; ``intercept_`` is the weight of the constant feature
+        Score that a positive row exceeds. ``intercept_`` is the weight of the constant feature
         minus the threshold, which must be 0 without an intercept.
 
     References
@@ -101,8 +94,8 @@ class BalancedWinnow(LinearClassifier):
 
     command_name = "balanced-winnow"
 
-    promotion: float = parameter(default=2.0, above=1.0, help=PROMOTION)
-    threshold: float = parameter(default=0.0, help="score that a positive row exceeds")
+    promotion: float = parameter(default=2.0, above=1.0)
+    threshold: float = parameter(default=0.0)
 
     def learner(self) -> Learner:
         return BalancedWinnowLearner(float(self.promotion), float(self.threshold))
@@ -117,7 +110,7 @@ class WinnowLearner(Learner):
         super().__init__(WinnowRule(promotion))
         self.threshold, self.needs_width = threshold, threshold is None
 
-    def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
+    def start(self, state: State, coef: Weights, intercept: Weights) -> None:
         if coef is not None and not (coef > 0).all():
             raise DataError(
                 "coef_init of Winnow must be above 0 everywhere.",
@@ -128,9 +121,9 @@ class WinnowLearner(Learner):
                 "Winnow's intercept is minus its threshold: set threshold instead.",
                 code="unsupported", option="intercept_init",
             )  # fmt: skip
-        if not warm and state.n_machines == state.n_columns:  # the native rule has no threshold
+        if state.n_machines == state.n_columns:  # the native rule has no threshold
             state.W[-1] = -(state.n_features / 2 if self.threshold is None else self.threshold)
-        super().start(state, coef, intercept, warm)
+        super().start(state, coef, intercept)
 
     def check(self, rows: Dense | Csr | Unit) -> None:
         rows = rows.rows if isinstance(rows, Unit) else rows
@@ -158,7 +151,7 @@ class BalancedWinnowLearner(Learner):
         super().__init__(BalancedWinnowRule(promotion, threshold))
         self.threshold = threshold
 
-    def start(self, state: State, coef: Weights, intercept: Weights, warm: bool) -> None:
+    def start(self, state: State, coef: Weights, intercept: Weights) -> None:
         if self.threshold and not (state.bias and state.n_machines == state.n_columns):
             raise ParameterError(
                 "The threshold is part of the intercept of binary classifiers",
@@ -166,5 +159,5 @@ class BalancedWinnowLearner(Learner):
                 hint("choose {}", multiclass="ovr"),
                 code="conflict", option="threshold", value=self.threshold,
             )  # fmt: skip
-        state.W[-1] -= 0.0 if warm else self.threshold
-        super().start(state, coef, intercept, warm)
+        state.W[-1] -= self.threshold
+        super().start(state, coef, intercept)
