@@ -126,11 +126,9 @@ def test_a_server_that_refuses_at_once(serve, status, code):
 
 def test_a_server_that_stalls(serve, monkeypatch):
     monkeypatch.setattr(file, "SILENCE", 0.2)
-    file._filesystem.cache_clear()
     server = serve(fault=lambda number, path: "stall", stall=1)
     with refused(DataError, "unreachable"):
         source_of(f"{server.url}/x.csv")
-    file._filesystem.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.svm"])
@@ -183,7 +181,6 @@ def test_addresses_of_no_rows(serve, address, code):
 
 
 def test_missing_packages(monkeypatch):
-    file._filesystem.cache_clear()
     for protocol, module in [("s3", "s3fs"), ("abfs", "adlfs"), ("s3", "fsspec")]:
         monkeypatch.setitem(sys.modules, module, None)
         with refused(DataError, "missing-package"):

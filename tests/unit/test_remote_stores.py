@@ -9,7 +9,6 @@ import pytest
 
 from linsep import open_source
 from linsep.errors import DataError
-from linsep.sources.remote import file
 from refusals import refused
 
 fsspec = pytest.importorskip("fsspec")
@@ -78,7 +77,6 @@ def test_s3(table, tmp_path, monkeypatch):
     settings |= {"ACCESS_KEY_ID": "key", "SECRET_ACCESS_KEY": "secret"}
     for name, value in settings.items():
         monkeypatch.setenv(f"AWS_{name}", value)
-    file._filesystem.cache_clear()
     store = s3fs.S3FileSystem(use_listings_cache=False, skip_instance_cache=True)
     store.mkdir("box")
     check("s3", store, table, tmp_path)
@@ -89,7 +87,6 @@ def test_s3(table, tmp_path, monkeypatch):
     monkeypatch.setattr(s3fs.S3FileSystem, "_call_s3", refuse)
     with refused(DataError, "access-denied"):
         rows_of("s3://box/folder")
-    file._filesystem.cache_clear()
     server.stop()
 
 
@@ -120,7 +117,6 @@ def ftp(tmp_path, table):
     stop.set()
     thread.join()
     server.close_all()
-    file._filesystem.cache_clear()
 
 
 @pytest.mark.thorough

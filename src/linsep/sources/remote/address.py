@@ -6,21 +6,14 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-#: what stands between the links of a chain, such as zip://rows.csv::https://host/rows.zip
-_LINK = re.compile(r"::(?=[a-z][a-z0-9+._-]*(?:://|::))", re.IGNORECASE)
 _ADDRESS = re.compile(r"([a-z][a-z0-9+._-]*)://(.*)", re.IGNORECASE | re.DOTALL)
 _IN_TEXT = re.compile(r"\b([a-z][a-z0-9+._-]+):/{1,2}([^\s'\"]*)", re.IGNORECASE)
+#: what stands between the links of a chain, such as zip://rows.csv::https://host/rows.zip
+_LINK = re.compile(r"::(?=[a-z][a-z0-9+._-]*://)", re.IGNORECASE)
 #: protocols whose addresses may have a query, and name one file each
 WEB = ("http", "https")
-#: protocols whose addresses start with a server
-SERVERS = (*WEB, "ftp", "sftp", "ssh", "smb", "webhdfs")
-#: protocols of fsspec that read what another address names
-_PARTS = {
-    "zip", "tar", "libarchive", "cached", "blockcache", "filecache", "simplecache", "dir",
-    "reference", "generic", "asyncwrapper", "async_wrapper",
-}  # fmt: skip
-#: what stands between a user and the first "/" of a password
-_NO_PORT = re.compile(r":(?!\d*$)[^\]]*$")
+#: a user and a password, which may have a slash
+_PASSWORD = re.compile(r"^([^/:@\[]*):(?:[^/]*|(?!\d*/).*)@")
 #: protocols with a container, not a user, before @
 _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
 
@@ -43,18 +36,13 @@ def normal(address: str) -> str:
 
 
 def is_chain(address: str) -> bool:
-    """Return whether a URL is a chain of several, as in fsspec, or starts one."""
-    links = _links(address)
-    return protocol_of(address) in _PARTS or (len(links) > 1 and protocol_of(links[-1]) != "")
+    """Return whether a URL is a chain of several, as in fsspec."""
+    return len(_links(address)) > 1
 
 
 def _links(address: str) -> list[str]:
     """Return the addresses of a chain; the query of a web address goes to the end of the text."""
-    links = _LINK.split(address)
-    for k, link in enumerate(links):
-        if protocol_of(link) in WEB and "?" in link:
-            return [*links[:k], "::".join(links[k:])]
-    return links
+    return [address] if protocol_of(address) in WEB and "?" in address else _LINK.split(address)
 
 
 def shown(address: str) -> str:
@@ -70,22 +58,14 @@ def _shown(address: str) -> str:
     found = _ADDRESS.fullmatch(address)
     if found is None:
         return address
-    protocol, rest = found[1].lower(), found[2]
-    host, slash, path = rest.partition("/")
-    if "@" in path and protocol in SERVERS and _NO_PORT.search(host):
-        host, slash, path = path.rpartition("@")[2].partition("/")
-    user, at, server = host.rpartition("@")
-    if at and (protocol not in _CONTAINERS or ":" in user):
-        host = server
-    query = ""
+    protocol, rest = found[1].lower(), _PASSWORD.sub("", found[2])
+    if protocol not in _CONTAINERS:
+        rest = re.sub(r"^[^/@]*@", "", rest)
     if protocol in WEB:
-        both, mark, _ = (host + slash + path).partition("#")[0].partition("?")
-        host, slash, path = both.partition("/")
-        query = "?..." if mark else ""
-    else:  # a version of an object, or options of a store; elsewhere ? is a part of a name
-        before, _, options = path.partition("?")
-        path = before if "=" in options else path
-    return f"{protocol}://{host}{slash}{path}{query}"
+        place, mark, _ = rest.partition("#")[0].partition("?")
+        return f"{protocol}://{place}" + "?..." * bool(mark)
+    place, _, options = rest.partition("?")  # a version of an object; elsewhere a part of a name
+    return f"{protocol}://{place if '=' in options else rest}"
 
 
 def identified(address: str) -> str:
@@ -96,10 +76,7 @@ def identified(address: str) -> str:
     seen, full = shown(address), normal(address)
     if seen == full:
         return seen
-    rest = full.partition("://")[2]
-    server = seen.partition("://")[2].removesuffix("?...")
-    user, at, named = rest.partition(f"@{server}")
-    whole = f"{user.partition(':')[0]}{at}{named}" if at else rest
+    whole = _PASSWORD.sub(r"\1@", full.partition("://")[2])
     return f"{seen} ({sha256(whole.encode()).hexdigest()[:16]})"
 
 

@@ -5,17 +5,14 @@ import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from functools import cache
 from glob import has_magic
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlsplit
 
 from linsep._system.files import scratch_folder
 from linsep.errors import DataError
 from linsep.sources.remote.address import (
-    SERVERS,
     WEB,
     is_chain,
     is_remote,
@@ -35,8 +32,6 @@ _VERSIONS = (
     "ETag", "etag", "generation", "content_md5", "md5Hash", "Last-Modified", "LastModified",
     "last_modified", "updated", "mtime", "modified", "modify", "created",
 )  # fmt: skip
-#: parts of a URL that are not settings of its store
-_NO_SETTINGS = {"url_query", "url_fragment"}
 #: the file that was read last, open, whose blocks serve who opens the same version again
 _last: dict[tuple[Any, ...], Any] = {}
 
@@ -54,21 +49,18 @@ class RemoteFile:
         or cannot connect to the server; if the address is a chain of several.
     """
 
+    #: the folder where files made of it go: the current one
+    parent = Path()
+
     def __init__(self, address: str):
-        if is_chain(address):
-            raise DataError(
-                f"{shown(address)} is a chain of URLs, or a part of one, which linsep does not "
-                "support: name the file itself.",
-                code="bad-url",
-                path=shown(address),
-            )
         self.address = address = normal(address)
+        if is_chain(address):
+            raise _bad_url(address)
         name = name_of(address)
         self.name, self.stem, self.suffix, self.suffixes = (
             name.name, name.stem, name.suffix, name.suffixes,
         )  # fmt: skip
-        self._fs = filesystem(address)
-        self._path = self._fs._strip_protocol(address)
+        self._fs, self._path = filesystem(address)
         self._seen: tuple[int | None, str | None] | None = None
         self._copy: Path | None = None
 
@@ -87,11 +79,6 @@ class RemoteFile:
     def __reduce__(self) -> Any:
         # What was seen of it goes along: whoever gets the file must find the same.
         return RemoteFile, (self.address,), {"_seen": self._seen}
-
-    @property
-    def parent(self) -> Path:
-        """The folder where files made of it go: the current one."""
-        return Path()
 
     def exists(self) -> bool:
         """Return whether the file is there."""
@@ -136,20 +123,10 @@ class RemoteFile:
         Raises DataError if the file is not there any more, cannot be read, or has changed.
         """
         size, version = self.check()
-        key = os.getpid(), self.address, size, version
-        opened, keep = None if parts else _last.pop(key, None), not parts and version is not None
+        key, keep = (os.getpid(), self.address, size, version), not parts and version is not None
+        opened = _last.pop(key, None) if keep else None
         _last.clear()
-        if size is None or self._copy is not None:
-            opened = self._copied().open("rb")
-        elif opened is None:
-            how: dict[str, Any] = {"size": size} if protocol_of(self.address) in WEB else {}
-            if parts:
-                how |= {"cache_type": "none"}
-            elif self._fs.async_impl:
-                how |= {"cache_type": "background", "cache_options": {"maxblocks": BLOCKS}}
-            with self._told():
-                opened = self._fs.open(self._path, "rb", block_size=BLOCK, **how)
-        stream = _Stream(opened, self, self.state[1])
+        stream = _Stream(opened or self._opened(size, parts), self, self.state[1])
         stream.seek(0)
         try:
             yield stream
@@ -161,6 +138,22 @@ class RemoteFile:
                 _last[key] = stream.opened
             else:
                 stream.opened.close()
+
+    def _opened(self, size: int | None, parts: bool) -> Any:
+        open_, how = self._fs.open, {"size": size} if protocol_of(self.address) in WEB else {}
+        cache: dict[str, Any] = {}
+        if parts:
+            cache = {"cache_type": "none"}
+        elif self._fs.async_impl:
+            cache = {"cache_type": "background", "cache_options": {"maxblocks": BLOCKS}}
+        if size and self._copy is None:
+            with self._told(), suppress(ValueError):  # of servers that send whole files only
+                if how:
+                    with open_(self._path, "rb", cache_type="none", **how) as last:
+                        last.seek(size - 1)
+                        last.read(1)
+                return open_(self._path, "rb", block_size=BLOCK, **how, **cache)
+        return self._copied().open("rb")
 
     def _look(self) -> tuple[int | None, str | None]:
         """Inspect the file; return its size and its version."""
@@ -199,48 +192,27 @@ class RemoteFile:
 
 
 class _Stream(io.RawIOBase):
-    """A remote file, open for reading."""
+    """A remote file, open for reading; what goes wrong is a DataError."""
 
     def __init__(self, opened: Any, file: RemoteFile, size: int):
         self.opened, self._file, self._size = opened, file, size
+        self.tell, self.seek = opened.tell, opened.seek  # type: ignore[method-assign]
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Return True."""
         return True
 
-    def tell(self) -> int:
-        """Return the place of the next byte."""
-        return self.opened.tell()
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place in the file."""
-        return self.opened.seek(offset, whence)
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Return the next bytes, fewer only at the end of the file."""
-        at = self.opened.tell()
-        due = self._size - at if size is None or size < 0 else min(size, self._size - at)
+    def readinto(self, buffer: Any) -> int:
+        due = max(0, min(len(buffer), self._size - self.tell()))
         with self._file._told():
-            try:
-                data = self.opened.read(due) if due > 0 else b""
-            except ValueError:  # the server sends whole files only
-                self.opened = self._file._copied().open("rb")
-                self.opened.seek(at)
-                data = self.opened.read(due)
+            data = self.opened.read(due)
         if len(data) < due:
             self._file.check()
             raise _unreachable(str(self._file), f"{len(data):,} bytes came instead of {due:,}")
-        return data
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill the buffer as far as the file goes."""
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+        buffer[:due] = data
+        return due
 
 
 def failure(error: Exception, address: str, seen: bool) -> Exception:
@@ -262,6 +234,8 @@ def failure(error: Exception, address: str, seen: bool) -> Exception:
         )
     if isinstance(cause, FileNotFoundError) or status in (404, 410):
         return removed(file) if seen else FileNotFoundError(file)
+    if isinstance(cause, ValueError) and not seen:
+        return _bad_url(address)
     return _unreachable(file, what)
 
 
@@ -275,7 +249,8 @@ def _unreachable(file: str, what: str) -> DataError:
 
 def _bad_url(address: str) -> DataError:
     return DataError(
-        f"{shown(address)} is not a URL that fsspec opens with its configuration: check both.",
+        f"{shown(address)} is not the URL of a file that fsspec opens with its configuration: "
+        "check both (chains of URLs are not supported).",
         code="bad-url",
         path=shown(address),
     )
@@ -321,9 +296,9 @@ def is_hidden(name: str) -> bool:
     """Return whether a file of this name is left out, as in a shell, or describes the data files
     beside it.
     """
-    marks = ("_started_", "_committed_")
-    described = name in ("_SUCCESS", "_metadata", "_common_metadata") or name.startswith(marks)
-    return name.startswith(".") or described or name.endswith("_$folder$")
+    marks = (".", "_started_", "_committed_")
+    described = name in ("_SUCCESS", "_metadata", "_common_metadata") or name.endswith("_$folder$")
+    return described or name.startswith(marks)
 
 
 def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
@@ -338,37 +313,30 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
     file = RemoteFile(address)
     web, pattern = protocol_of(file.address) in WEB, has_magic(file.address)
     with suppress(DataError) if pattern and not web else nullcontext():  # it may be a name
-        if (web or not file.address.endswith("/")) and file.exists():
+        if (web or not address.endswith("/")) and file.exists():
             return [file], False
-    fs, path = file._fs, file._path
-    entries: Any = []
+    path, entries = file._path.rstrip("/"), []
     with suppress(FileNotFoundError), file._told():
         if not web:
-            entries = (fs.glob if pattern else fs.ls)(path, detail=True)
-    entries = entries.values() if isinstance(entries, dict) else entries
+            listed = (file._fs.glob if pattern else file._fs.ls)(path, detail=True)
+            entries = [*listed.values()] if isinstance(listed, dict) else listed
     names = sorted(entry["name"] for entry in entries if entry["type"] == "file")
-    chosen = [
-        name for name in names
-        if (last := name.rpartition("/")[2]) and not is_hidden(last) and name != path.rstrip("/")
-    ]  # fmt: skip
-    if not chosen:
+    # The names begin with what the protocol makes of the server.
+    protocol, _, rest = file.address.rstrip("/").partition("://")
+    server, _, tail = rest.partition("/")
+    begin = len(path) - len(tail)
+    found = [
+        RemoteFile(f"{protocol}://{server}/{name[begin:].lstrip('/')}")
+        for name in names
+        if not is_hidden(name.rpartition("/")[2] or ".") and name != path
+    ]
+    if not found:
         raise no_file(file)
-    return [RemoteFile(_named(fs, name, file.address)) for name in chosen], not pattern
+    return found, not pattern
 
 
-def _named(fs: Any, path: str, address: str) -> str:
-    """Return the address of a path in the store of another address, whose server it may name."""
-    protocol, _, rest = address.partition("://")
-    server, said = f"{protocol}://{rest.partition('/')[0]}/", fs._get_kwargs_from_urls(address)
-    inside = path.lstrip("/")
-    for name in (fs.unstrip_protocol(path), server + inside, server + inside.partition("/")[2]):
-        if fs._strip_protocol(name) == path and fs._get_kwargs_from_urls(name) == said:
-            return name
-    raise _unreachable(shown(address), "its server does not list it")
-
-
-def filesystem(address: str) -> Any:
-    """Return fsspec's access to the store of an address.
+def filesystem(address: str) -> tuple[Any, str]:
+    """Return fsspec's access to the store of an address, and the path in it.
 
     Raises DataError if a package for it is missing, or the store does not let us in.
     """
@@ -376,15 +344,18 @@ def filesystem(address: str) -> Any:
     try:
         import fsspec
 
-        said = fsspec.get_filesystem_class(protocol)._get_kwargs_from_urls(address)
-        settings = tuple(sorted((name, said[name]) for name in said.keys() - _NO_SETTINGS))
-        if protocol in SERVERS and "host" not in fsspec.config.conf.get(protocol, {}):
-            server = urlsplit(address)
-            if not server.hostname or server.port == 0:
-                raise _bad_url(address)
-        return _filesystem(protocol, settings, place.endswith((".gz", ".bz2", ".zst")), os.getpid())
-    except DataError:
-        raise
+        given: dict[str, Any] = {}
+        if protocol not in ("sftp", "ssh", "smb"):  # which keep no listings
+            given["use_listings_cache"] = False
+        if protocol in WEB:
+            import aiohttp
+
+            client = fsspec.config.conf.get(protocol, {}).get("client_kwargs", {})
+            # A file whose name says that it is compressed is not decompressed on the way.
+            packed = place.endswith((".gz", ".bz2", ".zst"))
+            patience = aiohttp.ClientTimeout(None, None, SILENCE, SILENCE)
+            given["client_kwargs"] = {"auto_decompress": not packed, "timeout": patience} | client
+        return fsspec.core.url_to_fs(address, **given)
     except ImportError as error:
         what, extra = str(error).partition("\n")[0].rstrip("."), "gs" if protocol == "gs" else ""
         raise DataError(
@@ -396,26 +367,3 @@ def filesystem(address: str) -> Any:
         raise _bad_url(address) from None
     except Exception as error:
         raise failure(error, address, True) from None
-
-
-@cache
-def _filesystem(
-    protocol: str, settings: tuple[tuple[str, Any], ...], packed: bool, process: int
-) -> Any:
-    """Return the access to the store that a URL and fsspec's configuration define.
-
-    fsspec keeps one for each thread, and each of them would connect. ``packed`` is whether a file's
-    name says that it is compressed: then it is not decompressed on the way.
-    """
-    import fsspec
-
-    given: dict[str, Any] = dict(settings)
-    if protocol not in ("sftp", "ssh", "smb"):  # which keep no instance
-        given["use_listings_cache"] = False
-    if protocol in WEB:
-        import aiohttp
-
-        client = fsspec.config.conf.get(protocol, {}).get("client_kwargs", {})
-        patience = aiohttp.ClientTimeout(None, None, SILENCE, SILENCE)
-        given["client_kwargs"] = {"auto_decompress": not packed, "timeout": patience} | client
-    return fsspec.filesystem(protocol, **given)
