@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 
 from linsep._system.caches import (
@@ -52,8 +53,6 @@ MAGIC = b"linsep\0S"
 HEAD, TRAILER = struct.Struct("=8sQ"), struct.Struct("=Q")
 #: bytes to which parts are padded, and bytes that are checked at once
 SECTOR, PIECE = 512, 1 << 24
-#: bytes that are read before the memory of the file is let go, and what the system maps at least
-MAPPED, LEAST = 1 << 20, 1 << 16
 #: linsep's folder within a cache folder, and the files in it that may be removed
 ROWS = "linsep-rows"
 ROW_CACHES = CacheFiles(re.compile(r"[0-9a-f]{32}\.rows"), MAGIC)
@@ -139,8 +138,7 @@ class RowCache:
 
     def __init__(self, path: Path, data: mmap.mmap, footer: dict[str, Any]):
         self.path, self.n_bytes, self._data = path, len(data), data
-        self.filled = {}
-        vars(self).update(footer["about"])
+        vars(self).update({"filled": {}} | footer["about"])
         self._chunks: list[list[np.ndarray]] = []
         at = SECTOR
         for described in footer["chunks"]:
@@ -149,16 +147,13 @@ class RowCache:
                 arrays.append(np.frombuffer(data, kind, math.prod(shape), at).reshape(shape))
                 at += arrays[-1].nbytes + -arrays[-1].nbytes % SECTOR
             self._chunks.append(arrays)
-        # the first row of each chunk, and the bytes before it
+        # the first row of each chunk
         self._rows = np.cumsum([0, *(arrays[0].size for arrays in self._chunks)]).tolist()
-        self._bytes = np.cumsum([0, *(sum(a.nbytes for a in one) for one in self._chunks)])
         self.n_rows = self._rows[-1]
         self.n_blocks = -(-self.n_rows // BLOCK)
 
     @classmethod
-    def open(
-        cls, path: str | Path, key: dict[str, Any], mark: bool = True, check: bool = True
-    ) -> "RowCache | None":
+    def open(cls, path: str | Path, key: dict[str, Any], mark: bool = True) -> "RowCache | None":
         """Open the cache at ``path``; return None if there is none, or it is stale, damaged or
         writable by others.
 
@@ -175,11 +170,11 @@ class RowCache:
         if head != (MAGIC, FORMAT) or end % SECTOR:
             return None
         seal = 0
-        for start in range(0, end, PIECE) if check else ():
+        for start in range(0, end, PIECE):
             words = min(PIECE, end - start) // 8
             seal = checksum(np.frombuffer(data, np.uint64, words, start), seal)
             _forget(data)
-        if check and TRAILER.unpack(data[end:]) != (seal,):
+        if TRAILER.unpack(data[end:]) != (seal,):
             return None
         footer = json.loads(data[data.rfind(b"\n", 0, end) : end].rstrip(b"\0"))
         if footer["key"] != json.dumps(key):
@@ -203,25 +198,22 @@ class RowCache:
         if not 0 <= blocks.min() <= blocks.max() < self.n_blocks:
             raise IndexError(f"The cache {self.path} has no block beyond {self.n_blocks - 1}.")
         pieces: list[list[np.ndarray]] = []
-        stored = 0
         for (codes, weights, values, *sparse), rows in self._runs(blocks):
             piece = [codes[rows], weights[rows], values[rows]]
             if sparse:
                 columns, starts = sparse
-                held = slice(starts[rows.start], starts[rows.stop])
-                ends = starts[rows.start + 1 : rows.stop + 1] + (stored - held.start)
-                piece[2:] = values[held], columns[held], ends
-                stored += held.stop - held.start
-                if len(pieces) % (MAPPED // LEAST) == 0:
-                    _forget(self._data)
+                bounds = starts[rows.start : rows.stop + 1]
+                held = slice(bounds[0], bounds[-1])
+                piece[2:] = values[held], columns[held], np.diff(bounds)
             pieces.append(piece)
-        y, weights, X, *sparse = map(self._copied, zip(*pieces, strict=True))
+        y, weights, X, *sparse = map(np.concatenate, zip(*pieces, strict=True))
+        _forget(self._data)
         if sparse:
-            columns, ends = sparse
+            columns, sizes = sparse
             matrix = sp.csr_matrix((y.size, self.n_features), dtype=X.dtype)
             # Set one by one, arrays are neither copied nor checked.
             matrix.data, matrix.indices = X, columns
-            matrix.indptr = np.append(0, ends).astype(columns.dtype)
+            matrix.indptr = np.append(0, np.cumsum(sizes)).astype(columns.dtype)
             matrix.has_canonical_format = True
             X = matrix
         return Batch(X, y, BLOCK * int(blocks[0]), weights if self.weighted else None)
@@ -238,25 +230,14 @@ class RowCache:
                 before = self._rows[chunk]
                 yield self._chunks[chunk], slice(begin - before, end - before)
 
-    def _copied(self, parts: tuple[np.ndarray, ...]) -> np.ndarray:
-        """Return parts of the file as one array, letting go of the file's memory meanwhile."""
-        joined = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
-        at = mapped = 0
-        for part in parts:
-            joined[at : at + len(part)] = part
-            at, mapped = at + len(part), mapped + max(part.nbytes, LEAST)
-            if mapped > MAPPED:
-                _forget(self._data)
-                mapped = 0
-        return joined
-
     def iterate(self, batch_bytes: int = 1 << 26) -> Iterator[Batch]:
         """Yield all rows in order, as :meth:`read_blocks` returns them.
 
         ``batch_bytes`` is about what a batch takes in memory (64 MiB by default); there is at
         least one block in each.
         """
-        rows = np.interp(range(0, self._bytes[-1], batch_bytes), self._bytes, self._rows)
+        sizes = np.cumsum([0, *(sum(a.nbytes for a in arrays) for arrays in self._chunks)])
+        rows = np.interp(range(0, sizes[-1], batch_bytes), sizes, self._rows)
         starts = np.unique([*np.ceil(rows / BLOCK).astype(int), self.n_blocks])
         for start, stop in pairwise(starts):
             yield self.read_blocks(np.arange(start, stop))
@@ -302,7 +283,7 @@ class RowCacheWriter:
         self._chunks: list[list[Any]] = []
         self._index: Any = None
         self._weighted = False
-        self._rows = self._width = self._seal = 0
+        self._width = self._seal = 0
         self._fd, self._temporary = -1, ""
         with self._whole_or_none():
             folder = self.path.parent
@@ -317,8 +298,10 @@ class RowCacheWriter:
         """Abort where something goes wrong; RowCacheError if that is the disk."""
         try:
             yield
-        except OSError as error:
+        except BaseException as error:
             self.abort()
+            if not isinstance(error, OSError):
+                raise
             raise RowCacheError(
                 f"The cache of parsed rows cannot be written in {self.path.parent} "
                 f"({error.strerror})",
@@ -326,9 +309,6 @@ class RowCacheWriter:
                 hint("choose another folder with {}", cache=None),
                 path=self.path.parent,
             ) from error
-        except BaseException:
-            self.abort()
-            raise
 
     def write(self, batch: Batch) -> None:
         """Append the rows of ``batch``, any number of them; its arrays are not kept.
@@ -347,50 +327,45 @@ class RowCacheWriter:
                 arrays.append(X.indptr.astype(np.int64))
             else:
                 arrays.append(np.ascontiguousarray(X))
-            self._rows, self._width = self._rows + batch.size, max(self._width, X.shape[1])
+            self._width = max(self._width, X.shape[1])
             self._weighted = batch.weights is not None
             self._chunks.append([[array.dtype.str, array.shape] for array in arrays])
             for array in arrays:
                 self._send(array.reshape(-1).view(np.uint8).data)
 
+    def _codes(self, batch: Batch) -> np.ndarray:
+        """Return labels as int32 codes, numbered by first appearance in the file."""
+        with suppress(pa.ArrowException, TypeError):
+            found = pa.array(batch.y, from_pandas=True).dictionary_encode()  # NaN is null
+            labels = found.dictionary.to_pylist()
+            if not found.null_count and len(found) == batch.size:
+                numbers = [self._labels.setdefault(one, len(self._labels)) for one in labels]
+                return np.array(numbers, np.int32)[found.indices.to_numpy()]
+        raise RowCacheError(
+            "Labels cannot be cached: give every row a number, a boolean or a string, or continue "
+            "without a cache.",
+            code="label-type",
+        )
+
     def commit(self, n_features: int | None = None, **about: Any) -> RowCache:
-        """Finish the file, put it in its place in one step, and open it.
+        """Finish the file, put it in its place in one step, and return it.
 
         Parameters
         ----------
         n_features : width of all rows; by default the width of the widest batch
         **about : feature_names, recipe, dropped and filled, see :func:`footer_of`
-
-        Raises RowCacheError when no row was written or ``n_features`` is less than was seen.
         """
         with self._whole_or_none():
-            width = self._width if n_features is None else n_features
-            if self._rows == 0 or width < self._width:
-                raise RowCacheError(
-                    f"{self._rows} rows of {self._width} features cannot be cached in "
-                    f"{self.path} as rows of {width}: continue without a cache.",
-                    code="shape",
-                    path=self.path,
-                )
-            about |= {
-                "n_features": width, "weighted": self._weighted, "labels": list(self._labels)
-            }  # fmt: skip
+            about |= {"n_features": self._width if n_features is None else n_features}
+            about |= {"weighted": self._weighted, "labels": list(self._labels)}
             footer = {"key": json.dumps(self._key), "chunks": self._chunks, "about": about}
             self._send(b"\n" + json.dumps(footer).encode())
             self._write(TRAILER.pack(self._seal))
             os.fsync(self._fd)
-            fd, self._fd = self._fd, -1
-            os.close(fd)
+            row_cache = RowCache(self.path, mmap.mmap(self._fd, 0, prot=mmap.PROT_READ), footer)
             os.replace(self._temporary, self.path)
-            self._temporary = ""
+            self.abort()
             sync_folder(self.path.parent)
-        row_cache = RowCache.open(self.path, self._key, check=False)
-        if row_cache is None:
-            raise RowCacheError(
-                f"The cache {self.path} was replaced by another process: continue without a cache.",
-                code="file-changed",
-                path=self.path,
-            )
         trim_cache(
             [[path] for path in ROW_CACHES.files(self.path.parent)], self._limit, [self.path]
         )
@@ -409,28 +384,6 @@ class RowCacheWriter:
 
     def __exit__(self, *exception: object) -> None:
         self.abort()
-
-    def _codes(self, batch: Batch) -> np.ndarray:
-        """Return labels as int32 codes, numbered by first appearance in the file."""
-        try:
-            values, first, codes = np.unique(batch.y, return_index=True, return_inverse=True)
-        except TypeError:  # labels of mixed types
-            values = first = codes = np.array([None])
-        labels = values.tolist()
-        plain = all(
-            isinstance(label, str | int) or (isinstance(label, float) and not math.isnan(label))
-            for label in labels
-        )
-        if not plain or codes.size != batch.size:
-            raise RowCacheError(
-                f"Labels from row {self._rows} on cannot be cached: give every row a number, a "
-                "boolean or a string, or continue without a cache.",
-                code="label-type",
-            )
-        numbers = np.empty(len(labels), np.int32)
-        for k in np.argsort(first).tolist():
-            numbers[k] = self._labels.setdefault(labels[k], len(self._labels))
-        return numbers[codes]
 
     def _send(self, data: Any) -> None:
         """Write data, padded to whole sectors."""
@@ -461,6 +414,9 @@ class RowsSource(WeighedSource):
     """
 
     kind = "rows"
+    #: bytes on disk, and about as many in memory; and those read so far
+    size = memory_needed = position = 0  # type: ignore[assignment]
+    feature_names = None  # type: ignore[assignment]
 
     def __init__(self, paths: list[File]):
         if len(paths) > 1:
@@ -470,7 +426,6 @@ class RowsSource(WeighedSource):
                 path=paths[0],
             )
         self.paths, self.name = paths, str(paths[0])
-        self._position = 0
         found = RowCache.open(self.name, ROWS_FILE_KEY, mark=False)
         if found is None or found.recipe is None:
             raise DataError(
@@ -479,35 +434,19 @@ class RowsSource(WeighedSource):
                 code="damaged-file",
                 path=paths[0],
             )
-        self._cache, self.weighted, self._recipe = found, found.weighted, found.recipe
-        self.dropped, self.filled = found.dropped, found.filled
-        self.n_rows: int | None = found.n_rows
+        self._cache, self._recipe = found, found.recipe
+        self.size = self.memory_needed = found.n_bytes
+        for name in ("weighted", "dropped", "filled", "n_rows", "feature_names"):
+            setattr(self, name, getattr(found, name))
 
     def _batches(self) -> Iterator[Batch]:
         labels = np.array(self._cache.labels)
         for batch in self._cache.iterate(_BATCH_BYTES):
             yield batch._replace(y=labels[batch.y])
-            self._position = self.size * (batch.first + batch.size) // self._cache.n_rows
+            self.position = self.size * (batch.first + batch.size) // self._cache.n_rows
 
     def _place(self, row: int) -> str:
         return Located(f"{self.name} row {row + 1}", path=self.name, row=row + 1)
-
-    @property
-    def feature_names(self) -> list[str] | None:
-        """Names of the features, if they had any."""
-        return self._cache.feature_names
-
-    @property
-    def size(self) -> int:
-        """Bytes on disk, and about as many in memory."""
-        return self._cache.n_bytes
-
-    memory_needed = size
-
-    @property
-    def position(self) -> int:
-        """Bytes read so far."""
-        return self._position
 
     def options(self) -> dict[str, Any]:
         """Nothing: the file has all."""
