@@ -184,9 +184,8 @@ class GaussianNaiveBayes(HasEquation, PlotsDecision, ClassifierMixin, HasParamet
         """
         check_parameters(self)
         self.__dict__.pop("stop_reason_", None)
-        X, y, sample_weight = to_learn(self, X, y, sample_weight)
-        if labels.brings_labels(X, y, sample_weight):
-            self._fit_source(X)
+        if (source := to_learn(self, X, y, sample_weight)) is not None:
+            self._fit_source(source)
             return self
         X, y = labels.checked_rows(self, X, y)
         classes, codes = labels.encode(y)

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from linsep.certificate.constraints import FORMULATIONS
 from linsep.certificate.verdicts import TIME_LIMIT, Separations, Verdict
 from linsep.errors import ArgumentError
@@ -116,8 +114,7 @@ def separation(
             "separation takes rows, not a file name: for a file, call "
             f"linsep.separation(linsep.open_source({str(X)!r}, target=...))."
         )
-    if type(X) is not np.ndarray:
-        X, y, _ = with_features(X, y)
+    X, y = with_features(X, y)
     return deciding.separation(
         X, y, K=K, fit_intercept=fit_intercept, margin=margin, formulations=formulations,
         errors=errors, strict=strict, sample_weight=sample_weight, time_limit=time_limit,

@@ -144,7 +144,7 @@ def suspicious_labels(
         raise ArgumentError("suspicious_labels takes rows or a source, not a file name.")
     weights = weights_of(X) if y is None and sample_weight is None else sample_weight
     given = X
-    X, y, _ = with_features(X, y)
+    X, y = with_features(X, y)
     data = data_of(X, y)
     wanted = asked(True, weights, data.n_rows)
     codes, labels = np.concatenate([lane.y for lane in data.lanes()]), data.labels()

@@ -106,7 +106,7 @@ class Claim:
         """
         try:
             # as they are, or of a frame with text a source: the checker does not read files
-            X, y, _ = resolve_name(linsep.TOOLS["frame"])(X, y)
+            X, y = resolve_name(linsep.TOOLS["frame"])(X, y)
             return self.verified(X, y, exact, Clock(time_limit))  # type: ignore[attr-defined]
         except Fails as failure:
             return Check(False, f"It does not hold: {failure}.")

@@ -1,4 +1,6 @@
-"""Data frames with text or categorical columns: they become a source, as a file would."""
+"""What estimators are given: arrays, or a source of rows, labels, weights and offsets, which data
+frames with text and files for a fitted model become.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -14,11 +16,10 @@ from linsep.errors import ArgumentError, DataError, ParameterError, warn_caller
 from linsep.estimators.fitted_state import Method
 from linsep.estimators.labels import (
     FLOATS,
-    brings_labels,
     check_offset,
     has_offset,
     offset_to_predict,
-    refuse_beside_source,
+    unknown_offsets,
 )
 from linsep.sources.base import Source, is_frame
 from linsep.validation.checks import (
@@ -33,6 +34,113 @@ from linsep.validation.checks import (
 )
 from linsep.words import counted
 
+#: roles of columns of a table, by what is given beside the rows
+_ROLES = {
+    "y": "target", "sample_weight": "weight", "offset": "offset", "successes": "successes",
+    "trials": "trials", "clusters": "group",
+}  # fmt: skip
+#: returns the numbers and the labels of rows
+Named = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def _opened(data: Any, **how: Any) -> Source:
+    # What opens files loads every format: only where one is opened.
+    from linsep.sources.opening import open_source
+
+    return open_source(data, **how)
+
+
+# Rows to learn.
+
+
+def source_of(X: Any, *, offsets: bool = False, **beside: Any) -> Source | None:
+    """Return a source as it is, and None for other rows; DataError if what a source holds is given
+    beside it, or if it has offsets but ``offsets`` is False.
+    """
+    check_beside(X, **beside)
+    if not isinstance(X, Source):
+        return None
+    for name, values in beside.items():
+        if values is not None:
+            raise DataError(
+                f"A source has its own labels, weights, offsets and counts: omit {name}, and name "
+                "its column when the source is opened.", code="conflict", option=name,
+            )  # fmt: skip
+    if X.offsets and not offsets:
+        raise unknown_offsets(X.name)
+    return X
+
+
+def to_learn(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, *, reference: bool = False,
+    offsets: bool = False, **others: Any,
+) -> Source | None:  # fmt: skip
+    """Return the rows with all that is given beside them as a source, if they are a source or a
+    data frame with text or categorical columns; None for other rows.
+    """
+    if not isinstance(X, Source):
+        check_again(model)
+    if isinstance(X, str | Path):
+        raise ArgumentError(
+            f"fit takes rows, not a file name: for a file, call linsep.fit({str(X)!r}, target=...)."
+        )
+    beside = {"y": y, "sample_weight": sample_weight, **others}
+    found = encoded(X, reference, **beside)
+    model._encodes = found is not None  # as any later fit does
+    return source_of(X, offsets=offsets, **beside) if found is None else found
+
+
+def encoded(X: Any, reference: bool = False, **beside: Any) -> Source | None:
+    """Return a data frame with text or categorical columns as a source, together with what is given
+    beside it; None for other rows.
+
+    With ``reference`` the first level of each text column has no feature: all indicators of a
+    column add up to the intercept, so a regression could not identify them.
+    """
+    if type(X) is np.ndarray or not is_frame(X):
+        return None
+    check_names("the table", names := column_names(X))
+    if not names:
+        raise DataError(
+            "X is a data frame without columns", "pass at least one feature", code="no-columns"
+        )
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    text = (nw.String, nw.Categorical, nw.Enum)
+    if isinstance(frame, nw.DataFrame) and not any(kind in text for kind in frame.schema.dtypes()):
+        return None
+    check_beside(X, **beside)
+    import pyarrow as pa
+
+    from linsep.sources.tables.frames import to_arrow
+
+    table, roles = to_arrow(X), dict[str, str]()
+    beside["offset"] = check_offset(beside.get("offset"), table.num_rows)
+    for called, values in beside.items():
+        if values is None:
+            continue
+        given, role = np.asarray(values), _ROLES[called]
+        given = given if given.ndim else np.full(table.num_rows, given)
+        if given.shape != (table.num_rows,):
+            raise DataError(
+                f"X has {table.num_rows} rows, but {called} has shape {given.shape}",
+                "pass one value per row", code="shape", option=called,
+            )  # fmt: skip
+        name = str(getattr(values, "name", None) or role)
+        while name in table.column_names:
+            name += "_"
+        table = table.append_column(name, pa.array(given.tolist(), from_pandas=True))
+        roles[role] = name
+    level = "first" if reference else None
+    return _opened(table, **{"target": None, **roles}, reference_level=level)
+
+
+def with_features(X: Any, y: Any = None) -> tuple[Any, Any]:
+    """Return rows and labels as they are or, as :func:`encoded`, a source of both, and None."""
+    source = encoded(X, y=y)
+    return (X, y) if source is None else (source, None)
+
 
 def in_memory(
     X: Any, y: Any = None, sample_weight: Any = None
@@ -40,15 +148,163 @@ def in_memory(
     """Return rows, labels and weights as they are and None or, for a data frame with text or
     categorical columns, with a feature for each of their values, and the names of the features.
     """
-    source, *_ = with_features(X, y, sample_weight)
-    if not isinstance(source, Source) or source is X:
+    if (source := encoded(X, y=y, sample_weight=sample_weight)) is None:
         return X, y, sample_weight, None
     read = joined(list(source.batches()))
     return read.X, read.y, read.weights, source.feature_names
 
 
-#: returns the numbers and the labels of rows
-Named = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+def adds_rows(partial_fit: Method) -> Method:
+    """Return a method ``partial_fit`` that also takes a batch of a source, whose rows are features;
+    other rows are refused by a model that makes its features from columns.
+    """
+
+    @wraps(partial_fit)
+    def added(
+        self: Any, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Any:
+        if not isinstance(X, Batch):
+            how = "linsep.open_source(data, recipe=model.recipe_).batches()"
+            check_prepared(self, f"partial_fit needs batches: {how}")
+            return partial_fit(self, X, y, classes, sample_weight)
+        weights = X.weights if sample_weight is None else sample_weight
+        with of_features():
+            return partial_fit(self, X.X, X.y if y is None else y, classes, weights)
+
+    return cast(Method, added)
+
+
+# Rows for a fitted model, which are read by its recipe.
+
+
+def _recipe_of(model: Any, X: Any) -> dict[str, Any]:
+    """Return the recipe by which a model reads a file or a data frame; empty for other rows, and
+    for a model that was fitted to arrays.
+    """
+    recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
+    file = isinstance(X, str | Path) and recipe["format"] != "arrays"
+    return recipe if file or (recipe["format"] == "table" and is_frame(X)) else {}
+
+
+def to_score(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+) -> Source | None:
+    """Return rows and their labels as a source, if they are a source or, without separate labels, a
+    data frame or file that holds both; None for other rows.
+    """
+    recipe = {} if y is not None else _recipe_of(model, X)
+    label = recipe.get("target") or recipe.get("successes")
+    if recipe and (not is_frame(X) or label in column_names(X)):
+        X = _opened(X, recipe=recipe)
+    beside = {"y": y, "sample_weight": sample_weight, "offset": offset}
+    return source_of(X, offsets=has_offset(model), **beside)
+
+
+def to_average(model: Any, X: Any) -> Any:
+    """Return rows as they are or, for a data frame or file with the training columns, a source; it
+    has row weights if the model has a weight column and labels are present.
+    """
+    recipe = _recipe_of(model, X)
+    if recipe and (not is_frame(X) or recipe.get("target") in column_names(X)):
+        return _opened(X, recipe=recipe, labeled=True if recipe.get("weight") else None)
+    return to_predict(model, X)
+
+
+def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = None) -> Any:
+    """Return rows as they are or, for a data frame or file with the training columns, a source that
+    converts them to features.
+
+    With ``missing="skip"`` the result is always a source, in which rows with a missing value get no
+    prediction. Given offsets become a column of the data frame.
+    """
+    source_of(X, offsets=True, offset=offset)
+    if missing not in (None, "skip"):
+        raise ParameterError(
+            f"missing is {missing!r}: choose 'skip', or omit it.", option="missing", value=missing
+        )
+    if not (recipe := _recipe_of(model, X)) or (is_frame(X) and _are_features(model, X, recipe)):
+        return X if missing is None else _with_gaps(model, X, offset)
+    if offset is not None and isinstance(X, str | Path):
+        raise DataError(
+            f"{X} is a file, which has its own column of offsets: omit offset.",
+            code="conflict", option="offset", path=X,
+        )  # fmt: skip
+    if offset is not None:
+        import pyarrow as pa
+
+        from linsep.sources.tables.frames import to_arrow
+
+        table, name = to_arrow(X), model.recipe_["offset"]
+        values = pa.array(offset_to_predict(model, offset, table.num_rows))
+        X = table.drop_columns({name} & {*table.column_names}).append_column(name, values)
+    return _opened(X, recipe=recipe, labeled=False, missing=missing or "error")
+
+
+def _are_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
+    made = recipe["scale"] or recipe["missing"] != "error"
+    made = made or any(recipe.get(name) for name in ("converted", "formula", "products"))
+    names = getattr(model, "feature_names_in_", None)
+    return not made and names is not None and column_names(X) == list(names)
+
+
+def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
+    """Return rows of features as a source in which rows with NaN get no prediction."""
+    if isinstance(X, Source):
+        raise ParameterError(
+            'The rows are a source: open it with missing="skip" instead.',
+            code="conflict", option="missing",
+        )  # fmt: skip
+    check_prepared(model)
+    X = rows_to_fit(X, model, FLOATS, "C", checked=False, reset=False).copy()
+    values = X.data if sp.issparse(X) else X
+    unknown = np.isnan(values)
+    gaps = sp.csr_array((unknown, X.indices, X.indptr), X.shape) if sp.issparse(X) else unknown
+    values[unknown] = 0
+    from linsep.sources.arrays import ArraySource
+
+    known = offset_to_predict(model, offset, X.shape[0])
+    return ArraySource(X, unanswered=np.asarray(gaps.sum(axis=1)) > 0, offset=known)
+
+
+class TakesFrames:
+    """Mixin of estimators for functions that read their weights."""
+
+    n_features_in_: int
+
+    def features_of(self, X: Any) -> Any:
+        """Return rows as they are, or the features of a data frame with the training columns."""
+        source = to_predict(self, X)
+        if not isinstance(source, Source) or source is X:
+            return X
+        parts = [batch.X for batch in source.batches()]
+        warn_of_unknown(source, source.unseen)
+        return join(parts, max(part.shape[1] for part in parts))
+
+    @contextmanager
+    def fitted_rows(
+        self, X: Any, y: Any, sample_weight: Any, offset: Any = None
+    ) -> Iterator[tuple[Any, Any, Any, Any, Named]]:
+        """Return the features, labels, weights and offsets of the training rows, given as for
+        ``fit`` or as the data frame or file that holds them; and a function of their indices that
+        returns their numbers, from 0, in the data as given, and their labels in its index (of
+        pandas, else the numbers).
+        """
+        source, labels, numbers = to_score(self, X, y, sample_weight, offset), row_labels(X), None
+        if source is None:
+            rows = self.features_of(X), y, sample_weight, offset
+        else:
+            batches, width = list(source.batches()), self.n_features_in_
+            read = joined(batches, max(width, *(batch.X.shape[1] for batch in batches)))
+            warn_of_unknown(source, source.unseen)
+            rows = read.X[:, :width], read.y, read.weights, read.offset
+            numbers = source.numbers(read.size)
+
+        def named(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            found = chosen if numbers is None else numbers[chosen]
+            return found, found if labels is None else labels[found]
+
+        with nullcontext() if rows[0] is X else of_features():
+            yield *rows, named
 
 
 def unknown_text(unknown: dict[str, int], recipe: dict[str, Any]) -> str:
@@ -73,249 +329,3 @@ def unknown_text(unknown: dict[str, int], recipe: dict[str, Any]) -> str:
 def warn_of_unknown(source: Source, unknown: dict[str, int]) -> None:
     if unknown and source.warns:
         warn_caller(f"{unknown_text(unknown, source.recipe())}.")
-
-
-class TakesFrames:
-    """Mixin of estimators for functions that read their weights."""
-
-    n_features_in_: int
-
-    def features_of(self, X: Any) -> Any:
-        """Return rows as they are, or the features of a data frame with the training columns."""
-        source = to_predict(self, X)
-        if not isinstance(source, Source) or source is X:
-            return X
-        parts = [batch.X for batch in source.batches()]
-        warn_of_unknown(source, source.unseen)
-        return join(parts, max(part.shape[1] for part in parts))
-
-    @contextmanager
-    def fitted_rows(
-        self, X: Any, y: Any, sample_weight: Any, offset: Any = None
-    ) -> Iterator[tuple[Any, Any, Any, Any, Named]]:
-        """Return the features, labels, weights and offsets of the training rows, given as for
-        ``fit`` or, if columns became features in the fit, as the data frame or file that holds
-        them; and a function of their indices that returns their numbers, from 0, in the data as
-        given, and their labels in its index (of pandas, else the numbers).
-        """
-        source, labels, numbers = to_score(self, X, y), row_labels(X), None
-        if brings_labels(source, y, sample_weight, offset, offsets=has_offset(self)):
-            batches, width = list(source.batches()), self.n_features_in_
-            read = joined(batches, max(width, *(batch.X.shape[1] for batch in batches)))
-            warn_of_unknown(source, source.unseen)
-            rows = read.X[:, :width], read.y, read.weights, read.offset
-            numbers = source.numbers(read.size)
-        else:
-            rows = self.features_of(X), y, sample_weight, offset
-
-        def named(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            found = chosen if numbers is None else numbers[chosen]
-            return found, found if labels is None else labels[found]
-
-        with nullcontext() if rows[0] is X else of_features():
-            yield *rows, named
-
-
-def adds_rows(partial_fit: Method) -> Method:
-    """Return a method ``partial_fit`` that also takes a batch of a source, whose rows are features;
-    other rows are refused by a model that makes its features from columns.
-    """
-
-    @wraps(partial_fit)
-    def added(
-        self: Any, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Any:
-        if not isinstance(X, Batch):
-            how = "linsep.open_source(data, recipe=model.recipe_).batches()"
-            check_prepared(self, f"partial_fit needs batches: {how}")
-            return partial_fit(self, X, y, classes, sample_weight)
-        weights = X.weights if sample_weight is None else sample_weight
-        with of_features():
-            return partial_fit(self, X.X, X.y if y is None else y, classes, weights)
-
-    return cast(Method, added)
-
-
-def to_learn(
-    model: Any, X: Any, y: Any, sample_weight: Any = None, reference: bool = False, **others: Any
-) -> tuple[Any, Any, Any]:
-    """Return the same as :func:`with_features`; raises TypeError for a file name."""
-    if not isinstance(X, Source):
-        check_again(model)
-    if isinstance(X, str | Path):
-        raise ArgumentError(
-            f"fit takes rows, not a file name: for a file, call linsep.fit({str(X)!r}, target=...)."
-        )
-    found = with_features(X, y, sample_weight, reference, **others)
-    model._encodes = found[0] is not X  # as any later fit does
-    return found
-
-
-def to_regress(
-    model: Any, X: Any, y: Any, sample_weight: Any, others: dict[str, Any], reference: bool
-) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """Return the same as :func:`to_learn`, and ``others``, such as offsets, by name; None for each
-    if the source holds them.
-    """
-    found = to_learn(model, X, y, sample_weight, reference, **others)
-    return *found, others if found[0] is X else dict.fromkeys(others)
-
-
-def with_features(
-    X: Any, y: Any = None, sample_weight: Any = None, reference: bool = False, **others: Any
-) -> tuple[Any, Any, Any]:
-    """Return rows, labels and weights as they are or, for a data frame with text or categorical
-    columns, a source of all three and of ``others``, and None twice.
-
-    With ``reference`` the first level of each text column has no feature: all indicators of a
-    column add up to the intercept, so a regression could not identify them.
-    """
-    if not is_frame(X):
-        return X, y, sample_weight
-    check_names("the table", names := column_names(X))
-    if not names:
-        raise DataError(
-            "X is a data frame without columns", "pass at least one feature", code="no-columns"
-        )
-    import narwhals.stable.v2 as nw
-
-    table = nw.from_native(X, eager_only=True, pass_through=True)
-    text = (nw.String, nw.Categorical, nw.Enum)
-    if isinstance(table, nw.DataFrame) and not any(kind in text for kind in table.schema.dtypes()):
-        return X, y, sample_weight
-    beside = {"y": y, "sample_weight": sample_weight, **others}
-    check_beside(X, **beside)
-    return _with_labels(X, beside, "first" if reference else None), None, None
-
-
-def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = None) -> Any:
-    """Return rows as they are or, for a data frame with the training columns, a source that
-    converts them to features.
-
-    With ``missing="skip"`` the result is always a source, in which rows with a missing value get no
-    prediction. Given offsets become a column of the data frame.
-    """
-    refuse_beside_source(X, offset=offset)
-    check_beside(X, offset=offset)
-    if missing not in (None, "skip"):
-        raise ParameterError(
-            f"missing is {missing!r}: choose 'skip', or omit it.", option="missing", value=missing
-        )
-    recipe = _recipe_of(model, X)
-    if is_frame(X) and (recipe.get("format") != "table" or _holds_features(model, X, recipe)):
-        recipe = {}
-    if recipe:
-        X = X if offset is None else _with_offset(model, X, offset)
-        return _opened(X, recipe=recipe, labeled=False, missing=missing or "error")
-    return X if missing is None else _with_gaps(model, X, offset)
-
-
-def _recipe_of(model: Any, X: Any) -> dict[str, Any]:
-    """Return the recipe by which a model reads X, a file or a data frame; empty for other rows, and
-    for a model that was fitted to arrays.
-    """
-    recipe = getattr(model, "recipe_", None) or {}
-    given = isinstance(X, str | Path) or is_frame(X)
-    return recipe if given and recipe.get("format", "arrays") != "arrays" else {}
-
-
-def _with_offset(model: Any, X: Any, offset: Any) -> Any:
-    if isinstance(X, str | Path):
-        raise DataError(
-            f"{X} is a file, which has its own column of offsets: omit offset.",
-            code="conflict", option="offset", path=X,
-        )  # fmt: skip
-    import pyarrow as pa
-
-    from linsep.sources.tables.frames import to_arrow
-
-    table, name = to_arrow(X), model.recipe_["offset"]
-    values = pa.array(offset_to_predict(model, offset, table.num_rows))
-    return table.drop_columns({name} & {*table.column_names}).append_column(name, values)
-
-
-def to_score(model: Any, X: Any, y: Any) -> Any:
-    """Return rows as they are or, without separate labels, the data frame or file that holds both,
-    as a source.
-    """
-    recipe = {} if y is not None else _recipe_of(model, X)
-    label = recipe.get("target") or recipe.get("successes")
-    labeled = recipe and (not is_frame(X) or label in column_names(X))
-    return _opened(X, recipe=recipe) if labeled else X
-
-
-def to_average(model: Any, X: Any) -> Any:
-    """Return rows as they are or, for a data frame or file with the training columns, a source; it
-    has row weights if the model has a weight column and labels are present.
-    """
-    recipe = _recipe_of(model, X)
-    if recipe and (not is_frame(X) or recipe.get("target") in column_names(X)):
-        return _opened(X, recipe=recipe, labeled=True if recipe.get("weight") else None)
-    return to_predict(model, X)
-
-
-def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
-    """Return rows of features as a source in which rows with NaN get no prediction."""
-    if isinstance(X, Source):
-        raise ParameterError(
-            'The rows are a source: open it with missing="skip" instead.',
-            code="conflict", option="missing",
-        )  # fmt: skip
-    check_prepared(model)
-    X = rows_to_fit(X, model, FLOATS, "C", checked=False, reset=False).copy()
-    values = X.data if sp.issparse(X) else X
-    unknown = np.isnan(values)
-    gaps = sp.csr_array((unknown, X.indices, X.indptr), X.shape) if sp.issparse(X) else unknown
-    values[unknown] = 0
-    from linsep.sources.arrays import ArraySource
-
-    known = offset_to_predict(model, offset, X.shape[0])
-    return ArraySource(X, unanswered=np.asarray(gaps.sum(axis=1)) > 0, offset=known)
-
-
-def _holds_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
-    made = recipe["scale"] or recipe["missing"] != "error"
-    made = made or any(recipe.get(name) for name in ("converted", "formula", "products"))
-    names = getattr(model, "feature_names_in_", None)
-    return not made and names is not None and column_names(X) == list(names)
-
-
-#: roles of columns of a table, by what is given beside the rows
-_ROLES = {
-    "y": "target", "sample_weight": "weight", "offset": "offset", "successes": "successes",
-    "trials": "trials", "clusters": "group",
-}  # fmt: skip
-
-
-def _with_labels(X: Any, beside: dict[str, Any], reference_level: str | None) -> Any:
-    import pyarrow as pa
-
-    from linsep.sources.tables.frames import to_arrow
-
-    roles: dict[str, str] = {}
-    table = to_arrow(X)
-    beside |= {"offset": check_offset(beside.get("offset"), table.num_rows)}
-    for called, values in beside.items():
-        if values is None:
-            continue
-        given, role = np.asarray(values), _ROLES[called]
-        if called == "trials" and given.ndim == 0:
-            given = np.full(table.num_rows, given)
-        if given.shape != (table.num_rows,):
-            raise DataError(
-                f"X has {table.num_rows} rows, but {called} has shape {given.shape}",
-                "pass one value per row", code="shape", option=called,
-            )  # fmt: skip
-        name = str(getattr(values, "name", None) or role)
-        while name in table.column_names:
-            name += "_"
-        table = table.append_column(name, pa.array(given.tolist(), from_pandas=True))
-        roles[role] = name
-    return _opened(table, **{"target": None, **roles}, reference_level=reference_level)
-
-
-def _opened(data: Any, **how: Any) -> Source:
-    # What opens files loads every format: only where one is opened.
-    from linsep.sources.opening import open_source
-
-    return open_source(data, **how)

@@ -14,7 +14,6 @@ from linsep.errors import DataError, FeatureOverflow, NoRows, hint, warn_caller
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 from linsep.validation.checks import (
-    check_beside,
     labels_of,
     numbers_beside,
     refuse_continuous,
@@ -156,31 +155,6 @@ def features_named(model: Any) -> Iterator[None]:
     except FeatureOverflow as problem:
         feature = f"Feature {feature_names(model)[problem.column]!r}"
         raise FeatureOverflow(problem.column, feature, small=problem.small) from None
-
-
-def brings_labels(
-    X: Any, y: Any, sample_weight: Any, offset: Any = None, *, offsets: bool = False, **counts: Any
-) -> bool:
-    """Return whether X is a source; raise DataError if what it holds is also given, or if the rows
-    have offsets but ``offsets`` is False. ``counts`` may replace y.
-    """
-    beside = {"y": y, "sample_weight": sample_weight, "offset": offset, **counts}
-    check_beside(X, **beside)
-    if not isinstance(X, Source):
-        return False
-    refuse_beside_source(X, **beside)
-    if X.offsets and not offsets:
-        raise unknown_offsets(X.name)
-    return True
-
-
-def refuse_beside_source(X: Any, **beside: Any) -> None:
-    given = [name for name, values in beside.items() if values is not None]
-    if given and isinstance(X, Source):
-        raise DataError(
-            f"A source has its own labels, weights, offsets and counts: omit {given[0]}, and name "
-            "its column when the source is opened.", code="conflict", option=given[0],
-        )  # fmt: skip
 
 
 def check_two_classes(classes: np.ndarray, where: str = "y") -> None:

@@ -11,10 +11,8 @@ from linsep.batches import Batch, check_summable
 from linsep.errors import DataError, NoRows
 from linsep.estimators.frames import to_score, warn_of_unknown
 from linsep.estimators.labels import (
-    brings_labels,
     check_sample_weight,
     codes_in,
-    has_offset,
     label_a_row,
     offset_to_predict,
 )
@@ -31,8 +29,7 @@ FEATURES = (
 
 def share_right(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> float:
     """Return the accuracy of a classifier on X and y, or on rows with their own labels."""
-    X = to_score(model, X, y)
-    if not brings_labels(X, y, sample_weight, offset, offsets=has_offset(model)):
+    if (source := to_score(model, X, y, sample_weight, offset)) is None:
         from sklearn.metrics import accuracy_score
 
         predicted = model.predict(X, **({} if offset is None else {"offset": offset}))
@@ -40,8 +37,9 @@ def share_right(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = No
         weights = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
         return float(accuracy_score(y, predicted, sample_weight=weights))
     check_is_fitted(model)
-    if (found := model.predictions(X).share_right()) is None:
-        raise NoRows(f"{X.name} has no rows to score: all rows have weight 0.", path=X.name)
+    if (found := model.predictions(source).share_right()) is None:
+        name = source.name
+        raise NoRows(f"{name} has no rows to score: all rows have weight 0.", path=name)
     return float(found)
 
 

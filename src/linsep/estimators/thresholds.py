@@ -3,7 +3,7 @@ classes.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
@@ -14,9 +14,7 @@ from linsep.errors import DataError, ParameterError
 from linsep.estimators.frames import to_score
 from linsep.estimators.labels import (
     HasReference,
-    brings_labels,
     check_sample_weight,
-    has_offset,
     known_codes,
     label_a_row,
     label_text,
@@ -24,7 +22,6 @@ from linsep.estimators.labels import (
     positive_code,
 )
 from linsep.estimators.predicting import divided, probabilities_of
-from linsep.sources.base import Source
 
 #: of sums of weights, relative
 ROUNDING = 1e-12
@@ -108,7 +105,7 @@ def calibrate(
     from sklearn.calibration import _SigmoidCalibration
     from sklearn.isotonic import IsotonicRegression
 
-    scores, codes, weights = seen(model, X, y, sample_weight)
+    scores, codes, weights, _ = seen(model, X, y, sample_weight)
     _check_all_classes(model, codes, weights, "the rows of the calibration")
     columns, curves = scores.reshape(len(scores), -1).T, []
     for k, column in enumerate(columns, int(len(columns) == 1)):
@@ -125,13 +122,15 @@ def calibrate(
 
 def seen(
     model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return decision values, class codes and weights of the rows with positive weight."""
-    if brings_labels(X, y, sample_weight, offset, offsets=has_offset(model)):
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+    """Return decision values, class codes and weights of the rows with positive weight, and what
+    they are.
+    """
+    if (source := to_score(model, X, y, sample_weight, offset)) is not None:
         parts = []
-        for batch, values in model.predictions(X).decisions():
+        for batch, values in model.predictions(source).decisions():
             labels = label_a_row(model, batch.y, batch.size)
-            codes = known_codes(model.classes_, labels, X, batch.first)
+            codes = known_codes(model.classes_, labels, source, batch.first)
             own = np.ones(batch.size) if batch.weights is None else batch.weights
             parts.append((values, codes, own))
         scores, codes, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -140,8 +139,8 @@ def seen(
         codes = known_codes(model.classes_, label_a_row(model, y, len(scores)))
         weights = check_sample_weight(sample_weight, codes.size)
         weights = weights if weights.size else np.ones(codes.size)
-    counts = weights > 0
-    return scores[counts], codes[counts], weights[counts]
+    counts, on = weights > 0, "the rows" if source is None else source.name
+    return scores[counts], codes[counts], weights[counts], on
 
 
 def _check_all_classes(model: Any, codes: np.ndarray, weights: np.ndarray, on: str) -> None:
@@ -345,9 +344,7 @@ def _smallest(holds: Callable[[float], bool]) -> float:
     return at(low)
 
 
-def chosen_threshold(
-    model: Any, rule: Rule, rows: tuple[np.ndarray, np.ndarray, np.ndarray], on: str
-) -> Threshold:
+def chosen_threshold(model: Any, rule: Rule, rows: Iterable[np.ndarray], on: str) -> Threshold:
     """Return the threshold that a rule chooses on rows, given as their decision values, codes of
     their classes, and weights; ``on`` says what they are.
     """
@@ -430,9 +427,7 @@ def set_threshold(
             f"threshold is {chosen}, which needs rows: pass X and y.",
             code="needs-option", option="X",
         )  # fmt: skip
-    X = to_score(model, X, y)
-    rows = seen(model, X, y, sample_weight, offset)
-    on = X.name if isinstance(X, Source) else "the rows"
+    *rows, on = seen(model, X, y, sample_weight, offset)
     return with_threshold(model, chosen_threshold(model, chosen, rows, on))
 
 

@@ -9,8 +9,8 @@ from linsep import kernels
 from linsep._system.threads import one_blas_thread
 from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators.fitted_state import calls_back, count
-from linsep.estimators.frames import in_memory, to_learn
-from linsep.estimators.labels import brings_labels, label_a_row
+from linsep.estimators.frames import in_memory, source_of, to_learn
+from linsep.estimators.labels import label_a_row
 from linsep.kernels.naming import NAMES
 from linsep.learners.kernel_rows import KernelStream
 from linsep.learners.online import OnlineClassifier
@@ -128,11 +128,13 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         check_parameters(self)
         with self.saving(checkpoint) as saving:
             if self.chosen_kernel().takes == "vectors":
-                X, y, sample_weight = to_learn(self, X, y, sample_weight)
-            if brings_labels(X, y, sample_weight):
+                source = to_learn(self, X, y, sample_weight)
+            else:
+                source = source_of(X, y=y, sample_weight=sample_weight)
+            if source is not None:
                 if saving is not None:
-                    saving.check_source(X)
-                fit_in_memory(self, X, lambda X, y, w, g: self.fit_rows(X, y, w, saving, g))
+                    saving.check_source(source)
+                fit_in_memory(self, source, lambda X, y, w, g: self.fit_rows(X, y, w, saving, g))
             else:
                 self.fit_rows(X, y, sample_weight, saving)
         return self

@@ -19,7 +19,7 @@ from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators import labels
 from linsep.estimators.fitted_state import calls_back
 from linsep.estimators.frames import adds_rows, in_memory, to_learn, with_features
-from linsep.estimators.labels import FLOATS, brings_labels, codes_given
+from linsep.estimators.labels import FLOATS, codes_given
 from linsep.estimators.reading import StopReason, stop_sentence
 from linsep.estimators.showing import HasEquation
 from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
@@ -597,11 +597,10 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         """
         check_parameters(self)
         with self.saving(checkpoint) as saving:
-            X, y, sample_weight = to_learn(self, X, y, sample_weight)
-            if brings_labels(X, y, sample_weight):
+            if (source := to_learn(self, X, y, sample_weight)) is not None:
                 from linsep.learners.from_source import fit_source
 
-                fit_source(self, X, coef_init, intercept_init, saving)
+                fit_source(self, source, coef_init, intercept_init, saving)
             else:
                 self.fit_rows(
                     X, y, sample_weight, saving,
@@ -674,7 +673,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
             check_beside(X, y=y)
             X, y, *_ = in_memory(X, y)
             X = seen_rows(X, False, True)
-        X, y, _ = with_features(X, y)
+        X, y = with_features(X, y)
         return separation(X, y, fit_intercept=bool(self.fit_intercept), **how)
 
     @property

@@ -15,7 +15,7 @@ from linsep.drawing import display
 from linsep.errors import DataError, ParameterError, hint, warn_caller
 from linsep.estimators import fitted_state, labels
 from linsep.estimators.fitted_state import Array, as_it_is, count, flag, number, restored
-from linsep.estimators.frames import to_predict, to_regress, to_score
+from linsep.estimators.frames import to_learn, to_predict, to_score
 from linsep.estimators.reading import Reading, StopReason, describe
 from linsep.inference import robust
 from linsep.inference.results import Bands, check_level, stored_signature
@@ -194,11 +194,11 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
             labels.refuse_offset(offset is not None, "y has several columns")
             return self._take_several(SeveralTargets.fitted(self, X, columns, sample_weight))
         beside = {"offset": offset, "clusters": clusters}
-        X, y, sample_weight, beside = to_regress(
-            self, X, y, sample_weight, beside, self.fit_intercept
+        source = to_learn(
+            self, X, y, sample_weight, reference=self.fit_intercept, offsets=True, **beside
         )
-        if labels.brings_labels(X, y, sample_weight, offsets=True, offset=beside["offset"]):
-            self._fit_source(X)
+        if source is not None:
+            self._fit_source(source)
         else:
             self._fit_rows(X, y, sample_weight, **beside)
         self._warn_of_dependence()
@@ -370,8 +370,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
         X, offset : as in :meth:`predict`
         y, sample_weight : arrays of shape (rows,); in X if that has the training columns
         """
-        X = to_score(self, X, y)
-        if not labels.brings_labels(X, y, sample_weight, offset, offsets=labels.has_offset(self)):
+        if (source := to_score(self, X, y, sample_weight, offset)) is None:
             from sklearn.metrics import r2_score
 
             weights = sample_weight
@@ -379,7 +378,7 @@ class LinearRegression(LinearResults, RegressorMixin, HasParameters, BaseEstimat
                 weights = labels.check_sample_weight(weights, len(y))
             return float(r2_score(y, self.predict(X, offset=offset), sample_weight=weights))
         check_is_fitted(self)
-        return self.predictions(X).residuals().r_squared
+        return self.predictions(source).residuals().r_squared
 
     def plot(self, X: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> Any:
         """Plot the line over one feature with its bands and the rows, or the coefficients.

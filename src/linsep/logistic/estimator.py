@@ -21,7 +21,7 @@ from linsep.batches import Batch
 from linsep.checkpoints.saving import as_checkpoint
 from linsep.errors import DataError, ParameterError, hint, refuse, warn_caller
 from linsep.estimators import fitted_state as stored, labels
-from linsep.estimators.frames import to_predict, to_regress
+from linsep.estimators.frames import to_learn, to_predict
 from linsep.estimators.predicting import codes_of, decided, log_probabilities, share_right
 from linsep.estimators.showing import PlotsDecision
 from linsep.inference import robust
@@ -364,17 +364,16 @@ class LogisticRegression(
             if self.covariance or clusters is not None:
                 robust.check_clusters(self, X, clusters, sample_weight)
                 clusters = None if clusters is None else robust.cluster_numbers(X, clusters)
-            beside = {"offset": offset, **counts, "clusters": clusters}
-            X, y, sample_weight, beside = to_regress(
-                self, X, y, sample_weight, beside, self.fit_intercept
-            )
-            offset, clusters = beside["offset"], beside.pop("clusters")
-            if labels.brings_labels(X, y, sample_weight, offsets=True, **beside):
-                self._fit_source(X, saving)
+            source = to_learn(
+                self, X, y, sample_weight, reference=self.fit_intercept, offsets=True,
+                offset=offset, clusters=clusters, **counts,
+            )  # fmt: skip
+            if source is not None:
+                self._fit_source(source, saving)
                 return self
             if counted:
                 X = rows_to_fit(X, self, labels.FLOATS, order="C")
-                pairs = pairs_of(X, beside["successes"], beside["trials"], offset, clusters)
+                pairs = pairs_of(X, successes, trials, offset, clusters)
                 X, y, sample_weight, offset, clusters = pairs
             self._fit_rows(X, y, sample_weight, offset, clusters, saving, counted)
         return self

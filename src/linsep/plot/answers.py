@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from linsep.errors import DataError
 from linsep.estimators.frames import to_score
-from linsep.estimators.labels import brings_labels, check_sample_weight, label_text
+from linsep.estimators.labels import check_sample_weight, label_text
 from linsep.estimators.thresholds import Cuts, Rule, Threshold, check_two
 from linsep.plot.display import (
     MARKERS,
@@ -66,9 +66,8 @@ def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Sco
         raise DataError(
             f"{type(estimator).__name__} has no classes; use a classifier.", code="unsupported"
         )
-    X = to_score(estimator, X, y)
-    if brings_labels(X, y, sample_weight):
-        found: Scored = scored(estimator, X)
+    if (source := to_score(estimator, X, y, sample_weight)) is not None:
+        found: Scored = scored(estimator, source)
         return found
     if y is None:
         raise DataError(

@@ -248,7 +248,7 @@ class Served:
             )
         for at, code in enumerate(codes):
             row = batch.X[at : at + 1]
-            budget.hold((row.nnz if sp.issparse(row) else np.count_nonzero(row)) * TERM_BYTES)
+            budget.hold(int(sp.csr_array(row).nnz) * TERM_BYTES)
             found = terms_of(self.model, source, batch.first + at, row, scores[at], code)
             del found["prediction"]
             yield found

@@ -182,14 +182,13 @@ class SoftMarginClassifier(
                 "linsep.separation prove for separable classes",
                 hint("set {} to a finite number", C=None), option="C", value=self.C,
             )  # fmt: skip
-        X, y, sample_weight = self._to_learn(X, y, sample_weight)
-        if labels.brings_labels(X, y, sample_weight):
-            self._fit_source(X)
+        if (source := self._to_learn(X, y, sample_weight)) is not None:
+            self._fit_source(source)
         else:
             self._fit_rows(X, y, sample_weight)
         return self
 
-    def _to_learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    def _to_learn(self, X: Any, y: Any, sample_weight: Any) -> Source | None:
         return to_learn(self, X, y, sample_weight)
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from linsep.errors import warn_caller
-from linsep.estimators.frames import to_learn
+from linsep.estimators.frames import source_of, to_learn
 from linsep.kernels.base import Combined, Kernel
 from linsep.kernels.foreign import (
     MOST_ROWS,
@@ -124,9 +124,9 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
 
     # Fits.
 
-    def _to_learn(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    def _to_learn(self, X: Any, y: Any, sample_weight: Any) -> Any:
         if self.chosen_kernel().takes != "vectors":
-            return X, y, sample_weight
+            return source_of(X, y=y, sample_weight=sample_weight)
         return to_learn(self, X, y, sample_weight)
 
     def _checked(self, X: Any) -> Any:

@@ -255,10 +255,9 @@ class _Search:
     """
 
     def __init__(self, model: SoftMargin, X: Any, y: Any, sample_weight: Any) -> None:
-        X, y, sample_weight = to_learn(model, X, y, sample_weight)
         names = None
-        if labels.brings_labels(X, y, sample_weight):
-            read, names = joined(list(X.batches())), X.feature_names
+        if (source := to_learn(model, X, y, sample_weight)) is not None:
+            read, names = joined(list(source.batches())), source.feature_names
             X, y, sample_weight = read.X, read.y, read.weights
         self.model, self.X = model, model._checked(X)
         if names is not None:

@@ -18,9 +18,8 @@ from linsep.batches import joined
 from linsep.certificate.canonical import check_labels
 from linsep.certificate.verdicts import Check
 from linsep.errors import DataError, ParameterError
-from linsep.estimators.frames import in_memory
+from linsep.estimators.frames import in_memory, source_of
 from linsep.estimators.labels import (
-    brings_labels,
     check_sample_weight,
     encode,
     source_labels,
@@ -210,7 +209,7 @@ def _taken(
     X: Any, y: Any, sample_weight: Any, fit_intercept: bool
 ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     """Return z, sign and weight of every row, and the two classes."""
-    if brings_labels(X, y, sample_weight):
+    if source_of(X, y=y, sample_weight=sample_weight) is not None:
         read = joined(list(X.batches()))
         source_labels(X, read.y)
         X, y, sample_weight = read.X, read.y, read.weights
