@@ -259,12 +259,15 @@ def rate_of(learning_rate: Any | Callable[[int], Any], schedule: str, k: int) ->
     """Return the learning rate of step k = 1, 2, ...: of a function; or a number, divided by k
     ("inverse") or by its root ("inverse_sqrt").
 
-    Raises ValueError if a function does not return a finite number above 0.
+    Raises ParameterError if a function does not return a finite number above 0.
     """
     if callable(learning_rate):
         value = learning_rate(k)
-        if not (isfinite(value) and value > 0):
-            raise ValueError(f"learning_rate({k}) is {value}; it must be above 0 and finite.")
+        if not (isinstance(value, Real) and 0 < float(value) < inf):
+            raise ParameterError(
+                f"learning_rate({k}) is {value!r}; a learning rate must be a finite number above "
+                "0.", option="learning_rate", value=value,
+            )  # fmt: skip
         return value
     if schedule == "inverse":
         return learning_rate / k

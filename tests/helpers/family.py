@@ -5,6 +5,7 @@ import numpy as np
 from linsep import textbook
 from linsep.catalog import LINEAR
 from linsep.compiled.jit import COMPILING
+from linsep.teaching.tracing import rule_of
 from storages import SCHEMES, replayed
 from thoroughness import THOROUGH
 
@@ -34,7 +35,7 @@ CONFIGURED = {
 _named = {own for own, _ in CONFIGURED.values()}
 #: every linear learner: its estimator, parameters, and the rule of its twin with these
 LEARNERS = {
-    name: (LINEAR[own], parameters, LINEAR[own](**parameters).twin())
+    name: (LINEAR[own], parameters, rule_of(LINEAR[own](**parameters)))
     for name, (own, parameters) in (
         CONFIGURED | {name: (name, {}) for name in LINEAR if name not in _named}
     ).items()

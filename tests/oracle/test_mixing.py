@@ -22,6 +22,7 @@ from linsep.batches import Batch
 from linsep.catalog import LINEAR
 from linsep.errors import ParameterError
 from linsep.learners.mixing import fit_mixed, setting_of
+from linsep.teaching.tracing import rule_of
 from refusals import refused
 from sharded import fit_in_shards, learn_here
 
@@ -95,7 +96,7 @@ def test_what_is_beside_the_weights_is_mixed_as_in_plain_python(
     rows = [12, 3, 25]
     X, y = drawn(7, n_classes, rows, whole=False)
     X[:12, 2] = 0.0  # a feature that the first shard does not know
-    twin, scheme = remembering(name).twin(), "binary" if n_classes == 2 else multiclass
+    twin, scheme = rule_of(remembering(name)), "binary" if n_classes == 2 else multiclass
     *_, last = textbook.parameter_mixing(
         twin, scheme, cut(X, y, rows), n_classes, mixing=mixing, max_iter=3
     )

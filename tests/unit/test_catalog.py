@@ -11,6 +11,7 @@ import linsep
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, textbook
 from linsep.catalog import ESTIMATORS, LEARNERS, LINEAR, REGRESSIONS, is_scaled
 from linsep.parameters import parameters_of
+from linsep.teaching.tracing import rule_of
 
 
 def test_learners_are_public_and_have_names_of_their_own():
@@ -27,7 +28,7 @@ def test_what_takes_no_negative_values_is_not_centered():
 
 @pytest.mark.parametrize("name", LINEAR)
 def test_a_twin_is_a_public_rule_with_the_same_parameters(name):
-    kind, twin = LINEAR[name], LINEAR[name]().twin()
+    kind, twin = LINEAR[name], rule_of(LINEAR[name]())
     assert isinstance(twin, textbook.Rule)
     assert getattr(textbook, type(twin).__name__) is type(twin)
     shared = inspect.signature(type(twin)).parameters.keys() & parameters_of(kind).keys()

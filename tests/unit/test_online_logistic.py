@@ -15,6 +15,7 @@ from exported import of_onnx
 from linsep import OnlineLogistic, textbook
 from linsep.compiled.rules.online_logistic import invariant_step
 from linsep.sources import ArraySource
+from linsep.teaching.tracing import rule_of
 from refusals import refused
 from storages import blobs
 
@@ -76,7 +77,7 @@ def test_rows_of_all_scales_are_those_of_the_twin(scheme, parts, intercept):
             multiclass="native" if k == 2 else scheme, **parts,
         )  # fmt: skip
         how = {"max_iter": 3, "fit_intercept": intercept, "row_weights": weight.tolist()}
-        steps = list(textbook.run(model.twin(), scheme, A.tolist(), b.tolist(), k, **how))
+        steps = list(textbook.run(rule_of(model), scheme, A.tolist(), b.tolist(), k, **how))
         twin = textbook.kept(steps, keep, scheme, k, X=A.tolist(), y=b.tolist(),
                              row_weights=weight.tolist())  # fmt: skip
         for rows in (A, sp.csr_array(A)):

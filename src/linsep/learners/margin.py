@@ -67,9 +67,6 @@ class MarginPerceptron(LinearClassifier):
         gamma = None if isinstance(self.gamma, str) else float(self.gamma)
         return MarginLearner(gamma, float(self.epsilon))
 
-    def _total_rate(self) -> float | None:
-        return self._counted_updates()
-
     @property
     def gamma_(self) -> float:
         return float(self.fitted_run().state.counts["gamma"][0])

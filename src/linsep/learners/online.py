@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Set
 from contextlib import AbstractContextManager, closing, nullcontext
 from copy import copy
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -680,29 +680,6 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     def learns_intercept(self) -> bool:
         """Whether the intercept is trained as the weight of a feature that is always 1."""
         return bool(self.fit_intercept)
-
-    def twin(self) -> Any:
-        """Return its rule in :mod:`linsep.textbook`; None for a learner outside the package."""
-        if not self.command_name:
-            return None
-        from linsep.teaching import textbook
-
-        batch = getattr(self, "update", "") == "batch"
-        rule = getattr(textbook, "BatchPerceptron" if batch else type(self).__name__)
-        names = {field.name: field.name for field in fields(rule)} | {"normalized": "rescale"}
-        own = {name: getattr(self, parameter, None) for name, parameter in names.items()}
-        # floats, as in the loops: fractions of whole numbers would be rounded elsewhere
-        return rule(
-            **{k: float(v) if type(v) is int else v for k, v in own.items() if v is not None}
-        )
-
-    def _total_rate(self) -> float | None:
-        """Return the sum of the rates of all updates; None if the learner does not add examples."""
-        return None
-
-    def _counted_updates(self) -> float:
-        total = self.fitted_run().state.counts.get("total")  # of weighted updates, if counted
-        return self.n_updates_ if total is None else float(total.sum())
 
     def checked_rows(
         self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool

@@ -1,8 +1,7 @@
 """The perceptron as a scikit-learn estimator."""
 
-import sys
 from collections.abc import Callable
-from numbers import Real
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +18,7 @@ from linsep.compiled.rules.perceptron import (
 from linsep.errors import ParameterError, hint
 from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Learner, State, Weights, sparing
-from linsep.parameters import ScheduleName, parameter
+from linsep.parameters import ScheduleName, parameter, rate_of
 
 
 class Perceptron(LinearClassifier):
@@ -102,21 +101,9 @@ class Perceptron(LinearClassifier):
         kind = BatchLearner if self.update == "batch" else PerceptronLearner
         return kind(self.learning_rate, self.schedule, self.zero)
 
-    def _total_rate(self) -> float | None:
-        rate, mixture = self.learner().constant_rate, self.fitted_run().mixture
-        # The batch rule adds all mistakes of a pass with the same rate; shards count their share.
-        added = float(self.mistakes_.sum()) if mixture is None else mixture.weighted_mistakes
-        return None if rate is None else rate * added
 
-
-#: rates computed in advance by a function
+#: rates of a function that are computed in advance
 COMPUTED_AHEAD = 1024
-#: schedules in compiled code, and the power of the number of the update that divides the rate
-SCHEDULES = {
-    "constant": (lambda rate, updates: Constant(rate), 0.0),
-    "inverse": (Inverse, 1.0),
-    "inverse_sqrt": (InverseRoot, 0.5),
-}
 
 
 class PerceptronLearner(Learner):
@@ -130,28 +117,13 @@ class PerceptronLearner(Learner):
     ):  # fmt: skip
         self.rate, self.schedule, self.zero = rate, schedule, zero
         self.constant_rate = None if callable(rate) or schedule != "constant" else float(rate)
-        #: rates of a function by the update, and the first without a valid one, with its error
+        #: rates of a function by the update, 0 for an error, which is raised if the update is made
         self._rates = np.zeros(1)
-        self._without: tuple[int, Exception] = sys.maxsize, ValueError()
         if callable(rate):  # before more rates must be computed
             self.rows_at_once = COMPUTED_AHEAD // 2
 
-    def _compute(self, update: int) -> None:
-        """Compute the missing rates of a function up to this update; invalid ones become 0."""
-        known = self._rates
-        self._rates = np.append(known, np.zeros(max(0, update + 1 - known.size)))
-        for k in range(known.size, min(update + 1, self._without[0])):
-            try:
-                value = self.rate(k)  # type: ignore[operator]
-                if not (isinstance(value, Real) and 0 < float(value) < np.inf):
-                    raise ParameterError(
-                        f"learning_rate({k}) is {value!r}; a learning rate must be a finite number "
-                        "above 0.", option="learning_rate", value=value,
-                    )  # fmt: skip
-                self._rates[k] = float(value)
-            except Exception as problem:  # raised only if this update is made
-                self._without = k, problem
-                break
+    def _rate(self, update: int) -> float:
+        return float(rate_of(self.rate, self.schedule, update))
 
     def start(self, state: State, coef: Weights, intercept: Weights) -> None:
         super().start(state, coef, intercept)
@@ -171,13 +143,23 @@ class PerceptronLearner(Learner):
     def rule(self, state: State) -> Any:
         updates = state.per_machine("updates")
         if callable(self.rate):
-            most = int(updates.max())
-            if most + COMPUTED_AHEAD // 2 >= self._rates.size:
-                self._compute(most + COMPUTED_AHEAD)
-            schedule: Any = Table(self._rates, updates)
+            schedule: Any = Table(self._rates_for(int(updates.max())), updates)
+        elif self.constant_rate is not None:
+            schedule = Constant(self.constant_rate)
         else:
-            schedule = SCHEDULES[self.schedule][0](float(self.rate), updates)
+            kind = Inverse if self.schedule == "inverse" else InverseRoot
+            schedule = kind(float(self.rate), updates)
         return self._sparing(PerceptronRule(schedule), state)
+
+    def _rates_for(self, update: int) -> np.ndarray:
+        """Return the rates of a function up to more updates than the next rows can make."""
+        if update + COMPUTED_AHEAD // 2 >= self._rates.size:
+            more = np.zeros(update + COMPUTED_AHEAD + 1 - self._rates.size)
+            for at in range(more.size):
+                with suppress(Exception):
+                    more[at] = self._rate(self._rates.size + at)
+            self._rates = np.append(self._rates, more)
+        return self._rates
 
     def _sparing(self, rule: Any, state: State) -> Any:
         spares = self.zero != "mistake"
@@ -187,8 +169,9 @@ class PerceptronLearner(Learner):
         return self.zero != "mistake" and bool(state.per_machine("spared").any())
 
     def check_updates(self, state: State) -> None:
-        if callable(self.rate) and state.per_machine("updates").max() >= self._without[0]:
-            raise self._without[1]
+        made = self._rates[1 : state.per_machine("updates").max() + 1]
+        for at in np.flatnonzero(made == 0)[:1]:
+            self._rate(int(at) + 1)
 
 
 class BatchLearner(PerceptronLearner):
@@ -210,14 +193,9 @@ class BatchLearner(PerceptronLearner):
         asked, updates = state.per_machine("asked"), state.per_machine("updates")
         due, sums = asked > 0, state.like_weights("asked_for")
         updates += due
-        if callable(self.rate):
-            self._compute(int(updates.max()))
-            self.check_updates(state)
-            rates = self._rates[updates]
-        else:
-            power = SCHEDULES[self.schedule][1]
-            rates = np.array([float(self.rate) / max(k, 1) ** power for k in updates.tolist()])
-        amounts = np.where(due, rates, 0.0)
+        amounts = np.zeros(due.size)
+        for machine in np.flatnonzero(due):
+            amounts[machine] = self._rate(int(updates[machine]))
         if due.any():
             apply_batch_update(scheme, keep, state.W, state.bias, sums, amounts, state.rounds)
         if self.zero != "mistake":

@@ -31,7 +31,10 @@ def report_of(model: Any) -> Any:
     from linsep.mistake_bounds.bounds import Bound, Bounds, length
 
     run, fit = model.fitted_run(), in_its_fit(model)
-    total, mistakes = fit._total_rate(), int(model.mistakes_.sum())
+    rate, mistakes = fit.learner().constant_rate, int(model.mistakes_.sum())
+    total: Any = counted_of(run)
+    if rate is not None:  # the batch rule adds all mistakes of a pass; shards count their share
+        total = rate * (mistakes if run.mixture is None else run.mixture.weighted_mistakes)
     held_out = fit.early_stopping and run.trial is None and "total" not in run.state.counts
     why, known = run.obstacle(), list[Bound]()
     if why is None and total is None:
@@ -77,8 +80,14 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
     refuse_others(fit, features, y)
     return Case(
         fit, features, codes, len(model.classes_), run.state.multiclass, fit.learns_intercept,
-        report, int(fit._counted_updates()), literals, majority,
+        report, int(counted_of(run) or run.state.n_updates), literals, majority,
     ).bounds()  # fmt: skip
+
+
+def counted_of(run: Any) -> float | None:
+    """Return the sum of the weights of the updates of a run with rate 1; None if not counted."""
+    total = run.state.counts.get("total")
+    return None if total is None else float(total.sum())
 
 
 def check_literals(literals: Any, majority: Any = 1) -> None:

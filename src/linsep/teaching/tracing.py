@@ -1,6 +1,7 @@
 """Tracing an estimator step by step with its textbook reference implementation."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from itertools import islice
 from typing import Any
 
@@ -158,9 +159,15 @@ def _errors(
 
 def rule_of(estimator: Any) -> textbook.Rule:
     """Return the textbook rule with an estimator's parameters; TypeError without such a rule."""
-    rule = estimator.twin() if isinstance(estimator, LinearClassifier) else None
-    if rule is not None:
-        return rule
+    if isinstance(estimator, LinearClassifier) and estimator.command_name:
+        batch = getattr(estimator, "update", "") == "batch"
+        rule = getattr(textbook, "BatchPerceptron" if batch else type(estimator).__name__)
+        names = {field.name: field.name for field in fields(rule)} | {"normalized": "rescale"}
+        own = {name: getattr(estimator, parameter, None) for name, parameter in names.items()}
+        # floats, as in the loops: fractions of whole numbers would be rounded elsewhere
+        return rule(
+            **{k: float(v) if type(v) is int else v for k, v in own.items() if v is not None}
+        )
     known = ", ".join(kind.__name__ for kind in LINEAR.values())
     dual = (
         " Its weights belong to rows, not to features: linsep.textbook.run yields the steps of "
