@@ -4,9 +4,10 @@ import os
 import re
 import shutil
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile
+from itertools import takewhile, zip_longest
+
+from rich.cells import cell_len as width_of
 
 from linsep.words import escaped
 
@@ -15,9 +16,7 @@ USUAL, FEWEST = 80, 40
 #: spaces between the columns of a table, and what stands for what is left out
 GAP, DOTS = 2, "…"
 #: the least widths of a narrowed heading of numbers, a narrowed text and a sentence in a table
-HEADING, TEXT, SENTENCE = 7, 12, 22
-#: the columns that names give up for sentences beside them to stay on one line
-FEW = 8
+HEADING, TEXT, SENTENCE = 7, 12, 16
 #: text that holds numbers only; no digit of it may be cut off
 NUMBERS = re.compile(r"(?:[-+<≈±.,/%() \d]|e[-+]?\d|to |inf|nan){0,40}")
 #: the letters of a long word in a sentence, and words that are never elided: paths and hashes
@@ -41,19 +40,6 @@ def room() -> int:
     return screen() or USUAL
 
 
-def width_of(text: str) -> int:
-    """Return the columns that text takes on a terminal: two for a wide character, none for one that
-    combines with the character before it.
-    """
-    return len(text) if text.isascii() else sum(map(_width, text))
-
-
-def _width(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 1 + (unicodedata.east_asian_width(character) in "WF")
-
-
 def padded(text: str, width: int, right: bool = False) -> str:
     """Pad text with spaces to ``width`` columns, on its left if it goes to the right."""
     space = " " * (width - width_of(text))
@@ -68,60 +54,38 @@ def elided(text: str, width: int) -> str:
     if width_of(text) <= width:
         return text
     items = text.split(", ")
-    head, tail = _ends(items, width - 3, 2)
-    if head and tail:
-        return ", ".join([*items[:head], DOTS, *items[-tail:]])
-    head, tail = _ends(_characters(text), width - 1, 0)
-    shown = _characters(text)
-    return "".join([*shown[:head], DOTS, *shown[len(shown) - tail :]])
+    for kept in range(len(items) - 1, 1, -1):
+        shown = ", ".join([*items[: (kept + 1) // 2], DOTS, *items[len(items) - kept // 2 :]])
+        if width_of(shown) <= width:
+            return shown
+    head = tail = text
+    while width_of(head) > width // 2:
+        head = head[:-1]
+    while width_of(tail) > (width - 1) // 2 or width_of(tail[:1]) < len(tail[:1]):
+        tail = tail[1:]
+    return head + DOTS + tail
 
 
 def told_apart(texts: Sequence[str], width: int) -> list[str]:
     """Return texts elided to ``width`` columns so that different ones still differ, if possible:
     without the start and the end that the long ones have in common.
     """
-    found = [elided(text, width) for text in texts]
-    if len(set(found)) == len(set(texts)):
-        return found
+    shown = [elided(text, width) for text in texts]
+    if len(set(shown)) == len(set(texts)):
+        return shown
     long = [text for text in texts if width_of(text) > width]
     start = _shared(long)
     end = _shared([text[:start:-1] for text in long])
-    for k, text in enumerate(texts):
-        if width_of(text) > width:
-            rest = DOTS + text[start : len(text) - end] + DOTS * bool(end)
-            before = _characters(text[:start])
-            while before and width_of(before[-1] + rest) <= width:
-                rest = DOTS + before.pop() + rest[1:]
-            found[k] = elided(rest, width)
-    return found
+    rests = [DOTS + text[start : len(text) - end] + DOTS * bool(end) for text in texts]
+    return [
+        elided(rest if text in long else text, width)
+        for text, rest in zip(texts, rests, strict=True)
+    ]
 
 
 def _shared(texts: Sequence[str]) -> int:
     """Return the number of characters with which all texts begin."""
     return sum(1 for _ in takewhile(lambda some: len(set(some)) == 1, zip(*texts, strict=False)))
-
-
-def _ends(parts: list[str], width: int, between: int) -> tuple[int, int]:
-    """Return how many parts of the start, and of the end, fit a width, taken in turns."""
-    taken = [0, 0]
-    while sum(taken) < len(parts):
-        end = taken[1] < taken[0]
-        width -= width_of(parts[-1 - taken[1] if end else taken[0]]) + between
-        if width < 0:
-            break
-        taken[end] += 1
-    return taken[0], taken[1]
-
-
-def _characters(text: str) -> list[str]:
-    """Return the characters of a text, each with those that combine with it."""
-    found: list[str] = []
-    for character in text:
-        if found and not _width(character):
-            found[-1] += character
-        else:
-            found.append(character)
-    return found
 
 
 def wrapped(text: str, width: int | None = None, indent: str = "") -> list[str]:
@@ -214,63 +178,45 @@ def table_lines(
     least : columns that are hidden before others, in this order
     sentences : whether the last column has sentences, which are wrapped, never elided
     """
-    cells = [[escaped(cell) for cell in line] for line in lines]
-    width = room() if width is None else width
-    right = [k > 0 for k in range(len(cells[0]))] if right is None else right
+    columns = _columns(lines)
+    width, n = room() if width is None else width, len(columns)
+    natural = [max(map(width_of, column)) for column in columns]
+    floors = [_floor(column) for column in columns]
     if sentences:
-        return _beside_sentences(cells, right, width, first)
-    natural = _natural(cells)
-    total = _total(natural)
-    if total <= width:
-        return _rows(cells, natural, right)
-    floors = [_floor([line[k] for line in cells]) for k in range(len(natural))]
-    hidden: set[int] = set()
-    if _total(floors) > width:
-        hidden = _hidden(floors, width, first, least)
-    places = [k for k in range(len(natural)) if k not in hidden]
-    widths = _narrowed([natural[k] for k in places], [floors[k] for k in places],
-                       width - (GAP + 1) * _runs(hidden))  # fmt: skip
-    shown: list[list[str]] = [[] for _ in cells]
-    aligned, sizes = [], []
-    for k in range(len(natural)):
-        if k in hidden and k - 1 in hidden:
-            continue
-        size = 1 if k in hidden else widths[places.index(k)]
-        for line, found in zip(cells, shown, strict=True):
-            found.append(DOTS if k in hidden else line[k])
-        aligned.append(right[k])
-        sizes.append(size)
-    said = f"... {len(hidden)} of {len(natural)} columns are hidden; COLUMNS={total} shows all"
-    return [*_rows(_elided(shown, sizes), sizes, aligned), *[said] * bool(hidden)]
-
-
-def _elided(cells: Sequence[Sequence[str]], widths: Sequence[int]) -> list[Sequence[str]]:
-    """Return the cells of a table, those that are too long elided."""
-    columns = zip(zip(*cells, strict=True), widths, strict=True)
-    shown = [[elided(head, width), *told_apart(texts, width)] for (head, *texts), width in columns]
-    return list(zip(*shown, strict=True))
+        floors[-1] = min(natural[-1], SENTENCE)
+    middle = (first + n - 1) / 2
+    order = [*least, *sorted(range(first, n - 1), key=lambda k: abs(k - middle))]
+    order += [*range(first - 1, 0, -1), *[n - 1] * (n > 1)]
+    shown = list(range(n))
+    for k in dict.fromkeys(order):
+        if _total([floors[k] for k in shown]) > width:
+            shown.remove(k)
+    widths = _narrowed([natural[k] for k in shown], [floors[k] for k in shown], width)
+    aligned = [k > 0 if right is None else right[k] for k in shown]
+    cells = []
+    for k, size in zip(shown, widths, strict=True):
+        head, *texts = columns[k]
+        if sentences and k == n - 1:
+            cells.append([wrapped(text, size) for text in columns[k]])
+        else:
+            cells.append([[text] for text in (elided(head, size), *told_apart(texts, size))])
+    hidden = f"... {n - len(shown)} of {n} columns are hidden; COLUMNS={_total(natural)} shows all"
+    rows = (row for line in zip(*cells, strict=True) for row in zip_longest(*line, fillvalue=""))
+    told = [(" " * GAP).join(map(padded, row, widths, aligned)).rstrip() for row in rows]
+    return [*told, *[hidden] * (len(shown) < n)]
 
 
 def table_width(lines: Iterable[Sequence[str]]) -> int:
     """Return how wide a table is if nothing is elided."""
-    return _total(_natural([[escaped(cell) for cell in line] for line in lines]))
+    return _total([max(map(width_of, column)) for column in _columns(lines)])
 
 
-def _natural(cells: Sequence[Sequence[str]]) -> list[int]:
-    """Return the width of each column."""
-    return [max(map(width_of, column)) for column in zip(*cells, strict=True)]
+def _columns(lines: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+    return list(zip(*([escaped(cell) for cell in line] for line in lines), strict=True))
 
 
 def _total(widths: Sequence[int]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
-
-
-def _rows(
-    cells: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[bool]
-) -> list[str]:
-    """Return lines of cells, each column as wide as it has to be."""
-    space = " " * GAP
-    return [space.join(map(padded, line, widths, right)).rstrip() for line in cells]
 
 
 def _floor(column: Sequence[str]) -> int:
@@ -284,26 +230,6 @@ def _floor(column: Sequence[str]) -> int:
     return max(least, *numbers, min(TEXT, max(texts, default=0)), 0)
 
 
-def _hidden(floors: Sequence[int], width: int, first: int, least: Sequence[int]) -> set[int]:
-    """Return the columns to hide: ``least``, those in the middle, then the first ones."""
-    n = len(floors)
-    middle = (first + n - 1) / 2
-    order = [*least, *sorted(range(first, n - 1), key=lambda k: abs(k - middle))]
-    order += [*range(first - 1, 0, -1), *[n - 1] * (n > 1)]
-    total, hidden = _total(floors), set[int]()
-    for k in dict.fromkeys(order):
-        if total + (GAP + 1) * _runs(hidden) <= width:
-            break
-        hidden.add(k)
-        total -= floors[k] + GAP
-    return hidden
-
-
-def _runs(hidden: set[int]) -> int:
-    """Return in how many places columns are hidden."""
-    return sum(k - 1 not in hidden for k in hidden)
-
-
 def _narrowed(natural: Sequence[int], floors: Sequence[int], width: int) -> list[int]:
     """Return widths of columns, the widest narrowed as far as needed."""
     widths = list(natural)
@@ -312,30 +238,3 @@ def _narrowed(natural: Sequence[int], floors: Sequence[int], width: int) -> list
         most -= 1
         widths = [min(size, max(floor, most)) for size, floor in zip(natural, floors, strict=True)]
     return widths
-
-
-def _beside_sentences(
-    cells: Sequence[Sequence[str]], right: Sequence[bool], width: int, first: int
-) -> list[str]:
-    """Return a table whose last cells are sentences: beside the others, or else below them."""
-    others, sentences = [line[:-1] for line in cells], [line[-1] for line in cells]
-    longest = max(map(width_of, sentences))
-    natural, space = _natural(others), " " * GAP
-    floors = [_floor([line[k] for line in others]) for k in range(len(natural))]
-    left = width - GAP - longest
-    if _total(floors) > left or _total(natural) > left + FEW:
-        left = width - GAP - min(longest, SENTENCE)
-    if _total(floors) > left:
-        beside = table_lines(others, right[:-1], width=width, first=first)
-        lines = [beside[0], *wrapped(2 * space + sentences[0], width, 2 * space)]
-        for start, sentence in zip(beside[1:], sentences[1:], strict=False):
-            lines += [start, *wrapped(2 * space + sentence, width, 2 * space)]
-        return lines + beside[len(cells) :]
-    widths = _narrowed(natural, floors, left)
-    lines = []
-    for line, sentence in zip(_elided(others, widths), sentences, strict=True):
-        start = space.join(map(padded, line, widths, right))
-        parts = wrapped(sentence, width - GAP - _total(widths))
-        lines.append((start + space + parts[0]).rstrip())
-        lines += [" " * (_total(widths) + GAP) + part for part in parts[1:]]
-    return lines

@@ -141,19 +141,11 @@ def test_widest_texts_are_elided_first():
 def test_columns_in_the_middle_are_hidden_and_counted():
     lines = [[f"x{k}" for k in range(40)], [f"{k}.12345" for k in range(40)]]
     head, row, last = table_lines(lines, [True] * 40, width=60)
-    assert head.split() == ["x0", "x1", "x2", DOTS, "x37", "x38", "x39"]
-    assert row.split() == [
-        "0.12345",
-        "1.12345",
-        "2.12345",
-        DOTS,
-        "37.12345",
-        "38.12345",
-        "39.12345",
-    ]
+    assert head.split() == ["x0", "x1", "x2", "x37", "x38", "x39"]
+    assert row.split() == [f"{k}.12345" for k in (0, 1, 2, 37, 38, 39)]
     assert last == "... 34 of 40 columns are hidden; COLUMNS=388 shows all"
     first, *_ = table_lines(lines, [True] * 40, width=60, first=5, least=(1,))
-    assert first.split() == ["x0", DOTS, "x2", "x3", "x4", "x5", DOTS, "x39"]
+    assert first.split() == ["x0", "x2", "x3", "x4", "x5", "x39"]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])
