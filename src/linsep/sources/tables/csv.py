@@ -3,33 +3,25 @@
 import csv
 import io
 import re
-import sys
 from collections.abc import Generator, Iterator
-from concurrent.futures import Future
-from contextlib import closing, contextmanager, suppress
-from functools import partial, reduce
-from itertools import count
+from contextlib import closing, suppress
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from linsep._system.threads import thread_count
 from linsep.errors import DataError, Hint, NoRows, hint
 from linsep.sources.formats import codec_of
-from linsep.sources.lines import scanned_chunks
 from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
 from linsep.sources.tables.column_types import missing_mark
 from linsep.sources.tables.conversions import NULL_VALUES
 from linsep.sources.tables.csv_numbers import WORTHWHILE, NumberColumns
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
-from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, header_again
-from linsep.sources.tables.text_file import ARROW_TYPES, LARGEST_BLOCK, Guess, TextFile, misfit
+from linsep.sources.tables.table_file import Kinds, Others, first_line, header_again
+from linsep.sources.tables.text_file import ARROW_TYPES, TextFile, misfit
 from linsep.validation.checks import check_names
 from linsep.words import counted
 
@@ -51,7 +43,21 @@ _COUNT = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.D
 _CELL = re.compile(
     r"In CSV column #(\d+): Row #(\d+): .*?(?:invalid value '(.*)'|invalid UTF8 data)$", re.DOTALL
 )
-_FIELDS = Lock()
+_OPEN = "a quote that is not closed"
+#: a quoted field
+_QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+"')
+#: text, a quoted field of one line, one whose quote closes at its end, or a quote within a field;
+#: # is for the separator
+_WHOLE = (
+    rb'(?:[^"]++|(?<![^#\n\r])"[^"\n\r]*+(?:""[^"\n\r]*+)*+"|'
+    rb'(?<![^#\n\r])"[^"]*+(?:""[^"]*+)*+"(?=[#\r\n]|\Z)|(?<=[^#\n\r])")*+'
+)
+
+
+class OpenQuote(bytes):
+    """Rows with a quoted field that never ends, or in the middle of a field in a later line."""
+
+    __slots__ = ()
 
 
 class CsvFile(TextFile):
@@ -68,11 +74,14 @@ class CsvFile(TextFile):
     """
 
     returns = marks_missing = True
+    _begin = 0
 
     def __init__(self, path: File, options: ReadingOptions, format: str = "csv"):
         told = options.delimiter is not None or options.header is not None
         self._options, self.encoding = options.of(format), options.encoding
         super().__init__(path, options.max_line)
+        mark = re.escape(self._options.separator.encode())
+        self._whole = re.compile(_WHOLE.replace(b"#", mark))
         records, ends = self._first_records()
         if not records:
             said = "rows" if options.header is False else "header row"
@@ -98,33 +107,36 @@ class CsvFile(TextFile):
 
     def _first_records(self) -> tuple[list[list[str]], list[int]]:
         """Return the first two records with fields, and at which bytes of the text they end."""
-        lines, records, ends = list[str](), list[list[str]](), list[int]()
-        quoting: Any = csv.QUOTE_MINIMAL if self._options.quotes else csv.QUOTE_NONE
-
-        def seen() -> Iterator[str]:
-            for block in map(self._options.squeezed, blocks):
-                text = io.StringIO(block.decode(errors="surrogateescape"), newline="")
-                for line in text.readlines():
-                    lines.append(line)
-                    yield line
-
-        with _field_size(self._max_line), closing(self.blocks()) as blocks:
-            try:
-                for fields in csv.reader(
-                    seen(), delimiter=self._options.separator, quoting=quoting
-                ):
-                    if fields:
+        records, ends, size = list[list[str]](), list[int](), 0
+        before = csv.field_size_limit(self._max_line)
+        try:
+            with closing(self.records()) as blocks:
+                for rows in blocks:
+                    if isinstance(rows, OpenQuote):
+                        raise self._explained(rows, _OPEN, -(self._options.header is not False), {})
+                    text = rows.decode(errors="surrogateescape")
+                    lines = io.StringIO(text, newline="").readlines()
+                    reader = self._reader_of(lines)
+                    for fields in filter(None, reader):
                         records.append(fields)
-                        ends.append(len("".join(lines).encode(errors="surrogateescape")))
-                    if len(records) == 2:
-                        break
-            except csv.Error as error:
-                raise DataError(
-                    f"{self.path} cannot be read ({error}): correct its first lines.",
-                    code="bad-line",
-                    path=self.path,
-                ) from error
+                        seen = "".join(lines[: reader.line_num])
+                        ends.append(size + len(seen.encode(errors="surrogateescape")))
+                        if len(records) == 2:
+                            return records, ends
+                    size += len(rows)
+        except csv.Error as error:
+            raise DataError(
+                f"{self.path} cannot be read ({error}): correct its first lines.",
+                code="bad-line",
+                path=self.path,
+            ) from error
+        finally:
+            csv.field_size_limit(before)
         return records, ends
+
+    def _reader_of(self, lines: list[str]) -> Any:
+        quoting: Any = csv.QUOTE_MINIMAL if self._options.quotes else csv.QUOTE_NONE
+        return csv.reader(lines, delimiter=self._options.separator, quoting=quoting)
 
     def _check_lines(self, records: list[list[str]], told: bool) -> None:
         """Raise DataError for first lines that are no header: comments, another delimiter."""
@@ -182,70 +194,29 @@ class CsvFile(TextFile):
             rows = b"\n" * block.count(b"\n", 0, end) + block[end:]
             yield rows if pattern is None else pattern.sub(b"", rows)
 
-    def _rows_alone(self) -> Generator[bytes, None, None]:
-        """Yield the blocks without the header; DataError if a quote is never closed."""
-        left, quotes, unsure = self._begin, 0, bool(self._options.quotes)
-        mark = re.escape(self._options.separator.encode())
-        # a quote that opens a field, and one that closes in the middle of a field
-        swallowed = re.compile(b'[%s\n]"([^"]*+(?:""[^"]*+)*+)"[^%s\r\n"]' % (mark, mark))
-        with closing(self.blocks()) as blocks:
-            for block in map(self._options.squeezed, blocks):
-                found = block.count(b'"')
-                fields = swallowed.finditer(b"\n" + block) if found and unsure else ()
-                if any(b"\n" in field[1] for field in fields) and self._strays(block, quotes % 2):
-                    self._check_quotes()
-                    unsure = False
-                quotes += found
-                if left < len(block):
-                    yield block[left:]
-                left = max(0, left - len(block))
-        if quotes % 2 and self._options.quotes:
-            self._check_quotes()
+    def records(self) -> Generator[bytes, None, None]:
+        """Yield the blocks without the header, none of which ends within a quoted field."""
+        left, rows = self._begin, b""
+        for block in map(self._options.squeezed, self.blocks()):
+            rows += block[left:]
+            left = max(0, left - len(block))
+            end = self._end_of(rows)
+            if end == len(rows):
+                yield rows
+                rows = b""
+            elif len(rows) > self._max_line or _QUOTED.match(rows, end):
+                break
+        if rows:
+            yield OpenQuote(rows)
 
-    def _strays(self, block: bytes, inside: int) -> bool:
-        """Return whether a quote neither opens nor closes a field, nor is doubled."""
-        text = np.frombuffer(b"\n" + block + b"\n", np.uint8)
-        quotes = np.flatnonzero(text == ord('"'))
-        opening, closing = quotes[inside::2], quotes[1 - inside :: 2]
-        beside = np.append(text[opening - 1], text[closing + 1])
-        allowed = np.frombuffer(b'\r\n"' + self._options.separator.encode(), np.uint8)
-        return not np.isin(beside, allowed).all()
-
-    def _first_blocks(self) -> Generator[bytes, None, None]:
-        """Yield blocks up to the first with a row: Arrow would read ahead."""
-        quotes = 0
-        with closing(self._rows_alone()) as blocks:
-            for block in blocks:
-                yield block
-                quotes += block.count(b'"')
-                if quotes % 2 == 0 and not block.isspace():
-                    return
-
-    def _lines(self) -> Iterator[str]:
-        with closing(self.blocks()) as blocks:
-            for block in map(self._options.squeezed, blocks):
-                yield from io.StringIO(block.decode(errors="surrogateescape"), newline="")
-
-    def _check_quotes(self) -> None:
-        """Raise DataError for a field with line breaks whose quote closes in its middle, or never:
-        it began with a quote that is text, and holds the rows up to the next one.
+    def _end_of(self, rows: bytes) -> int:
+        """Return where a quoted field begins that never ends, or in the middle of a field in a
+        later line; the end if there is none.
         """
-        with _field_size(sys.maxsize):
-            rows = csv.reader(self._lines(), delimiter=self._options.separator, strict=True)
-            for number in count(1 - self._headed):
-                line = rows.line_num
-                try:
-                    if next(rows, None) is None:
-                        return
-                except csv.Error as error:
-                    if rows.line_num > line + 1 or "unexpected end" in str(error):
-                        raise DataError(
-                            f"{self.path} row {number} has a quote that never closes, or only in "
-                            "the middle of a field in a later line",
-                            "double the quotes within a field",
-                            hint("read quotes as ordinary characters with {}", quotes=False),
-                            code="bad-line", path=self.path, row=number,
-                        ) from None  # fmt: skip
+        if not self._options.quotes or b'"' not in rows:
+            return len(rows)
+        found = self._whole.match(rows)
+        return 0 if found is None else found.end()
 
     def columns(self) -> dict[str, pa.DataType | None]:
         """Return the names in the header row; the types are unknown."""
@@ -255,38 +226,19 @@ class CsvFile(TextFile):
         """Return the rows of the first block with the types Arrow guesses."""
         if not self._has_rows:
             return pa.record_batch([pa.nulls(0)] * len(self._header), names=self._header)
-        with closing(self._read(self._first_blocks(), {}, None)) as batches:
-            for batch in batches:
-                first = batch.slice(0, SAMPLE_ROWS)
-                if self._options.header is None:
-                    self._check_first_values(first)
-                return first
-        raise DataError(
-            f"{self.path} cannot be read as CSV: check its first rows.",
-            code="wrong-format",
-            path=self.path,
-        )
+        first = self._first()
+        if first is None:
+            raise DataError(
+                f"{self.path} cannot be read as CSV: check its first rows.",
+                code="wrong-format",
+                path=self.path,
+            )
+        if self._options.header is None:
+            self._check_first_values(first)
+        return first
 
-    def _guesses(self, names: list[str]) -> Generator[Guess, None, None]:
-        with closing(self.chunks(dict.fromkeys(names, "text"))) as batches:
-            for batch in batches:
-                yield partial(self._type_in, batch)
-
-    def _type_in(self, batch: pa.RecordBatch, name: str) -> pa.DataType:
-        """Return the type Arrow guesses for the cells of a column that were read as text."""
-        text = io.BytesIO()
-        pa.csv.write_csv(pa.table({name: batch.column(name).drop_null()}), text)
-        text.seek(0)
-        table = pa.csv.read_csv(
-            text,
-            read_options=pa.csv.ReadOptions(block_size=LARGEST_BLOCK),
-            parse_options=pa.csv.ParseOptions(newlines_in_values=True),
-            convert_options=pa.csv.ConvertOptions(
-                null_values=[*NULL_VALUES, *self._options.null_cells()],
-                decimal_point=self._options.decimal or ".",
-            ),
-        )
-        return table.schema.types[0]
+    def _guessed(self, rows: bytes, names: list[str] | None = None) -> pa.Table:
+        return self._parsed(rows, {}, names)
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Generator[pa.RecordBatch, None, None]:
         """Yield the columns block by block; empty cells and given marks of missing values are null
@@ -294,39 +246,41 @@ class CsvFile(TextFile):
         """
         if not self._has_rows:
             return
-        numbers = self._options.decimal in (None, ".") and set(kinds.values()) == {"number"}
-        if self.size >= WORTHWHILE and numbers:
-            yield from self._scanned(kinds)
-            return
         texts = [number for number, kind in enumerate(kinds.values()) if kind == "text"]
-        missing = ["", *self._options.null_cells()]
-        for batch in self._read(self._rows_alone(), kinds, list(kinds)):
-            if texts:
-                arrays = batch.columns
-                for number in texts:
-                    # faster than is_in
-                    empty = reduce(pc.or_, (pc.equal(arrays[number], cell) for cell in missing))
-                    if empty.true_count:
-                        none = pa.scalar(None, pa.string())
-                        arrays[number] = pc.if_else(empty, none, arrays[number])
-                batch = pa.record_batch(arrays, names=list(kinds))  # noqa: PLW2901
-            yield batch
+        missing = pa.array(["", *self._options.null_cells()], pa.string())
+        numbers = None
+        if self.size >= WORTHWHILE and self._options.decimal in (None, ".") and not texts:
+            numbers = NumberColumns(
+                self._header, list(kinds), self._options.separator, bool(self._options.quotes),
+                [*NULL_VALUES, *self._options.null_cells()],
+            )  # fmt: skip
+
+        def parse(rows: bytes) -> pa.Table:
+            if numbers is not None and (batch := numbers.of(rows)) is not None:
+                return pa.Table.from_batches([batch])
+            table = self._parsed(rows, kinds, list(kinds))
+            for number in texts:
+                column = table.column(number)
+                empty = pc.is_in(column, missing)
+                if pc.any(empty).as_py():
+                    cells = pc.if_else(empty, pa.scalar(None, pa.string()), column)
+                    table = table.set_column(number, table.field(number), cells)
+            return table
+
+        for table, *_ in self._tables(parse, kinds):
+            yield from table.to_batches()
 
     def last_values(self, name: str) -> list[str]:
         """Return values of a column in the last lines of a file on this machine."""
-        if not isinstance(self.path, Path) or self.encoding is not None:
-            return []
-        if codec_of(self.path) is not None or self.size <= self._block:
+        whole = self.encoding is not None or self.size <= self._block
+        if whole or not isinstance(self.path, Path) or codec_of(self.path) is not None:
             return []
         with self.path.open("rb") as file:
             file.seek(max(0, self.size - LAST_BYTES))
             lines = self._options.squeezed(file.read().partition(b"\n")[2])
-        text = lines.decode(errors="replace").splitlines()
-        quoting: Any = csv.QUOTE_MINIMAL if self._options.quotes else csv.QUOTE_NONE
-        rows = csv.reader(text, delimiter=self._options.separator, quoting=quoting)
-        column = self._header.index(name)
-        with suppress(csv.Error):  # said by who reads the rows
-            return [row[column] for row in rows if len(row) == len(self._header)]
+        with suppress(pa.ArrowInvalid):  # said by who reads the rows
+            cells = self._parsed(lines, {name: "text"}, [name]).column(0)
+            return list(map(str, cells.to_pylist()))
         return []
 
     def written(self) -> Iterator[dict[str, str]]:
@@ -336,55 +290,20 @@ class CsvFile(TextFile):
 
     def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield columns as they stand in the file."""
-        for batch in self._read(self._rows_alone(), dict.fromkeys(names, "text"), names):
-            yield batch.select(names)
+        kinds = dict.fromkeys(names, "text")
+        for table, *_ in self._tables(lambda rows: self._parsed(rows, kinds, names), kinds):
+            yield from table.to_batches()
 
-    def _scanned(self, kinds: Kinds) -> Generator[pa.RecordBatch, None, None]:
-        """Yield columns of numbers, scanned up to the first block that only Arrow reads."""
-        numbers = NumberColumns(
-            self._header, list(kinds), self._options.separator, bool(self._options.quotes),
-            [*NULL_VALUES, *self._options.null_cells()],
-        )  # fmt: skip
-        done, plain, threads = 0, True, thread_count()
-
-        def scan(coming: "Future[bytes | None]") -> tuple[bytes, pa.RecordBatch | None] | None:
-            block = coming.result()
-            return None if block is None else (block, numbers.of(block) if plain else None)
-
-        with closing(
-            scanned_chunks(self._rows_alone(), scan, threads, lambda: threads + 2)
-        ) as parts:
-            for block, batch in parts:
-                if batch is None:
-                    plain = False
-                    rest = _and_then(block, parts)
-                    yield from self._read(rest, kinds, list(kinds), done)
-                    return
-                done += batch.num_rows
-                if batch.num_rows:
-                    yield batch
-
-    def _read(
-        self, blocks: Generator[bytes, None, None], kinds: Kinds, names: list[str] | None,
-        done: int = 0,
-    ) -> Generator[pa.RecordBatch, None, None]:  # fmt: skip
-        """Yield what Arrow makes of blocks that come after so many rows."""
-        yield from self._checked(
-            blocks,
-            lambda stream: self._reader_of(stream, kinds, names),
-            lambda error, _: self._explain(error, done, kinds),
-        )
-
-    def _reader_of(
-        self, stream: pa.NativeFile, kinds: Kinds, names: list[str] | None
-    ) -> pa.RecordBatchReader:
-        """Arrow's reader of the columns, None for all; those without a kind have their types
-        guessed. Without threads it counts rows.
+    def _parsed(self, rows: bytes, kinds: Kinds, names: list[str] | None) -> pa.Table:
+        """Return the columns, None for all; those without a kind have their types guessed. Without
+        threads Arrow counts rows.
         """
-        return pa.csv.open_csv(
-            stream,
+        if isinstance(rows, OpenQuote):
+            raise pa.ArrowInvalid(_OPEN)
+        return pa.csv.read_csv(
+            pa.BufferReader(rows or b"\n"),
             read_options=pa.csv.ReadOptions(
-                block_size=LARGEST_BLOCK, column_names=self._header, use_threads=False
+                block_size=len(rows) + 1, column_names=self._header, use_threads=False
             ),
             parse_options=pa.csv.ParseOptions(
                 delimiter=self._options.separator,
@@ -399,20 +318,28 @@ class CsvFile(TextFile):
             ),
         )
 
-    def _explain(self, error: pa.ArrowInvalid, done: int, kinds: Kinds) -> DataError | None:
-        """Return the error for a row, of which Arrow says the number after ``done`` others."""
-        if fields := _COUNT.search(str(error)):
+    def _explained(
+        self, rows: bytes, error: str, done: int, kinds: Any, only: bool = False
+    ) -> DataError:
+        if fields := _COUNT.search(error):
             number, expected, found = map(int, fields.groups()[:3])
             return self._field_count(done + number, expected, found, fields[4])
-        if "straddles two block boundaries" in str(error) or "out of sync" in str(error):
+        if isinstance(rows, OpenQuote):
+            before = _QUOTED.sub(b"x", rows[: self._end_of(rows)]) + b"x"
+            row = done + sum(map(bool, before.splitlines()))
             return DataError(
-                f"{self.path} has a quote that is never closed, or a row of more than a megabyte",
-                "close the quote where its field ends",
+                f"{self.path} row {row} has a quote that never closes, or only in the middle of a "
+                "field in a later line",
+                "double the quotes within a field",
                 hint("read quotes as ordinary characters with {}", quotes=False),
+                code="bad-line", path=self.path, row=row,
+            )  # fmt: skip
+        if (cell := _CELL.search(error)) is None:
+            return DataError(
+                f"{self.path} cannot be read after row {done} ({first_line(error)})",
+                "correct or remove the data there",
                 code="bad-line", path=self.path,
             )  # fmt: skip
-        if (cell := _CELL.search(str(error))) is None:
-            return None
         name, row, value = self._header[int(cell[1])], done + int(cell[2]), cell[3]
         place = f"{self.path} row {row}"
         if name not in kinds or kinds[name] == "text" or value is None or "\ufffd" in value:
@@ -444,24 +371,6 @@ class CsvFile(TextFile):
             *[hint("if lines come before the names, skip them with {}", skip_rows=1)] * first,
             code="field-count", **where,
         )  # fmt: skip
-
-
-@contextmanager
-def _field_size(most: int) -> Iterator[None]:
-    """Let fields of csv's readers have so many bytes, for the whole process, one at a time."""
-    with _FIELDS:
-        before = csv.field_size_limit(most)
-        try:
-            yield
-        finally:
-            csv.field_size_limit(before)
-
-
-def _and_then(block: bytes, parts: Iterator[tuple[bytes, Any]]) -> Generator[bytes, None, None]:
-    """Yield a block, and the blocks of what comes after it."""
-    yield block
-    for later, _ in parts:
-        yield later
 
 
 def _shown(delimiter: str | None) -> str:

@@ -1,28 +1,29 @@
 """JSON lines files: Arrow reads blocks of lines, and Python looks for the row of a fault."""
 
 import json
+import re
 import sys
-from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import Future
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.json
 
-from linsep._system.threads import thread_count
 from linsep.errors import DataError, hint
-from linsep.sources.lines import scanned_chunks
 from linsep.sources.tables.column_types import family_of
-from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, first_line, reading
-from linsep.sources.tables.text_file import ARROW_TYPES, Guess, TextFile, misfit
+from linsep.sources.tables.table_file import Kinds, Others, first_line, reading
+from linsep.sources.tables.text_file import ARROW_TYPES, TextFile, misfit
 from linsep.validation.checks import check_names
 
-#: brackets that may be open at once: Arrow's parser calls itself for each, until its stack is full
+#: brackets that may open one after the other: Arrow's parser calls itself for each
 MOST_DEPTH = 100
+_DEEP = re.compile(rb"(?:[\[{][^\[\]{}]*+){%d}" % MOST_DEPTH)
+_NONE = "is not one JSON object"
 #: names of fields that are not read, after which no more are looked for
 MOST_NAMES = 3_000
+#: rows whose cells are taken at a time
+ROWS_OF_CELLS = 4096
 
 
 class JsonFile(TextFile):
@@ -30,31 +31,25 @@ class JsonFile(TextFile):
 
     #: fields that the last reading left out, each with the row where it first occurs
     others: dict[str, int] = {}  # noqa: RUF012 - set by each reading
+    _names: dict[str, None] | None = None
 
     def columns(self) -> dict[str, pa.DataType | None]:
-        """Return the fields of the objects in the first block."""
-        return dict.fromkeys(self.sample().schema.names)
+        """Return the fields of the objects in the first block; types may change from row to row."""
+        if self._names is None:
+            lines = _filled(next(self.records(), b""))
+            self._names = dict.fromkeys(chain.from_iterable(_fields(x) or () for x in lines))
+        return dict.fromkeys(self._names)
 
     def head(self) -> pa.RecordBatch:
         """Return the rows of the first block with the types Arrow guesses."""
-        with closing(self.blocks()) as blocks:
-            first = next((block for block in blocks if not block.isspace()), None)
-        if first is None:
-            return pa.record_batch([], names=[])
-        table = _parsed(first, None, "infer")
-        if not isinstance(table, pa.Table):
-            raise self._explained(first, table, 0, {}, False)
         with reading(self.path, "UTF-8 text"):
-            check_names(self.path, table.schema.names)
-        return table.slice(0, SAMPLE_ROWS).combine_chunks().to_batches()[0]
+            if (found := self._first()) is None:
+                return pa.record_batch([], names=[])
+            check_names(self.path, found.schema.names)
+            return found
 
-    def _guesses(self, names: list[str]) -> Generator[Guess, None, None]:
-        with closing(self.blocks()) as blocks:
-            for block in blocks:
-                found = None if block.isspace() else _parsed(block, None, "infer")
-                if isinstance(found, pa.Table):  # else the fault is said by who reads the rows
-                    types = zip(found.schema.names, found.schema.types, strict=True)
-                    yield defaultdict(pa.null, types).__getitem__
+    def _guessed(self, rows: bytes, names: list[str] | None = None) -> pa.Table:
+        return _parsed(rows, None, "infer")
 
     def kind_as_written(self, name: str) -> str:
         """Return the kind of the first values: Arrow reads a field of JSON as nothing else."""
@@ -66,61 +61,33 @@ class JsonFile(TextFile):
         """Yield the columns block by block; a field that is not there is null."""
         behavior = "error" if others == [] else "infer"
         known, self.others = {*kinds, *(others or ())}, {}
-        for table, block, done in self._tables(kinds, behavior):
+        schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
+        parts = self._tables(lambda rows: _parsed(rows, schema, behavior), kinds, others == [])
+        for table, rows, done in parts:
             if new := set(table.schema.names) - known - self.others.keys():
-                self._place_names(new, block, done)
+                self._place_names(new, rows, done)
             if others and self.others:
                 name, row = next(iter(self.others.items()))
                 raise self._new_field(row, name)
             yield from table.select(list(kinds)).to_batches()
 
-    def _tables(
-        self, kinds: Kinds, behavior: str
-    ) -> Generator[tuple[pa.Table, bytes, int], None, None]:
-        """Yield the rows of each block, several of which are parsed at the same time, with the
-        block and how many rows come before it.
-        """
-        schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
-
-        def parse(coming: "Future[bytes | None]") -> tuple[bytes, Any] | None:
-            block = coming.result()
-            return None if block is None else (block, _parsed(block, schema, behavior))
-
-        done, threads = 0, thread_count()
-        blocks = (block for block in self.blocks() if not block.isspace())
-        with closing(scanned_chunks(blocks, parse, threads, lambda: threads + 2)) as parts:
-            for block, table in parts:
-                if not isinstance(table, pa.Table):
-                    raise self._explained(block, table, done, kinds, behavior == "error")
-                yield table, block, done
-                done += table.num_rows
-
-    def _place_names(self, names: set[str], block: bytes, done: int) -> None:
+    def _place_names(self, names: set[str], rows: bytes, done: int) -> None:
         """Note the first row of each of these fields."""
-        for row, line in enumerate(_filled(block), done + 1):
+        for row, line in enumerate(_filled(rows), done + 1):
             if not names or len(self.others) >= MOST_NAMES:
                 return
             here = names & json.loads(line).keys()
             self.others |= dict.fromkeys(sorted(here), row)
             names = names - here
 
-    def present(self, names: Iterable[str]) -> dict[str, pa.DataType | None]:
-        """Return the `names` that objects of the first block have; the types of other fields may
-        change from row to row.
-        """
-        with closing(self.blocks()) as blocks:
-            missing = _never_in(next(blocks, b""), set(names))
-        return {name: None for name in names if name not in missing}
-
     def absent(self, names: Iterable[str]) -> list[str]:
         """Return the `names` that no record has; reads as far as needed to find them."""
-        names = list(names)
-        missing = set(names)
-        with closing(self.blocks()) as blocks:
-            for block in blocks:
-                if not (missing := _never_in(block, missing)):
-                    break
-        return [name for name in names if name in missing]
+        missing = super().absent(names)
+        lines = self._lines()
+        while missing and (line := next(lines, None)) is not None:
+            fields = _fields(line) or ()
+            missing = [name for name in missing if name not in fields]
+        return missing
 
     def written(self) -> Iterator[dict[str, str]]:
         """Yield the whole numbers of every row, as text by column."""
@@ -128,31 +95,35 @@ class JsonFile(TextFile):
             values = json.loads(line, parse_int=_Digits)
             yield {name: value for name, value in values.items() if isinstance(value, _Digits)}
 
-    def _cells(self) -> Iterator[dict[str, Any]]:
-        return map(json.loads, self._lines())
+    def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield columns as they stand in the file, null where a row has none of the name."""
+        rows = map(json.loads, self._lines())
+        while some := list(islice(rows, ROWS_OF_CELLS)):
+            yield pa.RecordBatch.from_pydict(
+                {name: _together([row.get(name) for row in some]) for name in names}
+            )
 
     def _lines(self) -> Iterator[bytes]:
-        with closing(self.blocks()) as blocks:
-            for block in blocks:
-                yield from _filled(block)
+        return chain.from_iterable(map(_filled, self.records()))
 
     def _explained(
-        self, block: bytes, error: str, done: int, kinds: Kinds, only: bool
+        self, rows: bytes, error: str, done: int, kinds: Any, only: bool = False
     ) -> DataError:
-        """Return the error for a block that cannot be read, after so many rows. With ``only``,
-        fields other than ``kinds`` are errors.
-        """
         inferred = dict(kinds)
-        for row, line in enumerate(_filled(block), done + 1):
+        error = (
+            error if error.startswith(("has ", "is ")) else f"cannot be read ({first_line(error)})"
+        )
+        for row, line in enumerate(_filled(rows), done + 1):
             where: dict[str, Any] = {"path": self.path, "row": row}
+            place = f"{self.path} row {row}"
             fields = _fields(line)
             if fields is None:
                 comment = line.lstrip().startswith((b"#", b"//"))
                 what = "is a comment, which JSON lines do not have" if comment else error
-                return no_object(f"{self.path} row {row}", what, **where)
+                return no_object(place, what, **where)
             if twice := repeated(line):
                 return DataError(
-                    f"{self.path} row {row} has the field '{twice}' twice", "remove one",
+                    f"{place} has the field '{twice}' twice", "remove one",
                     code="duplicate-name", column=twice, **where,
                 )  # fmt: skip
             for name, value in fields.items():
@@ -162,7 +133,6 @@ class JsonFile(TextFile):
                     continue
                 kind = inferred.setdefault(name, _kind_of(value)).replace("digits", "number")
                 if _kind_of(value) != kind:
-                    place = f"{self.path} row {row}"
                     return misfit(place, name, json.dumps(value), kind, value=value, **where)
         return no_object(f"{self.path} row {done + 1}", error, path=self.path, row=done + 1)
 
@@ -179,68 +149,53 @@ def _filled(block: bytes) -> Iterator[bytes]:
     return filter(bytes.strip, block.splitlines())
 
 
-def _parsed(block: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table | str:
-    """Return the rows of a block of whole lines, or why they cannot be read."""
-    text = block.rstrip()
-    breaks = text.count(b"\n")
-    filled = breaks + 1
-    if not _is_enclosed(text) or breaks != text.count(b"}\n{"):  # blank lines, or faults
-        lines = list(_filled(block))
-        filled = len(lines)
+def _parsed(rows: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table:
+    """Return the rows of a block of whole lines; raises ArrowInvalid."""
+    # Arrow takes two objects in a line, and some lines without an object end the process.
+    count = rows.count(b"}\n{") + 1
+    if count != rows.strip().count(b"\n") + 1 or not _is_enclosed(rows):
+        lines = list(_filled(rows))
+        count = len(lines)
         if not all(map(_is_enclosed, lines)):
-            return "is not one JSON object"
-    if block.count(b"[") + block.count(b"{") - filled >= MOST_DEPTH and any(
-        _fields(line) is None
-        for line in _filled(block)
-        if line.count(b"[") + line.count(b"{") > MOST_DEPTH
-    ):
-        return f"has values nested more than {MOST_DEPTH} deep"
+            raise pa.ArrowInvalid(_NONE)
+    if rows.count(b"[") + rows.count(b"{") - count >= MOST_DEPTH and _DEEP.search(rows):
+        raise pa.ArrowInvalid(f"has values nested more than {MOST_DEPTH} deep")
+
+    def by_arrow(behavior: str) -> pa.Table:
+        return pa.json.read_json(
+            pa.BufferReader(rows),
+            read_options=pa.json.ReadOptions(use_threads=False, block_size=len(rows) + 1),
+            parse_options=pa.json.ParseOptions(
+                explicit_schema=schema, unexpected_field_behavior=behavior
+            ),
+        )
+
     try:
-        table = _by_arrow(block, schema, behavior)
-    except pa.ArrowInvalid as error:
+        table = by_arrow(behavior)
+    except pa.ArrowInvalid:
         if schema is None or behavior == "error":
-            return f"cannot be read ({first_line(error)})"
-        try:  # fields that are not read may change their types
-            table = _by_arrow(block, schema, "ignore")
-        except pa.ArrowInvalid as other:
-            return f"cannot be read ({first_line(other)})"
-        names = {name for line in _filled(block) for name in _fields(line) or ()}
+            raise
+        table = by_arrow("ignore")  # fields that are not read may change their types
+        names = {name for line in _filled(rows) for name in _fields(line) or ()}
         for name in names - set(schema.names):
             table = table.append_column(name, pa.nulls(table.num_rows))
-    # Arrow takes two objects in a line.
-    return table if table.num_rows == filled else "is not one JSON object"
-
-
-def _by_arrow(block: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table:
-    return pa.json.read_json(
-        pa.BufferReader(block),
-        read_options=pa.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
-        parse_options=pa.json.ParseOptions(
-            explicit_schema=schema, unexpected_field_behavior=behavior
-        ),
-    )
+    if table.num_rows != count:
+        raise pa.ArrowInvalid(_NONE)
+    return table
 
 
 def _is_enclosed(line: bytes) -> bool:
-    plain = line.strip(b" \t\r")
+    plain = line.strip()
     return plain.startswith(b"{") and plain.endswith(b"}")
 
 
 def _fields(line: bytes) -> dict[str, Any] | None:
     """Return the object in a line; None for anything else, or values that are nested too deep."""
     try:
-        found = json.loads(line)
+        found = json.loads(line) if _DEEP.search(line) is None else None
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and _depth(found) <= MOST_DEPTH else None
-
-
-def _depth(value: Any) -> int:
-    level, depth = [value], 0
-    while level := [one for one in level if isinstance(one, dict | list)]:
-        depth += 1
-        level = [x for one in level for x in (one.values() if isinstance(one, dict) else one)]
-    return depth
+    return found if isinstance(found, dict) else None
 
 
 class _Digits(str):
@@ -249,16 +204,15 @@ class _Digits(str):
     __slots__ = ()
 
 
-def _never_in(block: bytes, names: set[str]) -> set[str]:
-    """Return the `names` that are not a field of any object in the block."""
-    for line in _filled(block):
-        if not names:
-            break
-        names = names - (_fields(line) or {}).keys()
-    return names
+def _together(cells: list[Any]) -> pa.Array:
+    """Return the cells of a column, as JSON if their types differ."""
+    try:
+        return pa.array(cells)
+    except (pa.ArrowException, OverflowError):  # a whole number beyond 64 bits
+        return pa.array([c if isinstance(c, str | None) else json.dumps(c) for c in cells])
 
 
-def no_object(place: str, what: str = "is not one JSON object", **fields: Any) -> DataError:
+def no_object(place: str, what: str = _NONE, **fields: Any) -> DataError:
     """Return the error for a line that holds something else."""
     return DataError(f"{place} {what}", "write one object per line", code="bad-line", **fields)
 

@@ -185,7 +185,7 @@ def rows_at_once(columns: int, few: int, many: int) -> int:
     return max(64, min(65_536, max(few // columns, min(1024, many // columns))))
 
 
-def first_line(error: BaseException) -> str:
+def first_line(error: BaseException | str) -> str:
     """Return the first line of what `error` says, without its full stop."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].strip().rstrip(".")[:200]
