@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from linsep import Perceptron, Text, open_source
-from linsep.describing.describing import Description
+from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources.tables import text_file
 from linsep.sources.tables.table import TableSource
@@ -312,60 +311,6 @@ def test_recipes_and_new_files(tmp_path):
         {"hash_bits": "many"},
     ):  # fmt: skip
         assert_refused(path, "bad-model-file", recipe=recipe | damage)
-
-
-LONG = ["p word " * 430_000, "q"]  # 2.4 GB as plain text, 800 times
-
-
-def write_long(path, text, rows):
-    table = pa.table({"x": np.arange(float(rows)), "t": text, "y": ["a", "b"] * (rows // 2)})
-    with pa.ipc.new_file(path, table.schema) as file:
-        file.write_table(table)
-
-
-def dictionary(kind, rows):
-    codes = pa.array((np.arange(rows) % 50 == 0).astype(np.int32))
-    return pa.DictionaryArray.from_arrays(codes, pa.array(LONG, kind))
-
-
-def views(rows):
-    """Views of the same three megabytes."""
-    one = pa.array([LONG[0]], pa.string_view())
-    structs = np.tile(np.frombuffer(one.buffers()[1], np.uint8)[:16], rows)
-    held = [None, pa.py_buffer(structs.tobytes()), *one.buffers()[2:]]
-    return pa.Array.from_buffers(pa.string_view(), rows, held)
-
-
-@pytest.mark.parametrize(
-    "text", [dictionary(pa.string(), 800), dictionary(pa.string_view(), 800), views(800)],
-    ids=["dictionary", "dictionary of views", "views"],
-)  # fmt: skip
-def test_text_said_once_and_pointed_at_often_is_refused_before_it_swells(tmp_path, text):
-    path = tmp_path / "t.arrow"
-    write_long(path, text, 800)
-    before = pa.total_allocated_bytes()
-    assert_refused(path, "too-large", None, "t")
-    if isinstance(text, pa.DictionaryArray):
-        with refused(DataError, "too-large", column="t"):
-            Description([str(path)], target="y").read()
-    assert pa.total_allocated_bytes() - before < 64 << 20
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(
-    "text", [dictionary(pa.large_string(), 64), views(64)], ids=["codes", "views"]
-)
-def test_words_are_counted_a_few_rows_at_a_time(tmp_path, text):
-    path = tmp_path / "t.arrow"
-    write_long(path, text, 64)
-    few = {"x": np.arange(64.0), "t": ["p word", "q"] * 32, "y": ["a", "b"] * 32}
-    source = open_source(parquet(tmp_path, few), target="y", text={"t": Text(norm=None)})
-    model = Perceptron(max_iter=2).fit(source)
-    source = open_source(path, recipe=model.recipe_)
-    assert len(list(source._tables(0))) > 10
-    words = next(source.batches()).X.toarray()[:, 1:].tolist()
-    alone = Text(norm=None).fit_transform([LONG[0]])
-    assert sorted(x for x in words[1] if x) == sorted(alone.data.tolist())
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet", "a.arrow", "a.csv.gz"])

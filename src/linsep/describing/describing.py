@@ -17,9 +17,10 @@ from linsep.separability.time_limit import Task
 from linsep.sources.base import Source, is_frame
 from linsep.sources.formats import LABEL, format_of
 from linsep.sources.opening import find_files, kind_of, names_in, of_kind, open_source
+from linsep.sources.tables.arrow_files import FrameFile
 from linsep.sources.tables.conversions import NO_NUMBER
 from linsep.sources.tables.files import check_separated, open_tables
-from linsep.sources.tables.frames import FrameFile, to_arrow
+from linsep.sources.tables.frames import to_arrow
 from linsep.sources.tables.reading_options import ReadingOptions
 
 #: seconds for the separability test, and the numbers of classes and features up to which it runs

@@ -60,7 +60,7 @@ class NumberColumn:
 
     def add(self, table: pa.Table, place: Place, rounded: dict[str, dict[int, Any]]) -> None:
         """Add the rows of a table, in which floats stand for the ``rounded`` numbers."""
-        column = plain_values(table.column(self.name), self.name)
+        column = plain_values(table.column(self.name))
         X = column.cast(pa.float64(), safe=False).to_numpy() + 0.0  # zeros have one sign
         cells = rounded.get(self.name, {})
         self.hash = hash((self.hash, X.tobytes(), *cells.items()))
@@ -128,7 +128,7 @@ class TextColumn:
 
     def add(self, table: pa.Table, place: Place, rounded: dict[str, dict[int, Any]]) -> None:
         """Add the rows of a table."""
-        column = as_text(table.column(self.name), self.name)
+        column = as_text(table.column(self.name))
         codes, values = text_codes(column, self.name, place)
         self.hash = hash((self.hash, codes.tobytes(), *values))
         counts = np.bincount(codes[codes >= 0], minlength=len(values))
@@ -324,7 +324,7 @@ def _rounded(
     for name in names:
         column = table.column(name)
         if may_be_rounded(column.type):
-            floats = plain_values(column, name).cast(pa.float64(), safe=False).to_numpy()
+            floats = plain_values(column).cast(pa.float64(), safe=False).to_numpy()
             found[name] = rounded_cells(column, floats, least=EXACT)
     return found
 
@@ -332,5 +332,4 @@ def _rounded(
 def _chosen(table: pa.Table, chosen: np.ndarray) -> pa.Table:
     """Return some rows without dictionaries, which hold the values of more rows than these."""
     few = table if chosen.all() else table.filter(pa.array(chosen))
-    named = zip(few.column_names, few.columns, strict=True)
-    return pa.table([plain_values(column, name) for name, column in named], few.column_names)
+    return pa.table([plain_values(column) for column in few.columns], few.column_names)

@@ -135,8 +135,8 @@ class TableWriter(FilesInOrder):
     def _same_types(self, file: TableFile, table: pa.Table, writer: Any) -> pa.Table:
         """Return a table with the types of the first, and without dictionaries of text."""
         made = [
-            plain_values(column, name) if pa.types.is_dictionary(column.type) else column
-            for name, column in zip(table.column_names, table.columns, strict=True)
+            plain_values(column) if pa.types.is_dictionary(column.type) else column
+            for column in table.columns
         ]
         table = pa.table(made, table.column_names)
         if writer is None or table.schema.equals(writer.schema):

@@ -362,7 +362,7 @@ class Split(FilesInOrder):
             columns = [
                 column
                 if column.type == kind
-                else plain_values(pa.chunked_array([column]), name).cast(kind)
+                else plain_values(pa.chunked_array([column])).cast(kind)
                 for (name, kind), column in zip(stored.items(), batch.columns, strict=True)
             ]
             yield pa.table(columns, schema), start
@@ -375,7 +375,7 @@ class Split(FilesInOrder):
         column, name = table.column(self._column), self._column
         dates = self._time is not None and _is_date(column.type)
         place = file.places_from(start)
-        cells = _seconds(column, name) if dates else _cells(column, name, place)
+        cells = _seconds(column) if dates else _cells(column, name, place)
         for row, cell in enumerate(cells):
             yield self._key(cell, file, start + row + 1)
 
@@ -422,9 +422,9 @@ def _check_times(file: TableFile, name: str) -> None:
         )  # fmt: skip
 
 
-def _seconds(column: pa.ChunkedArray, name: str) -> list[float | None]:
+def _seconds(column: pa.ChunkedArray) -> list[float | None]:
     """Return the seconds of dates, also of those that Python's cannot hold."""
-    column = plain_values(column, name)
+    column = plain_values(column)
     if pa.types.is_date(column.type):
         column = column.cast(pa.timestamp("s" if pa.types.is_date32(column.type) else "ms"))
     parts = _PARTS_OF_SECOND[column.type.unit]
@@ -438,7 +438,7 @@ def _cells(column: pa.ChunkedArray, name: str, place: Place) -> list[Any]:
     Raises DataError where text is not UTF-8.
     """
     if pa.types.is_dictionary(column.type):
-        column = plain_values(column, name)
+        column = plain_values(column)
     kind = column.type
     if pa.types.is_timestamp(kind):
         column = column.cast(pa.timestamp(kind.unit))  # whatever the zone

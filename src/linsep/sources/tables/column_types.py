@@ -11,7 +11,7 @@ import pyarrow as pa
 from linsep.errors import DataError, Hint, NoRows, hint
 from linsep.sources.tables.conversions import NO_NUMBER
 from linsep.sources.tables.spellings import date_formats, number_options, unit
-from linsep.sources.tables.table_file import TableFile, as_text, text_codes
+from linsep.sources.tables.table_file import TableFile, as_text, is_text, text_codes
 
 #: different values that are inspected to find out how numbers and dates are written
 MOST_TRIED = 1000
@@ -36,7 +36,7 @@ def family_of(kind: pa.DataType) -> str | None:
         return "text" if is_ordered(kind) and family is not None else family
     if types.is_boolean(kind):
         return "bool"
-    if types.is_string(kind) or types.is_large_string(kind) or kind == pa.string_view():
+    if is_text(kind):
         return "text"
     # A column without any value so far is treated as numeric.
     numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
@@ -52,7 +52,7 @@ def ordered_levels(column: pa.Array) -> list[str] | None:
     """Return the values of a column of ordered categories in their order; None for others."""
     if not is_ordered(column.type):
         return None
-    levels: list[str] = as_text(pa.chunked_array([column.dictionary]), None).to_pylist()
+    levels: list[str] = as_text(pa.chunked_array([column.dictionary])).to_pylist()
     return levels
 
 

@@ -15,7 +15,7 @@ import pyarrow.csv
 from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, SMALLER, is_rounded
 from linsep.sources.tables.spellings import Spelling, days, unit
-from linsep.sources.tables.table_file import Place, decoded, text_codes, unknown_column
+from linsep.sources.tables.table_file import Place, decoded, is_text, text_codes, unknown_column
 
 #: missing numbers in CSV, as Arrow reads them
 NULL_VALUES = pa.csv.ConvertOptions().null_values
@@ -117,10 +117,10 @@ def _numbers(
 ) -> pa.ChunkedArray:  # fmt: skip
     kind = column.type
     if pa.types.is_temporal(kind) and how.startswith("date"):
-        return _days(decoded(column, name))
-    if how == "number" and not (pa.types.is_dictionary(kind) or _is_text(kind)):
+        return _days(decoded(column))
+    if how == "number" and not (pa.types.is_dictionary(kind) or is_text(kind)):
         return column
-    if how == "date" and _is_text(kind):
+    if how == "date" and is_text(kind):
         with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # of other dates and views
             moments = column.cast(pa.timestamp("us")).cast(pa.int64())
             seconds = moments.cast(pa.float64(), safe=False).to_numpy() / 1e6
@@ -150,10 +150,6 @@ def _check_unit(text: str, name: str, units: dict[str, tuple[str, str]]) -> None
             "convert them",
             code="bad-value", value=text,
         )  # fmt: skip
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
 
 
 def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -202,7 +202,7 @@ class Encoder:
         X = np.empty((table.num_rows, len(self.columns.numeric)), self.columns.dtype)
         kind = pa.float32() if self.columns.dtype == "float32" else pa.float64()
         names, start = list(self.columns.numeric), 0
-        values = [plain_values(table.column(name), name).cast(kind, safe=False) for name in names]
+        values = [plain_values(table.column(name)).cast(kind, safe=False) for name in names]
         for batch in pa.Table.from_arrays(values, names).to_batches(max_chunksize=ROWS_AT_ONCE):
             some = slice(start, start + batch.num_rows)
             for number, column in enumerate(batch.columns):
@@ -222,7 +222,7 @@ class Encoder:
 
     def _label(self, table: pa.Table) -> pa.ChunkedArray | None:
         name = self.columns.target
-        return plain_values(table.column(name), name) if name in table.column_names else None
+        return plain_values(table.column(name)) if name in table.column_names else None
 
     def _complete(self, table: pa.Table, X: np.ndarray, place: Place) -> np.ndarray | None:
         """Return which rows miss no value that they need, None for all."""
@@ -237,7 +237,7 @@ class Encoder:
             holes[""] = gaps
         if columns.missing in {"error", "drop", "skip"}:
             names = [*columns.text, *(formula.inputs if formula else ())]
-            holes |= self._holes(X, {n: plain_values(table.column(n), n) for n in names})
+            holes |= self._holes(X, {n: plain_values(table.column(n)) for n in names})
         if holes and columns.missing == "error":
             row, name = min((int(np.argmax(gaps)), name) for name, gaps in holes.items())
             ways = [hint("leave out such rows with {}", missing="drop")]
@@ -465,7 +465,7 @@ def _filtered(table: pa.Table, place: Place, kept: np.ndarray | None) -> tuple[p
 
 def _texts(table: pa.Table, name: str) -> pa.ChunkedArray:
     """Return the texts of a column."""
-    column = decoded(table.column(name), name)
+    column = decoded(table.column(name))
     return column if column.type == pa.string() else column.cast(pa.large_string())
 
 

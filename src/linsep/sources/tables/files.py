@@ -8,16 +8,14 @@ import pyarrow as pa
 from linsep.errors import DataError, NoRows, hint
 from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.remote.file import File
-from linsep.sources.tables.arrow_ipc import IpcFile
+from linsep.sources.tables.arrow_files import FrameFile, IpcFile, ParquetFile
 from linsep.sources.tables.column_types import check_may_become, family_of
 from linsep.sources.tables.columns import Columns, check_target
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.documents import Documents
-from linsep.sources.tables.frames import FrameFile
 from linsep.sources.tables.json_lines import JsonFile
-from linsep.sources.tables.parquet import ParquetFile
 from linsep.sources.tables.reading_options import AS_USUAL, ReadingOptions
-from linsep.sources.tables.table_file import TableFile, bytes_of, expanded, listed
+from linsep.sources.tables.table_file import TableFile, listed
 
 #: bytes of rows from which on fewer of them make a table
 MOST_BYTES = 1 << 25
@@ -155,12 +153,10 @@ def rechunked(
     """
     held: list[pa.RecordBatch] = []
     count = size = 0
-    most_bytes = MOST_TEXT if words else MOST_BYTES
-    sized = with_sizes(chunks, most_bytes) if words else ((one, bytes_of(one)) for one in chunks)
-    for chunk, more in sized:
+    for chunk in chunks:
         held.append(chunk)
-        count, size = count + chunk.num_rows, size + more
-        if size > most_bytes and 0 < count < rows:
+        count, size = count + chunk.num_rows, size + chunk.nbytes
+        if size > (MOST_TEXT if words else MOST_BYTES) and 0 < count < rows:
             yield pa.Table.from_batches(held)
             held, count, size = [], 0, 0
         if count < rows:
@@ -170,21 +166,9 @@ def rechunked(
         for start in range(0, whole, rows):
             yield table.slice(start, rows)
         held, count = table.slice(whole).to_batches(), count - whole
-        size = sum(bytes_of(batch) for batch in held)
+        size = sum(batch.nbytes for batch in held)
     if count:
         yield pa.Table.from_batches(held)
-
-
-def with_sizes(chunks: Iterable[pa.RecordBatch], most: int) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield the rows, a few at a time where dictionaries stand for more than ``most`` bytes of
-    text, each time with how many they are.
-    """
-    for chunk in chunks:
-        size, rows = max(bytes_of(chunk), sum(map(expanded, chunk.columns))), chunk.num_rows
-        step = max(1, rows * most // max(size, most))
-        for start in range(0, rows, step):
-            some = chunk.slice(start, step)
-            yield some, size * some.num_rows // rows
 
 
 class FilesInOrder:

@@ -114,7 +114,7 @@ class Formula:
         columns = {
             name: pa.array(numbers_in(table, name))
             if kind != "text"
-            else as_text(table.column(name), name).combine_chunks()
+            else as_text(table.column(name)).combine_chunks()
             for name, kind in self.inputs.items()
         }
         self._taken.append(pa.table(columns))

@@ -1,27 +1,12 @@
-"""Data frames and Arrow tables in memory, as tables that are read like files."""
+"""Data frames as Arrow tables."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow as pa
 
 from linsep.errors import DataError
-from linsep.sources.fingerprints import Unchanged
-from linsep.sources.remote.file import File
 from linsep.sources.tables.conversions import matching
-from linsep.sources.tables.table_file import (
-    SAMPLE_ROWS,
-    Kinds,
-    Others,
-    TableFile,
-    bytes_of,
-    no_rows,
-    typed_columns,
-)
-from linsep.words import row_text
-
-#: rows of a piece that is read at once
-ROWS_AT_ONCE = 1 << 16
 
 
 def to_arrow(
@@ -92,45 +77,3 @@ def _of_pandas(
                 ) from error  # fmt: skip
             arrays.append(pa.nulls(len(column)))
     return pa.Table.from_arrays([pa.chunked_array([array]) for array in arrays], names)
-
-
-class FrameFile(TableFile):
-    """An Arrow table in memory.
-
-    Parameters
-    ----------
-    table : pa.Table
-    """
-
-    def __init__(self, table: pa.Table):
-        self.path: Any = "the table"
-        self.unchanged = Unchanged([])
-        if not table.num_columns:
-            raise DataError(
-                "the table has no columns", "pass a table with rows and columns", code="no-columns"
-            )
-        self._table, self.size, self.n_rows = table, bytes_of(table), table.num_rows
-
-    @property
-    def files(self) -> list[File]:
-        """None on disk."""
-        return []
-
-    def columns(self) -> dict[str, pa.DataType | None]:
-        """Return names and types."""
-        return typed_columns(self.path, self._table.schema)
-
-    def head(self) -> pa.RecordBatch:
-        """Return the first rows."""
-        batches = self._table.slice(0, SAMPLE_ROWS).combine_chunks().to_batches()
-        return batches[0] if batches else no_rows(self._table.schema)
-
-    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
-        """Yield the columns named by ``kinds``."""
-        for batch in self._table.select(list(kinds)).to_batches(max_chunksize=ROWS_AT_ONCE):
-            yield batch
-            self._done += batch.num_rows / self._table.num_rows
-
-    def where(self, row: int) -> str:
-        """Return "row 28 (index 27)"."""
-        return row_text(row)

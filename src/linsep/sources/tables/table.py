@@ -45,7 +45,7 @@ from linsep.sources.tables.products import products_of
 from linsep.sources.tables.reading_options import ROLES, TableOptions, check_options
 from linsep.sources.tables.row_numbers import with_numbers
 from linsep.sources.tables.survey import Survey
-from linsep.sources.tables.table_file import bytes_of, listed, numbers_in, rows_at_once
+from linsep.sources.tables.table_file import listed, numbers_in, rows_at_once
 from linsep.sources.tables.text_file import TextFile
 
 _BATCH_VALUES = 1 << 21
@@ -316,7 +316,7 @@ class TableSource(Source):
             place = self._files[number].places_from(start)
             X, values, pairs = self._encoder.survey(table, place)
             survey.take(X, values, pairs)
-            rows, held = rows + X.shape[0], held + bytes_of(table)
+            rows, held = rows + X.shape[0], held + table.nbytes
             if kept is not None:
                 kept.append((number, start, table))
             if held > self.memory_bytes // 4:

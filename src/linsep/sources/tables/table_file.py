@@ -20,8 +20,6 @@ from linsep.errors import DataError, Located, hint
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import arrow_file, opened
 from linsep.sources.remote.file import File, RemoteFile
-from linsep.validation.checks import check_names
-from linsep.words import size_text
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
@@ -29,10 +27,6 @@ Kinds = Mapping[str, str]
 Others = list[str] | None
 #: rows shown to whoever guesses what the columns mean
 SAMPLE_ROWS = 10_000
-#: bytes of the text of one column that may come in one batch of rows
-MOST_TEXT = 128 << 20
-#: advice for a valid file that becomes very large in memory
-UNCOMPRESSED = "write it without compression"
 
 
 class TableFile(ABC):
@@ -221,55 +215,24 @@ def header_again(place: str, **fields: Any) -> DataError:
     )  # fmt: skip
 
 
-def typed_columns(path: File, schema: pa.Schema) -> dict[str, pa.DataType | None]:
-    """Return the columns of `schema` by name; two columns of one name raise DataError."""
-    check_names(path, schema.names)
-    return dict(zip(schema.names, schema.types, strict=True))
-
-
-def no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    """Return a batch of these columns without rows."""
-    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
-
-
 #: returns the place of row i of the current table, for errors
 Place = Callable[[int], str]
 
 
-def plain_values(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
-    """Return the column with a dictionary replaced by its values, and decimals by floats.
-
-    Raises DataError, which names the column, where that would be too much text for memory.
-    """
-    column = decoded(column, name)
+def plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the column with a dictionary replaced by its values, and decimals by floats."""
+    column = decoded(column)
     return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
 
 
-def decoded(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
-    """Return the column with a dictionary replaced by its values, and views by plain text.
-
-    Raises as :func:`plain_values` does.
-    """
-    if is_view(column.type):
-        check_decoded(column, name)
-        return column.cast(pa.large_string())
-    if not pa.types.is_dictionary(column.type):
-        return column
-    check_decoded(column, name)
-    kind = column.type.value_type
-    if is_view(kind):  # which Arrow cannot look up
-        texts = [chunk.dictionary.cast(pa.large_string()) for chunk in column.chunks]
-        pairs = zip(texts, column.chunks, strict=True)
-        return pa.chunked_array([t.take(c.indices) for t, c in pairs], pa.large_string())
-    return decoded(column.cast(kind), name)
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the column with a dictionary replaced by its values."""
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
-def as_text(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
-    """Return a column of any Arrow type as plain strings.
-
-    Raises as :func:`plain_values` does.
-    """
-    found = decoded(column, name)
+def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of any Arrow type as plain strings."""
+    found = decoded(column)
     text = found.cast(pa.string())
     if pa.types.is_decimal(found.type) and found.type.scale > 0:  # the zeros are of the type
         text = pc.utf8_rtrim(pc.utf8_rtrim(text, "0"), ".")
@@ -278,7 +241,7 @@ def as_text(column: pa.ChunkedArray, name: str | None) -> pa.ChunkedArray:
 
 def numbers_in(table: pa.Table, name: str) -> np.ndarray:
     """Return a column as floats, NaN where a value is missing."""
-    column = plain_values(table.column(name), name).cast(pa.float64(), safe=False)
+    column = plain_values(table.column(name)).cast(pa.float64(), safe=False)
     return np.array(column.to_numpy())
 
 
@@ -300,7 +263,7 @@ def text_codes(
 
     Raises DataError where text is not UTF-8.
     """
-    found = as_text(column, name).combine_chunks().dictionary_encode()
+    found = as_text(column).combine_chunks().dictionary_encode()
     codes = found.indices.fill_null(-1).to_numpy()
     try:
         return codes, found.dictionary.to_pylist()
@@ -321,61 +284,6 @@ def _is_utf8(value: pa.StringScalar) -> bool:
     return True
 
 
-def text_columns(schema: pa.Schema) -> list[str]:
-    """Return the names of the columns that hold text or bytes."""
-    return [field.name for field in schema if is_text(field.type)]
-
-
-def check_decoded(column: pa.ChunkedArray, name: str | None) -> None:
-    """Raise DataError where a dictionary or views of text would fill memory as plain text."""
-    total = sum(map(expanded, column.chunks))
-    if total > MOST_TEXT:
-        raise DataError(
-            f"Column '{name}' has {size_text(total)} of text in {len(column):,} rows",
-            hint("leave it out with {}", exclude=[name]),
-            code="too-large",
-            column=name,
-        )
-
-
-def expanded(column: pa.Array) -> int:
-    """Return the bytes of the text that a dictionary or views stand for, 0 for another array."""
-    if is_view(column.type):
-        return int(_lengths(column).sum())
-    if not pa.types.is_dictionary(column.type) or not is_text(column.type.value_type):
-        return 0
-    lengths, codes = _lengths(column.dictionary), column.indices.drop_null().to_numpy()
-    rows = np.bincount(codes, minlength=lengths.size)
-    # A dictionary of views becomes plain text, too.
-    return int(lengths @ rows) + is_view(column.type.value_type) * int(lengths.sum())
-
-
-def _lengths(texts: pa.Array) -> np.ndarray:
-    """Return the bytes of texts, 0 where they are null."""
-    if not is_view(texts.type):
-        found = pc.binary_length(texts).fill_null(0)
-        return found.to_numpy(zero_copy_only=False).astype(np.int64)
-    views = np.frombuffer(texts.buffers()[1], np.int32)  # four a text, its length first
-    lengths = views[4 * texts.offset :: 4][: len(texts)].astype(np.int64)
-    return np.where(texts.is_valid().to_numpy(zero_copy_only=False), lengths, 0)
-
-
-def bytes_of(rows: pa.RecordBatch | pa.Table) -> int:
-    """Return the bytes of rows in memory."""
-    try:
-        return int(rows.nbytes)
-    except pa.ArrowTypeError:  # earlier releases of pyarrow do not count views
-        return int(rows.get_total_buffer_size())
-
-
-def is_view(kind: pa.DataType) -> bool:
-    """Return whether a type is of views of text or bytes, which may be the same many times."""
-    return kind in (pa.string_view(), pa.binary_view())
-
-
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether a type is of text or bytes."""
-    if is_view(kind):
-        return True
-    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
-    return any(check(kind) for check in checks)
+    """Return whether a type is of text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

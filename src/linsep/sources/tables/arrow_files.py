@@ -1,0 +1,240 @@
+"""Tables that state the types of their columns: Parquet files, Arrow IPC files (also called Feather
+version 2), Arrow streams, and Arrow tables in memory.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from linsep.errors import DataError
+from linsep.sources.fingerprints import Unchanged
+from linsep.sources.limits import check_growth
+from linsep.sources.remote.file import File, RemoteFile
+from linsep.sources.tables.table_file import (
+    SAMPLE_ROWS,
+    Kinds,
+    Others,
+    TableFile,
+    is_text,
+    opened_raw,
+    reading,
+    rows_at_once,
+)
+from linsep.validation.checks import check_names
+from linsep.words import row_text
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+#: values, and bytes of rows, that are read of a Parquet file at a time; bytes of a column
+_CELLS, _ROWS_BYTES, _BUFFER = 1 << 20, 1 << 25, 1 << 17
+#: rows of a table in memory that are taken at a time
+_FRAME_ROWS = 1 << 16
+#: what an old file of Feather and an Arrow file begin with
+_OLD_FEATHER, _MAGIC = b"FEA1", b"ARROW1"
+#: advice for a valid file that becomes very large in memory
+_UNCOMPRESSED = "write it without compression"
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+
+
+class ArrowFile(TableFile):
+    """What they share: each opens a schema, and record batches of the columns that are needed."""
+
+    @contextmanager
+    @abstractmethod
+    def _opened(
+        self, names: list[str] | None
+    ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+        """Open the file; ``names`` are the columns to read, None for the first rows of all."""
+        yield NotImplemented
+
+    def columns(self) -> dict[str, pa.DataType | None]:
+        """Return names and types from the file's schema."""
+        with self._opened(None) as (schema, _):
+            check_names(self.path, schema.names)
+            return {field.name: _plain_type(field.type) for field in schema}
+
+    def head(self) -> pa.RecordBatch:
+        """Return the first rows of all columns."""
+        with self._opened(None) as (schema, batches):
+            none = [pa.nulls(0, kind) for kind in schema.types]
+            rows = (batch for batch in batches if batch.num_rows)
+            first = next(rows, pa.RecordBatch.from_arrays(none, schema=schema))
+            return _plain(first.slice(0, SAMPLE_ROWS))
+
+    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
+        """Yield the columns, one record batch after the other."""
+        self._sample, self._done = None, 0.0
+        with self._opened(list(kinds)) as (_, batches):
+            for batch in batches:
+                yield _plain(batch.select(list(kinds)))
+
+
+class ParquetFile(ArrowFile):
+    """A Parquet file, read page by page within its row groups; of a server, the columns of a row
+    group at once.
+    """
+
+    #: the row groups to read; None reads all
+    row_groups: Sequence[int] | None = None
+    _about: "pq.FileMetaData | None" = None
+
+    @contextmanager
+    def _opened(
+        self, names: list[str] | None
+    ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+        import pyarrow.parquet as pq  # with all stores of Arrow's own, which other tables need not
+
+        remote = isinstance(self.path, RemoteFile)
+        with (
+            reading(self.path, "a Parquet file", self.unchanged),
+            opened_raw(self.path, parts=True) as raw,
+        ):
+            if self._about is None:
+                self._about = pq.read_metadata(raw)
+                groups = map(self._about.row_group, range(self._about.num_row_groups))
+                read = sum(group.total_byte_size for group in groups)
+                check_growth(self.path, self.size, read, _UNCOMPRESSED)
+            self.n_rows, schema = self._about.num_rows, self._about.schema.to_arrow_schema()
+            # pre_buffer holds whole row groups; a small buffer reads their pages as they come.
+            file = pq.ParquetFile(
+                raw, pre_buffer=remote, buffer_size=0 if remote else _BUFFER,
+                read_dictionary=[field.name for field in schema if is_text(field.type)],
+                metadata=self._about,
+            )  # fmt: skip
+            yield schema, self._batches(file, self._about, names, remote)
+
+    def _batches(
+        self, file: "pq.ParquetFile", about: "pq.FileMetaData", names: list[str] | None,
+        remote: bool,
+    ) -> Iterator[pa.RecordBatch]:  # fmt: skip
+        groups, read = self.row_groups, 0
+        if names is None:
+            rows = min(SAMPLE_ROWS, max(100, _CELLS // max(1, about.num_columns)))
+        else:
+            rows = rows_at_once(len(names), _CELLS // 8, _CELLS)
+            rows = min(
+                rows, max(64, _ROWS_BYTES * about.num_rows // max(1, _bytes_of(about, names)))
+            )
+        if remote and groups is None:
+            groups = range(about.num_row_groups)
+        for some in [[group] for group in groups or []] if remote else [groups]:
+            # Threads would wait for each other to read from a server, through Python.
+            for batch in file.iter_batches(rows, some, names, not remote):
+                for column in batch.columns:  # of a damaged file
+                    if pa.types.is_dictionary(column.type) and column.null_count < len(column):
+                        ends = pc.min_max(column.indices).as_py()
+                        if ends["min"] < 0 or ends["max"] >= len(column.dictionary):
+                            raise pa.ArrowInvalid("codes beyond the values of a dictionary")
+                read += batch.num_rows
+                self._done = read / about.num_rows
+                yield batch
+
+
+class IpcFile(ArrowFile):
+    """An Arrow IPC file or an Arrow stream.
+
+    A record batch is read whole, in the columns that are needed: a file that is one huge batch
+    takes as much memory. It is not mapped, because truncating a mapped file would end the process.
+    """
+
+    @contextmanager
+    def _opened(
+        self, names: list[str] | None
+    ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+        with reading(self.path, "an Arrow file", self.unchanged), opened_raw(self.path) as raw:
+            magic = raw.read(len(_MAGIC))
+            raw.seek(0)
+            if magic[:4] == _OLD_FEATHER:
+                raise DataError(
+                    f"{self.path} has the old Feather format: write it again as Arrow.",
+                    code="wrong-format",
+                    path=self.path,
+                )
+            if magic != _MAGIC:
+                stream = pa.ipc.open_stream(raw)
+                yield stream.schema, self._checked(stream, raw)
+                return
+            file = pa.ipc.open_file(raw)
+            schema = file.schema
+            if names is not None and set(schema.names) - set(names):  # Arrow copies what it chooses
+                chosen = [i for i, name in enumerate(schema.names) if name in set(names)]
+                options = pa.ipc.IpcReadOptions(included_fields=chosen)
+                file = pa.ipc.open_file(raw, options=options)
+            batches = (file.get_batch(number) for number in range(file.num_record_batches))
+            yield schema, self._checked(batches, raw)
+
+    def _checked(self, batches: Any, raw: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+        read = 0
+        for batch in batches:
+            # Arrow trusts what it reads; one wrong text offset would end the process.
+            batch.validate(full=True)
+            read += batch.get_total_buffer_size()
+            check_growth(self.path, self.size, read, _UNCOMPRESSED)
+            self._done = min(1.0, raw.tell() / self.size)
+            yield batch
+
+
+class FrameFile(ArrowFile):
+    """An Arrow table in memory.
+
+    Parameters
+    ----------
+    table : pa.Table
+    """
+
+    def __init__(self, table: pa.Table):
+        self.path: Any = "the table"
+        self.unchanged = Unchanged([])
+        if not table.num_columns:
+            raise DataError(
+                "the table has no columns", "pass a table with rows and columns", code="no-columns"
+            )
+        self._table, self.n_rows = table, table.num_rows
+        self.size = table.get_total_buffer_size()
+
+    @property
+    def files(self) -> list[File]:
+        """None on disk."""
+        return []
+
+    @contextmanager
+    def _opened(
+        self, names: list[str] | None
+    ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+        first = self._table.slice(0, SAMPLE_ROWS).combine_chunks()
+        table = first if names is None else self._table.select(names)
+        yield table.schema, iter(table.to_batches(max_chunksize=_FRAME_ROWS))
+
+    def where(self, row: int) -> str:
+        """Return "row 28 (index 27)"."""
+        return row_text(row)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type that a column is read as: views of text become text."""
+    if pa.types.is_dictionary(kind) and kind.value_type in _VIEWS:
+        return pa.dictionary(kind.index_type, _VIEWS[kind.value_type], kind.ordered)
+    return _VIEWS.get(kind, kind)
+
+
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    arrays = [
+        column if (kind := _plain_type(column.type)) == column.type
+        else pa.DictionaryArray.from_arrays(
+            column.indices, column.dictionary.cast(kind.value_type), ordered=kind.ordered
+        ) if pa.types.is_dictionary(kind) else column.cast(kind)
+        for column in batch.columns
+    ]  # fmt: skip
+    return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
+
+
+def _bytes_of(about: "pq.FileMetaData", names: list[str]) -> int:
+    """Return how many bytes these columns have, without compression."""
+    groups = map(about.row_group, range(about.num_row_groups))
+    columns = (group.column(k) for group in groups for k in range(about.num_columns))
+    return sum(c.total_uncompressed_size for c in columns if c.path_in_schema in names)
