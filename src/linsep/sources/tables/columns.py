@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -395,36 +396,34 @@ def check_column(path: File, names: Iterable[str], name: str) -> None:
 BESIDE = ("weight", "offset", "successes", "trials")
 
 
+#: what a recipe always has, and what it has where a table has it, as they are
+_ALWAYS = (
+    "target", "target_kind", "hash_bits", "missing", "dtype", "text", "means", "scale", "reference",
+    "exclude",
+)  # fmt: skip
+_GIVEN = (*BESIDE, "categorical", "converted")
+
+
 def to_recipe(columns: Columns) -> dict[str, Any]:
     """Return the columns as plain JSON."""
-    rare = {
-        name: {"level": level, "values": sorted(values), "min_count": least}
-        for name, (level, values, least) in columns.rare.items()
-    }
-    words = {name: counter.to_json() for name, counter in columns.words.items()}
-    seen = {name: c.seen.listed() for name, c in columns.words.items() if c.seen is not None}
-    return {
-        "format": "table",
-        "target": columns.target,
-        "target_kind": columns.target_kind,
-        "numeric": list(columns.numeric),
-        "bool": [name for name, kind in columns.numeric.items() if kind == "bool"],
-        "text": {name: dict(values) for name, values in columns.text.items()},
-        "hash_bits": columns.hash_bits,
-        "missing": columns.missing,
-        "means": dict(columns.means),
-        "scale": {name: list(pair) for name, pair in columns.scale.items()},
-        "reference": dict(columns.reference),
-        "exclude": list(columns.exclude),
-        "dtype": columns.dtype,
-        **{role: name for role in BESIDE if (name := getattr(columns, role)) is not None},
-        **({"categorical": list(columns.categorical)} if columns.categorical else {}),
-        **({"converted": dict(columns.converted)} if columns.converted else {}),
-        **({"rare": rare} if rare else {}),
-        **({"products": products_to_json(columns.products)} if columns.products else {}),
-        **({"formula": columns.formula.to_json()} if columns.formula is not None else {}),
-        **({"words": words, "seen": columns.seen or seen} if words else {}),
-    }
+    bools = [name for name, kind in columns.numeric.items() if kind == "bool"]
+    found = {"format": "table", "numeric": list(columns.numeric), "bool": bools}
+    found |= {name: copy(getattr(columns, name)) for name in _ALWAYS}
+    found |= {name: copy(value) for name in _GIVEN if (value := getattr(columns, name))}
+    if columns.rare:
+        found["rare"] = {
+            name: rare._asdict() | {"values": sorted(rare.values)}
+            for name, rare in columns.rare.items()
+        }
+    if columns.products:
+        found["products"] = products_to_json(columns.products)
+    if columns.formula is not None:
+        found["formula"] = columns.formula.to_json()
+    if columns.words:
+        seen = {name: c.seen.listed() for name, c in columns.words.items() if c.seen is not None}
+        found["words"] = {name: counter.to_json() for name, counter in columns.words.items()}
+        found["seen"] = columns.seen or seen
+    return found
 
 
 def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
@@ -433,72 +432,7 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
     Raises DataError when the recipe is not one that :func:`to_recipe` could have made.
     """
     try:
-        bools = set(recipe["bool"])
-        columns = Columns(
-            numeric={name: "bool" if name in bools else "number" for name in recipe["numeric"]},
-            text={name: dict(values) for name, values in recipe["text"].items()},
-            target=recipe["target"] if target is None else target,
-            target_kind=recipe["target_kind"],
-            missing=recipe["missing"],
-            hash_bits=recipe["hash_bits"],
-            exclude=list(recipe["exclude"]),
-            dtype=recipe["dtype"],
-            means={name: float(mean) for name, mean in recipe["means"].items()},
-            scale={name: [float(a), float(b)] for name, (a, b) in recipe.get("scale", {}).items()},
-        )
-        columns.reference = dict(recipe.get("reference", {}))
-        for role in (*BESIDE, "group"):
-            setattr(columns, role, recipe.get(role))
-        columns.group_kind = recipe.get("group_kind", "")
-        columns.categorical = list(recipe.get("categorical", ()))
-        columns.converted = dict(recipe.get("converted", {}))
-        columns.rare = {
-            name: Rare(str(stored["level"]), frozenset(stored["values"]), int(stored["min_count"]))
-            for name, stored in recipe.get("rare", {}).items()
-        }
-        if recipe.get("words"):
-            from linsep.sources.text import TextCounter
-
-            columns.words = {n: TextCounter.from_json(one) for n, one in recipe["words"].items()}
-            columns.seen = recipe["seen"]
-        columns.products = products_from_json(recipe.get("products", []), columns)
-        if "formula" in recipe:
-            from linsep.sources.tables.formulas import Formula
-
-            columns.formula = Formula.from_json(recipe["formula"])
-        check_options({name: getattr(columns, name) for name in ("missing", "hash_bits")})
-        places = sorted(place for values in columns.text.values() for place in values.values())
-        places += [place for product in columns.products for place in product.places.values()]
-        first = len(columns.numeric)
-        whole = (
-            recipe["format"] == "table"
-            and places == list(range(first, first + len(places)))
-            and columns.dtype in {"float32", "float64"}
-            and columns.target_kind in {None, "int", "float", "bool", "text"}
-            and (columns.successes is None) == (columns.trials is None)
-            and (
-                columns.formula is None
-                or (
-                    not (columns.text or columns.words)
-                    and columns.formula.names == list(columns.numeric)
-                )
-            )
-            and all(isinstance(name, str) for name, _ in columns.beside)
-            and (not columns.scale or list(columns.scale) == list(columns.numeric))
-            and all(name in {*columns.inputs, columns.target} for name in columns.categorical)
-            and all(
-                name in {*columns.inputs, columns.target}
-                and (how == "number" or how.partition("=")[0] == "date")
-                for name, how in columns.converted.items()
-            )
-            and (columns.missing != "mean" or set(columns.means) == set(columns.numeric))
-            and all(value not in columns.text[name] for name, value in columns.reference.items())
-            and all(
-                (rare.level in columns.text[name]) != (rare.level == columns.reference.get(name))
-                and rare.values.isdisjoint([*columns.text[name], columns.reference.get(name)])
-                for name, rare in columns.rare.items()
-            )
-        )
+        columns, whole = _read(recipe)
     except (LookupError, TypeError, AttributeError, ValueError):
         whole = False
     if not whole:
@@ -506,7 +440,49 @@ def from_recipe(recipe: dict[str, Any], target: str | None) -> Columns:
             "The recipe for reading tables is damaged: train the model again.",
             code="bad-model-file",
         )
+    columns.target = columns.target if target is None else target
     return columns
+
+
+def _read(recipe: dict[str, Any]) -> tuple[Columns, bool]:
+    """Return the columns, and whether their parts belong together."""
+    kinds = {name: "bool" if name in recipe["bool"] else "number" for name in recipe["numeric"]}
+    given = {name: recipe[name] for name in (*_GIVEN, "group", "group_kind") if name in recipe}
+    known = {"reference": {}, "scale": {}} | recipe
+    columns = Columns(kinds, **{"group_kind": ""} | {n: known[n] for n in _ALWAYS} | given)
+    columns.text = {name: dict(values) for name, values in columns.text.items()}
+    columns.exclude = list(columns.exclude)
+    columns.scale = {name: [float(a), float(b)] for name, (a, b) in columns.scale.items()}
+    columns.rare = {
+        name: Rare(str(one["level"]), frozenset(one["values"]), int(one["min_count"]))
+        for name, one in recipe.get("rare", {}).items()
+    }
+    if recipe.get("words"):
+        from linsep.sources.text import TextCounter
+
+        columns.words = {n: TextCounter.from_json(one) for n, one in recipe["words"].items()}
+        columns.seen = recipe["seen"]
+    columns.products = products_from_json(recipe.get("products", []), columns)
+    if "formula" in recipe:
+        from linsep.sources.tables.formulas import Formula
+
+        columns.formula = Formula.from_json(recipe["formula"])
+    check_options({"missing": columns.missing, "hash_bits": columns.hash_bits})
+    features = [*columns.text.values(), *(product.places for product in columns.products)]
+    places = sorted(place for each in features for place in each.values())
+    first, read = len(columns.numeric), {*columns.inputs, columns.target}
+    formula = columns.formula
+    return columns, all((
+        recipe["format"] == "table",
+        places == list(range(first, first + len(places))),
+        columns.dtype in {"float32", "float64"},
+        columns.target_kind in {None, "int", "float", "bool", "text"},
+        formula is None or (not columns.text and formula.names == list(columns.numeric)),
+        not columns.scale or list(columns.scale) == list(columns.numeric),
+        columns.missing != "mean" or set(columns.means) == set(columns.numeric),
+        {*columns.categorical, *columns.converted} <= read,
+        {*columns.reference, *columns.rare} <= {*columns.text},
+    ))  # fmt: skip
 
 
 def used_in_recipe(recipe: dict[str, Any], target: str | None, names: list[str]) -> set[str]:
