@@ -86,7 +86,7 @@ class Rerun:
     """A run as it was after fewer rounds: what votes remembers every change of the weights."""
 
     def __init__(self, model: KernelPerceptron):
-        self.model, self.log = model, model.fitted_run().state.used_votes()._asdict()
+        self.model, self.log = model, model.fitted_run().state.votes._asdict()
         self.made = np.repeat(
             self.log["rounds"], np.diff(self.log["starts"], append=self.log["amounts"].size)
         )

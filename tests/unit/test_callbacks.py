@@ -236,8 +236,7 @@ def test_mistakes_of_earlier_passes_are_bars_beside_those_of_this_one(bar):
     course = model.progress_ = course_of(model)
     for mistakes in [80, 40, 10]:
         course.tally[loop.MISTAKES] = mistakes
-        course.report(loop.NO_SCORES, None)
-        course.next_pass()
+        course.finish(loop.NO_SCORES)
     output._update(bar, 0, Somewhere(100), model)
     (task,) = bar.tasks
     assert task.fields["rows"].endswith("0 mistakes █▅▂")

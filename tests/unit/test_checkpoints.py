@@ -299,8 +299,9 @@ def test_damaged_checkpoints_are_refused(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
-        {"course": {}}, {"fit": None}, {"seed": "x"}, {"machines": []}, {"course": {"rounds": -1}},
-        {"course": {"reports": []}}, {"course": {"best": [1]}},
+        {"course": {}}, {"fit": None}, {"seed": "x"}, {"machines": []},
+        {"training": {"rounds": -1}},
+        {"training": {"passes": []}}, {"course": {"best": [1]}},
         {"course": {"number": 2**70}},
     ],
     ids=str,

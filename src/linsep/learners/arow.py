@@ -35,7 +35,7 @@ class ConfidenceLearner(Learner):
     def rule(self, state: State) -> Any:
         return self.make_rule(state.like_weights(KNOWN))
 
-    def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray:
+    def say(self, before: Arrays, after: Arrays) -> np.ndarray:
         return after[KNOWN] - before[KNOWN]
 
 

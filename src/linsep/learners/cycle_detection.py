@@ -8,7 +8,7 @@ can be the same vector in the feature space of the kernel.
 """
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,10 +16,6 @@ import scipy.sparse as sp
 from linsep.compiled.rows import Csr, Dense
 from linsep.learners.keeping import KeepLast
 from linsep.learners.state import Learner, State
-
-if TYPE_CHECKING:
-    from linsep.certificate.cycles import Cycle, Cycles
-    from linsep.separability.cycles import FloatRow
 
 #: most weights to hash; more would slow down passes over few rows
 MOST_WEIGHTS = 1024
@@ -38,17 +34,17 @@ class CycleDetection:
 
     def __init__(self, state: State, stream: Any, learner: Any, tie: str) -> None:
         self.learner, self.tie, self.failures = learner, tie, 0
-        self.seen = _hashes(_vectors(state, stream))
+        _, self.seen = _hashed(state, stream)
 
-    def after(self, state: State, stream: Any, passes: int) -> "Cycle | Cycles | None":
+    def after(self, state: State, stream: Any, passes: int) -> Any:
+        """Return the cycle that this pass has closed, a certificate, or None."""
         if self.failures == MOST_FAILURES or _too_many(state):
             return None
-        vectors = _vectors(state, stream)
-        hashes = _hashes(vectors)
+        vectors, hashes = _hashed(state, stream)
         same = self.seen == hashes
         if same.any(axis=0).all():  # else the weights of some binary classifier are new
             lengths = (same[::-1].argmax(axis=0) + 1).tolist()
-            cycle = self._confirmed(state, stream, vectors, lengths)
+            cycle = _replayed(state, self.learner, self.tie, stream, vectors, lengths)
             if cycle is not None:  # a run that is saved now finds it again
                 return cycle.of_run(passes)
             self.failures += 1
@@ -60,23 +56,6 @@ class CycleDetection:
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         self.failures, self.seen = int(arrays["failures"][0]), arrays["seen"]
-
-    def _confirmed(
-        self, state: State, stream: Any, vectors: list[np.ndarray], lengths: list[int]
-    ) -> "Cycle | Cycles | None":
-        from linsep.separability.cycles import Standing, find_cycles, machines
-
-        gram, learner = not stream.of_features, self.learner
-        found = machines(
-            state.multiclass, state.n_classes, learner.replayed, self.tie, gram, bool(state.bias),
-            learner.zero,
-        )  # fmt: skip
-        rows = _rows(stream, MOST_VALUES // (sum(lengths) * found[0].n_vectors))
-        if not rows:
-            return None
-        parts = [Standing(*one) for one in zip(found, vectors, lengths, strict=True)]
-        width = len(rows) if gram else state.n_features
-        return find_cycles(rows, parts, learner.constant_rate, width)
 
 
 def cycle_detection_for(
@@ -93,44 +72,55 @@ def _too_many(state: State) -> bool:
     return (state.n_features + 1) * state.W[0].size > MOST_WEIGHTS
 
 
-def _vectors(state: State, stream: Any) -> list[np.ndarray]:
-    """Return what is compared of each binary classifier; shape (vectors, values)."""
+def _hashed(state: State, stream: Any) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return what is compared of each binary classifier, of shape (vectors, values), and its
+    hashes up to rounding, whatever the number of features of weight 0.
+    """
     if stream.of_features:
-        coef, intercept = state.split(state.W)
-        used = np.column_stack([coef, intercept])
+        used = np.column_stack(state.split(state.W))
     else:
         used = stream.scores_now()[:, : state.n_columns].T
-    return [used] if state.n_machines == 1 else list(used[:, None])
-
-
-def _hashes(vectors: list[np.ndarray]) -> np.ndarray:
-    """Return hashes of weights up to rounding, whatever the number of features of weight 0."""
-    found = []
+    vectors, found = [used] if state.n_machines == 1 else list(used[:, None]), []
     for vector in vectors:
         whole = np.rint(vector * GRID) + 0.0  # replaces -0.0
         features = np.ascontiguousarray(whole[:, :-1].T).tobytes().rstrip(b"\0")
         found.append(blake2b(whole[:, -1].tobytes() + features, digest_size=8).digest())
-    return np.frombuffer(b"".join(found), np.uint64)[None, :]
+    return vectors, np.frombuffer(b"".join(found), np.uint64)[None, :]
 
 
-def _rows(stream: Any, most_values: int) -> "list[FloatRow] | None":
+def _replayed(
+    state: State, learner: Any, tie: str, stream: Any, vectors: list[np.ndarray],
+    lengths: list[int],
+) -> Any:  # fmt: skip
+    from linsep.separability.cycles import Standing, find_cycles, machines
+
+    gram = not stream.of_features
+    found = machines(
+        state.multiclass, state.n_classes, learner.replayed, tie, gram, bool(state.bias),
+        learner.zero,
+    )  # fmt: skip
+    rows = _rows(stream, MOST_VALUES // (sum(lengths) * found[0].n_vectors))
+    if not rows:
+        return None
+    parts = [Standing(*one) for one in zip(found, vectors, lengths, strict=True)]
+    return find_cycles(rows, parts, learner.constant_rate, len(rows) if gram else state.n_features)
+
+
+def _rows(stream: Any, most_values: int) -> list[Any] | None:
     """Return the training rows, or those of their Gram matrix; None if not kept, or weighted."""
     from linsep.separability.cycles import FloatRow
 
     if not stream.of_features:
-        n = stream.codes.size
-        if n * n > most_values:
+        columns = np.arange(stream.codes.size)
+        if columns.size**2 > most_values:
             return None
-        columns = np.arange(n)
         gram = stream.between(columns, columns)
-        return list(map(FloatRow, [columns] * n, gram, stream.codes.tolist()))
-    given: list[FloatRow] = []
+        return list(map(FloatRow, [columns] * columns.size, gram, stream.codes.tolist()))
+    given: list[Any] = []
     for batch in stream.training_rows() or ():
-        rows = batch.rows
-        if batch.importance.size or not isinstance(rows, Dense | Csr):
-            return None
-        most_values -= rows.values.size
-        if most_values < 0:
+        known = isinstance(batch.rows, Dense | Csr)
+        most_values -= batch.rows.values.size if known else most_values + 1
+        if batch.importance.size or most_values < 0:
             return None
         order = np.asarray(batch.order)
         X = sp.csr_matrix(batch.as_batch().X)[order]

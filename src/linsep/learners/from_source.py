@@ -1,10 +1,9 @@
-"""Fit an online estimator to a source, batch by batch."""
+"""Fit an estimator to a source: batch by batch, or to all its rows in memory."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -14,56 +13,56 @@ import scipy.sparse as sp
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep._system.threads import in_background
 from linsep.batches import joined, weight_totals
-from linsep.estimators.labels import (
-    check_two_classes,
-    is_turned,
-    source_labels,
-    unknown_offsets,
-    warn_of_weightless,
-    weigh_classes,
-)
+from linsep.estimators import labels
 from linsep.estimators.reading import Reading, StopReason, describe
 from linsep.learners.passes import Course, PassReport, Run, all_passes
 from linsep.learners.state import Unlearnable
 from linsep.rows.source_stream import SourceStream
-from linsep.rows.stored import Sample, StartAgain
+from linsep.rows.stored import StartAgain
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 from linsep.validation.checks import warn_of_many_classes
 
 
-def measure(model: Any, stream: SourceStream, accuracy: float | None = None) -> None:
-    """Set ``training_accuracy_``, ``training_baseline_`` (the share of the most frequent class),
-    ``training_rows_`` and ``training_sampled_`` (whether these are a sample), measured on the rows
-    read, including held-out rows, with row weights. If class weights have made the accuracy worse
-    than the baseline, also set ``training_balanced_accuracy_``, which they are meant to raise.
-
-    Without the ``accuracy`` on all rows, a sample is used.
+def _measure(model: Any, stream: SourceStream, accuracy: float | None = None) -> None:
+    """Measure a fit on the rows read, including held-out rows, with row weights, as
+    :func:`_measured` has it; without the ``accuracy`` on all rows, on a sample of them.
     """
     stream.source.stage = "measuring"
-    sample: Sample = stream.sample
+    sample, weight = stream.sample, getattr(model, "class_weight", None)
     n_rows, totals = int(sample.counts.sum()), sample.totals
-    all_rows, weight = n_rows, getattr(model, "class_weight", None)
+    warn_of_many_classes(stream.classes, n_rows)
     counted = totals if stream.source.weighted else np.ones(stream.classes.size)
     if isinstance(weight, dict):
-        counted = counted * weigh_classes(weight, stream.classes, totals)
-    warn_of_weightless(stream.classes, counted)
+        counted = counted * labels.weigh_classes(weight, stream.classes, totals)
+    labels.warn_of_weightless(stream.classes, counted)
+    some = sample.rows(model.n_features_in_)
+    rows = ArraySource(some.X, stream.classes[some.y], some.weights, offset=some.offset)
+    if accuracy is None:
+        accuracy = model.predictions(rows).share_right()
+        totals = weight_totals(np.zeros(stream.classes.size), some.y, some.importance)
+        model.training_rows_, model.training_sampled_ = some.size, some.size < n_rows
+    else:
+        model.training_rows_, model.training_sampled_ = n_rows, False
+    _measured(model, accuracy, totals, rows)
 
-    def some() -> ArraySource:
-        rows = sample.rows(model.n_features_in_)
-        return ArraySource(rows.X, stream.classes[rows.y], rows.weights, offset=rows.offset)
 
-    if accuracy is None and n_rows:
-        rows = sample.rows(model.n_features_in_)
-        totals = weight_totals(np.zeros(stream.classes.size), rows.y, rows.importance)
-        accuracy, n_rows = model.predictions(some()).share_right(), rows.size
-    _take(model, accuracy, totals, n_rows, some)
-    model.training_sampled_ = n_rows < all_rows
+def _measured(model: Any, accuracy: float | None, totals: np.ndarray, rows: ArraySource) -> None:
+    """Set ``training_accuracy_`` and ``training_baseline_``, the share of the most frequent class.
+    If class weights have made the accuracy worse than the baseline, also set
+    ``training_balanced_accuracy_``, which they are meant to raise.
+    """
+    baseline, balanced = float(totals.max() / (totals.sum() or 1.0)), None
+    weighted = getattr(model, "class_weight", None) is not None
+    if weighted and accuracy is not None and accuracy < baseline:
+        balanced = model.predictions(rows).balanced_accuracy()
+    model.training_accuracy_, model.training_baseline_ = accuracy, baseline
+    model.training_balanced_accuracy_ = balanced
 
 
 def fit_in_memory(model: Any, source: Source, fit: Callable[..., Any]) -> None:
-    """Fit to all rows of a source in memory by ``fit(X, y, weights, groups)``; also set the same,
-    and ``support_positions_``, the numbers of support vectors among the rows that were read, where
+    """Fit to all rows of a source in memory by ``fit(X, y, weights, groups)``, and measure the fit;
+    ``support_positions_`` are the numbers of support vectors among the rows that were read, where
     ``support_`` has those in the data as given.
     """
     started = perf_counter()
@@ -71,47 +70,31 @@ def fit_in_memory(model: Any, source: Source, fit: Callable[..., Any]) -> None:
         X, y, _, weights, groups, *_ = joined(list(in_background(source.batches())))
         if sp.issparse(X) and model.__sklearn_tags__().input_tags.pairwise:
             X = X.toarray()
-        source_labels(source, y, weights)
+        labels.source_labels(source, y, weights)
         numbers, reading = source.numbers(len(y)), perf_counter() - started
-        model.training_accuracy_ = pressed = None
+        model.training_accuracy_ = None
         try:
             with interrupts_allowed():
                 fit(X, y, weights, groups)
                 # Before feature names are set, because X is an array without names.
-                accuracy = model.score(X, y, weights)
                 totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
-                _take(model, accuracy, totals, len(y), lambda: ArraySource(X, y, weights))
-            model.training_sampled_ = False
-        except KeyboardInterrupt as interrupt:
-            pressed = interrupt
-        if hasattr(model, "progress_"):
-            model.progress_.seconds["read"] += reading
-        if hasattr(model, "_run"):
-            model.support_positions_ = model.support_
-            for name in {"support_", "bounded_support_"} & vars(model).keys():
-                rows = getattr(model, name)
-                setattr(model, name, np.where(rows < 0, rows, numbers[rows]))
-            describe(model, source, model.n_features_in_)
-        if pressed is not None:
-            raise pressed
-
-
-def _take(
-    model: Any, accuracy: float | None, totals: np.ndarray, rows: int,
-    some: Callable[[], ArraySource],
-) -> None:  # fmt: skip
-    model.training_accuracy_, model.training_rows_ = accuracy, rows
-    model.training_baseline_ = float(totals.max() / (totals.sum() or 1.0))
-    model.training_balanced_accuracy_ = None
-    weighted = getattr(model, "class_weight", None) is not None
-    if weighted and accuracy is not None and accuracy < model.training_baseline_:
-        model.training_balanced_accuracy_ = model.predictions(some()).balanced_accuracy()
+                _measured(model, model.score(X, y, weights), totals, ArraySource(X, y, weights))
+            model.training_rows_, model.training_sampled_ = len(y), False
+        finally:  # also after Ctrl-C
+            if hasattr(model, "progress_"):
+                model.progress_.seconds["read"] += reading
+            if hasattr(model, "_run"):
+                model.support_positions_ = model.support_
+                for name in {"support_", "bounded_support_"} & vars(model).keys():
+                    rows = getattr(model, name)
+                    setattr(model, name, np.where(rows < 0, rows, numbers[rows]))
+                describe(model, source, model.n_features_in_)
 
 
 def source_stream(estimator: Any, source: Source, saving: Any) -> SourceStream:
     """Return the passes over a source of an online estimator."""
     if source.offsets:
-        raise unknown_offsets(source.name)
+        raise labels.unknown_offsets(source.name)
     learner, weight, reference = estimator.learner(), estimator.class_weight, estimator.reference
     held_out = estimator.validation_fraction if estimator.early_stopping else None
     visited: dict[str, Any] = {
@@ -124,31 +107,23 @@ def source_stream(estimator: Any, source: Source, saving: Any) -> SourceStream:
     expected = list(weight) if isinstance(weight, dict) else []
     expected += [] if reference is None else [reference]
     return SourceStream(
-        source,
-        **visited,
-        seed=estimator.draw_seed(saving),
+        source, **visited, seed=estimator.draw_seed(saving), reference=reference,
         keep=estimator.max_iter > 1 or held_out is not None or estimator.keep == "best",
-        importance=None if weight is None else partial(weigh_classes, weight, path=source.name),
+        importance=None
+        if weight is None else partial(labels.weigh_classes, weight, path=source.name),
         counts=weight == "balanced" or learner.needs_width,
         expected=[*expected, *(saving.classes if saving else ())],
-        reference=reference,
         lengths=bool(estimator.normalize) or learner.needs_lengths,
-    )
+    )  # fmt: skip
 
 
 def _passes(estimator: Any, course: Course, start: Callable[[], Run]) -> Iterator[PassReport]:
-    """Yield one report per pass, each once even if the passes must start again."""
-    done = 0
     try:
         while True:
             try:
-                with closing(all_passes(estimator, course)) as made:  # type: ignore[type-var]
-                    # After a restart, earlier passes give the same reports again.
-                    for report in islice(made, done, None):
-                        done += 1
-                        yield report
+                yield from all_passes(estimator, course)
                 return
-            except StartAgain:
+            except StartAgain:  # a class was seen late
                 course = replace(course, run=start(), number=0)
     finally:  # what is known of the source must not change while the model is described
         course.stream.stop_reading()
@@ -157,15 +132,15 @@ def _passes(estimator: Any, course: Course, start: Callable[[], Run]) -> Iterato
 def fit_source(
     estimator: Any, source: Source, coef_init: Any, intercept_init: Any, saving: Any
 ) -> None:
-    """Fit ``estimator`` to a source; also sets ``recipe_`` and the training accuracy."""
+    """Fit an online estimator to a source, batch by batch; the fit is described and measured."""
     if saving is not None:
         saving.check_source(source)
     stream, learner = source_stream(estimator, source, saving), estimator.learner()
 
     def start() -> Run:
-        check_two_classes(stream.classes, source.name)
+        labels.check_two_classes(stream.classes, source.name)
         classes = np.sort(stream.classes)
-        is_turned(estimator.reference, classes)  # raises an error for an unknown class
+        labels.is_turned(estimator.reference, classes)  # raises an error for an unknown class
         stream.hold_out(estimator.validation_fraction if estimator.early_stopping else None)
         width, names = stream.n_features, stream.feature_names
         if coef_init is not None:
@@ -191,15 +166,24 @@ def fit_source(
                 describe(estimator, stream, max(stream.n_features, state.n_features))
                 # After an interrupt, rows that were read but not learned may have more features.
                 state.grow(estimator.n_features_in_)
-        warn_of_many_classes(stream.classes, int(stream.sample.counts.sum()))
-        measure(estimator, stream, _on_all(estimator, stream))
+        run, accuracy = estimator.fitted_run(), None
+        clean = estimator.stop_reason_ == StopReason.CONVERGED and not run.left_out
+        # Rows are not parsed again, and random predictions are those of the estimator.
+        rows = None if estimator.tie == "random" else stream.every_row()
+        if clean and estimator.keep in ("last", "best"):  # a pass without a mistake
+            accuracy = 1.0
+        elif rows is not None:
+            with suppress(StartAgain, Unlearnable):  # a row that was skipped may be too large
+                wrong, total = run.keeping.errors(run.state, rows, estimator.tie)
+                accuracy = 1.0 - wrong / total if total else None
+        _measure(estimator, stream, accuracy)
 
 
 def fit_stream(
     model: Any, source: Source, read: Callable[[SourceStream], Any],
     learn: Callable[[SourceStream, Any], None], reading: Reading | None = None, **how: Any,
 ) -> None:  # fmt: skip
-    """Fit a classifier to a source; its ``recipe_`` and the training accuracy are set, too.
+    """Fit a classifier to a source; the fit is described and measured.
 
     ``read`` reads the rows of a stream, again if a class is seen late; ``learn`` gets the stream,
     now described, and what ``read`` returned. Ctrl-C ends ``reading`` early. ``how`` are arguments
@@ -209,35 +193,14 @@ def fit_stream(
     with interrupts_deferred(), closing(stream):
         with interrupts_allowed():
             stream.begin()
-        while True:
+        found = None
+        while found is None:
             stream.start()
-            try:
+            with suppress(StartAgain):
                 found = read(stream)
-                break
-            except StartAgain:
-                continue
-        check_two_classes(stream.classes, source.name)
+        labels.check_two_classes(stream.classes, source.name)
         describe(model, stream, stream.n_features)
-        warn_of_many_classes(stream.classes, int(stream.sample.counts.sum()))
         learn(stream, found)
-        measure(model, stream)
+        _measure(model, stream)
         if reading is not None:
             reading.finish(model, source.name)
-
-
-def _on_all(estimator: Any, stream: SourceStream) -> float | None:
-    """Return the accuracy of the kept weights on all rows; None if the rows would have to be parsed
-    again, or predictions may be random.
-    """
-    run = estimator.fitted_run()
-    clean = estimator.stop_reason_ == StopReason.CONVERGED and not run.left_out
-    if clean and estimator.keep in ("last", "best"):  # a pass without a mistake
-        return 1.0
-    row_batches = None if estimator.tie == "random" else stream.every_row()
-    if row_batches is None:
-        return None
-    try:
-        wrong, total = run.keeping.errors(run.state, row_batches, estimator.tie)
-    except (StartAgain, Unlearnable):  # damaged meanwhile, or a skipped row is too large
-        return None
-    return 1.0 - wrong / total if total else None

@@ -12,9 +12,9 @@ import numpy as np
 from linsep.compiled.loop import ERRORS, ROWS, Watch, pass_loop
 from linsep.compiled.rows import Csr, Dense, Unit
 from linsep.compiled.votes import AT_ONCE, count_votes
-from linsep.compiled.weights import Average, Best, Last
+from linsep.compiled.weights import Average, Best, Last, Vote
 from linsep.errors import DataError, hint
-from linsep.learners.state import State, Unlearnable, decision, predicted, sparing, votes_with_room
+from linsep.learners.state import NO_VOTES, VOTES, State, Unlearnable, decision, predicted, sparing
 from linsep.rows.arrays import RowBatch, rows_per_slice, slices
 
 
@@ -41,7 +41,11 @@ Learned = Callable[[], Iterator[RowBatch] | None]
 
 
 class KeepLast:
-    """Keep the last weights."""
+    """Keep the last weights.
+
+    :meth:`weights` and :meth:`scores` are for prediction; they have the shapes of ``state.W`` and
+    of :meth:`State.scores`.
+    """
 
     def compiled(self, state: State, most_changes: int) -> Any:
         """Return the recorder of the compiled loop for up to ``most_changes`` weight changes."""
@@ -54,11 +58,9 @@ class KeepLast:
         """Finish a pass; ``learned`` returns its training rows, if kept."""
 
     def weights(self, state: State) -> np.ndarray:
-        """Return the weights for prediction, with the shape of ``state.W``."""
         return state.W
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
-        """Return the scores for prediction, with the shape of :meth:`State.scores`."""
         return state.scores(rows, n_rows, self.weights(state))
 
     def errors(
@@ -110,11 +112,8 @@ class KeepBest(KeepLast):
         self.zero = zero
 
     def compiled(self, state: State, most_changes: int) -> Any:
-        return Best(
-            state.like_weights("longest_surviving"),
-            state.per_machine("record"),
-            state.per_machine("created"),
-        )
+        counts = state.per_machine("record"), state.per_machine("created")
+        return Best(state.like_weights("longest_surviving"), *counts)
 
     def close_pass(self, state: State, learned: Learned, tie: str) -> None:
         last = state.machine_rounds() - state.per_machine("created")
@@ -161,24 +160,28 @@ class KeepVote(KeepLast):
 
     def __init__(self, megabytes: float, tie: str):
         self.most_bytes, self.tie = megabytes * 1e6, tie
-        self._before = 0
+        self._taken = self._room = NO_VOTES
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_taken": NO_VOTES, "_room": NO_VOTES}
 
     def compiled(self, state: State, most_changes: int) -> Any:
         if "first" not in state.shaped:
             state.shaped["first"] = state.W.copy()
-        used = state.votes.used
-        if used.max() + most_changes > min(state.votes.amounts.size, state.votes.starts.size):
-            size, old = 2 * int(used.max()) + most_changes, state.used_votes()
-            state.votes = votes_with_room(size, size)
-            for array, before in zip(state.votes, old, strict=True):
-                array[: before.size] = before
-        self._before = int(used[0])
-        return state.votes
+        size = int(state.votes.used.max()) + most_changes
+        if state.votes is not self._taken or size > self._room.amounts.size:
+            used = state.votes.used
+            parts = [np.resize(part, size + int(used.max())) for part in state.votes[:-1]]
+            self._room = Vote._make([*parts, used.copy()])
+        return self._room
 
     def take(self, state: State) -> None:
-        changes, versions = state.votes.used.tolist()
-        fresh = state.votes.features[self._before : changes]
+        before, (changes, versions) = int(state.votes.used[0]), self._room.used.tolist()
+        fresh = self._room.features[before:changes]
         fresh[fresh == state.W.shape[0] - 1] = -1
+        ends = [changes if part.shape == "changes" else versions for part in VOTES.values()]
+        parts = [part[:end] for part, end in zip(self._room, ends, strict=False)]
+        state.votes = self._taken = Vote._make([*parts, self._room.used.copy()])
         if 16 * changes + 20 * versions > self.most_bytes:
             raise DataError(
                 f"A vote has to store more than {self.most_bytes / 1e6:g} MB of updates",
@@ -188,14 +191,12 @@ class KeepVote(KeepLast):
             )  # fmt: skip
 
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
-        first = state.shaped.get("first", state.W)
-        first = state.scores(rows, n_rows, first).reshape(n_rows, -1)
+        first = state.scores(rows, n_rows, state.shaped.get("first", state.W)).reshape(n_rows, -1)
         total, votes = state.machine_rounds(), np.empty_like(first)
         joint = state.n_machines < state.n_columns
         at_zero = {"negative": -1.0, "positive": 1.0, "random": 0.0}[self.tie]
         values = np.zeros((state.n_features + 1, AT_ONCE))
-        log = state.used_votes()
-        count_votes(rows, state.bias, values, log, first, total, joint, at_zero, votes)
+        count_votes(rows, state.bias, values, state.votes, first, total, joint, at_zero, votes)
         votes /= np.maximum(total, 1)
         return votes[:, 0] if state.n_classes == 2 else votes
 

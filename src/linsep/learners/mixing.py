@@ -8,6 +8,8 @@ of shards are summed in a fixed reduction tree over their order. A
 """
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import reduce
 from time import perf_counter
 from typing import Any, Literal, NamedTuple, get_args
@@ -17,15 +19,13 @@ from sklearn.base import BaseEstimator
 
 from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch
-from linsep.compiled.loop import UPDATES
+from linsep.compiled.loop import MISTAKES, ROWS, UPDATES
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators import labels
-from linsep.estimators.labels import codes_given
 from linsep.learners.keeping import KeepAverage, keeping_of
 from linsep.learners.passes import NO_SCORES, Course, Run, Scores, check_some_rows, one_pass, passes
 from linsep.learners.state import Arrays, Unlearnable
 from linsep.parameters import check_parameters
-from linsep.rows.arrays import ArrayStream
 from linsep.validation.checks import tidy
 
 #: how the weights of shards are mixed
@@ -37,7 +37,7 @@ MixingName = Literal["uniform", "mistakes"]
 #: share in the mixture before division by the sum, 1 or the number of mistakes, 0 without rows; and
 #: whether scores of zero remain that are treated as correct
 ShardSums = dict[tuple[str, str], np.ndarray]
-ROWS, AMOUNT, ZEROS = 3, 4, 5
+AMOUNT, ZEROS = 4, 5
 ADDED: dict[str, Callable[..., np.ndarray]] = {
     "sum": np.add, "mean": np.add, "largest": np.maximum, "each": lambda a, b: np.vstack([a, b]),
 }  # fmt: skip
@@ -48,43 +48,41 @@ def added_sums(parts: list[ShardSums]) -> ShardSums:
     return {key: reduce(ADDED[key[0]], (part[key] for part in parts)) for key in parts[0]}
 
 
+def _own(run: Run) -> Arrays:
+    run.learner.rule(run.state)  # which makes the arrays that belong to the weights
+    every = run.state.shaped | run.state.counts
+    return {name: every[name] for name in ("W", *run.learner.beside)}
+
+
 def arrays_of(run: Run) -> Arrays:
     """Return copies of what is mixed: weights, arrays that belong to them, a kept average."""
-    state, learner = run.state, run.learner
-    learner.rule(state)  # which makes them
-    every = state.shaped | state.counts
-    found = {name: every[name] for name in ("W", *learner.beside)}
+    found = _own(run)
     if isinstance(run.keeping, KeepAverage):
-        found["average"] = run.keeping.weights(state)
+        found["average"] = run.keeping.weights(run.state)
     return {name: array.copy() for name, array in found.items()}
 
 
-def _begun(start: Arrays) -> Arrays:
-    """Return the start of a pass; a pass without rows does not change the average."""
-    return start | {"average": start["W"]} if "average" in start else start
-
-
 def _put(run: Run, mixed: Arrays) -> None:
-    run.learner.rule(run.state)
-    every = run.state.shaped | run.state.counts
-    for name in ("W", *run.learner.beside):
-        every[name][:] = mixed[name]
+    for name, array in _own(run).items():
+        array[:] = mixed[name]
+
+
+def _scaled(by: np.ufunc, run: Run, arrays: Arrays) -> Arrays:
+    units, weights = run.learner.units(run.state, arrays), arrays.keys() - run.learner.beside.keys()
+    return arrays | {name: by(arrays[name], units) for name in weights}
 
 
 def _sums(run: Run, start: Arrays, counts: list[int]) -> ShardSums:
     state, learner, own, amount = run.state, run.learner, arrays_of(run), counts[AMOUNT]
-    say = learner.say(state, start, own)
+    say, before = learner.say(start, own), _scaled(np.multiply, run, start)
     sums: ShardSums = {
         ("sum", "say"): amount * say, ("sum", "rounds"): state.machine_rounds().copy(),
         ("each", "counts"): np.array([counts]),
     }  # fmt: skip
-    before = learner.to_mix(state, _begun(start))
-    for name, array in learner.to_mix(state, own).items():
+    for name, array in _scaled(np.multiply, run, own).items():
         how = learner.beside.get(name, "mean")
-        if how == "mean":
-            sums[how, name] = amount * (say * array if say.shape == array.shape else array)
-        else:
-            sums[how, name] = array - before[name] if how == "sum" else array
+        mean = amount * (say * array if say.shape == array.shape else array)
+        sums[how, name] = {"mean": mean, "sum": array - before[name], "largest": array}[how]
     return sums
 
 
@@ -93,45 +91,50 @@ def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
     changes nothing, nor does a pass in which no shard has a share; nor do shards without a share in
     a weight change it.
     """
-    found, counts = _begun(before), total["each", "counts"].sum(axis=0)
+    averaged = "average" in before
+    # A pass without rows does not change the average.
+    found = before | ({"average": before["W"]} if averaged else {})
+    counts, say = total["each", "counts"].sum(axis=0), total["sum", "say"]
     if counts[AMOUNT] and counts[: UPDATES + 1].any():
-        form, say = dict(run.learner.to_mix(run.state, found)), total["sum", "say"]
+        form = _scaled(np.multiply, run, found)
         for name, array in form.items():
             how = run.learner.beside.get(name, "mean")
-            form[name] = total[how, name]
-            if how == "sum":
-                form[name] = array + form[name]
-            elif how == "mean":
+            new = total[how, name]
+            if how == "mean":
                 share = say if say.shape == array.shape else counts[AMOUNT]
-                form[name] = np.where(share > 0, form[name] / np.where(share > 0, share, 1), array)
-        found = run.learner.from_mix(run.state, form)
-    if "average" in before:
+                new = np.where(share > 0, new / np.where(share > 0, share, 1), array)
+            form[name] = array + new if how == "sum" else new
+        found = _scaled(np.divide, run, form)
+    if averaged:
         mean = (number * before["average"] + found["average"]) / (number + 1)
         found = found | {"average": mean}
     return found
 
 
-class Mixture(NamedTuple):
-    """Counts of a fit by parameter mixing, of every pass (rows) and shard (columns).
+@dataclass(frozen=True)
+class Mixture:
+    """Counts of a fit by parameter mixing.
 
     Attributes
     ----------
-    mistakes : int array of shape (passes, shards)
-    amounts : int array of shape (passes, shards)
-        Relative shares of the shards in the mixed weights; some learners multiply them by the
-        precision of a weight in the shard.
-    rows : tuple of int, rows in each shard
     mixing : "uniform" or "mistakes"
+    mistakes : int array of shape (passes, shards)
+    amounts : the same of relative shares of the shards in the mixed weights; some learners multiply
+        them by the precision of a weight in the shard
+    shares : the mixture coefficients; by mistakes they are 0 in a clean pass, which mixes nothing
+    rows : tuple of int, rows in each shard
     """
 
-    mistakes: np.ndarray
-    amounts: np.ndarray
-    rows: tuple[int, ...]
+    #: int64, of shape (passes, shards, 6), as in the sums of shards
+    counts: np.ndarray
     mixing: str
+
+    mistakes = property(lambda self: self.counts[:, :, MISTAKES])
+    amounts = property(lambda self: self.counts[:, :, AMOUNT])
+    rows = property(lambda self: tuple(self.counts[-1:, :, ROWS].sum(axis=0).tolist()))
 
     @property
     def shares(self) -> np.ndarray:
-        """The mixture coefficients; by mistakes they are 0 in a clean pass, which mixes nothing."""
         return self.amounts / np.maximum(self.amounts.sum(axis=1, keepdims=True), 1)
 
     @property
@@ -152,35 +155,29 @@ class Setting(NamedTuple):
     def coded(self, rows: Batch) -> Batch:
         model, codes = self.estimator, labels.codes_in(self.classes, rows.y)
         X = tidy(rows.X) if model.normalize or model.learner().needs_lengths else rows.X
-        return rows._replace(X=X, y=codes_given(model, self.classes, codes))
+        return rows._replace(X=X, y=labels.codes_given(model, self.classes, codes))
 
     def learn(self, shard: int, rows: Batch, start: Arrays, number: int) -> ShardSums:
         """Return the result of a shard's pass ``number`` (from 0), from the mixture before it."""
-        model, n_classes, importance = self.estimator, self.classes.size, rows.importance
+        model, importance = copy(self.estimator), rows.importance
         learner = model.learner()
-        run = Run(model.new_state(learner, n_classes, self.n_features), learner, keeping_of(model))
-        course = Course(run, None, model.tie, number=number)
+        state = model.new_state(learner, self.classes.size, self.n_features)
+        run = model._run = Run(state, learner, keeping_of(model))
         _put(run, start)
         if self.class_weights is not None:  # in scores, classes have no weights
-            of_class = self.class_weights[codes_given(model, self.classes, rows.y)]
+            of_class = self.class_weights[labels.codes_given(model, self.classes, rows.y)]
             importance = of_class if rows.weights is None else of_class * rows.weights
         some = bool(rows.size and (not importance.size or importance.any()))
-        if some:
-            course.stream = ArrayStream(
-                rows.X, rows.y, importance, self.seed + shard, bool(model.shuffle),
-                unit=bool(model.normalize),
-            )  # fmt: skip
-            if n_classes > 2 and model.max_iter > 1 and not learner.needs_lengths:
-                course.stream.pack()
-            try:
+        stream = model._stream(rows.X, rows.y, importance, self.seed + shard)
+        course = Course(run, stream, model.tie, number=number)
+        try:
+            if some:
                 one_pass(course)
-            except Unlearnable as problem:
-                row = "" if problem.row is None else f"row {problem.row + 1:,} of "
-                raise DataError(
-                    f"{row}shard {shard + 1:,}: {problem}.", code=problem.code
-                ) from None
+        except Unlearnable as problem:
+            row = "" if problem.row is None else f"row {problem.row + 1:,} of "
+            raise DataError(f"{row}shard {shard + 1:,}: {problem}.", code=problem.code) from None
         amount = course.mistakes if self.mixing == "mistakes" else int(some)
-        zeros = int(learner.leaves_zeros(run.state))
+        zeros = int(np.any(run.state.counts.get("spared", 0)))
         return _sums(run, start, [*course.tally.tolist(), amount, zeros])
 
 
@@ -241,8 +238,7 @@ def fit_mixed(
         estimator.learner(), setting.classes, setting.n_features, coef_init, intercept_init
     )
     run.seed, run.weighted = setting.seed, weighted or setting.class_weights is not None
-    none: Any = np.zeros((0, n_shards), dtype=np.int64)
-    run.mixture = Mixture(none, none, (0,) * n_shards, setting.mixing)
+    run.mixture = Mixture(np.zeros((0, n_shards, ZEROS + 1), np.int64), setting.mixing)
     shards = Shards(run, learn)
     course = Course(run, shards, estimator.tie, estimator.max_iter, saving)
     estimator.run_passes(course, passes(course, shards.one_pass))
@@ -258,19 +254,18 @@ class Shards:
         self.run, self.learn, self.mixed = run, learn, arrays_of(run)
 
     def arrays(self) -> Arrays:
-        counts = {name: getattr(self.run.mixture, name) for name in ("mistakes", "amounts")}
-        return self.mixed | counts | {"rows": np.array(self.run.mixture.rows, np.int64)}
+        return self.mixed | {"counts": self.run.mixture.counts}
 
     def resume(self, number: int, arrays: Arrays) -> None:
         """Restore what :meth:`arrays` returned after so many passes; ValueError if it is wrong."""
-        mistakes, amounts = arrays["mistakes"], arrays["amounts"]
-        own = [(array.dtype, array.shape) for array in self.mixed.values()]
-        self.mixed = {name: arrays[name] for name in self.mixed}
-        shapes = {mistakes.shape, amounts.shape, (number, self.run.mixture.mistakes.shape[1])}
-        if own != [(a.dtype, a.shape) for a in self.mixed.values()] or len(shapes) > 1:
-            raise ValueError("weights or counts of other shards")
-        rows = tuple(arrays["rows"].tolist())
-        self.run.mixture = Mixture(mistakes, amounts, rows, self.run.mixture.mixing)
+        counts = np.zeros((number, *self.run.mixture.counts.shape[1:]), np.int64)
+        own = self.mixed | {"counts": counts}
+        found = {name: arrays[name] for name in own}
+        for name, array in own.items():
+            if (array.dtype, array.shape) != (found[name].dtype, found[name].shape):
+                raise ValueError("weights or counts of other shards")
+        self.run.mixture = replace(self.run.mixture, counts=found.pop("counts"))
+        self.mixed = found
 
     def one_pass(self, course: Course) -> Scores:
         run, state, number = self.run, self.run.state, course.number
@@ -292,22 +287,18 @@ class Shards:
             raise DataError(
                 "A mixed weight overflows float64: scale the features.", code="overflow"
             )
-        self.mixed, counts = mixed, total["each", "counts"].T
-        course.tally[:] = counts[:AMOUNT].sum(axis=1)
+        self.mixed, counts = mixed, total["each", "counts"]
+        course.tally[:] = counts[:, :AMOUNT].sum(axis=0)
         check_some_rows(course)
         _put(run, mixed)
         state.rounds += course.rows
         state.n_updates += int(course.tally[UPDATES])
-        if counts[ZEROS].any():
+        if counts[:, ZEROS].any():
             state.per_machine("spared")[:] = 1
         if state.multiclass == "ovo" and state.n_classes > 2:
             state.per_machine("rounds")[:] += total["sum", "rounds"]
         if "average" in mixed:
             rounds = state.per_column(state.machine_rounds())
             state.like_weights("sums")[:] = (mixed["W"] - mixed["average"]) * rounds
-        before = run.mixture
-        run.mixture = Mixture(
-            np.vstack([before.mistakes, counts[0]]), np.vstack([before.amounts, counts[AMOUNT]]),
-            tuple(counts[ROWS].tolist()), before.mixing,
-        )  # fmt: skip
+        run.mixture = replace(run.mixture, counts=np.concatenate([run.mixture.counts, [counts]]))
         return NO_SCORES

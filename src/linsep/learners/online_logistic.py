@@ -128,20 +128,11 @@ class OnlineLogisticLearner(Learner):
             np.empty(state.n_columns),
         )  # fmt: skip
 
-    def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray:
+    def say(self, before: Arrays, after: Arrays) -> np.ndarray:
         return (after[SQUARES] > 0.0).astype(np.float64)
 
-    def to_mix(self, state: State, arrays: Arrays) -> Arrays:
-        return self._scaled(np.multiply, state, arrays)
-
-    def from_mix(self, state: State, arrays: Arrays) -> Arrays:
-        return self._scaled(np.divide, state, arrays)
-
-    def _scaled(self, by: np.ufunc, state: State, arrays: Arrays) -> Arrays:
+    def units(self, state: State, arrays: Arrays) -> np.ndarray:
         scales = arrays[SCALES]
         if state.n_machines < state.n_columns:  # of a joint rule they are in the first column
             scales = scales[:, :1]
-        unit = np.where(arrays[SQUARES] > 0.0, scales, 1.0) ** self.power  # of seen features
-        return arrays | {
-            name: by(arrays[name], unit) for name in arrays.keys() - self.beside.keys()
-        }
+        return np.where(arrays[SQUARES] > 0.0, scales, 1.0) ** self.power  # of seen features

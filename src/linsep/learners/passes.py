@@ -27,6 +27,7 @@ def nothing_counted() -> np.ndarray:
 #: accuracy on held-out and on training rows, and the learner's criterion; None if not computed
 Scores = tuple[float | None, float | None, float | None]
 NO_SCORES: Scores = (None, None, None)
+NO_CRITERION = np.array([None])
 
 
 class PassReport(NamedTuple):
@@ -80,43 +81,24 @@ class Run:
 
     def obstacle(self) -> str | None:
         """Return why no theorem applies to it; None if one may."""
-        if not self.fresh:
-            return (
-                "it did not start from the learner's own initial weights, mixed other weights, or "
-                "changed its parameters"
-            )
-        return "its rows or classes have weights" if self.weighted else None
+        if self.fresh and not self.weighted:
+            return None
+        return "it had initial weights, weighted rows or classes, or parameters that changed"
 
     def snapshot(self) -> "Run":
         return replace(self, state=self.state.snapshot(), reports=list(self.reports))
-
-    def check_finite(self, of_features: bool = True) -> None:
-        """Raise Unlearnable for an infinite weight, which only rows with its feature show."""
-        W = self.state.W
-        if not np.isfinite([W.min(), W.max()]).all():
-            at = int(np.argwhere(~np.isfinite(W))[0, 0])
-            if of_features and at < len(W) - 1:
-                message = f"The weight of {{feature}} overflows float64; {SCALE}"
-                raise Unlearnable(None, message, at)
-            raise Unlearnable(None, f"A weight overflows float64; {SCALE}")
 
 
 @dataclass
 class Course:
     """A fit in progress, whose counts another thread may read: a run, its rows and stopping
-    criteria, and its position between two batches of rows.
+    criteria, and its position between two slices of rows.
 
-    Attributes
-    ----------
-    patience : most passes without a better score on held-out rows; None without
-    last : reason of a run that makes all passes
-    trying : whether a run on all rows follows, see :func:`all_passes`
-    number : completed passes
-    seconds : time spent to "read" and to "learn"
-    learned : whether all rows of the next pass are processed and its last update is made
-    best, since_best : the best score on held-out rows and its state, and the passes since
-    tally : int64 counts of the running pass, as :func:`linsep.compiled.loop.pass_loop` has them
-    stage : "reading" before the first pass, "learning", "measuring" after the last
+    ``patience`` is the most passes without a better score on held-out rows, ``last`` the reason
+    of a run that makes all passes. ``number`` passes are complete; of the next, ``tally`` counts as
+    :func:`linsep.compiled.loop.pass_loop` does, and it is ``learned`` if only scores are missing.
+    ``best`` is the best score with its state, ``since_best`` the passes since. The ``stage`` is
+    "reading" before the first pass, then "learning", in the end "measuring".
     """
 
     run: Run
@@ -126,7 +108,6 @@ class Course:
     saving: Any = None
     patience: int | None = None
     last: StopReason = StopReason.MAX_ITER
-    trying: bool = False
     number: int = 0
     seconds: dict[str, float] = field(default_factory=lambda: {"read": 0.0, "learn": 0.0})
     learned: bool = field(default=False, init=False)
@@ -138,18 +119,15 @@ class Course:
 
     @property
     def rows(self) -> int:
-        return int(self.tally[ROWS])
+        return self.tally.item(ROWS)
 
     @property
     def mistakes(self) -> int:
-        return int(self.tally[MISTAKES])
+        return self.tally.item(MISTAKES)
 
     def begin(self) -> None:
         self.stage = "learning"
         self.scheme = self.run.state.scheme(self.tie, count_errors=self.number == 0)
-
-    def next_pass(self) -> None:
-        self.number, self.learned, self.tally = self.number + 1, False, nothing_counted()
 
     def report(self, scores: Scores, reason: StopReason | None) -> PassReport:
         mistakes, updates, errors, rows = self.tally.tolist()
@@ -157,22 +135,35 @@ class Course:
         self.run.reports.append(report)
         return report
 
-    def reason(self, scores: Scores) -> StopReason | None:
+    def finish(self, scores: Scores) -> PassReport:
+        """Add the report of a pass, and begin to count the next."""
+        reason, W = self._reason(scores[0]), self.run.state.W
+        if reason is not None and not np.isfinite([W.min(), W.max()]).all():
+            at: int | None = int(np.argwhere(~np.isfinite(W))[0, 0])
+            if not self.stream.of_features or at == len(W) - 1:
+                at = None
+            what = "A weight" if at is None else "The weight of {feature}"
+            raise Unlearnable(None, f"{what} overflows float64; {SCALE}", at)
+        report = self.report(scores, reason)
+        self.number, self.learned, self.tally = self.number + 1, False, nothing_counted()
+        return report
+
+    def _reason(self, score: float | None) -> StopReason | None:
         """Return why the run ends with this pass, or None; keep the weights of the best score."""
-        run, state, cycle = self.run, self.run.state, None
-        if self.mistakes and self.detection is not None:
-            cycle = self.detection.after(state, self.stream, self.number + 1)
+        run, state = self.run, self.run.state
+        mistakes, updates, _, _ = self.tally.tolist()
+        if mistakes and self.detection is not None:
+            run.cycle = self.detection.after(state, self.stream, self.number + 1)
         # The weights of this pass are scored before the learner may start again from zero.
         self.since_best += 1
-        if scores[0] is not None and (self.best is None or scores[0] > self.best[0]):
-            self.best, self.since_best = (scores[0], state.snapshot()), 0
-        if not self.mistakes:
-            if self.tally[UPDATES] or run.learner.leaves_zeros(state):
-                return StopReason.CLEAN
+        if score is not None and (self.best is None or score > self.best[0]):
+            self.best, self.since_best = (score, state.snapshot()), 0
+        if not mistakes and (updates or np.any(state.counts.get("spared", 0))):
+            return StopReason.CLEAN
+        if not mistakes:
             self.best = None
             return StopReason.CONVERGED
-        if cycle is not None:
-            run.cycle = cycle
+        if run.cycle is not None:
             return StopReason.CYCLE
         if self.patience is not None and self.since_best >= self.patience:
             return StopReason.EARLY_STOP
@@ -214,14 +205,15 @@ def learn_batch(course: Course, row_batch: RowBatch) -> None:
             keep = Last() if learner.by_pass else keeping.compiled(state, rest.size * changes)
             rule = learner.rule(state)
             with interrupts_deferred():  # weights and counts must stay consistent
-                before = int(tally[UPDATES])
+                before = tally.item(UPDATES)
                 done = pass_loop(
                     course.scheme, rule, keep, state.W, state.bias, rows, row_batch.codes,
                     row_batch.importance, rest, state.rounds, tally,
                 )  # fmt: skip
-                state.rounds += 0 if learner.by_pass else done
-                state.n_updates += int(tally[UPDATES]) - before
-                keeping.take(state)
+                state.n_updates += tally.item(UPDATES) - before
+                if not learner.by_pass:
+                    state.rounds += done
+                    keeping.take(state)
             learner.check_updates(state)
             rest = rest[done:]
             if is_waiting(rows):
@@ -248,7 +240,7 @@ def close_pass(course: Course) -> None:
 
 def check_some_rows(course: Course) -> None:
     """Raise DataError if no row was used in a pass."""
-    if course.rows == 0:
+    if not course.rows:
         raise DataError(
             "No row is left for training: all rows have weight 0 or are held out",
             hint("lower {}", validation_fraction=None),
@@ -286,7 +278,7 @@ def one_pass(course: Course) -> Scores:
         close_pass(course)
         course.learned = True
     run.keeping.close_pass(run.state, stream.training_rows, course.tie)
-    criterion = run.learner.criterion(run.state)
+    criterion = run.state.counts.get("last_criterion", NO_CRITERION).tolist()[0]
     if course.patience is None:
         return None, None, criterion
     held_out, learned = held_out_accuracy(run, stream, course.tie), stream.training_rows()
@@ -299,13 +291,12 @@ def one_pass(course: Course) -> Scores:
 
 def passes(course: Course, one: Callable[[Course], Scores] | None = None) -> Iterator[PassReport]:
     """Run passes, by ``one`` or :func:`one_pass`, which change the state of the run; yield a report
-    after each.
+    after each, which has the stop reason if it is the last of the fit.
 
-    The last report has the stop reason, unless another run follows. Ctrl-C adds a report of the
-    unfinished pass to the run, if any row was processed. With ``patience``, the weights of the best
-    held-out score are restored at the end, unless the run converged, which refers to the last
-    weights. If an earlier run is continued, its passes are not reported again, except the last pass
-    of a run that has ended.
+    Ctrl-C adds a report of the unfinished pass to the run, if any row was processed. With
+    ``patience``, the weights of the best held-out score are restored at the end, unless the run
+    converged, which refers to the last weights. If an earlier run is continued, its passes are not
+    reported again, except the last pass of a run that has ended.
     """
     run, stream, saving = course.run, course.stream, course.saving
     # With held-out rows, earlier weights may be restored; in a new order, passes do not repeat.
@@ -324,21 +315,19 @@ def passes(course: Course, one: Callable[[Course], Scores] | None = None) -> Ite
             yield run.reports[-1]
         while reason is None:
             try:
-                scores = (one or one_pass)(course)
+                report = course.finish((one or one_pass)(course))
             except KeyboardInterrupt:
                 if course.rows or course.number == 0:  # else the pass had not begun
                     course.report(NO_SCORES, StopReason.INTERRUPTED)
                 raise
-            reason = course.reason(scores)
-            if reason is not None:
-                run.check_finite(stream.of_features)
-            report = course.report(scores, reason)
-            course.next_pass()
+            reason = report.stop_reason
             if reason is not None:
                 if saving is not None and saving.keep:
                     saving.save(course)
                 saving = None  # the caller may be interrupted in the yield: it is saved
-            yield report._replace(stop_reason=None) if course.trying else report
+            # A trial is followed by a run on all rows.
+            ends = course.patience is None or type(run.keeping) is KeepLast
+            yield report if ends else report._replace(stop_reason=None)
     except (KeyboardInterrupt, GeneratorExit):
         if saving is not None:
             saving.save(course)
@@ -359,13 +348,12 @@ def all_passes(model: Any, course: Course) -> Iterator[PassReport]:
     """
     run, trial = course.run, course.saving and course.saving.trial
     if model.early_stopping:
-        begun, again = run.snapshot(), type(run.keeping) is not KeepLast
+        begun = run.snapshot()
         if trial is None:
             run.left_out = True
-            patience = model.n_iter_no_change
-            model.progress_ = replace(course, patience=patience, trying=again)
+            model.progress_ = replace(course, patience=model.n_iter_no_change)
             yield from passes(model.progress_)
-            if not again:
+            if type(run.keeping) is KeepLast:
                 return
             trial = run.reports
         run.state, run.left_out, run.reports, run.trial = begun.state, begun.left_out, [], trial

@@ -165,9 +165,6 @@ class PerceptronLearner(Learner):
         spares = self.zero != "mistake"
         return sparing(rule, self.zero, state.per_machine("spared")) if spares else rule
 
-    def leaves_zeros(self, state: State) -> bool:
-        return self.zero != "mistake" and bool(state.per_machine("spared").any())
-
     def check_updates(self, state: State) -> None:
         made = self._rates[1 : state.per_machine("updates").max() + 1]
         for at in np.flatnonzero(made == 0)[:1]:
@@ -204,6 +201,3 @@ class BatchLearner(PerceptronLearner):
         state.per_machine("last_criterion", np.float64)[:] = criterion
         sums[:], asked[:], criterion[:] = 0.0, 0, 0.0
         return int(due.sum())
-
-    def criterion(self, state: State) -> float | None:
-        return float(state.per_machine("last_criterion", np.float64)[0])

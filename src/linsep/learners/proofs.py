@@ -31,20 +31,16 @@ def report_of(model: Any) -> Any:
     from linsep.mistake_bounds.bounds import Bound, Bounds, length
 
     run, fit = model.fitted_run(), in_its_fit(model)
-    rate, mistakes = fit.learner().constant_rate, int(model.mistakes_.sum())
-    total: Any = counted_of(run)
+    rate, mistakes, known = fit.learner().constant_rate, int(model.mistakes_.sum()), list[Bound]()
+    total = counted_of(run) or 0.0
     if rate is not None:  # the batch rule adds all mistakes of a pass; shards count their share
         total = rate * (mistakes if run.mixture is None else run.mixture.weighted_mistakes)
     held_out = fit.early_stopping and run.trial is None and "total" not in run.state.counts
-    why, known = run.obstacle(), list[Bound]()
-    if why is None and total is None:
-        why = "it applies to learners that add examples at a constant rate"
-    elif why is None and held_out and model.stop_reason_ != StopReason.CONVERGED:
-        why = "weights of an earlier pass were restored"
-    elif why is None and total <= mistakes * SMALLEST:
-        why = "updates are so small that they may have been rounded to zero"
-        why = why if mistakes else "no mistake was made"
-    elif why is None:
+    restored = held_out and model.stop_reason_ != StopReason.CONVERGED
+    why = run.obstacle()
+    if why is None and (restored or total <= mistakes * SMALLEST):
+        why = "it needs examples added at a constant rate, and the weights of the last pass"
+    if why is None:
         rounded = 1 + ROUNDING + mistakes * 2.0**-50
         widest = sum(map(length, run.state.machines())) / total * rounded
         source = "A. Novikoff, On convergence proofs for perceptrons (1962)"
@@ -77,7 +73,7 @@ def bounds_of(model: Any, X: Any, y: Any, literals: int | None, majority: int) -
     why = obstacle_of(fit) or why_not_again(model)
     if why is not None:
         return Bounds((), {"mistake bounds": why}, mistakes=report.mistakes)
-    refuse_others(fit, features, y)
+    _refuse_others(fit, features, y)
     return Case(
         fit, features, codes, len(model.classes_), run.state.multiclass, fit.learns_intercept,
         report, int(counted_of(run) or run.state.n_updates), literals, majority,
@@ -113,25 +109,21 @@ def runs_otherwise(model: Any) -> bool:
     """Return whether proofs of the fit do not hold for a run with the current parameters."""
     from linsep.mistake_bounds.theorems import PREMISES
 
-    if not hasattr(model, "bounds"):
-        return False
-    then = in_its_fit(model)
-    return any(getattr(model, name, None) != getattr(then, name, None) for name in PREMISES)
+    then, now = model._learned_with, vars(model)
+    return hasattr(model, "bounds") and any(then.get(k) != now.get(k) for k in PREMISES)
 
 
 def why_not_again(model: Any) -> str | None:
     """Return why a fit cannot be repeated, or None if it can."""
-    if model.stop_reason_ == StopReason.INTERRUPTED:
-        return "it was interrupted within a pass"
-    if model._run.open_mistakes is not None and model._run.reports:
-        return "rows were used by fit and more by partial_fit"
-    run = model._run
-    if run.trial is None and type(run.keeping) is not KeepLast and run.scored:
-        return "it ended while rows were held out"
+    run = model.fitted_run()
+    held_out = run.trial is None and type(run.keeping) is not KeepLast and run.scored
+    more = run.open_mistakes is not None and run.reports
+    if model.stop_reason_ == StopReason.INTERRUPTED or more or held_out:
+        return "it was interrupted, or partial_fit used more rows"
     return None
 
 
-def refuse_others(model: Any, X: Any, y: Any) -> None:
+def _refuse_others(model: Any, X: Any, y: Any) -> None:
     """Raise DataError unless fitting X and y again gives the same mistakes and weights, up to
     rounding.
 

@@ -7,17 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from linsep.compiled.loop import (
-    HIGHEST,
-    LOWEST,
-    RANDOM,
-    Binary,
-    Native,
-    OneVsOne,
-    OneVsRest,
-    score_matrix,
-    score_vector,
-)
+from linsep.compiled import loop
 from linsep.compiled.rows import Block, Csr, Dense, Unit, values_of
 from linsep.compiled.rules.perceptron import SparingRule
 from linsep.compiled.weights import Vote
@@ -33,7 +23,7 @@ Mix = Literal["sum", "mean", "largest"]
 #: function from row numbers to a 64-bit number each
 Draws = Callable[[np.ndarray], np.ndarray]
 SIMD_WIDTH = 8
-TIES = {"negative": LOWEST, "positive": HIGHEST, "random": RANDOM}
+TIES = {"negative": loop.LOWEST, "positive": loop.HIGHEST, "random": loop.RANDOM}
 #: arrays like the weights that hold sums of changes; the others hold weights
 SUMS = ("sums", "asked_for")
 #: arrays that mean something although all their values are zero
@@ -44,23 +34,13 @@ VOTES = {
     "amounts": Array("changes"), "starts": Array("versions", np.int64),
     "rounds": Array("versions", np.int64), "machines": Array("versions", np.int32),
 }  # fmt: skip
-
-
-def votes_with_room(changes: int, versions: int) -> Vote:
-    """Return no votes, in arrays for so many changes and versions."""
-    room = {"changes": changes, "versions": versions}
-    arrays: list[Any] = [np.empty(room[part.shape], part.dtype) for part in VOTES.values()]
-    return Vote._make([*arrays, np.zeros(2, np.int64)])
-
-
-NO_VOTES = votes_with_room(0, 0)
+NO_VOTES = Vote._make([*(np.empty(0, part.dtype) for part in VOTES.values()), np.zeros(2, int)])
 
 
 def columns_of(multiclass: str, n_classes: int) -> int:
     """Return the number of weight vectors."""
-    if n_classes == 2:
-        return 1
-    return n_classes * (n_classes - 1) // 2 if multiclass == "ovo" else n_classes
+    several = n_classes * (n_classes - 1) // 2 if multiclass == "ovo" else n_classes
+    return 1 if n_classes == 2 else several
 
 
 class State:
@@ -76,42 +56,34 @@ class State:
         fill: float = 0.0,
     ):  # fmt: skip
         self.multiclass, self.n_classes, self.n_features = multiclass, n_classes, n_features
-        self.bias, self.fill = float(fit_intercept), fill
+        self.bias, self.fill, self.n_updates = float(fit_intercept), fill, 0
         self.n_columns = columns_of(multiclass, n_classes)
         #: number of binary classifiers; 1 for the native rule
         self.n_machines = 1 if multiclass == "native" else self.n_columns
         self.clear()
-        self.n_updates = 0
 
     def clear(self, rounds: int = 0) -> None:
         """Set the weights of the features there are to their first values, and drop the rest."""
-        W = np.full(self._shape(self.n_features), self.fill)
-        W[-1] = 0.0
         #: arrays of the shape of the weights, by name: they grow with them
-        self.shaped: dict[str, np.ndarray] = {"W": W}
-        #: arrays with one number per machine, by name
-        self.counts: dict[str, np.ndarray] = {}
+        self.shaped: Arrays = {"W": np.full(self._shape(self.n_features), self.fill)}
+        self.W[-1] = 0.0
+        #: arrays with one number per machine, by name; "spared" scores of zero are no mistakes
+        self.counts: Arrays = {}
         #: all versions of the weights, as changes of those named "first"; -1 is the constant one
         self.votes = NO_VOTES
         #: number of examples learned
         self.rounds = rounds
-
-    def used_votes(self) -> Vote:
-        used = dict(zip(("changes", "versions"), self.votes.used, strict=True))
-        parts = zip(self.votes, VOTES.values(), strict=False)
-        arrays = [array[: used[part.shape]] for array, part in parts]
-        return Vote._make([*arrays, self.votes.used.copy()])
-
-    def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"votes": self.used_votes()}
 
     def snapshot(self) -> "State":
         """Return a copy that later learning does not change; votes, which only grow, are shared."""
         other = copy(self)
         other.shaped = {name: array.copy() for name, array in self.shaped.items()}
         other.counts = {name: array.copy() for name, array in self.counts.items()}
-        other.votes = self.used_votes()
         return other
+
+    def restore(self, before: "State") -> None:
+        """Return to the weights of before, but count on."""
+        vars(self).update(vars(before) | {"n_updates": self.n_updates})
 
     def _shape(self, n_features: int) -> tuple[int, ...]:
         if self.n_classes == 2:
@@ -145,29 +117,27 @@ class State:
             shape = self._shape(max(n_features, 2 * room))
             own = np.append(np.arange(self.n_features), -1)
             for name, array in self.shaped.items():
-                larger = np.full(shape, 0.0 if name in SUMS else self.fill)
-                larger[own] = array[own]
-                self.shaped[name] = larger
+                self.shaped[name] = np.full(shape, 0.0 if name in SUMS else self.fill)
+                self.shaped[name][own] = array[own]
         self.n_features = max(self.n_features, n_features)
 
     def features_in_use(self) -> np.ndarray:
         used = np.zeros(self.n_features + 1, dtype=bool)  # the last for the constant feature, -1
         for array in self.shaped.values():
             used[:-1] |= array[: self.n_features].reshape(self.n_features, -1).any(axis=1)
-        used[self.used_votes().features] = True
+        used[self.votes.features] = True
         return np.flatnonzero(used[:-1])
 
     def select(self, features: np.ndarray) -> None:
         places = np.full(self.n_features + 1, -1, np.int32)
         places[features] = np.arange(features.size)
-        votes = self.used_votes()
-        self.votes = votes._replace(features=places[votes.features])
+        self.votes = self.votes._replace(features=places[self.votes.features])
         for name, array in self.shaped.items():
             self.shaped[name] = np.ascontiguousarray(array[np.append(features, -1)])
         self.n_features = features.size
 
     def machine_rounds(self) -> np.ndarray:
-        """Return how many examples each machine has seen; in one-vs-one of its two classes."""
+        """The examples that each machine has seen; in one-vs-one those of its two classes."""
         if self.n_classes > 2 and self.multiclass == "ovo":
             return self.per_machine("rounds")
         return np.full(self.n_machines, self.rounds)
@@ -188,13 +158,10 @@ class State:
         W = self.W.reshape(len(self.W), -1)[:, : self.n_columns]
         return [W] if self.n_machines < self.n_columns else list(W.T)
 
-    def set_weights(self, coef: np.ndarray | None, intercept: np.ndarray | None) -> None:
+    def set_weights(self, coef: Weights, intercept: Weights) -> None:
         for own, given in zip(self.split(self.W), (coef, intercept), strict=True):
             if given is not None:
                 own[:] = given
-
-    def is_finite(self) -> bool:
-        return all(np.isfinite(array).all() for array in self.shaped.values())
 
     def arrays(self) -> Arrays:
         """Return everything by name, as files have it: ``last``, the weights, and ``weights.NAME``
@@ -207,8 +174,7 @@ class State:
                 key = "last" if name == "W" else f"weights.{name}"
                 found[f"{key}.coef"], found[f"{key}.intercept"] = self.split(array)
         if "first" in self.shaped:
-            votes = zip(VOTES, self.used_votes(), strict=False)
-            found |= {f"vote.{name}": array for name, array in votes}
+            found |= {f"vote.{name}": getattr(self.votes, name) for name in VOTES}
         return found
 
     def with_arrays(self, arrays: Arrays, rounds: int) -> "State":
@@ -227,26 +193,19 @@ class State:
             if (array.shape, array.dtype) != (own.shape, own.dtype):
                 raise ValueError(f"{key} of {array.dtype} {array.shape}")
             own[:] = array
-        if "first" in state.shaped:
-            state.votes = state._votes_of(arrays)
-        return state
-
-    def _votes_of(self, arrays: Arrays) -> Vote:
+        if "first" not in state.shaped:
+            return state
         sizes: dict[str, int] = {}
         found = [part.checked(f"vote.{name}", arrays, sizes) for name, part in VOTES.items()]
-        votes = Vote._make([*found, np.array([sizes["changes"], sizes["versions"]])])
+        state.votes = votes = Vote._make([*found, np.array([sizes["changes"], sizes["versions"]])])
         parts = np.diff(votes.starts, prepend=0, append=sizes["changes"])
         for numbers, low, high in (
-            (votes.features, -1, self.n_features - 1), (votes.columns, 0, self.n_columns - 1),
-            (votes.machines, 0, self.n_machines - 1), (parts, 0, sizes["changes"]),
+            (votes.features, -1, self.n_features), (votes.columns, 0, self.n_columns),
+            (votes.machines, 0, self.n_machines), (parts, 0, sizes["changes"] + 1),
         ):  # fmt: skip
-            if numbers.size and not (numbers.min() >= low and numbers.max() <= high):
+            if not ((numbers >= low) & (numbers < high)).all():
                 raise ValueError("votes that do not match the weights")
-        return votes
-
-    def restore(self, before: "State") -> None:
-        self.shaped, self.counts, self.rounds = before.shaped, before.counts, before.rounds
-        self.votes = before.votes
+        return state
 
     def scheme(self, tie: str, count_errors: bool, learning: bool = True) -> Any:
         """Return the multiclass scheme; without ``learning`` it does not change the state.
@@ -254,31 +213,27 @@ class State:
         For one-vs-one, counting prediction errors requires the scores of all binary classifiers for
         each row.
         """
-        equals = TIES[tie]
-        if self.n_classes == 2:
-            return Binary(equals)
-        k, scores = self.n_classes, np.zeros(self.W.shape[1])
-        if self.multiclass == "ovr":
-            return OneVsRest(k, equals, scores)
-        if self.multiclass == "native":
-            return Native(k, equals, scores)
+        equals, k = TIES[tie], self.n_classes
+        if k == 2:
+            return loop.Binary(equals)
+        scores = np.zeros(self.W.shape[1])
+        if self.multiclass != "ovo":
+            scheme = loop.OneVsRest if self.multiclass == "ovr" else loop.Native
+            return scheme(k, equals, scores)
         matches = pairs(k)
         mine = [[m for m, match in enumerate(matches) if c in match] for c in range(k)]
-        machines = np.array(mine, dtype=np.int64)
         sides = np.array([[1.0 if matches[m][1] == c else -1.0 for m in mine[c]] for c in range(k)])
         rounds = self.per_machine("rounds") if learning else np.zeros(self.n_machines, np.int64)
-        votes = np.zeros((2, k))
-        return OneVsOne(k, equals, machines, sides, count_errors, rounds, scores, votes)
+        return loop.OneVsOne(
+            k, equals, np.array(mine), sides, count_errors, rounds, scores, np.zeros((2, k))
+        )
 
     def scores(self, rows: Dense | Csr | Unit, n_rows: int, weights: np.ndarray) -> np.ndarray:
         """Return scores by ``weights`` (like W), (rows,) for two classes, else (rows, columns)."""
-        if self.n_classes == 2:
-            out = np.empty(n_rows)
-            score_vector(rows, n_rows, weights, self.bias, out)
-            return out
-        out = np.empty((n_rows, weights.shape[1]))
-        score_matrix(rows, n_rows, weights, self.bias, out)
-        return out[:, : self.n_columns]
+        out = np.empty((n_rows, *weights.shape[1:]))
+        score = loop.score_vector if self.n_classes == 2 else loop.score_matrix
+        score(rows, n_rows, weights, self.bias, out)
+        return out if self.n_classes == 2 else out[:, : self.n_columns]
 
 
 # Win of the larger class in a one-vs-one match with score zero, and the range of scaled sums of
@@ -363,21 +318,6 @@ class Unlearnable(LinsepError):
         return DataError(f"{where}: {self.message_for(name)}.", code=self.code, path=source.name)
 
 
-def too_large(rows: Any, row: int) -> Unlearnable:
-    """Return the error for a row whose score overflows; it names the largest value."""
-    rows = rows.rows if isinstance(rows, Unit) else rows
-    if isinstance(rows, Block):
-        return Unlearnable(row)
-    values, columns = values_of(rows, row), None
-    if isinstance(rows, Csr):
-        columns = rows.columns[rows.starts[row] : rows.starts[row + 1]]
-    if not values.size or not np.isfinite(values).all():
-        return Unlearnable(row)
-    at = int(np.argmax(np.abs(values)))
-    message = f"the score overflows float64 ({{feature}} is {values[at]:.3g}); {SCALE}"
-    return Unlearnable(row, message, at if columns is None else int(columns[at]))
-
-
 def sparing(rule: Any, zero: str, spared: np.ndarray) -> Any:
     """Return ``rule`` with zero scores treated as ``zero`` says; ``spared`` counts correct ones."""
     return rule if zero == "mistake" else SparingRule(rule, zero == "correct", spared)
@@ -421,8 +361,16 @@ class Learner:
         """Raise Unlearnable for the first row that cannot be used."""
 
     def complaint(self, rows: Dense | Csr | Unit, row: int) -> Unlearnable:
-        """Return why the loop stopped before this row."""
-        return too_large(rows, row)
+        """Return why the loop stopped before this row: its score overflows."""
+        rows = rows.rows if isinstance(rows, Unit) else rows
+        values = np.empty(0) if isinstance(rows, Block) else values_of(rows, row)
+        if not values.size or not np.isfinite(values).all():
+            return Unlearnable(row)
+        at = column = int(np.argmax(np.abs(values)))
+        if isinstance(rows, Csr):
+            column = int(rows.columns[rows.starts[row] + at])
+        message = f"the score overflows float64 ({{feature}} is {values[at]:.3g}); {SCALE}"
+        return Unlearnable(row, message, column)
 
     def check_updates(self, state: State) -> None:
         """Raise if an invalid update was applied to the rows so far."""
@@ -431,14 +379,6 @@ class Learner:
         """Finish a pass and return the number of updates made now."""
         return 0
 
-    def criterion(self, state: State) -> float | None:
-        """Return the criterion of the last pass, or None."""
-        return None
-
-    def leaves_zeros(self, state: State) -> bool:
-        """Return whether a pass without mistakes left scores of zero, which separate nothing."""
-        return False
-
     def restarts(self, state: State) -> bool:
         """Return whether training restarts with other parameters after a pass with mistakes."""
         return False
@@ -446,14 +386,10 @@ class Learner:
     # Shards of a cluster, which :mod:`linsep.learners.mixing` mixes. Arrays are those ``beside``
     # the weights, "W", and "average", if that is kept.
 
-    def say(self, state: State, before: Arrays, after: Arrays) -> np.ndarray:
+    def say(self, before: Arrays, after: Arrays) -> np.ndarray:
         """Return the share of a shard in the mean of each weight; one number if all are equal."""
         return np.ones(())
 
-    def to_mix(self, state: State, arrays: Arrays) -> Arrays:
-        """Return arrays in the form used for mixing."""
-        return arrays
-
-    def from_mix(self, state: State, arrays: Arrays) -> Arrays:
-        """Invert :meth:`to_mix`."""
-        return arrays
+    def units(self, state: State, arrays: Arrays) -> Any:
+        """Return what weights are multiplied by before they are mixed."""
+        return 1.0

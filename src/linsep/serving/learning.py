@@ -325,7 +325,8 @@ class Learning:
 
     def _log(self, X: Any, y: np.ndarray, entries: list[Entry]) -> None:
         learn_in_order(self._tip, X, y)
-        if not self._tip.fitted_run().state.is_finite():  # no later row could be learned
+        arrays = self._tip.fitted_run().state.shaped.values()
+        if not all(np.isfinite(array).all() for array in arrays):  # no later row could be learned
             raise ValueError("A weight would overflow float64; scale the features")
         self.log.append(entries)
         self.commits += 1

@@ -218,10 +218,7 @@ class Fit:
 
     def decide(self) -> None:
         """Find out whether it is done, or starts again with other parameters."""
-        reason = self.course.reason(NO_SCORES)
-        if reason:
-            self.course.run.check_finite()
-        self.course.next_pass()
+        reason = self.course.finish(NO_SCORES).stop_reason
         for model in self.running:
             model.stop_reason = reason
 
