@@ -219,7 +219,7 @@ def test_values_unknown_to_the_model_are_counted(partly):
     done = here("predict", "m", "new.csv", cwd=partly)
     assert done.stdout.count("\n") == 3
     unknown = "2 values of column 'color' not seen in training"
-    assert done.stderr == f"linsep: warning: {unknown}; predicted without an indicator.\n"
+    assert done.stderr == f"linsep: warning: {unknown}; predicted without them.\n"
     shown = here("score", "m", "new.csv", cwd=partly).stdout
     assert re.search("unknown +2 values of column 'color' not seen in training", shown)
     here("fit", "t.svm", "--model", "s", cwd=partly)

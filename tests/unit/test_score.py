@@ -298,4 +298,4 @@ def test_balanced_accuracy_of_predictions(flats):
     model = fitted(flats, "kind", "perceptron")
     source = open_source(flats, recipe=model.recipe_)
     expected = oracle.balanced_accuracy_score(flats.kind, model.predict(flats[FEATURES]))
-    assert model.predictions(source).balanced_accuracy() == pytest.approx(expected)
+    assert model.predictions(source).accuracies()[1] == pytest.approx(expected)

@@ -173,7 +173,7 @@ def rows_of(
 def tell_unknown(unknown: dict[str, int], recipe: dict[str, Any]) -> None:
     """Report values that are not in the training data, if there are any."""
     if unknown:
-        note(f"{unknown_text(unknown, recipe)}.", "warning")
+        note(f"{unknown_text(unknown)}.", "warning")
 
 
 def gathered(

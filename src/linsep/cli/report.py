@@ -567,7 +567,7 @@ def _taken_for(name: str, recipe: dict[str, Any]) -> str:
 def unscored_pairs(result: dict[str, Any], model: Any) -> Pairs:
     """Return the rows left out of a score, and the values that were missing or unknown."""
     unknown, recipe = result["unknown_values"], getattr(model, "recipe_", {})
-    text = unknown_text(unknown, recipe) if unknown else ""
+    text = unknown_text(unknown) if unknown else ""
     return [*gap_pairs(result, recipe), *shown(("unknown", text))]
 
 

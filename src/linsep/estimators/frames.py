@@ -22,16 +22,7 @@ from linsep.estimators.labels import (
     unknown_offsets,
 )
 from linsep.sources.base import Source, is_frame
-from linsep.validation.checks import (
-    check_again,
-    check_beside,
-    check_names,
-    check_prepared,
-    column_names,
-    of_features,
-    row_labels,
-    rows_to_fit,
-)
+from linsep.validation import checks
 from linsep.words import counted
 
 #: roles of columns of a table, by what is given beside the rows
@@ -54,10 +45,10 @@ def _opened(data: Any, **how: Any) -> Source:
 
 
 def source_of(X: Any, *, offsets: bool = False, **beside: Any) -> Source | None:
-    """Return a source as it is, and None for other rows; DataError if what a source holds is given
-    beside it, or if it has offsets but ``offsets`` is False.
+    """Return a source as it is, None for other rows; DataError if what a source holds is given
+    beside it, or if it has offsets but not ``offsets``.
     """
-    check_beside(X, **beside)
+    checks.check_beside(X, **beside)
     if not isinstance(X, Source):
         return None
     for name, values in beside.items():
@@ -79,7 +70,7 @@ def to_learn(
     data frame with text or categorical columns; None for other rows.
     """
     if not isinstance(X, Source):
-        check_again(model)
+        checks.check_again(model)
     if isinstance(X, str | Path):
         raise ArgumentError(
             f"fit takes rows, not a file name: for a file, call linsep.fit({str(X)!r}, target=...)."
@@ -92,14 +83,12 @@ def to_learn(
 
 def encoded(X: Any, reference: bool = False, **beside: Any) -> Source | None:
     """Return a data frame with text or categorical columns as a source, together with what is given
-    beside it; None for other rows.
-
-    With ``reference`` the first level of each text column has no feature: all indicators of a
-    column add up to the intercept, so a regression could not identify them.
+    beside it; None for other rows. With ``reference`` the first level of each text column has no
+    feature: all indicators of a column add up to the intercept.
     """
     if type(X) is np.ndarray or not is_frame(X):
         return None
-    check_names("the table", names := column_names(X))
+    checks.check_names("the table", names := checks.column_names(X))
     if not names:
         raise DataError(
             "X is a data frame without columns", "pass at least one feature", code="no-columns"
@@ -110,7 +99,7 @@ def encoded(X: Any, reference: bool = False, **beside: Any) -> Source | None:
     text = (nw.String, nw.Categorical, nw.Enum)
     if isinstance(frame, nw.DataFrame) and not any(kind in text for kind in frame.schema.dtypes()):
         return None
-    check_beside(X, **beside)
+    checks.check_beside(X, **beside)
     import pyarrow as pa
 
     from linsep.sources.tables.frames import to_arrow
@@ -145,8 +134,8 @@ def with_features(X: Any, y: Any = None) -> tuple[Any, Any]:
 def in_memory(
     X: Any, y: Any = None, sample_weight: Any = None
 ) -> tuple[Any, Any, Any, list[str] | None]:
-    """Return rows, labels and weights as they are and None or, for a data frame with text or
-    categorical columns, with a feature for each of their values, and the names of the features.
+    """Return rows, labels and weights as they are and None or, as :func:`encoded`, with features
+    and their names.
     """
     if (source := encoded(X, y=y, sample_weight=sample_weight)) is None:
         return X, y, sample_weight, None
@@ -155,8 +144,8 @@ def in_memory(
 
 
 def adds_rows(partial_fit: Method) -> Method:
-    """Return a method ``partial_fit`` that also takes a batch of a source, whose rows are features;
-    other rows are refused by a model that makes its features from columns.
+    """Return a method ``partial_fit`` that also takes a batch of a source, whose rows are features,
+    which a model that makes them from columns demands.
     """
 
     @wraps(partial_fit)
@@ -165,10 +154,10 @@ def adds_rows(partial_fit: Method) -> Method:
     ) -> Any:
         if not isinstance(X, Batch):
             how = "linsep.open_source(data, recipe=model.recipe_).batches()"
-            check_prepared(self, f"partial_fit needs batches: {how}")
+            checks.check_prepared(self, f"partial_fit needs batches: {how}")
             return partial_fit(self, X, y, classes, sample_weight)
         weights = X.weights if sample_weight is None else sample_weight
-        with of_features():
+        with checks.of_features():
             return partial_fit(self, X.X, X.y if y is None else y, classes, weights)
 
     return cast(Method, added)
@@ -178,9 +167,7 @@ def adds_rows(partial_fit: Method) -> Method:
 
 
 def _recipe_of(model: Any, X: Any) -> dict[str, Any]:
-    """Return the recipe by which a model reads a file or a data frame; empty for other rows, and
-    for a model that was fitted to arrays.
-    """
+    """Return the recipe by which a model reads a file or a data frame; empty for other rows."""
     recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
     file = isinstance(X, str | Path) and recipe["format"] != "arrays"
     return recipe if file or (recipe["format"] == "table" and is_frame(X)) else {}
@@ -194,28 +181,23 @@ def to_score(
     """
     recipe = {} if y is not None else _recipe_of(model, X)
     label = recipe.get("target") or recipe.get("successes")
-    if recipe and (not is_frame(X) or label in column_names(X)):
+    if recipe and (not is_frame(X) or label in checks.column_names(X)):
         X = _opened(X, recipe=recipe)
     beside = {"y": y, "sample_weight": sample_weight, "offset": offset}
     return source_of(X, offsets=has_offset(model), **beside)
 
 
 def to_average(model: Any, X: Any) -> Any:
-    """Return rows as they are or, for a data frame or file with the training columns, a source; it
-    has row weights if the model has a weight column and labels are present.
-    """
+    """As :func:`to_predict`, with row weights if the model has a weight column."""
     recipe = _recipe_of(model, X)
-    if recipe and (not is_frame(X) or recipe.get("target") in column_names(X)):
+    if recipe and (not is_frame(X) or recipe.get("target") in checks.column_names(X)):
         return _opened(X, recipe=recipe, labeled=True if recipe.get("weight") else None)
     return to_predict(model, X)
 
 
 def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = None) -> Any:
     """Return rows as they are or, for a data frame or file with the training columns, a source that
-    converts them to features.
-
-    With ``missing="skip"`` the result is always a source, in which rows with a missing value get no
-    prediction. Given offsets become a column of the data frame.
+    converts them to features; with ``missing="skip"`` always a source.
     """
     source_of(X, offsets=True, offset=offset)
     if missing not in (None, "skip"):
@@ -244,7 +226,7 @@ def _are_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
     made = recipe["scale"] or recipe["missing"] != "error"
     made = made or any(recipe.get(name) for name in ("converted", "formula", "products"))
     names = getattr(model, "feature_names_in_", None)
-    return not made and names is not None and column_names(X) == list(names)
+    return not made and names is not None and checks.column_names(X) == list(names)
 
 
 def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
@@ -254,16 +236,14 @@ def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
             'The rows are a source: open it with missing="skip" instead.',
             code="conflict", option="missing",
         )  # fmt: skip
-    check_prepared(model)
-    X = rows_to_fit(X, model, FLOATS, "C", checked=False, reset=False).copy()
-    values = X.data if sp.issparse(X) else X
-    unknown = np.isnan(values)
-    gaps = sp.csr_array((unknown, X.indices, X.indptr), X.shape) if sp.issparse(X) else unknown
-    values[unknown] = 0
+    checks.check_prepared(model)
     from linsep.sources.arrays import ArraySource
 
+    X = checks.rows_to_fit(X, model, FLOATS, "C", checked=False, reset=False).copy()
+    gaps, values = X != X, X.data if sp.issparse(X) else X  # noqa: PLR0124
+    values[np.isnan(values)] = 0
     known = offset_to_predict(model, offset, X.shape[0])
-    return ArraySource(X, unanswered=np.asarray(gaps.sum(axis=1)) > 0, offset=known)
+    return ArraySource(X, unanswered=np.ravel(gaps.sum(axis=1)) > 0, offset=known)
 
 
 class TakesFrames:
@@ -284,12 +264,12 @@ class TakesFrames:
     def fitted_rows(
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None
     ) -> Iterator[tuple[Any, Any, Any, Any, Named]]:
-        """Return the features, labels, weights and offsets of the training rows, given as for
-        ``fit`` or as the data frame or file that holds them; and a function of their indices that
-        returns their numbers, from 0, in the data as given, and their labels in its index (of
-        pandas, else the numbers).
+        """Return the features, labels, weights and offsets of the training rows, and a function of
+        their indices that returns their numbers, from 0, in the data as given, and their labels in
+        its index (of pandas, else the numbers).
         """
-        source, labels, numbers = to_score(self, X, y, sample_weight, offset), row_labels(X), None
+        source, labels = to_score(self, X, y, sample_weight, offset), checks.row_labels(X)
+        numbers = None
         if source is None:
             rows = self.features_of(X), y, sample_weight, offset
         else:
@@ -303,29 +283,19 @@ class TakesFrames:
             found = chosen if numbers is None else numbers[chosen]
             return found, found if labels is None else labels[found]
 
-        with nullcontext() if rows[0] is X else of_features():
+        with nullcontext() if rows[0] is X else checks.of_features():
             yield *rows, named
 
 
-def unknown_text(unknown: dict[str, int], recipe: dict[str, Any]) -> str:
+def unknown_text(unknown: dict[str, int]) -> str:
     """Return the numbers, by column, of values that are not in the training data, as text."""
-    from linsep.sources.feature_names import names_in_recipe
-
-    references = recipe.get("reference", {})
-    called = names_in_recipe(recipe) if references else {}
-    parts: dict[str, list[str]] = {}
-    for name, n in unknown.items():
-        taken, of = "predicted without an indicator", f"column '{name}'"
-        if name == "features":
-            taken, of = "ignored", "features"
-        elif name in references:
-            taken = f"predicted as the reference {called[name]}={references[name]}"
-        parts.setdefault(taken, []).append(f"{counted(n, 'value')} of {of}")
-    return ", ".join(
-        f"{', '.join(which)} not seen in training; {taken}" for taken, which in parts.items()
-    )
+    parts = [
+        f"{counted(n, 'value')} of " + ("features" if name == "features" else f"column '{name}'")
+        for name, n in unknown.items()
+    ]
+    return f"{', '.join(parts)} not seen in training; predicted without them"
 
 
 def warn_of_unknown(source: Source, unknown: dict[str, int]) -> None:
     if unknown and source.warns:
-        warn_caller(f"{unknown_text(unknown, source.recipe())}.")
+        warn_caller(f"{unknown_text(unknown)}.")

@@ -27,9 +27,8 @@ FLOATS = (np.float64, np.float32)
 
 
 def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted classes, at least two, and the int32 class code of each label.
-
-    Numbers are first matched with the classes of the first rows, to avoid sorting them all.
+    """Return the sorted classes, at least two, and the int32 class code of each label; numbers are
+    first matched with the classes of the first rows, to avoid sorting them all.
     """
     classes = np.unique(y[:1024]) if y.dtype.kind in "biuf" else y
     codes = codes_in(classes, y) if classes.size <= 256 and classes is not y else None
@@ -45,12 +44,10 @@ def codes_in(classes: np.ndarray, y: np.ndarray, name: str = "") -> np.ndarray:
     """Return the codes of labels among sorted classes, the number of classes for others; DataError
     if one set is text and the other numbers and ``name`` is the source of the labels.
     """
-    text, given = (found.dtype.kind in "UO" for found in (classes, y))
-    if text != given and name:
+    if name and (classes.dtype.kind in "UO") != (y.dtype.kind in "UO"):
         raise DataError(
-            f"{name} has {'text' if given else 'numbers'} for labels, but the model learned "
-            f"{'text' if text else 'numbers'}: is it the right file and column?",
-            code="label-type", path=name,
+            f"{name} has labels such as {y[0]!r}, but the model learned such as {classes[0]!r}: is "
+            "it the right file and column?", code="label-type", path=name,
         )  # fmt: skip
     if classes.size == 2:  # for which searchsorted would take as long as a pass
         larger = y == classes[1]
@@ -63,9 +60,8 @@ def codes_in(classes: np.ndarray, y: np.ndarray, name: str = "") -> np.ndarray:
 def known_codes(
     classes: np.ndarray, y: np.ndarray, source: Source | None = None, first: int = 0
 ) -> np.ndarray:
-    """Return the codes of labels among sorted classes; DataError for one that is no class.
-
-    The labels may be of rows of a source, from its row ``first``.
+    """Return the codes of labels, of a source from its row ``first``, among sorted classes;
+    DataError for one that is no class.
     """
     codes = codes_in(classes, y, "" if source is None else source.name)
     if codes.max(initial=0) == classes.size:
@@ -95,19 +91,17 @@ def label_a_row(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
 
 
 def checked_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    if y is None:
-        label_a_row(estimator, y, 0)
     X = rows_to_fit(X, estimator, FLOATS, order="C")
     return X, label_a_row(estimator, y, X.shape[0])
-
-
-def label_text(label: Any) -> str:
-    return str(plain_labels(np.array([label]))[0])
 
 
 def plain_labels(labels: Any) -> list[Any]:
     plain = labels.tolist() if hasattr(labels, "tolist") else labels
     return [int(x) if isinstance(x, float) and x.is_integer() else x for x in plain]
+
+
+def label_text(label: Any) -> str:
+    return str(plain_labels(np.array([label]))[0])
 
 
 def listed(labels: list[Any]) -> str:
@@ -116,15 +110,15 @@ def listed(labels: list[Any]) -> str:
 
 
 def feature_names(model: Any) -> list[str]:
-    """Return the feature names of a fitted model, or x0, x1, ... (counted as in the source) if it
-    has no names. Hashed columns are named by their words, with a minus for a negative sign.
+    """Return the feature names of a fitted model, hashed columns by their words, with a minus for a
+    negative sign.
     """
     return [x if sign > 0 else f"-{x}" for x, sign in zip(*words_and_signs(model), strict=True)]
 
 
 def words_and_signs(model: Any) -> tuple[list[str], np.ndarray]:
-    """Return the names and signs of what the features count: -1 for words hashed with a negative
-    sign. The weight of a word is the weight of its feature times the sign.
+    """Return the names of the features, x0, x1, ... (counted as in the source) without any, and
+    their signs: -1 for words hashed with a negative sign.
     """
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
     if names is None and recipe.get("words"):
@@ -138,9 +132,7 @@ def words_and_signs(model: Any) -> tuple[list[str], np.ndarray]:
 
 
 def with_intercept(names: Iterable[str]) -> list[str]:
-    """Return the names of parameters: the intercept, and features, of which one that has its name
-    is "intercept (column)".
-    """
+    """Return the names of the intercept and of features, of which one may have its name."""
     return ["intercept", *(f"{x} (column)" if x == "intercept" else x for x in names)]
 
 
@@ -161,14 +153,13 @@ def check_two_classes(classes: np.ndarray, where: str = "y") -> None:
     if classes.size < 2:
         raise DataError(
             f"Only one class ({listed(classes.tolist()) or 'none'}) is in {where}; a classifier "
-            "needs rows of at least two classes.",
-            code="class-count",
-        )
+            "needs rows of at least two classes.", code="class-count",
+        )  # fmt: skip
 
 
 def source_labels(source: Source, y: np.ndarray | None, weights: Any = None) -> np.ndarray:
-    """Return the labels of the rows of a source as an array of text or numbers; DataError unless
-    they are two or more classes, and some row has weight.
+    """Return the labels of the rows of a source; DataError unless they are two or more classes, and
+    some row has weight.
     """
     if y is None:
         raise DataError(f"{source.name} has no labels to train on.", code="no-labels")
@@ -185,7 +176,6 @@ def source_labels(source: Source, y: np.ndarray | None, weights: Any = None) -> 
 def check_sample_weight(
     sample_weight: Any, n_rows: int, all_may_be_zero: bool = False
 ) -> np.ndarray:
-    """Return row weights as float64 of shape (n_rows,), empty for None."""
     if sample_weight is None:
         return NO_IMPORTANCE
     weights = numbers_beside(sample_weight, n_rows, "sample_weight", least=0)
@@ -210,11 +200,9 @@ def importance(
 
 
 def weigh_classes(class_weight: Any, classes: np.ndarray, totals: Any, **place: Any) -> np.ndarray:
-    """Return the weight of each class as float64; raise ValueError if they are invalid.
-
-    ``totals`` are the summed row weights of each class, needed for "balanced" only: it gives all
-    classes (except classes of total 0) the same total weight and keeps the overall total (G. King
-    and L. Zeng, Logistic regression in rare events data, Political Analysis 9, 2001).
+    """Return the weight of each class as float64. "balanced" gives all classes, with these totals
+    of row weights, the same total and keeps the overall total (G. King and L. Zeng, Logistic
+    regression in rare events data, Political Analysis 9, 2001).
     """
     known = classes.tolist()
     if isinstance(class_weight, str) and class_weight == "balanced":
@@ -237,16 +225,15 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: Any, **place: 
 
 def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
     if totals.any() and not totals.all():
-        without = listed(classes[totals == 0].tolist())
-        lost = "have weight 0, so the model learns nothing about it"
-        warn_caller(f"All rows of class {without} {lost}.")
+        lost = f"All rows of class {listed(classes[totals == 0].tolist())} have weight 0"
+        warn_caller(f"{lost}, so the model learns nothing about it.")
 
 
 def labeled(
     model: Any, y: np.ndarray, sample_weight: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the classes of y, the learner's code of each row, and its weight: the class weight
-    times the row weight (empty if all are 1).
+    """Return the classes of y, the learner's code of each row, and its weight with the weight of
+    its class (empty if all are 1).
     """
     classes, codes = encode(y)
     weights = check_sample_weight(sample_weight, len(y))
@@ -270,9 +257,6 @@ def has_offset(model: Any) -> bool:
 
 
 def offset_to_predict(model: Any, offset: Any, n_rows: int, path: Any = None) -> np.ndarray | None:
-    """Return the offsets of rows to predict; DataError unless the model and the rows both have
-    offsets, or neither.
-    """
     if (needed := has_offset(model)) != (offset is not None):
         raise DataError(
             f"This {type(model).__name__} was fitted with{'' if needed else 'out'} an offset: "
@@ -283,7 +267,6 @@ def offset_to_predict(model: Any, offset: Any, n_rows: int, path: Any = None) ->
 
 
 def note_of_offset(model: Any, what: str) -> list[str]:
-    """Return a sentence about ``what`` for the table of a model with an offset."""
     name = getattr(model, "recipe_", {}).get("offset")
     return [f"Offset{f' {name}' if name else ''}: {what}."] if has_offset(model) else []
 
@@ -302,7 +285,7 @@ def unknown_offsets(name: str) -> DataError:
 
 
 class InitialShape(DataError):
-    """Initial weights whose shape is not ``needed``: for coef_init, (weight vectors, features)."""
+    """Initial weights whose shape is not ``needed``: (weight vectors, features)."""
 
     code = "shape"
 
@@ -312,9 +295,7 @@ class InitialShape(DataError):
 
 
 def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
-    """Return initial weights as float64 of ``shape``; a single binary classifier needs no first
-    axis.
-    """
+    """Return initial weights; a single binary classifier needs no first axis."""
     if given is None:
         return None
     how = {"dtype": np.float64, "ensure_2d": False, "allow_nd": True, "input_name": name}
@@ -333,8 +314,10 @@ def pairs(n_classes: int) -> list[tuple[int, int]]:
 # class as -1, codes and scores are turned where they go in and come out.
 
 
-def place_of(reference: Any, classes: np.ndarray) -> int:
-    """Return the index of the reference class; DataError unless it is one of two classes."""
+def is_turned(reference: Any, classes: np.ndarray) -> bool:
+    """Return whether the reference is the larger of two sorted classes; DataError if it is none."""
+    if reference is None:
+        return False
     known = classes.tolist()
     if len(known) > 2 or reference not in known:
         raise DataError(
@@ -342,12 +325,7 @@ def place_of(reference: Any, classes: np.ndarray) -> int:
             f"{listed(known)}.", code="class-count" if len(known) > 2 else "unknown-label",
             option="reference", value=reference,
         )  # fmt: skip
-    return known.index(reference)
-
-
-def is_turned(reference: Any, classes: np.ndarray) -> bool:
-    """Return whether the reference (-1) is the larger of two sorted classes."""
-    return reference is not None and place_of(reference, classes) == 1
+    return bool(known.index(reference))
 
 
 def positive_code(model: Any) -> int:
@@ -360,7 +338,7 @@ def codes_given(model: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarra
 
 
 class HasReference:
-    """Mixin of the online learners that swaps signs if the reference is the larger class."""
+    """Mixin of the online learners."""
 
     classes_: np.ndarray
     calibration_: Any
@@ -376,7 +354,6 @@ class HasReference:
         return is_turned(fitted_parameter(self, "reference"), self.classes_)
 
     def codes_turned(self, codes: Any) -> Any:
-        """Return a learner's codes for codes of the sorted classes, or the reverse."""
         return 1 - codes if self._turned else codes
 
     def scores_turned(self, scores: np.ndarray) -> np.ndarray:

@@ -9,13 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch, check_summable
 from linsep.errors import DataError, NoRows
+from linsep.estimators import labels
 from linsep.estimators.frames import to_score, warn_of_unknown
-from linsep.estimators.labels import (
-    check_sample_weight,
-    codes_in,
-    label_a_row,
-    offset_to_predict,
-)
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 
@@ -33,27 +28,27 @@ def share_right(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = No
         from sklearn.metrics import accuracy_score
 
         predicted = model.predict(X, **({} if offset is None else {"offset": offset}))
-        y = label_a_row(model, y, len(predicted))
-        weights = None if sample_weight is None else check_sample_weight(sample_weight, len(y))
-        return float(accuracy_score(y, predicted, sample_weight=weights))
+        y = labels.label_a_row(model, y, len(predicted))
+        if sample_weight is not None:
+            sample_weight = labels.check_sample_weight(sample_weight, len(y))
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
     check_is_fitted(model)
-    if (found := model.predictions(source).share_right()) is None:
+    found, _ = model.predictions(source).accuracies()
+    if found is None:
         name = source.name
         raise NoRows(f"{name} has no rows to score: all rows have weight 0.", path=name)
     return float(found)
 
 
-def _conversions(recipe: dict[str, Any]) -> dict[str, str]:
-    features = recipe.get("numeric", ())
-    return {name: how for name, how in recipe.get("converted", {}).items() if name in features}
+def _read_as(recipe: dict[str, Any]) -> Any:
+    numeric, converted = recipe.get("numeric", ()), recipe.get("converted", {})
+    conversions = {name: how for name, how in converted.items() if name in numeric}
+    return [recipe.get(name) for name in FEATURES], conversions
 
 
 class Prediction:
-    """Predictions of a fitted model for the rows of a source.
-
-    Rows of sparse sources may have fewer or more features than the model: features not seen in
-    training are ignored. The source is opened with ``open_source(..., recipe=model.recipe_)``;
-    DataError if its columns differ from the training data.
+    """Predictions of a fitted model for the rows of a source, opened by its recipe; of sparse rows,
+    features not seen in training are ignored.
     """
 
     def __init__(self, model: Any, source: Source):
@@ -62,8 +57,7 @@ class Prediction:
         learned, given = getattr(model, "recipe_", None), source.recipe()
         if learned is None or "arrays" in (learned["format"], given["format"]):
             return
-        others = any(learned.get(name) != given.get(name) for name in FEATURES)
-        if others or _conversions(learned) != _conversions(given):
+        if _read_as(learned) != _read_as(given):
             raise DataError(
                 f"{source.name} is not read like the model's training data: open it with "
                 f"open_source(..., recipe=model.recipe_).",
@@ -72,8 +66,8 @@ class Prediction:
 
     @property
     def unknown(self) -> dict[str, int]:
-        """Number of values so far that are not in the training data, by column; ``features`` counts
-        svmlight features beyond the model's last.
+        """Number of values so far that are not in the training data, by column; of ``features``
+        beyond the model's last.
         """
         beyond = {"features": self._beyond} if self._beyond else {}
         return beyond | {name: count for name, count in self.source.unseen.items() if count}
@@ -84,7 +78,7 @@ class Prediction:
         warn_of_unknown(self.source, self.unknown)
 
     def offset_of(self, batch: Batch) -> np.ndarray | None:
-        return offset_to_predict(self.model, batch.offset, batch.size, self.source.name)
+        return labels.offset_to_predict(self.model, batch.offset, batch.size, self.source.name)
 
     def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
         return ((batch, scores) for batch, scores, _ in self.codes())
@@ -97,38 +91,34 @@ class Prediction:
         """Return the predicted classes; None for a row that gets no prediction."""
         parts = []
         for batch, _, codes in self.codes():
-            labels, gaps = self.model.classes_[codes], batch.unanswered
+            found, gaps = self.model.classes_[codes], batch.unanswered
             some = gaps is not None and gaps.any()
-            parts.append(np.where(gaps, None, labels) if some else labels)  # type: ignore[arg-type]
+            parts.append(np.where(gaps, None, found) if some else found)  # type: ignore[arg-type]
         return np.concatenate(parts)
 
     def compared(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield which rows of each batch are predicted right, the codes of their labels (the number
-        of classes for unknown ones), and their weights.
-        """
+        """Yield which rows of a batch are predicted right, the codes of labels, and weights."""
         for batch, _, codes in self.codes():
             weights = np.ones(codes.size) if batch.weights is None else batch.weights
             truth = self.true_codes(batch.y)
             yield codes == truth, truth, weights
 
-    def share_right(self) -> float | None:
-        """Return the weighted accuracy; None if all weights are zero."""
-        right, _, weights = (np.concatenate(x) for x in zip(*self.compared(), strict=True))
-        check_summable(weights)
-        return float(np.average(right, weights=weights)) if weights.any() else None
-
-    def balanced_accuracy(self) -> float:
+    def accuracies(self) -> tuple[float | None, float | None]:
+        """Return the weighted and the balanced accuracy; None if all weights are zero."""
         right, truth, weights = (np.concatenate(x) for x in zip(*self.compared(), strict=True))
-        totals = np.bincount(truth, weights)
-        recalled = np.bincount(truth, weights * right)[totals > 0] / totals[totals > 0]
-        return float(recalled.mean())
+        check_summable(weights)
+        if not weights.any():
+            return None, None
+        totals, recalled = np.bincount(truth, weights), np.bincount(truth, weights * right)
+        recalls = recalled[totals > 0] / totals[totals > 0]
+        return float(np.average(right, weights=weights)), float(recalls.mean())
 
     def true_codes(self, y: np.ndarray | None) -> np.ndarray:
         """Return the codes of labels, the number of classes for unknown ones."""
         name = self.source.name
         if y is None:
             raise DataError(f"{name} has no labels to compare.", code="no-labels", path=name)
-        return codes_in(self.model.classes_, y, name)
+        return labels.codes_in(self.model.classes_, y, name)
 
     def fitted_width(self, X: Any, n_features: int) -> Any:
         if not sp.issparse(X) and X.shape[1] != n_features:

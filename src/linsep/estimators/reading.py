@@ -45,9 +45,8 @@ _SENTENCES = {
 
 
 def stop_sentence(reason: StopReason, native: bool, tie: str, changed: bool = False) -> str:
-    """Return the sentence on why a run ended; ``changed``: weights changed in the last pass. With
-    the ``native`` rule of several classes, a row whose class wins a tie is not a mistake, so the
-    weights need not separate the rows.
+    """Return the sentence on why a run ended, and weights ``changed`` in the last pass. With the
+    ``native`` rule of several classes, a row whose class wins a tie is not a mistake.
     """
     if reason == StopReason.CLEAN and changed:
         return (
@@ -72,19 +71,15 @@ def describe(model: Any, read: Any, n_features: int) -> None:
 
 
 class Reading:
-    """Readings of a source; Ctrl-C ends the first one early, and later ones stop at the same row.
-
-    Use it within ``interrupts_deferred``, so Ctrl-C takes effect nowhere else. Before the first
-    row, or in a later reading, KeyboardInterrupt is raised.
-
-    Attributes
-    ----------
-    rows : int, number of rows read by the last reading, to which the reader adds
-    end : float or None, number of rows at which readings end; None before the first has ended
+    """Readings of a source within ``interrupts_deferred``: Ctrl-C ends the first one early, later
+    ones stop at the same row. Before the first row, or in a later reading, KeyboardInterrupt is
+    raised.
     """
 
-    def __init__(self) -> None:
-        self.rows, self.end = 0, None  # type: int, float | None
+    #: number of rows read by the last reading, to which the reader adds
+    rows = 0
+    #: number of rows at which readings end; None before the first has ended
+    end: float | None = None
 
     def of(self, items: Iterator[Any]) -> Generator[Any, None, None]:
         self.rows = 0

@@ -12,16 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.drawing import display
 from linsep.errors import DataError
+from linsep.estimators import labels
 from linsep.estimators.frames import TakesFrames
-from linsep.estimators.labels import (
-    feature_names,
-    label_text,
-    pairs,
-    plain_labels,
-    positive_code,
-    target_name,
-    words_and_signs,
-)
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
 from linsep.words import escaped
@@ -91,7 +83,7 @@ class HasEquation(TakesFrames):
 
 
 def _equation_of(model: Any) -> Equation:
-    recipe, (features, signs) = getattr(model, "recipe_", {}), words_and_signs(model)
+    recipe, (features, signs) = getattr(model, "recipe_", {}), labels.words_and_signs(model)
     linear = linear_of(model)
     weights = np.atleast_2d(np.asarray(linear.coef_, dtype=np.float64))
     intercepts = np.atleast_1d(np.asarray(linear.intercept_, dtype=np.float64))
@@ -105,8 +97,8 @@ def _equation_of(model: Any) -> Equation:
         moments = np.array([scale.get(name, (0.0, 1.0)) for name in features], dtype=np.float64)
         weights = weights / moments[:, 1]
         intercepts = intercepts - weights @ moments[:, 0]
-    labels, ovo = getattr(linear, "classes_", ()), fitted_parameter(model, "multiclass") == "ovo"
-    several, logistic = len(labels) > 2, len(labels) > 1 and hasattr(linear, "log_likelihood_")
+    classes, ovo = getattr(linear, "classes_", ()), fitted_parameter(model, "multiclass") == "ovo"
+    several, logistic = len(classes) > 2, len(classes) > 1 and hasattr(linear, "log_likelihood_")
     threshold, sign = getattr(model, "threshold_", None), ">"
     if threshold is not None and not logistic:  # a log-odds is not what is predicted
         intercepts, sign = intercepts - threshold.score, ">="
@@ -120,7 +112,7 @@ def _equation_of(model: Any) -> Equation:
             name = f"log-odds of {side}" + f" against {other}" * several
         elif several and not ovo:
             name = f"score of {side}"
-        if name == side and len(labels):
+        if name == side and len(classes):
             line = inequality(own, features, constant, side, sign, unit)
             lines.append(line + f", else {escaped(other)}" * several)
         else:
@@ -133,9 +125,6 @@ def _equation_of(model: Any) -> Equation:
     equation = Equation("\n".join(lines))
     equation.functions = functions
     return equation
-
-
-# Explanations of the score of a row: the value, weight and product of every feature.
 
 
 def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
@@ -204,11 +193,11 @@ def terms_of(
     terms.sort(key=lambda term: -abs(term["product"]))
     scaled = getattr(model, "recipe_", {}).get("scale")
     return {
-        "prediction": score if code is None else plain_labels(model.classes_)[code],
+        "prediction": score if code is None else labels.plain_labels(model.classes_)[code],
         "score_of": names[k],
         "score": score,
         "terms": terms,
-        "standardized": feature_names(model)[: len(scaled)] if scaled else [],  # which come first
+        "standardized": labels.feature_names(model)[: len(scaled or ())],  # which come first
         "rounding": fsum([score, *(-product for product in products)]),
         "without_effect": int(columns.size + bool(intercept) - len(terms)),
     }
@@ -224,8 +213,8 @@ def linear_of(model: Any) -> Any:
 
 
 def deviations(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the standard deviations of weights and intercepts, of shapes (binary classifiers,
-    features) and (binary classifiers,), for a learner with variances; else None.
+    """Return the standard deviations of weights, shape (binary classifiers, features), and of
+    intercepts, for a learner with variances; else None.
     """
     if not hasattr(model, "intercept_variances_"):
         return None
@@ -242,18 +231,19 @@ def without_weights(model: Any) -> str | None:
 
 
 def sides_of(model: Any) -> list[tuple[str, str]]:
-    """Return the classes for and against which the rows of ``coef_`` are; "" for all others, and
-    for a regression the names of what it predicts.
+    """Return the classes for and against ("" for all others) which the rows of ``coef_`` are, or
+    the names of what a regression predicts.
     """
     if not hasattr(model, "classes_"):
-        return [(x, "") for x in getattr(model, "targets_", None) or [target_name(model) or "y"]]
-    labels, linear = [label_text(label) for label in model.classes_.tolist()], linear_of(model)
+        several = getattr(model, "targets_", None)
+        return [(name, "") for name in several or [labels.target_name(model) or "y"]]
+    names, linear = [labels.label_text(x) for x in model.classes_.tolist()], linear_of(model)
     if getattr(linear, "reference_", None) is not None:
-        reference = label_text(linear.reference_)
-        return [(label, reference) for label in labels if label != reference]
+        reference = labels.label_text(linear.reference_)
+        return [(name, reference) for name in names if name != reference]
     if fitted_parameter(linear, "multiclass") == "ovo":
-        return [(labels[b], labels[a]) for a, b in pairs(len(labels))]
-    return [(label, "") for label in labels]
+        return [(names[b], names[a]) for a, b in labels.pairs(len(names))]
+    return [(name, "") for name in names]
 
 
 def machine_names(model: Any) -> list[str]:
@@ -265,7 +255,7 @@ def _machine(
 ) -> tuple[int, float]:
     linear, code = linear_of(model), known or 0
     if n_machines == 1:  # scores are positive for the larger class, whatever the weights mean
-        turned = known is not None and not positive_code(linear)
+        turned = known is not None and not labels.positive_code(linear)
         return 0, float(0.0 - scores[0] if turned else scores[0])
     if getattr(linear, "multiclass", "") == "ovo":
         raise DataError(

@@ -11,16 +11,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, ParameterError
+from linsep.estimators import labels
 from linsep.estimators.frames import to_score
-from linsep.estimators.labels import (
-    HasReference,
-    check_sample_weight,
-    known_codes,
-    label_a_row,
-    label_text,
-    plain_labels,
-    positive_code,
-)
 from linsep.estimators.predicting import divided, probabilities_of
 
 #: of sums of weights, relative
@@ -97,7 +89,7 @@ def calibrate(
             f"method is {method!r}: choose sigmoid or isotonic.", option="method", value=method
         )
     check_is_fitted(model)
-    if not isinstance(model, HasReference) or hasattr(type(model), "predict_log_proba"):
+    if not isinstance(model, labels.HasReference) or hasattr(type(model), "predict_log_proba"):
         raise DataError(
             f"A {type(model).__name__} cannot be calibrated: only online classifiers can, whose "
             "scores are not probabilities.", code="unsupported",
@@ -129,15 +121,15 @@ def seen(
     if (source := to_score(model, X, y, sample_weight, offset)) is not None:
         parts = []
         for batch, values in model.predictions(source).decisions():
-            labels = label_a_row(model, batch.y, batch.size)
-            codes = known_codes(model.classes_, labels, source, batch.first)
+            given = labels.label_a_row(model, batch.y, batch.size)
+            codes = labels.known_codes(model.classes_, given, source, batch.first)
             own = np.ones(batch.size) if batch.weights is None else batch.weights
             parts.append((values, codes, own))
         scores, codes, weights = (np.concatenate(part) for part in zip(*parts, strict=True))
     else:
         scores = model.decision_function(X, **({} if offset is None else {"offset": offset}))
-        codes = known_codes(model.classes_, label_a_row(model, y, len(scores)))
-        weights = check_sample_weight(sample_weight, codes.size)
+        codes = labels.known_codes(model.classes_, labels.label_a_row(model, y, len(scores)))
+        weights = labels.check_sample_weight(sample_weight, codes.size)
         weights = weights if weights.size else np.ones(codes.size)
     counts, on = weights > 0, "the rows" if source is None else source.name
     return scores[counts], codes[counts], weights[counts], on
@@ -148,7 +140,7 @@ def _check_all_classes(model: Any, codes: np.ndarray, weights: np.ndarray, on: s
     if not of.all():
         missing = model.classes_[int(np.argmin(of))]
         raise DataError(
-            f"{on} have no row of class {label_text(missing)}: pass rows of every class.",
+            f"{on} have no row of class {labels.label_text(missing)}: pass rows of every class.",
             code="class-count", value=missing,
         )  # fmt: skip
 
@@ -300,7 +292,7 @@ def threshold_of(model: Any) -> dict[str, Any]:
     if threshold is None:
         return {}
     about = threshold._asdict() | {
-        "positive": plain_labels(model.classes_)[threshold.positive],
+        "positive": labels.plain_labels(model.classes_)[threshold.positive],
         "of": "probability" if hasattr(model, "predict_proba") else "score",
         "at": threshold.number(model),
     }
@@ -315,7 +307,7 @@ def check_two(model: Any) -> int:
             f"A threshold needs two classes, but this {type(model).__name__} has {n or 'none'}.",
             code="class-count" if n else "unsupported",
         )
-    return positive_code(model)
+    return labels.positive_code(model)
 
 
 def given_threshold(model: Any, rule: Rule) -> Threshold:
@@ -348,7 +340,7 @@ def chosen_threshold(model: Any, rule: Rule, rows: Iterable[np.ndarray], on: str
     """Return the threshold that a rule chooses on rows, given as their decision values, codes of
     their classes, and weights; ``on`` says what they are.
     """
-    positive, (scores, codes, weights) = positive_code(model), rows
+    positive, (scores, codes, weights) = labels.positive_code(model), rows
     _check_all_classes(model, codes, weights, on)
     cuts = Cuts.of(codes == positive, scores if positive else -scores, weights)
     chosen, default = cuts.best(rule), max(int((cuts.at > 0).sum()) - 1, 0)

@@ -39,7 +39,7 @@ def _measure(model: Any, stream: SourceStream, accuracy: float | None = None) ->
     some = sample.rows(model.n_features_in_)
     rows = ArraySource(some.X, stream.classes[some.y], some.weights, offset=some.offset)
     if accuracy is None:
-        accuracy = model.predictions(rows).share_right()
+        accuracy = model.predictions(rows).accuracies()[0]
         totals = weight_totals(np.zeros(stream.classes.size), some.y, some.importance)
         model.training_rows_, model.training_sampled_ = some.size, some.size < n_rows
     else:
@@ -55,7 +55,7 @@ def _measured(model: Any, accuracy: float | None, totals: np.ndarray, rows: Arra
     baseline, balanced = float(totals.max() / (totals.sum() or 1.0)), None
     weighted = getattr(model, "class_weight", None) is not None
     if weighted and accuracy is not None and accuracy < baseline:
-        balanced = model.predictions(rows).balanced_accuracy()
+        balanced = model.predictions(rows).accuracies()[1]
     model.training_accuracy_, model.training_baseline_ = accuracy, baseline
     model.training_balanced_accuracy_ = balanced
 

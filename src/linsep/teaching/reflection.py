@@ -7,7 +7,7 @@ import numpy as np
 
 from linsep.errors import DataError
 from linsep.estimators.frames import in_memory
-from linsep.estimators.labels import check_two_classes, label_text, place_of
+from linsep.estimators.labels import check_two_classes, is_turned, label_text
 from linsep.estimators.showing import linear_sum
 from linsep.layout import table_lines
 from linsep.mistake_bounds.margins import checked_rows
@@ -106,7 +106,7 @@ def reflection(
             code="shape",
         )
     check_size(rows.shape, 1, 1)
-    negative = classes[0 if reference is None else place_of(reference, classes)]
+    negative = classes[int(is_turned(reference, classes))]
     Z = rows.toarray() if hasattr(rows, "toarray") else rows
     if fit_intercept:
         Z = np.hstack([np.ones((len(Z), 1)), Z])
