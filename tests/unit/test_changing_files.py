@@ -174,9 +174,8 @@ def edited_between_blocks(path):
     """Change a label where the sample has no block, and put the time back."""
     about = path.stat()
     data = bytearray(path.read_bytes())
-    blocks = list(fingerprints.places(len(data), 0, len(data)))
     sample = fingerprints.hash_of_sample(path)
-    data[data.index(b"\n", blocks[7][1]) + 1] ^= 1
+    data[data.index(b"\n", (len(data) - 100) * 7 // 15 + 100) + 1] ^= 1
     with path.open("r+b") as file:
         file.write(data)
     os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))

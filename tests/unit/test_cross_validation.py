@@ -133,8 +133,8 @@ class Grouped(ArraySource):
         super().__init__(X, y)
         self.groups = groups.astype(np.uint64)
 
-    def _batches(self):
-        for batch in super()._batches():
+    def _read(self):
+        for batch in super()._read():
             yield batch._replace(groups=self.groups[batch.first : batch.first + batch.size])
 
 

@@ -64,11 +64,6 @@ def test_unusable_arrays_are_refused():
             ArraySource(X, y)
 
 
-def test_a_batch_needs_a_row():
-    with refused(DataError, "bad-option", option="batch_rows"):
-        ArraySource(np.zeros((2, 2)), batch_rows=0)
-
-
 @pytest.mark.compiled
 def test_the_end_waits_for_a_thread_that_has_a_file(monkeypatch):
     monkeypatch.setattr(formats, "PATIENCE", 5.0)

@@ -221,7 +221,7 @@ class Watched(ArraySource):
             time.sleep(0.1 * k)
             self.busy = False
             rows = slice(2 * k, 2 * k + 2)
-            yield Batch(self._X[rows], self._y[rows], 2 * k)
+            yield Batch(self._X[rows], self._beside["y"][rows], 2 * k)
 
     def recipe(self):
         self.asked.append(self.busy)

@@ -9,12 +9,12 @@ import scipy.sparse as sp
 from linsep.batches import Batch
 from linsep.certificate.canonical import exact_rows
 from linsep.errors import DataError
-from linsep.sources.base import WeighedSource
-from linsep.validation.checks import as_csr, refuse_masked, refuse_rounded
+from linsep.sources.base import Source
+from linsep.validation.checks import GAPS, as_csr, refuse_masked, refuse_rounded
 from linsep.words import row_text
 
 
-class ArraySource(WeighedSource):
+class ArraySource(Source):
     """Batches of rows in memory.
 
     Parameters
@@ -33,7 +33,8 @@ class ArraySource(WeighedSource):
     Raises
     ------
     DataError
-        If X and y differ in length or there are no rows; from :meth:`batches` at NaN or infinity.
+        If X and y differ in length or there are no rows; from :meth:`batches` at NaN, infinity,
+        and numbers that are rounded.
     """
 
     name = kind = "arrays"
@@ -42,70 +43,38 @@ class ArraySource(WeighedSource):
         self, X: Any, y: Any = None, weights: Any = None, *, batch_rows: int = 1 << 16,
         unanswered: np.ndarray | None = None, offset: np.ndarray | None = None,
     ):  # fmt: skip
-        if batch_rows < 1:
-            raise DataError(
-                f"batch_rows must be at least 1, got {batch_rows}.",
-                code="bad-option", option="batch_rows", value=batch_rows,
-            )  # fmt: skip
-        self.paths = []
-        self._given = X
+        self.paths, self._given = [], X
         self._X = sp.csr_matrix(as_csr(X)) if sp.issparse(X) else np.ascontiguousarray(X)
         if self._X.dtype not in (np.float32, np.float64):
             self._X = self._X.astype(np.float64)
-        self.n_rows = self._X.shape[0] if self._X.ndim else 0
         for name, values in (("Input X", X), ("Input y", y), ("weights", weights)):
             refuse_masked(values, name)
-        self._y = None if y is None else np.asarray(y)
-        self._weights = None if weights is None else np.asarray(weights)
-        self.weighted, self._unanswered = weights is not None, unanswered
-        self._offset, self.offsets = offset, offset is not None
-        self._batch_rows = batch_rows
-        if self._X.ndim != 2 or self._X.shape[0] == 0:
+        shape = np.shape(self._X)
+        if len(shape) != 2 or shape[0] == 0 or (y is not None and np.shape(y) != shape[:1]):
             raise DataError(
-                f"X has shape {self._X.shape}: pass an array of shape (rows, features) with "
-                "at least one row.",
+                f"X has shape {shape}, y {np.shape(y)}: pass an array of shape (rows, features) "
+                "with at least one row, and one label per row.",
                 code="shape",
             )
-        if self._y is not None and self._y.shape != (self._X.shape[0],):
-            raise DataError(
-                f"X has {self._X.shape[0]} rows, but y has shape {self._y.shape}: pass one label "
-                "per row.",
-                code="shape",
-            )
+        self.n_rows, self._batch_rows = shape[0], batch_rows
+        self.weighted, self.offsets = weights is not None, offset is not None
+        arrays = {"weights": weights, "unanswered": unanswered, "offset": offset, "y": y}
+        self._beside = {k: np.asarray(a) for k, a in arrays.items() if a is not None}
 
-    def batches(self) -> Iterator[Batch]:
-        """Yield the rows from the first to the last; DataError for a number that is rounded."""
+    def _read(self) -> Iterator[Batch]:
         refuse_rounded(self._given)
-        return super().batches()
-
-    def _batches(self) -> Iterator[Batch]:
+        refuse_rounded(self._X, codes=GAPS)
         return self._batches_of(self._X)
 
-    def _exact_batches(self) -> Iterator[Batch]:
+    def _read_exactly(self) -> Iterator[Batch]:
         floats = getattr(self._given, "dtype", None) in (np.float32, np.float64)
-        return self._batches_of(self._X if floats else exact_rows(self._given))
+        return self._read() if floats else self._batches_of(exact_rows(self._given))
 
     def _batches_of(self, rows: Any) -> Iterator[Batch]:
         for first in range(0, rows.shape[0], self._batch_rows):
             span = slice(first, first + self._batch_rows)
-            if rows is self._X:
-                self._check_finite(rows[span], first)
-            given = self._y, self._weights, self._unanswered, self._offset
-            y, weights, unanswered, offset = (a if a is None else a[span] for a in given)
-            yield Batch(rows[span], y, first, weights, unanswered=unanswered, offset=offset)
-
-    def _check_finite(self, X: Any, first: int) -> None:
-        values = X.data if sp.issparse(X) else X
-        if np.isfinite(values).all():
-            return
-        X = X.tocoo() if sp.issparse(X) else sp.coo_array(X)
-        at = int(np.argmin(np.isfinite(X.data)))
-        row = first + int(X.row[at])
-        raise DataError(
-            row_text(row) + f", feature {X.col[at]} is {X.data[at]}: replace "
-            "the value or leave out the row.",
-            code="not-finite", row=row + 1, column=int(X.col[at]),
-        )  # fmt: skip
+            beside = {"y": None} | {name: values[span] for name, values in self._beside.items()}
+            yield Batch(rows[span], first=first, **beside)
 
     def _place(self, row: int) -> str:
         return row_text(row)

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,13 +14,6 @@ from linsep.errors import DataError, hint
 if TYPE_CHECKING:
     from linsep.sources.remote.file import File
     from linsep.sources.tables.reading_options import ReadingOptions
-
-
-class KeptRows(Protocol):
-    """All rows of a source, which a stream of them has read and kept."""
-
-    def again(self, *, shuffle: bool, unit: bool, fraction: float | None) -> Any:
-        """Return a :class:`linsep.rows.source_stream.SourceStream` of them."""
 
 
 class Source(ABC):
@@ -77,15 +70,30 @@ class Source(ABC):
     #: where the last run left its parsed rows for the next, or None
     kept: Path | None = None
     #: a stream that has read and kept all rows, for later fits
-    kept_rows: KeptRows | None = None
+    kept_rows: Any = None
+    #: whether rows of weight 0 are left out of what is read now
+    _proving = False
 
     def __repr__(self) -> str:
         rows = "rows not counted yet" if self.n_rows is None else f"{self.n_rows:,} rows"
         return f"<{type(self).__name__} {self.name}: {self.kind}, {rows}>"
 
-    @abstractmethod
+    def _read(self) -> Iterator[Batch]:
+        """Yield the rows from the first to the last."""
+        raise NotImplementedError
+
+    def _read_exactly(self) -> Iterator[Batch]:
+        """Yield the rows with every number as in the file."""
+        return self._read()
+
+    def _place(self, row: int) -> str:
+        """Return the place of a row among all rows."""
+        raise NotImplementedError
+
     def batches(self) -> Iterator[Batch]:
         """Yield the rows from the first to the last; raise DataError if they are unusable."""
+        self._proving = False
+        return self._read()
 
     def exactly(self, weightless: bool = False) -> Iterator[Batch]:
         """Yield the rows with every number as in the file.
@@ -93,26 +101,28 @@ class Source(ABC):
         X is an array of Python numbers if float64 cannot represent a number of the batch. Rows of
         weight 0, which do not matter to proofs, are left out unless ``weightless``.
         """
-        return self.batches()
+        self._proving = not weightless
+        return self._read_exactly() if weightless else weighed(self._read_exactly())
 
-    @abstractmethod
     def where(self, row: int) -> str:
-        """Return the place of a row (0-based, over the whole source) for messages.
+        """Return the place of a row (0-based, of the last reading) for messages.
 
         May read the file again, so it is called for errors only.
         """
+        return self._place(int(self.numbers(row + 1)[row]))
 
     def number(self, row: int) -> int:
         """Return the number, from 1, that a row (0-based, of the last reading) has among all rows
         of the files, including rows that are left out; ``linsep audit`` takes this number.
         """
-        return row + 1
+        return int(self.numbers(row + 1)[row]) + 1
 
     def numbers(self, rows: int) -> np.ndarray:
         """Return the numbers, from 0, that the first ``rows`` rows of the last reading have among
         all rows of the files; see :meth:`number`.
         """
-        return np.arange(rows)
+        weighed = self._proving and self.weighted
+        return numbers_of_weighed(self._read())[:rows] if weighed else np.arange(rows)
 
     def check_files(self) -> None:  # noqa: B027 - rows in memory have none
         """Raise DataError if a local file has changed since the source was opened."""
@@ -195,55 +205,6 @@ class Source(ABC):
         """Return how raw rows become features, as plain JSON. Models store it, so that
         :func:`linsep.sources.open_source` reads new files in the same way.
         """
-
-
-class WeighedSource(Source):
-    """Base class of sources whose batches have row weights, so that proofs can leave out rows of
-    weight 0.
-    """
-
-    #: whether rows of weight 0 are left out of what is read now
-    _proving = False
-
-    @abstractmethod
-    def _batches(self) -> Iterator[Batch]:
-        """Yield the rows from the first to the last."""
-
-    def _exact_batches(self) -> Iterator[Batch]:
-        """Yield the rows with every number as in the file."""
-        return self._batches()
-
-    @abstractmethod
-    def _place(self, row: int) -> str:
-        """Return the place of a row among all rows."""
-
-    def batches(self) -> Iterator[Batch]:
-        """Yield the rows from the first to the last; raise DataError if they are unusable."""
-        self._proving = False
-        return self._batches()
-
-    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
-        """Yield the rows with every number as in the file, and without rows of weight 0 unless
-        ``weightless``.
-        """
-        self._proving = not weightless
-        return self._exact_batches() if weightless else weighed(self._exact_batches())
-
-    def where(self, row: int) -> str:
-        """Return the place of a row of the last reading; see :meth:`Source.where`."""
-        return self._place(self._among_all(row))
-
-    def number(self, row: int) -> int:
-        """Return the number of a row of the last reading; see :meth:`Source.number`."""
-        return self._among_all(row) + 1
-
-    def numbers(self, rows: int) -> np.ndarray:
-        """Return the numbers of rows of the last reading; see :meth:`Source.numbers`."""
-        weighed = self._proving and self.weighted
-        return numbers_of_weighed(self._batches())[:rows] if weighed else np.arange(rows)
-
-    def _among_all(self, row: int) -> int:
-        return int(self.numbers(row + 1)[row])
 
 
 def is_frame(data: Any) -> bool:

@@ -1,6 +1,7 @@
 """Names of the features that the columns of a table become."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,30 +53,37 @@ class FeatureNames:
     """
 
     def __init__(self, recipe: dict[str, Any]):
-        self._recipe = recipe
-        self._shown = names_in_recipe(recipe)
-        self._seen: dict[str, dict[int, list[str]]] = {}
-        for name, (terms, columns) in recipe.get("seen", {}).items():
-            own = self._seen.setdefault(name, {})
-            for term, column in zip(terms, columns, strict=True):
-                own.setdefault(int(column), []).append(term)
+        self._shown = shown = names_in_recipe(recipe)
+        plain = [shown[name] for name in recipe["numeric"]]
+        if recipe["text"] and recipe["hash_bits"] is not None:
+            hashed = [(1 << recipe["hash_bits"], lambda at: (f"hashed value {at}", 1))]
+        else:
+            hashed, placed = [], {}
+            for column, known in recipe["text"].items():
+                placed |= {place: f"{shown[column]}={value}" for value, place in known.items()}
+            for product in recipe.get("products", ()):
+                for *key, place in product["features"]:
+                    values = iter(key)
+                    placed[place] = ":".join(
+                        shown[name] + (f"={next(values)}" if name in product["texts"] else "")
+                        for name in product["columns"]
+                    )
+            plain += [placed[place] for place in sorted(placed)]
+        #: groups of features: how many, and what returns the name and the sign of one
+        self._groups: list[tuple[int, Callable[[int], tuple[str, int]]]] = [
+            (len(plain), lambda at: (plain[at], 1)), *hashed
+        ]  # fmt: skip
+        for name, stored in recipe.get("words", {}).items():
+            settings, seen = stored["settings"], {}
+            width = len(stored["terms"] or ()) if settings["vocabulary"] else settings["n_features"]
+            for term, column in zip(*recipe.get("seen", {}).get(name, ((), ())), strict=True):
+                seen.setdefault(int(column), []).append(term)
+            self._groups.append((width, partial(_name_of_word, shown[name], stored, seen)))
 
     def all(self) -> tuple[list[str], np.ndarray]:
         """Return the names and signs of all features; see :meth:`of`."""
-        names, signs = [self._shown[name] for name in self._recipe["numeric"]], []
-        for width, name, stored in self._blocks():
-            first = len(names)
-            if stored is None or stored["terms"] is not None:
-                names += [self._in_block(name, stored, at)[0] for at in range(width)]
-                continue
-            names += [f"{self._shown[name]}:column {at}" for at in range(width)]
-            for at in self._seen.get(name, {}):
-                names[first + at], sign = self._in_block(name, stored, at)
-                if sign < 0:
-                    signs.append(first + at)
-        found = np.ones(len(names), dtype=np.int64)
-        found[signs] = -1
-        return names, found
+        found = [name_of(at) for width, name_of in self._groups for at in range(width)]
+        return [name for name, _ in found], np.array([sign for _, sign in found], np.int64)
 
     def of(self, feature: int) -> tuple[str, int]:
         """Return the name of a feature and the sign of its counts: -1 if its term is hashed with a
@@ -84,57 +92,26 @@ class FeatureNames:
         A hashed column is named by the first of its terms seen in training. Other terms, which
         share its weight, follow in parentheses, with a minus if their sign is opposite.
         """
-        numeric = self._recipe["numeric"]
-        if feature < len(numeric):
-            return self._shown[numeric[feature]], 1
-        at = feature - len(numeric)
-        for width, name, stored in self._blocks():
+        at = feature
+        for width, name_of in self._groups:
             if at < width:
-                return self._in_block(name, stored, at)
+                return name_of(at)
             at -= width
         return f"feature {feature}", 1
 
-    def _blocks(self) -> Iterator[tuple[int, str, Any]]:
-        """Yield the width and the name of each group of columns, and its settings if it is text."""
-        text, bits = self._recipe["text"], self._recipe["hash_bits"]
-        if text and bits is not None:
-            yield 1 << bits, "hashed value", None
-        else:
-            names = {
-                place: f"{self._shown[column]}={value}"
-                for column, known in text.items()
-                for value, place in known.items()
-            }
-            for product in self._recipe.get("products", ()):
-                for *key, place in product["features"]:
-                    values = iter(key)
-                    names[place] = ":".join(
-                        self._shown[name] + (f"={next(values)}" if name in product["texts"] else "")
-                        for name in product["columns"]
-                    )
-            for place in sorted(names):
-                yield 1, names[place], None
-        for name, stored in self._recipe.get("words", {}).items():
-            settings = stored["settings"]
-            width = len(stored["terms"] or ()) if settings["vocabulary"] else settings["n_features"]
-            yield width, name, stored
 
-    def _in_block(self, name: str, stored: Any, at: int) -> tuple[str, int]:
-        if stored is None:
-            return name if name != "hashed value" else f"{name} {at}", 1
-        shown = self._shown[name]
-        if stored["terms"] is not None:
-            return f"{shown}:{stored['terms'][at]}", 1
-        here = self._seen.get(name, {}).get(at)
-        if not here:
-            return f"{shown}:column {at}", 1
-        signed = stored["settings"]["alternate_sign"]
-        signs = [sign_of(term) if signed else 1 for term in here]
-        others = [
-            ("" if s == signs[0] else "-") + t for t, s in zip(here[1:], signs[1:], strict=True)
-        ]
-        more = f" (shares its column with {', '.join(others)})" if others else ""
-        return f"{shown}:{here[0]}{more}", signs[0]
+def _name_of_word(
+    shown: str, stored: dict[str, Any], seen: dict[int, list[str]], at: int
+) -> tuple[str, int]:
+    if stored["terms"] is not None:
+        return f"{shown}:{stored['terms'][at]}", 1
+    if at not in seen:
+        return f"{shown}:column {at}", 1
+    signed = stored["settings"]["alternate_sign"]
+    (term, sign), *others = [(term, sign_of(term) if signed else 1) for term in seen[at]]
+    same = [("" if other == sign else "-") + name for name, other in others]
+    more = f" (shares its column with {', '.join(same)})" if same else ""
+    return f"{shown}:{term}{more}", sign
 
 
 def sign_of(term: str) -> int:

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from linsep.sources.remote.address import identified
 from linsep.sources.remote.file import File, RemoteFile, changed, removed
 
-#: bytes of a block of a sample, and how many are spread over the bytes that it stands for
+#: bytes of a block of a sample, and how many are spread over a file
 BLOCK, BLOCKS = 1 << 14, 16
 
 
@@ -51,34 +51,18 @@ def _marks(path: str | Path) -> tuple[int, ...]:
     return about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino, about.st_dev
 
 
-def hash_of_sample(path: str | Path, start: int = 0, stop: int | None = None) -> str:
-    """Return a hash of the size of a file, its head, its tail, and blocks spread over its bytes
-    from ``start`` to ``stop`` (by default all); of up to 256 kB it is a hash of all of them.
-
-    Raises OSError if the file cannot be read.
+def hash_of_sample(path: str | Path) -> str:
+    """Return a hash of the size of a file, its head, its tail, and blocks between them; of up to
+    256 kB it is a hash of all bytes. Raises OSError if the file cannot be read.
     """
     with open(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         digest = hashlib.sha256(b"%d" % size)
-        for begin, end in places(size, start, size if stop is None else stop):
+        last = max(0, size - BLOCK)
+        for begin in sorted({last * k // (BLOCKS - 1) for k in range(BLOCKS)}):
             file.seek(begin)
-            digest.update(file.read(end - begin))
+            digest.update(file.read(BLOCK))
     return digest.hexdigest()
-
-
-def places(size: int, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yield where the blocks of a sample begin and end, in order, those that touch as one."""
-    # The head and the tail are always in it: they say how a file is read, see linsep.distributed.
-    last = max(start, stop - BLOCK)
-    spread = {start + (last - start) * k // (BLOCKS - 1) for k in range(BLOCKS)}
-    first, *others = sorted(spread | {0, max(0, size - BLOCK)})
-    begin, end = first, min(first + BLOCK, size)
-    for other in others:
-        if other > end:
-            yield begin, end
-            begin = other
-        end = min(other + BLOCK, size)
-    yield begin, end
 
 
 class Unchanged:

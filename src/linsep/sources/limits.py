@@ -44,18 +44,12 @@ def bytes_of(size: int | str, what: str = "a line") -> int:
 
 def line_too_long(path: File, line: int, limit: int) -> DataError:
     """Return the error for a line longer than ``limit`` bytes."""
+    longer = size_text(min(4 * limit, LARGEST)).replace("bytes", "B").replace(" ", "")
     return DataError(
         f"{path} line {line} is longer than {size_text(limit)}",
-        "split it", *longer_lines(limit),
+        "split it", hint("allow longer lines with {}", max_line=longer),
         code="too-large", path=path, row=line,
     )  # fmt: skip
-
-
-def longer_lines(limit: int) -> list[Hint]:
-    """Return the advice to allow lines longer than ``limit`` bytes, unless ``limit`` is the
-    maximum."""
-    longer = size_text(min(4 * limit, LARGEST)).replace("bytes", "B").replace(" ", "")
-    return [hint("allow longer lines with {}", max_line=longer)] if limit < LARGEST else []
 
 
 def check_growth(path: File, on_disk: int, read: int, instead: str = "decompress it first") -> None:
@@ -77,21 +71,18 @@ def check_weights(source: Any, n_features: int, n_classes: int) -> None:
     Weights are dense: one nine-digit index needs gigabytes. Rows in memory have no bytes.
     """
     n_bytes, n_columns = source.size or source.position, n_classes if n_classes > 2 else 1
-    if n_bytes and n_features * n_columns > FREE_WEIGHTS + WEIGHTS_PER_BYTE * n_bytes:
-        each = f" for each of {n_columns:,} classes" if n_columns > 1 else ""
-        raise DataError(
-            f"{source.name} has {n_bytes:,} bytes but needs {n_features:,} weights{each}",
-            *_fewer(source),
-            code="too-large",
-        )
-
-
-def _fewer(source: Any) -> list[Hint | str]:
-    """Return how the rows of a source can have fewer features."""
+    if not n_bytes or n_features * n_columns <= FREE_WEIGHTS + WEIGHTS_PER_BYTE * n_bytes:
+        return
     layout = {} if source.kind in ("svmlight", "arrays") else source.layout()
+    fewer: list[Hint | str] = ["number its features from 0 or 1 without large gaps"]
     if layout.get("words"):
-        fewer = hint("hash them into fewer features with {}", text_bits=12)
-        return [hint("build a vocabulary with {}", vocabulary=True), fewer]
-    if source.kind == "vw" or layout.get("hash_bits"):
-        return [hint("choose fewer {}", hash_bits=None)]
-    return ["number its features from 0 or 1 without large gaps"]
+        fewer = [hint("build a vocabulary with {}", vocabulary=True)]
+        fewer.append(hint("hash them into fewer features with {}", text_bits=12))
+    elif source.kind == "vw" or layout.get("hash_bits"):
+        fewer = [hint("choose fewer {}", hash_bits=None)]
+    each = f" for each of {n_columns:,} classes" if n_columns > 1 else ""
+    raise DataError(
+        f"{source.name} has {n_bytes:,} bytes but needs {n_features:,} weights{each}",
+        *fewer,
+        code="too-large",
+    )

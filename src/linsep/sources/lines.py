@@ -18,7 +18,7 @@ from linsep._system.threads import thread_count
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError, Located, NoRows, hint
-from linsep.sources.base import WeighedSource
+from linsep.sources.base import Source
 from linsep.sources.exact import check_written, far_rows
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import DAMAGE, bytes_on_disk, codec_of, damage, opened
@@ -304,7 +304,7 @@ class Recoded(io.RawIOBase):
 CHUNK_BYTES = 2 << 20
 
 
-class ScannedFiles(WeighedSource):
+class ScannedFiles(Source):
     """Rows of text files, as one stream; a few chunks are in memory at a time.
 
     Parameters
@@ -374,7 +374,7 @@ class ScannedFiles(WeighedSource):
         """Bytes on disk read so far, ahead of the last batch by the chunks in memory."""
         return 0 if self._reader is None else self._reader.position
 
-    def _batches(self) -> Iterator[Batch]:
+    def _read(self) -> Iterator[Batch]:
         """Yield the rows; raise DataError for a whole number that no double equals."""
         lines, passed, first = self._data_lines(), 0, 0
         with closing(self._parts()) as parts:

@@ -44,7 +44,7 @@ from linsep._system.interrupts import interrupts_deferred
 from linsep.batches import Batch
 from linsep.compiled.loop import BLOCK
 from linsep.errors import DataError, LinsepError, Located, hint
-from linsep.sources.base import Source, WeighedSource
+from linsep.sources.base import Source
 from linsep.sources.fingerprints import state_of
 from linsep.sources.remote.file import File, located
 
@@ -404,7 +404,7 @@ ROWS_FILE_KEY = {"rows": 1}
 _BATCH_BYTES = 16 << 20
 
 
-class RowsSource(WeighedSource):
+class RowsSource(Source):
     """Rows of one file with the ending .rows: parsed features, labels and weights.
 
     Its recipe is the recipe of the source it was made from, so a model trained on it also reads
@@ -439,7 +439,7 @@ class RowsSource(WeighedSource):
         for name in ("weighted", "dropped", "filled", "n_rows", "feature_names"):
             setattr(self, name, getattr(found, name))
 
-    def _batches(self) -> Iterator[Batch]:
+    def _read(self) -> Iterator[Batch]:
         labels = np.array(self._cache.labels)
         for batch in self._cache.iterate(_BATCH_BYTES):
             yield batch._replace(y=labels[batch.y])

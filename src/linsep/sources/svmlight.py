@@ -198,7 +198,7 @@ class SvmlightSource(ScannedFiles):
     def index_base(self) -> int:
         """The index of the first feature, 0 or 1; reads the first chunk if it must find out."""
         if self._base is None:
-            with closing(self._batches()) as batches:
+            with closing(self._read()) as batches:
                 while self._base is None:
                     next(batches, None)
         return self._base
@@ -222,9 +222,9 @@ class SvmlightSource(ScannedFiles):
         """By its index in the file."""
         return f"feature {column + self.index_base}"
 
-    def _batches(self) -> Iterator[Batch]:
+    def _read(self) -> Iterator[Batch]:
         self._mended.clear()
-        yield from super()._batches()
+        yield from super()._read()
         self._base = 1 if self._base is None else self._base
 
     def _ahead(self) -> int:
