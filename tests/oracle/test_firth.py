@@ -201,7 +201,7 @@ def test_few_rows_are_evaluated_as_many_are():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((50, 4)) * [1.0, 1e-3, 3.0, 1.0]
     codes, weights = rng.integers(0, 2, 50).astype(np.int32), rng.integers(0, 3, 50).astype(float)
-    terms = Terms(1, np.full(4, 0.1), np.array([1.0, 1.0, 1.0, 0.0]), True)
+    terms = Terms(1, np.full(4, 0.1), np.ones(4), True)
     for counted in (weights, None, np.where(np.arange(50) < 3, weights, 0.0)):
         batch = Batch(X, codes, weights=counted)
         whole, parts = (
@@ -209,14 +209,14 @@ def test_few_rows_are_evaluated_as_many_are():
             for b in ([batch], [batch.between(0, 20), batch.between(20, 50)])
         )
         for size in (0.0, 1.0, 3.0):
-            b = size * rng.standard_normal(4)
+            b = size * rng.standard_normal(5)
             one, other = whole.at(b), parts.at(b)
             assert one.value == pytest.approx(other.value, rel=1e-12)
             for name in ("gradient", "hessian"):
                 found, expected = getattr(one, name), getattr(other, name)
                 most = np.abs(expected).max(initial=1e-300)
                 np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * most)
-    assert not penalized or one.value == -np.inf  # three rows for four weights
+    assert not penalized or one.value == -np.inf  # three rows for five weights
 
 
 @pytest.mark.parametrize("n", [2, 7, FEW + 1])

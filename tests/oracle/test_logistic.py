@@ -554,9 +554,9 @@ def preconditioned(X, codes, penalty):
 def test_the_preconditioner_has_a_block_for_every_class():
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(30, 4)), rng.integers(0, 3, 30)
-    step, exact = preconditioned(X, codes, Penalty(np.zeros(5), 0.0))
+    step, exact = preconditioned(X, codes, Penalty(sp.csr_array((5, 5))))
     assert np.allclose(step, 1.5 * exact, atol=0.05 * np.abs(exact).max())
-    penalty = Penalty(np.array([3.0, 1.0, 2.0, 3.0, 0.0]), 1.0 / 3.0)
+    penalty = Penalty(sp.diags_array([3.0, 1.0, 2.0, 3.0, 0.0], format="csr"), 1.0 / 3.0)
     steps = []
     for shift in range(3):  # whichever class is the reference
         step, _ = preconditioned(X, (codes + shift) % 3, penalty)

@@ -7,6 +7,7 @@ import random
 import signal
 import warnings
 from contextlib import nullcontext
+from functools import partial
 
 import numpy as np
 import pytest
@@ -22,8 +23,7 @@ from linsep import Checkpoint, LogisticRegression
 from linsep.errors import CheckpointError
 from linsep.logistic import firth, limits, newton
 from linsep.logistic.checkpointing import Journal
-from linsep.logistic.objective import Objective
-from linsep.logistic.task import Steps, UnfinishedWarning
+from linsep.logistic.task import RowLanes, Steps, UnfinishedWarning
 from linsep.sources.arrays import ArraySource
 from parameters_in_order import ends_of, last, weights_of
 from refusals import refused
@@ -85,20 +85,15 @@ def pressing_at(*lines):
 
 def weights_of_steps(fit, monkeypatch):
     """The weights after each step of a fit that nobody interrupts, and its lines."""
-    found, of = {}, Steps.of
+    found, report = {}, Steps.report
 
-    def noting(self, *how):
-        report = of(self, *how)
-
-        def note(*given):
-            report(*given)
-            found[self.known().n_iter] = self.known().weights
-
-        return note
+    def noting(self, *given):
+        report(self, *given)
+        found[self.known.n_iter] = self.known.weights
 
     model, lines = LogisticRegression(), []
     with monkeypatch.context() as patch:
-        patch.setattr(Steps, "of", noting)
+        patch.setattr(Steps, "report", noting)
         quietly(lambda: fit(model))
     quietly(lambda: fit(LogisticRegression()), lambda: lines.append(0))
     return model, found, len(lines)
@@ -147,19 +142,14 @@ def after(monkeypatch):
     """Press Ctrl-C when so many steps were made."""
 
     def pressing(n_iter):
-        of = Steps.of
+        report = Steps.report
 
-        def patched(self, *how):
-            report = of(self, *how)
+        def reporting(self, *given):
+            report(self, *given)
+            if self.known.n_iter == n_iter:
+                press()
 
-            def reporting(*given):
-                report(*given)
-                if self.known().n_iter == n_iter:
-                    press()
-
-            return reporting
-
-        monkeypatch.setattr(Steps, "of", patched)
+        monkeypatch.setattr(Steps, "report", reporting)
 
     return pressing
 
@@ -337,15 +327,17 @@ def test_passes_are_not_made_again(tmp_path, monkeypatch):
     def fit(path=None):
         return LogisticRegression().fit(ROWS, CLASSES, checkpoint=path)
 
-    total, passes = Objective.sum, []
-    monkeypatch.setattr(
-        Objective, "sum", lambda self, *of, **how: passes.append(1) or total(self, *of, **how)
-    )
+    total, passes = RowLanes.sum, []
+
+    def counted(self, work, *of):
+        passes.extend([work] * isinstance(work, partial))  # but those of moments, which are none
+        return total(self, work, *of)
+
+    monkeypatch.setattr(RowLanes, "sum", counted)
     fit()
     whole = len(passes)
     passes.clear()
     _, times = ended(fit, tmp_path / "c", 2)
-    # each process standardizes the features anew, by one pass
     assert len(passes) <= whole + times
 
 

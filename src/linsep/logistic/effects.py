@@ -30,9 +30,9 @@ from linsep.estimators.labels import (
 )
 from linsep.estimators.predicting import Prediction, codes_of, decided
 from linsep.inference.factors import products_and_factors, reference_of
-from linsep.inference.results import Bands, check_level, t_reach, t_tail
+from linsep.inference.results import SEPARATED, Bands, check_level, t_reach, t_tail
 from linsep.inference.table import Coefficient, Facts, Summary
-from linsep.logistic.task import SEPARATED, UNKNOWN, order_of
+from linsep.logistic.task import UNKNOWN, order_of
 from linsep.parameters import fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
 from linsep.validation.checks import check_beside
@@ -63,8 +63,8 @@ class Curves:
 
     ``B`` are the weights, shape (classes - 1, parameters), ``order`` the codes of the classes, and
     ``constant`` 1 with an intercept, else 0. ``covariance`` is of ``B.ravel()``, zero for weights
-    that were left out or diverge, or None. ``in_limit``: some weight diverges; ``signs`` (of two
-    classes): its sign, NaN if unknown, and zero for the others.
+    that were left out or diverge, or None. ``in_limit``: some weight diverges; ``signs``:
+    then those of the weights, NaN if unknown, as for several classes, and zero for finite ones.
     """
 
     def __init__(self, model: Any):
@@ -75,7 +75,8 @@ class Curves:
         separated, V = model.stop_reason_ in SEPARATED, model._covariance_matrix
         signs = np.vectorize(lambda word: SIGNS.get(word, np.nan), otypes=[float])(limits)
         self.in_limit = bool(separated and (signs != 0.0).any())
-        self.signs = signs[0] if self.in_limit and self.classes == 2 else np.zeros(len(signs[0]))
+        signs = signs[0] if self.classes == 2 else np.full(len(signs[0]), np.nan)
+        self.signs = signs if self.in_limit else np.zeros(len(signs))
         known = V is not None and (separated or not (limits == UNKNOWN).any())
         self.covariance = np.where(np.isfinite(V), V, 0.0) if known else None
 
@@ -93,12 +94,11 @@ class Curves:
     def probabilities(self, X: np.ndarray, offset: np.ndarray | None = None) -> np.ndarray:
         """Return the probabilities, shape (rows, classes), or their limits; NaN if unknown."""
         found: np.ndarray = softmax(self.log_odds(X, offset), axis=1)
-        if self.in_limit and self.classes > 2:
-            found[:] = np.nan
-        elif self.in_limit:
+        if self.in_limit:
             terms = self.diverging(X)
             up, down = (terms > 0).any(axis=1), (terms < 0).any(axis=1)
-            found[up], found[down] = (1.0, 0.0), (0.0, 1.0)
+            found[up] = np.eye(self.classes)[0]
+            found[down] = np.eye(self.classes)[-1]
             found[(up & down) | np.isnan(terms).any(axis=1)] = np.nan
         return found
 
@@ -130,15 +130,11 @@ class Curves:
 class LogisticPrediction(Prediction):
     """Predictions of a logistic regression for the rows of a source."""
 
-    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        """Yield each batch with its log-odds."""
-        for batch in self.batches():
-            known = self.fitted_width(batch.X, self.model.n_features_in_)
-            yield batch, batch.answers(self.model._scores(known, self.offset_of(batch)))
-
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         """Yield each batch with its log-odds and class codes."""
-        for batch, scores in self.decisions():
+        for batch in self.batches():
+            known = self.fitted_width(batch.X, self.model.n_features_in_)
+            scores = batch.answers(self.model._scores(known, self.offset_of(batch)))
             yield batch, scores, decided(self.model, scores, codes_of(scores))
 
     def dense(self, batch: Batch, values: int) -> Iterator[tuple[Batch, np.ndarray]]:
@@ -190,8 +186,7 @@ class Variable(NamedTuple):
                 if name in ends:
                     return ends[name]
             raise DataError(
-                f"'{self.name}' has no level '{value}': choose one of "
-                f"{', '.join(list(ends)[:MOST_NAMED])}.",
+                f"'{self.name}' has no level '{value}': choose one of {_first([*ends])}.",
                 code="unknown-value", option="at", column=self.name, value=value,
             )  # fmt: skip
         try:
@@ -279,10 +274,9 @@ def _of_formula(model: Any, stored: dict[str, Any], names: list[str]) -> list[Va
         cells = next((b.levels for b in blocks if b.levels is not None), None)
         column = Variable(name, tuple(own), is_bool=formula.inputs[name] == "bool", tangled=True)
         if cells is not None:
-            levels = {str(level): level for level in cells}
-            base = next(iter(levels)) if factor is None else reference_of(factor)
             plain = alone and factor is not None
-            levels = factor if alone and factor is not None else levels
+            levels = factor if alone and factor else {str(level): level for level in cells}
+            base = reference_of(factor) if factor else next(iter(levels))
             column = Variable(name, tuple(own), levels=levels, base=base, tangled=not plain)
         elif alone and blocks[0].kind == "column":
             (j,), ((_, scale, _),) = own, terms
@@ -384,17 +378,11 @@ def _parts(curves: Curves, source: Any, sample_weight: Any = None) -> Iterator[P
     given = check_sample_weight(sample_weight, np.size(sample_weight), all_may_be_zero=True)
     for batch in prediction.batches():
         for part, rows in prediction.dense(batch, curves.classes**3):
-            weights = given[seen : seen + part.size] if given.size else part.importance
-            seen += part.size
-            if given.size and seen > given.size:
-                break
+            own, seen = given[seen : seen + part.size], seen + part.size
+            weights = np.resize(own, part.size) if given.size else part.importance
             yield rows, weights if weights.size else np.ones(part.size)
-    if given.size and seen != given.size:
-        raise DataError(
-            f"sample_weight has {given.size:,} values, but X has "
-            f"{f'{seen:,}' if seen < given.size else 'more'} rows: pass one weight per row.",
-            code="shape", option="sample_weight",
-        )  # fmt: skip
+    wrong, unlike = given.size not in (0, seen), f"{given.size:,} values, but X has {seen:,} rows"
+    refuse(DataError, (wrong, f"sample_weight has {unlike}", "shape", "sample_weight"))
 
 
 def _survey(
@@ -432,7 +420,7 @@ def _set_to(
         if name not in known:
             raise DataError(
                 f"`at` names '{name}', which is not a column of the model: choose "
-                f"{', '.join(list(known)[:MOST_NAMED])}.",
+                f"{_first([*known])}.",
                 code="unknown-column", option="at", column=name,
             )  # fmt: skip
         given = known[name].at(value)
@@ -592,20 +580,20 @@ def _table(
     )  # fmt: skip
 
 
+def _first(names: list[str]) -> str:
+    return ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED)
+
+
 def _notes(
     model: Any, variables: list[Variable], differ: set[str], has_table: bool, means: bool
 ) -> list[str]:
     lost = [v.name for v in variables if v.tangled and not has_table]
-    notes, listed = [], [f"{v.name} (from 0 to 1)" for v in variables if v.name in differ]
+    listed = [f"{v.name} (from 0 to 1)" for v in variables if v.name in differ]
     listed += [f"{v.name} (from {v.base})" for v in variables if v.levels]
-    if listed:
-        more = f" and {len(listed) - MOST_NAMED} more" if len(listed) > MOST_NAMED else ""
-        notes.append(f"Differences, not slopes: {', '.join(listed[:MOST_NAMED])}{more}.")
+    notes = [f"Differences, not slopes: {_first(listed)}."] * bool(listed)
     if lost:
         why = "at means of features" if means else "without the columns of the formula"
-        notes.append(
-            f"In several terms of the formula, so unknown {why}: {', '.join(lost[:MOST_NAMED])}."
-        )
+        notes.append(f"In several terms of the formula, so unknown {why}: {_first(lost)}.")
     if model.stop_reason_ not in SEPARATED:
         return notes + model._notes()
     return [

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from scipy.special import chdtrc, chdtri, expit, fdtrc
+from scipy.special import chdtri, expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
@@ -26,13 +26,20 @@ from linsep.estimators.predicting import codes_of, decided, log_probabilities, s
 from linsep.estimators.showing import PlotsDecision
 from linsep.inference import robust
 from linsep.inference.hypotheses import WithTests
-from linsep.inference.results import Bands, Signature, check_level, stored_signature
+from linsep.inference.results import (
+    SEPARATED,
+    Bands,
+    Signature,
+    check_level,
+    check_option,
+    stored_signature,
+    upper_tail,
+)
 from linsep.inference.table import ODDS_RATIO, Facts, Summary
 from linsep.logistic.effects import LogisticPrediction
 from linsep.logistic.newton import fitted, gradient_ascent, pearson_of, with_robust
 from linsep.logistic.task import (
     MOST_WEIGHTS,
-    SEPARATED,
     UNINFERRED,
     UNKNOWN,
     UNSIGNED,
@@ -117,14 +124,8 @@ STATE: dict[str, tuple[str, Any]] = {
 
 
 PARTS = {name: part for name, (_, part) in STATE.items()}
-#: attributes that a fit sets
-LEARNED = (
-    *(name for name, _ in STATE.values()), "ascent_", "threshold_", "_residuals",
-    "training_accuracy_", "training_rows_", "training_baseline_", "training_sampled_",
-    "training_balanced_accuracy_", "deviance_", "null_deviance_", "mcfadden_r2_", "n_parameters_",
-    "df_residual_", "pearson_chi2_", "dispersion_", "aic_", "bic_", "likelihood_ratio_",
-    "standard_errors_",
-)  # fmt: skip
+#: attributes that are set before a fit; it replaces all others that end with "_"
+BEFORE = ("n_features_in_", "feature_names_in_", "recipe_")
 
 
 class LogisticRegression(
@@ -304,7 +305,7 @@ class LogisticRegression(
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name in LEARNED or name == "n_features_in_":
+            if name.endswith("_") and not name.startswith("_"):
                 check_is_fitted(self)
             return object.__getattribute__(self, name)
 
@@ -481,8 +482,9 @@ class LogisticRegression(
 
     def _begin(self, task: Task) -> None:
         """Replace the attributes of an earlier fit by what is known of this one before it."""
-        for name in LEARNED:
-            self.__dict__.pop(name, None)
+        for name in [name for name in vars(self) if name.endswith("_") and name not in BEFORE]:
+            delattr(self, name)
+        self._residuals = None
         known, groups = task.known, task.groups
         self._learned_with = self.get_params(deep=False)
         self.classes_, self.reference_ = known.classes, known.classes.tolist()[known.order[-1]]
@@ -684,15 +686,11 @@ class LogisticRegression(
         """
         if interval is None:
             return np.exp(self.predict_log_proba(X, missing, offset))
-        if interval != "confidence":
-            raise ParameterError(
-                f"interval is {interval!r}: choose None or 'confidence'.",
-                option="interval", value=interval,
-            )  # fmt: skip
-        level = check_level(level)
-        X = to_predict(self, X, missing, offset)
-        prediction = self.predictions(self._source_of(X, offset))
-        parts = [bands for *_, bands in prediction.with_bands(level)]
+        choice = "choose None or 'confidence'"
+        check_option(interval == "confidence", "interval", interval, choice)
+        source = self._source_of(to_predict(self, X, missing, offset), offset)
+        bands_of = self.predictions(source).with_bands(check_level(level))
+        parts = [bands for *_, bands in bands_of]
         return Bands(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _source_of(self, X: Any, offset: Any = None) -> Source:
@@ -782,9 +780,7 @@ class LogisticRegression(
             tested = self._gained if self.method_ == "Firth" else max(0.0, 2.0 * (value - none))
             if quasi is not None and df:
                 tested /= df * self.dispersion_
-                p = float(fdtrc(df, rest, tested))
-            elif df:
-                p = float(chdtrc(df, tested))
+            p = upper_tail(tested, df, np.inf if quasi is None else rest)
         self.likelihood_ratio_ = tested, df, p
         clusters = np.inf if self._clusters is None else self._clusters - 1
         self._degrees = clusters if quasi is None else rest
@@ -986,7 +982,7 @@ class LogisticRegression(
             tests = [("p of Pearson chi-squared", chi2), ("p of deviance", self.deviance_)]
             facts += [("degrees of freedom, residuals", rest), ("Pearson chi-squared", chi2)]
             facts += [("dispersion", float(self.dispersion_))] if quasi else [
-                (what, float(chdtrc(rest, x)) if rest > 0 else np.nan) for what, x in tests
+                (what, upper_tail(x, rest)) for what, x in tests
             ]  # fmt: skip
         facts += [
             ("McFadden R2", float(self.mcfadden_r2_)),

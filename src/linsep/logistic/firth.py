@@ -12,6 +12,7 @@ computing profile-likelihood-based confidence intervals, Applied Statistics 37, 
 penalty: G. Heinze and M. Schemper, Statistics in Medicine 21, 2002).
 """
 
+from functools import partial
 from itertools import islice
 from operator import add
 from typing import Any
@@ -21,10 +22,11 @@ from scipy.linalg import null_space
 from scipy.optimize import brentq
 from scipy.special import chdtrc, chdtri, softmax
 
-from linsep._system.interrupts import cached_property, interruption_point
+from linsep._system.interrupts import interruption_point
 from linsep.batches import Batch
 from linsep.compiled import logistic
 from linsep.errors import DataError, ParameterError, hint
+from linsep.inference.results import SEPARATED
 from linsep.logistic.newton import (
     FEW,
     LEAST_PIVOT,
@@ -40,7 +42,6 @@ from linsep.logistic.newton import (
 from linsep.logistic.objective import Objective, Point, columns_of
 from linsep.logistic.task import (
     MOST_WEIGHTS,
-    SEPARATED,
     Solution,
     State,
     Steps,
@@ -56,52 +57,38 @@ NEAREST = 1e-8
 
 
 class Flat:
-    """An objective of the weights of independent columns, flat, with Firth's penalty or without.
+    """An objective of flat weights, with Firth's penalty or without.
 
-    ``used`` are the numbers of these weights among all; ``rows`` the standardized rows in one block
-    with few columns, and their batch, or None; ``raw``, shape (all weights, weights), converts to
-    weights of the raw features; ``few``, of two classes, rows, codes, weights and offsets, or None.
+    ``rows`` are the standardized rows in one block with few columns, their codes, weights and
+    offsets, or None; ``few`` these of two classes, unless columns are left out, whose weights the
+    objective keeps at zero; ``size`` is the number of the other weights; ``raw`` converts weights
+    to those of the raw features.
     """
 
     def __init__(self, objective: Objective, penalized: bool):
-        self.objective, self.penalized = objective, penalized
-        self.used = np.flatnonzero(np.tile(objective.used, objective.q))
-        self.size, self.few, terms = len(self.used), None, objective.terms
-        self.rows: tuple[np.ndarray, Batch] | None = None
+        self.objective, self.penalized, self.rows = objective, penalized, None
+        self.shape, terms = objective.shape, objective.terms
+        self.raw, self.size = terms.matrix(), objective.q * int(objective.used.sum())
         first, *more = islice(objective.lanes.batches(), 2)
         if self.size <= FEW and first.size <= block_rows(len(terms.scales)) and not more:
             ((_, Z),) = terms.blocks(first)
-            Z = np.ascontiguousarray(Z[:, objective.used])
-            self.rows = Z, first
-            if objective.q == 1:
-                offset = np.empty(0) if first.offset is None else first.offset.ravel()
-                self.few = Z, first.y, first.importance, offset
+            offset = np.empty(0) if first.offset is None else first.offset.ravel()
+            self.rows = Z, first.y, first.importance, offset
+        self.few: Any = self.rows if objective.q == 1 and objective.used.all() else None
 
     def leverage(self, b: np.ndarray) -> float:
         """Return the largest leverage of a row, weighted by its variance; 0 for many rows."""
         if self.rows is None:
             return 0.0
-        Z, rows = self.rows
-        shares = _shares(Z, self.wide(b)[:, self.objective.used], rows.offset)
-        spread = 1.0 - np.square(shares).sum(axis=1)
-        spread *= rows.importance if rows.importance.size else 1.0
+        Z, _, weights, offset = self.rows
+        shares = _shares(Z, b.reshape(self.shape), offset)
+        spread = (1.0 - np.square(shares).sum(axis=1)) * (weights if weights.size else 1.0)
         inverse = inverse_of((Z * spread[:, None]).T @ Z)
         return 1.0 if inverse is None else float((((Z @ inverse) * Z).sum(axis=1) * spread).max())
 
-    @cached_property
-    def raw(self) -> np.ndarray:
-        """See above."""
-        return self.objective.terms.matrix()[:, self.used]
-
     def standard(self, weights: np.ndarray) -> np.ndarray:
         """Return weights of the raw features, shape (q, width), as those of this objective."""
-        return self.objective.terms.standard(weights).ravel()[self.used]
-
-    def wide(self, b: np.ndarray) -> np.ndarray:
-        """Return the weights of all columns, shape (q, width)."""
-        found = np.zeros(self.objective.q * self.objective.width)
-        found[self.used] = b
-        return found.reshape(self.objective.shape)
+        return self.objective.terms.standard(weights).ravel()
 
     def at(self, b: np.ndarray, **_: Any) -> Point:
         """Evaluate the objective; its value is -inf where the information is singular."""
@@ -116,30 +103,28 @@ class Flat:
             )
             value, slope, information, plain, pull = found
             return Point(value, slope, information, None, plain, pull)
-        points, places = [self.objective.at(self.wide(b)) for b in B], self.used
-        value = np.array([point.log_likelihood for point in points])
-        slope = np.array([point.gradient.ravel()[places] for point in points])
-        information = np.array([point.hessian[np.ix_(places, places)] for point in points])
+        points = [self.objective.at(b.reshape(self.shape)) for b in B]
+        value, plain = np.array([(point.value, point.log_likelihood) for point in points]).T
+        slope = np.array([point.gradient.ravel() for point in points])
+        information = np.array([point.hessian for point in points])
         if not self.penalized:
-            return Point(value, slope, information, None, value, np.zeros_like(slope))
+            return Point(value, slope, information, None, plain, np.zeros_like(slope))
         inverse, log_det, fine = inverses(information)
         pull = np.zeros_like(slope)
         for k in np.flatnonzero(fine):
-            pull[k] = self._pull(self.wide(B[k]), inverse[k]).ravel()[self.used]
+            pull[k] = self._pull(B[k].reshape(self.shape), inverse[k]).ravel()
         penalized = np.where(fine, value + log_det / 2, -np.inf)
-        return Point(penalized, slope * fine[:, None] + pull, information, None, value, pull)
+        return Point(penalized, slope * fine[:, None] + pull, information, None, plain, pull)
 
     def _pull(self, B: np.ndarray, inverse: np.ndarray) -> np.ndarray:
-        covariance, q = np.zeros((B.size, B.size)), len(B)
-        covariance[np.ix_(self.used, self.used)] = inverse
-        blocks = covariance.reshape(*B.shape, *B.shape)
+        """Return the gradient of ln |I| / 2."""
+        blocks = inverse.reshape(*B.shape, *B.shape)
 
         def of_lane(lane: Batch) -> np.ndarray:
-            """Return the gradient of ln |I| / 2 of the rows of a lane."""
             found = np.zeros(B.shape)
             for start, Z in self.objective.terms.blocks(lane):
                 here = slice(start, start + len(Z))
-                p = _shares(Z, B, None if lane.offset is None else lane.offset[here])[:, :q]
+                p = _shares(Z, B, None if lane.offset is None else lane.offset[here])[:, : len(B)]
                 # z' (block of classes k and l) z, and its derivative by the scores: the sum of the
                 # third cumulants of the classes times H; of two p (1 - p) h (1/2 - p)
                 H = np.einsum("nklj,nj->nkl", np.tensordot(Z, blocks, (1, 1)), Z)
@@ -154,7 +139,7 @@ class Flat:
 
 def _shares(Z: np.ndarray, B: np.ndarray, offset: np.ndarray | None) -> np.ndarray:
     scores = Z @ B.T
-    scores += 0.0 if offset is None else offset.reshape(len(Z), -1)
+    scores += 0.0 if offset is None or not offset.size else offset.reshape(len(Z), -1)
     return np.asarray(softmax(np.column_stack([scores, np.zeros(len(Z))]), axis=1))
 
 
@@ -182,9 +167,9 @@ def begun(task: Task, flat: Flat) -> Solution:
     if task.intercept:
         totals = task.known.totals + columns / 2.0
         start[:, -1] = task.null[0] if task.offsets else np.log(totals[:-1] / totals[-1])
-    constant = flat.used % task.width == task.n_features
-    free = np.eye(flat.size)[:, constant & task.offsets]
-    return maximum(flat, start.ravel()[flat.used], task, free)
+    constant = np.arange(start.size) % task.width == task.n_features
+    free = np.eye(start.size)[:, constant & task.offsets]
+    return maximum(flat, start.ravel(), task, free)
 
 
 def in_memory(task: Task) -> Task:
@@ -215,9 +200,6 @@ def held_at_zero(
         places = np.arange(task.q)[:, None] * task.width + np.array(features)
         held = flat.raw[places.ravel()]
         held = held[held.any(axis=1)]  # without features that are left out
-        if not len(held):
-            found.append((top.point.value, 0))
-            continue
         free = null_space(held / np.linalg.norm(held, axis=1, keepdims=True))
         starts = [free @ (free.T @ b) for b in (top.B, none.B)]
         best = max(starts, key=lambda b: flat.at(b).value)
@@ -497,7 +479,7 @@ def profiled(
         for k in range(0, size, some):
             own = profiles.intervals(flat.raw[k : k + some], words[k : k + some])
             ends[:, k : k + some] = own.T
-            steps.n_intervals = k + some
+            steps.made = k + some
     return found
 
 
@@ -507,25 +489,24 @@ def by_firth(model: Any, task: Task, steps: Steps) -> Solution:
     flat = opened(task, penalized=True)
     shape, raw, terms = (task.q, task.width), flat.raw, flat.objective.terms
     none = begun(task, flat)
-    report = steps.of(lambda b: (raw @ b).reshape(shape), terms.dependent)
+    report = partial(steps.report, lambda b: (raw @ b).reshape(shape), terms)
     top = maximum(flat, none.B, task, report=report)
     inverse = inverse_of(top.point.hessian)
     covariance = np.full(2 * (len(raw),), np.nan) if inverse is None else raw @ inverse @ raw.T
     found = top._replace(
         terms=terms, weights=(raw @ top.B).reshape(shape), covariance=covariance,
-        limits=limits_without(terms.dependent, shape), log_likelihood=top.point.log_likelihood,
+        limits=limits_without(terms, shape), log_likelihood=top.point.log_likelihood,
         gained=2.0 * (top.point.value - none.point.value),
     )  # fmt: skip
-    if model.intervals == "wald":
-        return found
     known = flat if top.state is State.CONVERGED else None
-    return profiled(model, known, top, found, [""] * len(raw), steps)
+    wald = model.intervals == "wald"
+    return found if wald else profiled(model, known, top, found, [""] * len(raw), steps)
 
 
 def with_profiles(model: Any, task: Task, found: Solution, steps: Steps) -> Solution:
     """Add profile intervals of the plain likelihood, NaN if there is no maximum or limit."""
     task, flat, top = in_memory(task), None, found
-    if found.state in (State.CONVERGED, *SEPARATED) and found.at_limit:
+    if found.state in (State.CONVERGED, *SEPARATED) and found.covariance is not None:
         flat = opened(task, penalized=False)
         b = flat.standard(found.weights)
         point = flat.at(b)._replace(value=found.log_likelihood)

@@ -11,11 +11,13 @@ boundary to their limits.
 """
 
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep._system.interrupts import interrupts_allowed
 from linsep.batches import Batch
@@ -134,8 +136,7 @@ class Question:
     ----------
     rows : the task with its rows in memory, or None
     data : the data of a verdict, without dependent features
-    columns : int array, the numbers of the weights of each class that the verdict is about;
-        ``places``: of their covariances in those of all weights, with rows in memory
+    columns : int array, the numbers of the weights of each class that the verdict is about
     dependent : bool, whether some of the columns are linear combinations of others
     """
 
@@ -154,8 +155,6 @@ class Question:
         X = batch.X[:, kept] if lost else batch.X if X is None else X
         self.data = data_of(X, task.known.labels[batch.y])
         self.columns = np.concatenate([kept, [d] * task.intercept]).astype(int)
-        every = (np.arange(task.q)[:, None] * task.width + self.columns).ravel()
-        self.places = np.ix_(every, every)
 
     def by_weights(self, fit: Solution) -> Any:
         """Return the verdict that the weights of the fit prove, or None."""
@@ -178,18 +177,16 @@ class Question:
             lost = np.where(limits == "dependent", limits, lost)
         found = ridge._replace(
             limits=lost, log_likelihood=0.0 if apart else ridge.log_likelihood, covariance=None,
-            verdict=verdict, state=State(verdict.kind), at_limit=False,
+            verdict=verdict, state=State(verdict.kind),
         )  # fmt: skip
         if rows is None or not task.factored:
             return found
         batch = rows.counted()
         Z = np.concatenate([block.copy() for _, block in ridge.terms.blocks(batch)])
-        found = found._replace(covariance=np.zeros((task.q * task.width,) * 2), at_limit=True)
         ahead = _gaps(ridge.B, Z, batch.y, np.zeros(1) if batch.offset is None else batch.offset)
         others = np.arange(task.q + 1) != batch.y[:, None]
         if apart and (ahead[others] > 0).all():
-            found.covariance[self.places] = np.nan
-            return found
+            return found._replace(covariance=np.full((task.q * task.width,) * 2, np.nan))
         with interrupts_allowed():
             return self._conditional(found, batch, Z)
 
@@ -199,17 +196,19 @@ class Question:
         """
         task, columns, q, how = self.task, self.columns, self.task.q, found.terms
         kept, codes, verdict = columns[columns < task.n_features], batch.y, found.verdict
-        last, Z = Z @ found.B.T, Z[:, columns]
+        own = Terms(q, how.centers[kept], how.scales[kept], task.intercept)
+        direction, used = np.zeros(how.shape), np.isin(np.arange(task.width), columns)
+        direction[:, columns] = direction_of(verdict, task.known.order, own)
+        terms = replace(how, scales=how.scales * used[: task.n_features])
+        last, Z = Z @ found.B.T, Z * used
         offset = np.zeros(batch.size) if batch.offset is None else batch.offset
-        terms = Terms(q, how.centers[kept], how.scales[kept], task.intercept)
-        direction = direction_of(verdict, task.known.order, terms)
         gaps = _gaps(direction, Z, codes, 0.0)
         sizes = np.column_stack([np.abs(Z) @ np.abs(direction).T, np.zeros(len(Z))])
         right = gaps > TIE * (sizes.max(axis=1, keepdims=True) + 1e-300)
         if q == 1 and isinstance(verdict, QuasiSeparable):  # which is exact in this case
             right = np.arange(2) != codes[:, None]
             right[list(verdict.boundary)] = False
-        batch, below = batch._replace(X=batch.X[:, kept]), np.where(right, -INFINITE, 0.0)
+        below = np.where(right, -INFINITE, 0.0)
 
         def at_offset(more: Any) -> Objective:
             rows = batch._replace(offset=below[:, :q] - below[:, q:] + more)
@@ -227,26 +226,21 @@ class Question:
             with np.errstate(divide="ignore", invalid="ignore"):
                 far = ((CERTAIN - _gaps(B, Z, codes, offset)[right]) / gaps[right]).max(initial=0.0)
             W = B + max(0.0, float(far)) * direction
-        wide = np.zeros((2, q, task.width))
-        wide[:, :, columns] = B, W
-        finite, other = map(how.raw, wide)
+        finite, other = terms.raw(B), terms.raw(W)
         inverse = basis @ np.linalg.inv(basis.T @ boundary.at(B).hessian @ basis) @ basis.T
-        back = how.matrix()[self.places]
         if task.groups is not None and self.rows is not None:  # pairs of rows, also of weight 0
             (pairs,) = self.rows.batches()
             offsets = np.zeros((pairs.size, q))
             offsets[pairs.importance > 0] = next(iter(boundary.lanes.batches())).offset
-            pairs = pairs._replace(X=pairs.X[:, kept], offset=offsets)
+            pairs = pairs._replace(offset=offsets)
             boundary = Objective(RowLanes(lambda: iter([pairs])), terms)
-        covariance, many = covariance_of(task, boundary, B, inverse, back, len(columns))
-        out = (found.limits[:, columns] != "finite").ravel()
-        covariance[out] = covariance[:, out] = np.nan
-        found.covariance[self.places] = covariance
+        back, width = terms.matrix(), len(columns)
+        covariance, many = covariance_of(task, boundary, B, inverse, back, width)
         # separable in exact arithmetic, even where floats are equal
         likelihood = 0.0 if found.state is State.SEPARABLE else top.point.log_likelihood
         return found._replace(
             weights=np.where(found.limits == "finite", finite, other), clusters=many,
-            log_likelihood=likelihood,
+            log_likelihood=likelihood, covariance=covariance,
         )  # fmt: skip
 
 
@@ -275,7 +269,7 @@ def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
             verdict = verdict.multinomial if isinstance(verdict, Separations) else verdict
         if isinstance(verdict, Separable | QuasiSeparable):
             return asked.limit(ridge(), verdict, fit.limits)
-    steps.stage = "ascent"
+    steps.begin("ascent", fit)
     fit = fitted(task, steps, fit)
     if not isinstance(verdict, Undecided):
         if task.factored and fit.state in (State.CONVERGED, State.STUCK):
@@ -298,13 +292,10 @@ def tell_separable(
         for name, word, sign in zip(words, lost, signs, strict=True)
     }
     shown = [f"{name} ({word})" for name, word in limits.items() if word in DIVERGING]
-    listed = ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")
+    listed = ", ".join(shown[:8]) + ", ..." * (len(shown) > 8) or "not known in the time limit"
     rest = f"; the other {finite} are finite" if (finite := lost.count("finite")) else ""
-    growing = f"these coefficients diverge: {listed}{rest}"
-    if not shown:
-        growing = "some coefficients diverge. The time limit ended before it was known which"
     message = f"The data are {found.state}, so the likelihood has no maximum: it keeps growing as"
-    message = f"{message} {growing}"
+    message += f" these coefficients diverge: {listed}{rest}"
     hints = FINITE if task.factored else (BY_L2,)
     if model.on_separation == "raise":
         raise SeparationError(message, *hints, verdict=found.verdict, limits=limits)
@@ -317,10 +308,15 @@ def of_ridge(task: Task, fit: Solution) -> Solution:
     """
     how = moments(task, task.batches, marks=True) if task.factored else fit.terms
     conjugate = not task.factored or task.q * task.width > FEW_WEIGHTS
-    free = np.arange(task.width) < task.n_features
+    square = sp.diags_array(1.0 * (np.arange(task.width) < task.n_features), format="lil")
+    recipe = getattr(task.model, "recipe_", None) or {}
+    for name, levels in (recipe.get("text") or {}).items():
+        if levels and name in (recipe.get("reference") or {}):  # as if that had a weight, too
+            of = list(levels.values())
+            square[np.ix_(of, of)] -= np.full((len(of), len(of)), 1.0 / (len(of) + 1))
     B = before = np.zeros((task.q, task.width))
     for k, ridge in enumerate(RIDGES):
-        penalty = Penalty(np.where(free, ridge * task.total, 0.0), task.share, task.levels)
+        penalty = Penalty(ridge * task.total * square.tocsr(), task.share)
         objective = objective_of(task, how, penalty=penalty)
         # weights grow as the logarithm of the factor
         begun = B if k < 2 else 2.0 * B - before

@@ -2,6 +2,7 @@
 many weights for one. The fit of a task: scaling, starting weights, maximization, covariance.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg as sla
+import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point
 from linsep.compiled import logistic
@@ -19,7 +21,6 @@ from linsep.logistic.existence import examined, one_sided
 from linsep.logistic.objective import Objective, Penalty, Point, Terms, columns_of
 from linsep.logistic.task import (
     UNIT,
-    Report,
     RowLanes,
     Solution,
     State,
@@ -103,8 +104,9 @@ class Goal:
 
 
 def newton(
-    objective: Any, start: np.ndarray, goal: Goal, report: Report = lambda *step: None, *,
-    conjugate: bool = False, free: np.ndarray | None = None, bend: np.ndarray | None = None,
+    objective: Any, start: np.ndarray, goal: Goal,
+    report: Callable[..., None] = lambda *step: None, *, conjugate: bool = False,
+    free: np.ndarray | None = None, bend: np.ndarray | None = None,
 ) -> Solution:  # fmt: skip
     """Maximize an objective from some weights; the last step of a Cholesky factor is taken without
     another evaluation.
@@ -337,7 +339,7 @@ def fitted(task: Task, steps: Steps, before: Solution | None = None) -> Solution
     else:
         terms, start, made = before.terms, before.B, before.n_iter
         goal = goal_of(task, proved=True, max_iter=max(1, int(task.model.max_iter) - made))
-    objective, report = objective_of(task, terms), steps.of(terms.raw, terms.dependent)
+    objective, report = objective_of(task, terms), partial(steps.report, terms.raw, terms)
     found = newton(objective, start, goal, report, conjugate=not task.factored)
     found = found._replace(n_iter=made + found.n_iter)
     return solution_of(terms, with_existence(task, objective, found))
@@ -367,7 +369,8 @@ def objective_of(
         factors, l2 = np.zeros(task.width), float(task.model.l2)
         factors[: task.n_features] = l2 * part * terms.scales**2
         factors[list(terms.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
-        penalty = Penalty(factors, task.share if l2 else 0.0)
+        square = np.diag(factors) if task.factored else sp.diags_array(factors, format="csr")
+        penalty = Penalty(square, task.share if l2 else 0.0)
     return Objective(task.lanes, terms, penalty, task.journal)
 
 
@@ -400,7 +403,7 @@ def solution_of(terms: Terms, found: Solution) -> Solution:
         covariance = T @ damped_inverse(hessian)[0] @ T.T
     return found._replace(
         terms=terms, weights=terms.raw(found.B), log_likelihood=found.point.log_likelihood,
-        limits=limits_without(terms.dependent, terms.shape), covariance=covariance,
+        limits=limits_without(terms, terms.shape), covariance=covariance,
     )  # fmt: skip
 
 
@@ -413,7 +416,7 @@ def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
     d, model, terms = task.n_features, task.model, columns_of(task)
     free = np.append(terms.scales > 0, [True] * task.intercept)
     plain = replace(terms, centers=np.zeros(d), scales=np.ones(d), turn=None, dependent={})
-    raw, report = objective_of(task, plain), steps.of(lambda W: W, terms.dependent)
+    raw = objective_of(task, plain)
     start, rate = np.zeros(raw.shape), model.learning_rate
     if task.start is not None:
         start = task.start * free
@@ -427,7 +430,7 @@ def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
     def at(B: np.ndarray) -> tuple[float, np.ndarray]:
         point = raw.at(B, hessian=False)
         if B is not start and np.isfinite(point.value):
-            report(B, point.log_likelihood, np.nan)
+            steps.report(lambda W: W, terms, B, point.log_likelihood)
         return point.value, free * point.gradient
 
     ascent = descended(

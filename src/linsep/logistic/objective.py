@@ -35,23 +35,19 @@ TAKEN = 1e-9  #: share of its length that a column takes from another it depends
 
 
 class Penalty(NamedTuple):
-    """L2 penalty: half the weighted squared norm of the weights, with ``factors`` of the squares.
+    """L2 penalty: half the squared weights of each class in the metric ``square``, an array or
+    sparse matrix of shape (width, width).
 
     With several classes (``share`` is 1 / their number, else 0) the weights of all, shifted to sum
-    to zero, are penalized, so that the choice of the reference does not matter; and so are the
-    ``levels`` of a text column, of which there are the column numbers of all but one.
+    to zero, are penalized, so that the choice of the reference does not matter.
     """
 
-    factors: np.ndarray
+    square: Any
     share: float = 0.0
-    levels: tuple[np.ndarray, ...] = ()
 
     def times(self, B: np.ndarray) -> np.ndarray:
         """Return the gradient at B."""
-        found = self.factors * (B - self.share * B.sum(axis=0))
-        for of in self.levels:
-            found[:, of] -= found[:, of].sum(axis=1, keepdims=True) / (len(of) + 1)
-        return found
+        return np.asarray((B - self.share * B.sum(axis=0)) @ self.square)
 
     def value(self, B: np.ndarray) -> float:
         """Return the penalty of B."""
@@ -59,15 +55,11 @@ class Penalty(NamedTuple):
 
     def matrix(self, q: int) -> np.ndarray:
         """Return the Hessian."""
-        of_class = self._replace(share=0.0).times(np.eye(len(self.factors)))
-        return np.kron(np.eye(q) - self.share, of_class)
+        return np.kron(np.eye(q) - self.share, self.square @ np.eye(self.square.shape[0]))
 
     def diagonal(self, q: int) -> np.ndarray:
         """Return the diagonal of the Hessian, in the shape of the weights."""
-        of_class = self.factors * (1.0 - self.share)
-        for of in self.levels:
-            of_class[of] *= len(of) / (len(of) + 1)
-        return np.tile(of_class, (q, 1))
+        return np.tile((1.0 - self.share) * self.square.diagonal(), (q, 1))
 
 
 class Moves(NamedTuple):
@@ -149,13 +141,12 @@ class Terms:
 
     def standard(self, W: np.ndarray) -> np.ndarray:
         """Convert weights of the raw features; weights of features left out become 0."""
-        d, B, kept = len(self.scales), W.copy(), np.flatnonzero(self.scales)
-        B[:, :d] = 0.0
+        d, B, kept = len(self.scales), np.zeros_like(W), np.flatnonzero(self.scales)
         B[:, kept] = W[:, kept] / self.scales[kept]
         if self.turn is not None:
             B[:, kept] = sla.solve_triangular(self.turn[np.ix_(kept, kept)], B[:, kept].T).T
         if self.intercept:
-            B[:, d] += W[:, :d] @ self.centers
+            B[:, d] = W[:, d] + W[:, :d] @ self.centers
         return B
 
     def matrix(self) -> np.ndarray:
@@ -231,7 +222,8 @@ class Terms:
         """Return what :class:`Moves` holds of a step, in one array."""
         most, blocks, reach, squares = np.zeros(3), 0, np.zeros(self.width), np.zeros(self.width)
         for start, Z in self.blocks(lane):
-            logistic.extents(Z, lane.importance, start, reach, squares)
+            if not sp.issparse(Z):
+                logistic.extents(Z, lane.importance, start, reach, squares)
             scores = self.scores(Z, step)
             most = np.maximum(most, logistic.moves(scores, lane.y, lane.importance, start))
             blocks += 1
@@ -334,11 +326,6 @@ class SparseTerms(Terms):
             found[:, -1] = amounts.sum(axis=0)
         return found
 
-    def moves(self, lane: Batch, step: np.ndarray) -> np.ndarray:
-        """Return the effect of a step on the scores, without the columns' values."""
-        most = logistic.moves(self.scores(lane.X, step), lane.y, lane.importance, 0)
-        return np.array([*most, 0.0, 0.0])
-
     def products(self, lane: Batch) -> np.ndarray:
         """Return weighted sums of products of the features, shape (width, width)."""
         return Terms(self.q, self.centers, self.scales, self.intercept).products(lane)
@@ -389,16 +376,14 @@ def moments(task: Task, batches: Batches, marks: bool = False) -> Terms:
     centered. Sums are of differences from the first row, to keep the digits of a small spread.
     """
     d, first, total = task.n_features, np.empty(0), 0.0
-    low, high, sums, squares, marked = *np.zeros((4, d)), np.full(d, marks)
+    top, sums, squares, marked = *np.zeros((3, d)), np.full(d, marks)
     plain = Terms(task.q, np.zeros(d), np.ones(d), False)
     for lane in in_lanes(weighed(batches()), plain.lane_rows):
         for start, X in plain.blocks(lane):
             interruption_point()
             if not total:
                 first = X[0] * task.intercept
-                low, high = first.copy(), first.copy()
-            np.minimum(low, X.min(axis=0), out=low)
-            np.maximum(high, X.max(axis=0), out=high)
+            np.maximum(top, np.abs(X).max(axis=0), out=top)
             if marks:
                 marked &= ((X == 0.0) | (X == 1.0)).all(axis=0)
             Z = X - first
@@ -406,12 +391,11 @@ def moments(task: Task, batches: Batches, marks: bool = False) -> Terms:
             total += float(weights.sum())
             sums += weights @ Z
             squares += weights @ np.square(Z)
-    top = np.maximum(high - first, first - low)
-    _refuse_sizes(np.where(np.maximum(high, -low) > MOST_SPREAD, np.inf, top))
     means = sums / total * task.intercept
-    varies = top > (CONSTANT * np.maximum(high, -low) if task.intercept else 0.0)
     spread = np.sqrt(np.maximum(squares / total - means**2, 0.0))
-    scales = np.where(varies, 1.0 / np.where(varies & (spread > 0) & ~marked, spread, 1.0), 0.0)
+    _refuse_sizes(np.where(top > MOST_SPREAD, top, spread))
+    varies = spread > (CONSTANT * top if task.intercept else 0.0)
+    scales = np.where(varies, 1.0 / np.where(varies & ~marked, spread, 1.0), 0.0)
     return replace(plain, centers=means + first, scales=scales, intercept=task.intercept)
 
 
@@ -470,8 +454,8 @@ class Objective:
     ):  # fmt: skip
         self.lanes, self.terms, self.journal = lanes, terms, journal
         self.q, self.width, self.shape = terms.q, terms.width, terms.shape
-        self.penalty = penalty or Penalty(np.zeros(self.width))
-        self.penalized = bool(self.penalty.factors.any())
+        self.penalty = penalty or Penalty(np.zeros((self.width, self.width)))
+        self.penalized = bool(self.penalty.square.diagonal().any())
         #: mask of the columns that are not left out
         self.used = np.append(terms.scales > 0.0, np.ones(int(terms.intercept), dtype=bool))
 
@@ -482,19 +466,19 @@ class Objective:
         if shares:  # which are not recorded
             found, kept = self.lanes.sum_and_keep(work, add, self.terms.lane_rows)
         else:
-            found = self._summed(f"at {hessian:d}", given, work)
+            found = self.sum(work, add, None, f"at {hessian:d}", given)
         value, gradient = float(found[0]), found[1 : size + 1].reshape(self.shape)
         square = found[size + 1 :].reshape(size, size) if hessian else None
         if not self.penalized:
             return Point(value, gradient, square, kept, value)
-        pull = self.penalty.times(B)
         square = None if square is None else square + self.penalty.matrix(self.q)
-        return Point(value - 0.5 * float((B * pull).sum()), gradient - pull, square, kept, value)
+        least, pull = value - self.penalty.value(B), self.penalty.times(B)
+        return Point(least, gradient - pull, square, kept, value)
 
     def moves(self, step: np.ndarray) -> Moves:
         """Return the effect of a step, of the shape of the weights, on the scores."""
         given = np.ascontiguousarray(step)
-        found = self._summed("moves", given, partial(self.terms.moves, step=given), furthest)
+        found = self.sum(partial(self.terms.moves, step=given), furthest, None, "moves", given)
         most, sums = np.split(found, [(len(found) + 1) // 2])
         (forward, backward, apart), (weight, blocks) = most[:3].tolist(), sums[:2].tolist()
         return Moves(forward, backward, apart, most[3:], weight, blocks, sums[2:])
@@ -502,20 +486,17 @@ class Objective:
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian at a point with shares, times V of the weights' shape."""
         work = partial(self.terms.curved, V=np.ascontiguousarray(V))
-        return self._summed("curved", V, work, kept=point.shares) + self.penalty.times(V)
+        return self.sum(work, add, point.shares, "curved", V) + self.penalty.times(V)
 
     def diagonal(self, point: Point) -> np.ndarray:
         """Return the diagonal of the information at a point with shares; of several classes with a
         last row for the reference, as if its weights were not zero.
         """
-        return self._summed("diagonals", point.gradient, self.terms.diagonal, kept=point.shares)
+        return self.sum(self.terms.diagonal, add, point.shares, "diagonals", point.gradient)
 
-    def _summed(
-        self, what: str, given: np.ndarray, work: Work, adding: Add = add, kept: Any = None
-    ) -> np.ndarray:
-        compute: Any = partial(self.sum, work, adding, kept)
-        return compute() if self.journal is None else self.journal.result(what, given, compute)
-
-    def sum(self, work: Work, adding: Add = add, kept: Any = None) -> Any:
-        """Return the sum of ``work(lane)``, or ``work(lane, what was kept)``, over all lanes."""
-        return self.lanes.sum(work, adding, self.terms.lane_rows, kept)
+    def sum(self, work: Work, adding: Add = add, kept: Any = None, *key: Any) -> Any:
+        """Return the sum of ``work(lane)``, or ``work(lane, what was kept)``, over all lanes; a
+        pass with a key, its name and the weights, is recorded.
+        """
+        compute: Any = partial(self.lanes.sum, work, adding, self.terms.lane_rows, kept)
+        return self.journal.result(*key, compute) if self.journal and key else compute()

@@ -24,7 +24,7 @@ from linsep.batches import Batch, joined, weight_totals
 from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse
 from linsep.estimators import labels
 from linsep.inference.robust import CLUSTERED, refuse_weights
-from linsep.lanes import Add, Tree, in_lanes, no_weight
+from linsep.lanes import Add, Tree, Work, in_lanes, no_weight
 from linsep.sources.base import Source
 from linsep.validation.checks import check_counts, tidy
 from linsep.words import row_text
@@ -46,8 +46,6 @@ SPARSE = 0.3  #: dense rows with a smaller share of nonzeros are copied into a C
 
 #: a function that returns an iterator over all batches, or a list of them: rows in memory
 Batches: TypeAlias = Callable[[], Iterable[Batch]]
-#: from a lane to its sum, or from a lane and what was kept of it
-Work: TypeAlias = Callable[..., Any]
 
 
 def binomial(successes: np.ndarray, failures: np.ndarray) -> np.ndarray:
@@ -87,7 +85,7 @@ class RowLanes:
         lanes = in_lanes(self.batches(), size)
         given = zip(lanes) if kept is None else zip(lanes, kept, strict=True)
         first, tree = list(islice(given, 2)), Tree(add)
-        if len(first) == 1:
+        if len(first) == 1:  # of few rows, where threads would cost more
             interruption_point()
             return work(*first[0])
         for value in map_in_order(lambda parts: work(*parts), chain(first, given)):
@@ -187,14 +185,6 @@ class Task:
         found.lanes = RowLanes(batches)
         return found
 
-    @property
-    def levels(self) -> tuple[np.ndarray, ...]:
-        """Column numbers of the levels of each text column that has a reference level."""
-        recipe = getattr(self.model, "recipe_", None) or {}
-        texts, references = recipe.get("text") or {}, recipe.get("reference") or {}
-        named = (list(of.values()) for name, of in texts.items() if name in references)
-        return tuple(np.array(of) for of in named if of)
-
     @cached_property
     def sample(self) -> Batch | None:
         """Evenly spread rows of the first batch, enough for a start; None if they are all rows."""
@@ -234,13 +224,12 @@ class Task:
                 for b in self.batches()]  # fmt: skip
         own, weights, offsets = (np.concatenate(part) for part in zip(*rows, strict=True))
         own, weights, offsets = (part[weights > 0] for part in (own, weights, offsets))
-        b = 0.0
+        b, odds = 0.0, np.log(totals[0] / totals[1])
         if self.intercept:  # between the log-odds less the largest offset, and the smallest
-            odds = float(np.log(totals[0] / totals[1]))
-            ends = odds - float(offsets.max()) - 1.0, odds - float(offsets.min()) + 1.0
             b = brentq(
-                lambda b: weights @ (own - expit(b + offsets)), *ends, xtol=1e-14, maxiter=2_000
-            )
+                lambda b: weights @ (own - expit(b + offsets)), odds - offsets.max() - 1.0,
+                odds - offsets.min() + 1.0, xtol=1e-14, maxiter=2_000,
+            )  # fmt: skip
         scores = np.where(own, 1.0, -1.0) * (b + offsets)
         return np.array([b]), -float((weights * np.logaddexp(0.0, -scores)).sum())
 
@@ -347,8 +336,7 @@ def given_counts(successes: Any, trials: Any, n_rows: int) -> tuple[np.ndarray, 
             "per row.", "shape", name,
         ))  # fmt: skip
         if given.dtype.kind not in "biuf":  # text, or missing values of pandas
-            numbers = [x if isinstance(x, Real) else np.nan for x in given.ravel().tolist()]
-            given = np.array(numbers).reshape(given.shape)
+            given = np.vectorize(lambda x: x if isinstance(x, Real) else np.nan, [float])(given)
         found.append(np.broadcast_to(given, n_rows).astype(np.float64))
     check_counts(found[0], found[1], lambda row: row_text(row).capitalize())
     return found[0], found[1]
@@ -363,10 +351,6 @@ def pairs_of(X: Any, successes: Any, trials: Any, offset: Any, clusters: Any) ->
     beside = (labels.check_offset(offset, n_rows), clusters)
     return X[twice], y, weights.ravel(), *(None if of is None else of[twice] for of in beside)
 
-
-#: called after each step with the weights, the log-likelihood there, and the distance to the
-#: maximum, in standard errors, from where the step began (NaN: unknown)
-Report = Callable[[np.ndarray, float, float], None]
 
 #: value of ``limits_`` where the existence of a maximum, or a limit, was not checked
 UNKNOWN = "not checked"
@@ -392,8 +376,6 @@ class State(StrEnum):
     IMPLIED = "implied"
 
 
-#: states of fits to classes that are proved to be separable, or quasi-separable
-SEPARATED = (State.SEPARABLE, State.QUASI_SEPARABLE)
 #: all states without inference, and those that cause a warning
 UNINFERRED = (State.INTERRUPTED, State.EARLY_STOP, State.SUSPECT, State.UNDECIDED)
 UNFINISHED = (State.MAX_ITER, State.STUCK, State.SUSPECT, State.UNDECIDED)
@@ -419,6 +401,9 @@ ENDINGS: dict[str, tuple[Any, ...]] = {
     "verdict": ("{who} before it was decided whether the likelihood has a maximum",),
     "intervals": ("{who} while computing intervals",),
 }  # fmt: skip
+#: what a fit does, by its stage
+DOING = {"ascent": "iteration {:,}", "verdict": "deciding whether there is a maximum",
+         "intervals": "profile interval {:,}"}  # fmt: skip
 
 
 class Stopped(Exception):
@@ -433,9 +418,8 @@ class Solution(NamedTuple):
     Hessian is beside the information. ``weights`` and ``limits`` have shape (q, width), the
     intercept last; ``covariance`` is 0 for features left out; ``profile`` are the ends of intervals
     and p; ``log_likelihood`` is without the penalty, or the supremum; ``gained`` twice what
-    features add to Firth's. ``at_limit`` is False if finite weights come from a small ridge;
-    ``digits`` are those of standard errors that floats determine; ``stopped_in`` is a stage, or
-    empty.
+    features add to Firth's; ``digits`` are those of standard errors that floats determine;
+    ``stopped_in`` is a stage, or empty.
     """
 
     B: np.ndarray | Any
@@ -453,7 +437,6 @@ class Solution(NamedTuple):
     verdict: Any = None
     profile: np.ndarray | None = None
     gained: float = np.nan
-    at_limit: bool = True
     digits: int = 16
     stopped_in: str = ""
     clusters: int | None = None
@@ -475,9 +458,9 @@ class Solution(NamedTuple):
             hints, said = [], model.ascent_.sentence
             message = f"Gradient ascent ended before the maximum{{near}}: {said}"
         near = f", about {self.distance:.2g} standard errors away from it"
-        others = "are estimated in the limit" if self.at_limit else "come from a very small ridge"
+        limit = "are estimated in the limit", "come from a very small ridge"
         message = message.format(
-            near=near if self.distance <= NEAR else "", others=others,
+            near=near if self.distance <= NEAR else "", others=limit[self.covariance is None],
             who="A callback stopped the fit" if stopped else "The fit was interrupted",
         )  # fmt: skip
         sentence = f"{message}."
@@ -487,65 +470,55 @@ class Solution(NamedTuple):
         return sentence, UnfinishedWarning(str(said))
 
 
-def limits_without(dependent: Iterable[int], shape: tuple[int, ...]) -> np.ndarray:
+def limits_without(terms: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return the limits of weights that are finite, except for dependent features."""
     limits = np.full(shape, "finite", dtype="U16")
-    limits[:, list(dependent)] = "dependent"
+    limits[:, list(terms.dependent)] = "dependent"
     return limits
 
 
 class Steps:
-    """The progress of one fit, in the stage "ascent", "verdict" or "intervals"; ``known()`` is the
-    Solution so far, and ``after_step()`` may raise :class:`Stopped`.
+    """The progress of one fit: ``known`` is the Solution so far, in the stage "ascent", "verdict"
+    or "intervals", of which some were ``made``; ``after_step()`` may raise :class:`Stopped`.
     """
 
     def __init__(self, after_step: Callable[[], None] = lambda: None) -> None:
-        self.after_step, self.stage, self._made = after_step, "ascent", 0
-        self.known: Callable[[], Solution] | None = None
-        self.n_intervals = 0
+        self.after_step, self.stage, self.made = after_step, "ascent", 0
+        self.known: Solution | None = None
 
-    def of(self, raw: Callable[[np.ndarray], np.ndarray], dependent: Iterable[int] = ()) -> Report:
-        """Return the callback of an ascent; ``raw`` converts its weights to the raw features."""
-
-        def report(B: np.ndarray, log_likelihood: float, distance: float) -> None:
-            self._made += 1
-            made, here = self._made, B.copy()
-
-            def so_far() -> Solution:
-                weights = raw(here)
-                return Solution(
-                    here, None, State.MAX_ITER, made, distance, weights=weights,
-                    limits=limits_without(dependent, weights.shape),
-                    log_likelihood=float(log_likelihood),
-                )  # fmt: skip
-
-            self.known = so_far
-            self.after_step()
-
-        return report
+    def report(
+        self, raw: Callable[[np.ndarray], np.ndarray], terms: Any, B: np.ndarray,
+        log_likelihood: float, distance: float = np.nan,
+    ) -> None:  # fmt: skip
+        """Take in a step of an ascent, of weights that ``raw`` converts to the raw features, from
+        a distance to the maximum.
+        """
+        self.made, here = self.made + 1, B.copy()
+        self.known = Solution(
+            here, None, State.MAX_ITER, self.made, distance, terms=terms, weights=raw(here),
+            log_likelihood=float(log_likelihood),
+        )  # fmt: skip
+        self.after_step()
 
     def begin(self, stage: str, found: Solution) -> None:
         """Begin a stage, with the solution if it is stopped."""
-        self.stage, self.known = stage, lambda: found
+        self.stage, self.known, self.made = stage, found, found.n_iter * (stage != "intervals")
 
     def outcome(self, model: Any, state: State) -> Solution | None:
         """Return the result of a model whose fit is stopped now; None before the first step."""
         if self.known is None:
             return None
-        found = self.known()._replace(stopped_in=self.stage)
+        found = self.known._replace(stopped_in=self.stage)
         if self.stage == "intervals":
             return found
+        if found.limits is None:
+            found = found._replace(limits=limits_without(found.terms, found.weights.shape))
         # With a penalty there is a maximum, without the proof that was not reached.
         return (found if model.l2 or model.penalty else found.unproved())._replace(state=state)
 
     def doing(self) -> str:
         """Return the current stage as text."""
-        if self.stage == "verdict":
-            return "deciding whether there is a maximum"
-        made, what = self._made, "iteration"
-        if self.stage == "intervals":
-            made, what = self.n_intervals, "profile interval"
-        return f"{what} {made + 1:,}"
+        return DOING[self.stage].format(self.made + 1)
 
 
 class UnfinishedWarning(ConvergenceWarning):

@@ -9,10 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, hint
 from linsep.estimators.labels import feature_names, label_text
-from linsep.inference.results import check_level
+from linsep.inference.results import SEPARATED, check_level
 from linsep.logistic.effects import Curves
 from linsep.logistic.estimator import LogisticRegression
-from linsep.logistic.task import SEPARATED
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.plot.display import (
     Display,
