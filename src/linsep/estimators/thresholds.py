@@ -2,7 +2,7 @@
 classes.
 """
 
-import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple, Self
@@ -326,14 +326,13 @@ def _smallest(holds: Callable[[float], bool]) -> float:
     """Return the smallest float from which a condition holds, or the largest float."""
 
     def at(n: int) -> float:  # floats of one sign are ordered like their bit patterns
-        return math.copysign(float(np.int64(abs(n)).view(np.float64)), n)
+        return float(np.int64(n).view(np.float64))
 
-    high = int(np.array(np.finfo(np.float64).max).view(np.int64))
-    low = -high
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(at(middle)) else (middle + 1, high)
-    return at(low)
+    last = int(np.array(np.finfo(np.float64).max).view(np.int64))
+    if holds(0.0):
+        below = bisect_left(range(last + 1), True, key=lambda n: not holds(0.0 - at(n)))
+        return 0.0 - at(below - 1)
+    return at(bisect_left(range(last), True, key=lambda n: holds(at(n))))
 
 
 def chosen_threshold(model: Any, rule: Rule, rows: Iterable[np.ndarray], on: str) -> Threshold:
@@ -358,11 +357,11 @@ def set_threshold(
     model: Any, rule: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None,
     offset: Any = None,
 ) -> Any:  # fmt: skip
-    """Set the decision threshold of a fitted classifier of two classes.
+    """Set the decision threshold of a fitted classifier of two classes: ``model.threshold_``, a
+    :class:`linsep.estimators.thresholds.Threshold`.
 
-    The threshold is set in place, saved and exported with the model, and dropped when the model is
-    trained further. ``training_accuracy_``, measured with another threshold, becomes None.
-    ``model.threshold_`` is a :class:`linsep.estimators.thresholds.Threshold`.
+    It is saved and exported with the model, and dropped when the model is trained further.
+    ``training_accuracy_``, measured with another threshold, becomes None.
 
     Parameters
     ----------

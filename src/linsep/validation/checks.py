@@ -1,6 +1,4 @@
-"""Checks of rows in memory and of what stands beside them: labels, weights, counts. An error names
-the row, the column and what to do.
-"""
+"""Checks of rows in memory, and of labels, weights and counts beside them."""
 
 import math
 import warnings
@@ -30,41 +28,27 @@ GAPS = {"missing-value", "not-finite"}
 _CHANGED = {"not-exact", "column-type"}
 #: what is no finite number, by the code of its error: the problem, and what to do
 _FAULTS = {
-    "missing-value": (
-        "is missing (NaN)", "fill it (for example with scikit-learn's SimpleImputer)",
-    ),
+    "missing-value": ("is missing (NaN)", "fill it (such as with scikit-learn's SimpleImputer)"),
     "not-finite": ("is infinite", "give a finite number"),
-    "not-exact": (
-        "is {value}, which is not exactly representable as float64",
-        "subtract a constant from the whole column, such as its first value",
-    ),
+    "not-exact": ("is {value}, which no float64 equals", "subtract a constant from the column"),
     "not-a-number": (
-        "is text, {value!r:.22}",
-        "encode it as numbers (for example with scikit-learn's OneHotEncoder)",
+        "is text, {value!r:.22}", "encode it as numbers (as scikit-learn's OneHotEncoder does)",
         "give a data frame to linsep.fit(frame, target=...), which reads text",
     ),
-    "column-type": (
-        "is {value}: {type} data not supported", "give numbers, such as days since the first one",
-    ),
+    "column-type": ("is {value}: {type} data not supported", "give numbers, such as of days"),
 }  # fmt: skip
 CONTINUOUS = (
-    "the label {!r} is continuous, not a whole number; a classifier needs classes, so choose "
-    "another target, round it, or fit a linear regression; for proportions, fit counts of "
-    "successes= and trials=. Unknown label type: continuous"
+    "the label {!r} is continuous (Unknown label type: continuous); a classifier needs classes, so "
+    "choose another target, round it, fit a linear regression, or counts of successes= and trials="
 )
 _OTHER_TYPES = (date, timedelta, time, np.datetime64, np.timedelta64, complex, np.complexfloating)
-
-
-# Values that are no finite numbers.
 
 
 def refuse_faults(
     values: np.ndarray, codes: Set[str] = GAPS, name: str = "y", advice: str = "give a number",
     place: Callable[[int], str] = row_text,
 ) -> None:  # fmt: skip
-    """Raise DataError for the first value that is no finite number for a reason with one of these
-    codes.
-    """
+    """Raise DataError for the first value that is no finite number, by one of these codes."""
     rows: Any = range(values.size)
     if values.dtype.kind == "f":
         rows = np.flatnonzero(~np.isfinite(values)).tolist()
@@ -88,12 +72,10 @@ def _fault_of(value: Any) -> str:
         return "column-type"
     try:
         number = float(value)
-    except ValueError:
-        return "not-a-number"
-    except (TypeError, OverflowError):  # for which scikit-learn has the words
-        return ""
-    if isinstance(value, int | np.integer):
-        return "" if number == int(value) else "not-exact"
+    except (ArithmeticError, TypeError, ValueError) as problem:  # scikit-learn has words for others
+        return "not-a-number" if isinstance(problem, ValueError) else ""
+    if isinstance(value, int | np.integer) and number != int(value):
+        return "not-exact"
     return "" if math.isfinite(number) else "not-finite"
 
 
@@ -104,9 +86,7 @@ def is_missing(value: Any) -> bool:
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """Raise DataError if the mask of a masked array, or of one in a list, hides a value, which
-    numpy exposes when the array is used as a plain one.
-    """
+    """Raise DataError if a mask, also in a list, hides a value, which plain arrays expose."""
     rows = values if isinstance(values, list | tuple | np.ma.MaskedArray) else ()
     for row, one in enumerate(rows):
         if np.ma.is_masked(one):
@@ -116,20 +96,15 @@ def refuse_masked(values: Any, name: str) -> None:
             )  # fmt: skip
 
 
-# Rows.
-
-
 def rows_to_fit(
     X: Any, estimator: Any, dtypes: tuple[Any, ...], order: str | None = None, *,
     checked: bool = True, columns: bool = True, reset: bool = True,
 ) -> Any:  # fmt: skip
-    """Return X as an array or CSR matrix of finite numbers, as scikit-learn's ``validate_data``
-    does, which takes longer for a few hundred rows than training, and returns suitable arrays
-    unchanged.
+    """Return X as an array or CSR matrix of finite numbers of one of the types, as scikit-learn's
+    ``validate_data`` does, which takes longer for a few hundred rows than training.
 
-    Numbers of other types than ``dtypes`` are converted. Without ``checked`` and ``columns``, the
-    checks of finiteness and of column indices are left to the reader of the rows. With ``reset``,
-    the number and names of the features of the estimator are set, otherwise compared.
+    Without ``checked`` and ``columns``, finiteness and column indices are left to the reader of the
+    rows. With ``reset``, the features of the estimator are set, otherwise compared.
     """
     ready = type(X) is np.ndarray and X.ndim == 2 and 0 < X.size <= FEW and X.dtype.isnative
     ready = ready and X.dtype.type in dtypes and X.itemsize <= 8 and X.flags.c_contiguous
@@ -151,15 +126,12 @@ def rows_to_fit(
 @contextmanager
 def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator[None]:
     """Name column and row of X where scikit-learn's checks refuse one of its values; what they
-    would convert, such as dates and whole numbers that no double equals, is refused before, the
-    latter unless ``exact``. The ``feature_names_in_`` of the estimator name columns of an array.
+    would change, such as dates and, unless ``exact``, long whole numbers, is refused before.
     """
     refuse_masked(X, "X")
     if hasattr(X, "to_frame") and np.ndim(X) == 1:
-        raise DataError(
-            f"X is a {type(X).__name__}, which has one dimension, but rows of features have two: "
-            "pass X.to_frame() if it is one feature.", code="shape",
-        )  # fmt: skip
+        one = f"X is a {type(X).__name__}, of one dimension, but rows of features have two"
+        raise DataError(one, "pass X.to_frame() if it is one feature", code="shape")
     check_names("the table", column_names(X))
     kept = {"not-exact"} if exact else set()
     refuse_rounded(X, estimator, _CHANGED - kept)
@@ -172,9 +144,7 @@ def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator
 
 
 def refuse_rounded(X: Any, estimator: Any = None, codes: Set[str] = _CHANGED) -> None:
-    """Raise DataError for the first value of X with a fault of these codes: by default, what a
-    conversion to floats would change.
-    """
+    """Raise DataError for the first value of X that, by default, floats would change."""
     names: Any = column_names(X) or getattr(estimator, "feature_names_in_", [])
     for values, at in _parts(X, floats="not-finite" in codes):
         refuse_faults(values, codes, "X", "", partial(_cell, names, at))
@@ -189,9 +159,7 @@ def _cell(names: Any, at: Callable[[int], tuple[int, int]], number: int) -> str:
 
 
 def _parts(X: Any, floats: bool) -> Iterator[tuple[np.ndarray, Callable[[int], tuple[int, int]]]]:
-    """Yield values of X, and the function that returns the row and the column of one. Without
-    ``floats``, those that are floats are left out.
-    """
+    """Yield values of X, without ``floats`` others, and what returns the row and column of one."""
     if hasattr(X, "columns"):
         import narwhals.stable.v2 as nw
 
@@ -216,10 +184,8 @@ def _parts(X: Any, floats: bool) -> Iterator[tuple[np.ndarray, Callable[[int], t
 def as_csr(X: Any, columns: bool = True) -> Any:
     """Return a two-dimensional sparse matrix as CSR, and anything else unchanged.
 
-    Compiled loops, scipy's included, do not check bounds: an index out of range would read or
-    write other memory. So DataError is raised for indices that are negative, beyond the shape, or
-    fewer than ``indptr`` requires; without ``columns`` not for the column indices of a CSR matrix,
-    which ``pass_loop`` checks as it reads them. A CSR matrix is not copied.
+    DataError for indices out of range, by which compiled loops, scipy's included, would read or
+    write other memory; without ``columns`` not for those of CSR columns, checked by ``pass_loop``.
     """
     if not sp.issparse(X) or X.ndim != 2:
         return X
@@ -233,17 +199,16 @@ def as_csr(X: Any, columns: bool = True) -> Any:
         falls = (starts[1:] < starts[:-1]).any()
         if starts.size != lines + 1 or starts[0] != 0 or starts[-1] > stored or falls:
             raise DataError(
-                "The indptr of X does not increase from 0 to the number of its values; build the "
-                "matrix again, such as with scipy.sparse.coo_matrix((values, (rows, columns))).",
-                code="bad-value",
-            )
+                "The indptr of X does not increase from 0 to the number of its values: build the "
+                "matrix again.", code="bad-value",
+            )  # fmt: skip
         places = [(X.indices[: starts[-1]], width)] if columns or X.format != "csr" else []
     for found, size in places:
         unsigned = found.view(f"u{found.itemsize}")  # in which negative numbers are large
         if found.size and unsigned.max() >= size:
             raise DataError(
-                f"X has the index {found[np.argmax(unsigned)]}, but the shape {X.shape}; build the "
-                "matrix again with rows and columns numbered from 0.", code="out-of-range",
+                f"X has the index {found[np.argmax(unsigned)]}, but the shape {X.shape}: number "
+                "rows and columns from 0.", code="out-of-range",
             )  # fmt: skip
     return X.tocsr()
 
@@ -256,13 +221,9 @@ def tidy(X: Any) -> Any:
     return X
 
 
-# Labels and numbers beside rows, in their order.
-
-
 def labels_of(y: Any) -> np.ndarray:
-    """Return one label for each row of an array, list or column, objects that are all numbers as an
-    array of numbers; ValueError for another shape, and DataError, which names row and value, for a
-    label that is missing, infinite, or neither text nor a number, and for text beside numbers.
+    """Return one label for each row, objects that are all numbers as an array of numbers; DataError
+    for one that is missing, infinite, or neither text nor a number, and for text beside numbers.
     """
     given, y = y, one_column(y)
     if y.dtype.kind in "OST":
@@ -277,8 +238,8 @@ def labels_of(y: Any) -> np.ndarray:
 
 
 def one_column(y: Any) -> np.ndarray:
-    """Return y as one value for each row, with scikit-learn's checks and warning; a list as
-    objects, of which numpy would make text, or floats that merge long numbers.
+    """Return y as one value for each row; a list as objects, of which numpy would make text, or
+    floats that merge long numbers.
     """
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biuf":
         return y  # the same as after these checks, which take longer than small fits
@@ -314,7 +275,7 @@ def numbers_beside(
     place: Callable[[int], str] = row_text,
 ) -> np.ndarray:  # fmt: skip
     """Return the numbers beside rows, one for each or one for all, as float64 of shape (n_rows,);
-    raise DataError if they have another shape or type, are not finite, or below ``least``.
+    DataError for others, or below ``least``.
     """
     found = np.asarray(values)
     if found.dtype.kind == "O":
@@ -338,9 +299,7 @@ def numbers_beside(
 
 
 def check_counts(successes: np.ndarray, trials: np.ndarray, place: Callable[[int], str]) -> None:
-    """Raise DataError, which names the row by ``place``, unless counts, as float64 of shape
-    (rows,), are whole numbers with 0 <= successes <= trials; NaN is missing.
-    """
+    """Raise DataError unless counts, as float64, are whole numbers, 0 <= successes <= trials."""
     for name, counts in (("successes", successes), ("trials", trials)):
         good = (counts >= 0) & (counts <= EXACT) & (counts == np.floor(counts))
         fits = (trials >= successes) | (name == "successes")
@@ -354,9 +313,8 @@ def check_counts(successes: np.ndarray, trials: np.ndarray, place: Callable[[int
 
 
 def check_beside(X: Any, **others: Any) -> None:
-    """Refuse masked labels or weights, and those with the index of pandas of X in another order,
-    because rows are matched by position. If one of the two indexes is the default index, 0 to rows
-    - 1, this is a warning.
+    """Refuse masked labels or weights, and those with the index of pandas of X in another order:
+    rows are matched by position. If one of the two is the default index, this is a warning.
     """
     for name, other in others.items():
         if other is None or type(other) is np.ndarray:
@@ -381,13 +339,11 @@ def row_labels(X: Any) -> np.ndarray | None:
 
 
 def _index_of(values: Any) -> Any:
-    """Return the index of a frame or column of pandas, else None."""
     index = getattr(values, "index", None)
     return index if type(index).__module__.startswith("pandas") else None
 
 
 def _is_fresh(index: Any) -> bool:
-    """Return whether an index is the default index."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
@@ -397,22 +353,16 @@ def warn_of_many_classes(classes: np.ndarray, n_rows: int) -> None:
     if classes.dtype.kind in "iuf" and n > max(10, n_rows / 10):
         warn_caller(
             f"The target holds {n:,} different numbers in {n_rows:,} rows, and each is treated "
-            "as a class. For measurements, fit a linear regression, or divide them into a few "
-            "classes."
+            "as a class. For measurements, fit a linear regression."
         )
 
 
 def refuse_continuous(y: np.ndarray, where: Callable[[int], str] = row_text) -> None:
-    """Raise DataError for a number with a fraction, which is not a class; ``where`` returns the
-    place of a row.
-    """
+    """Raise DataError for a number with a fraction, which is not a class."""
     if y.dtype.kind == "f" and (parts := y != np.trunc(y)).any():
         row = int(np.argmax(parts))
         why = CONTINUOUS.format(y[row].item())
         raise DataError(f"{where(row)}: {why}.", code="label-type")
-
-
-# Columns of a table, and models that make their features from them.
 
 
 def column_names(X: Any) -> list[Any]:
@@ -449,9 +399,7 @@ def check_prepared(
     model: Any,
     but: str = "arrays are used as they are: pass a data frame or a file with these columns",
 ) -> None:
-    """Raise DataError if a model does more with the columns of a table than picking them, for what
-    leaves that out.
-    """
+    """Raise DataError if a model does more with the columns of a table than picking them."""
     recipe = getattr(model, "recipe_", None) or {}
     made = ("scale", "text", "formula", "products", "words")
     converted = set(recipe.get("numeric", ())) & {*recipe.get("converted", ())}
@@ -470,8 +418,8 @@ def check_again(model: Any) -> None:
 
 
 def check_columns(model: Any, X: Any) -> None:
-    """Check names and number of the columns of X as ``predict`` of a fitted model does, before
-    functions that only read its weights; raise ValueError for others, and as check_prepared.
+    """Check the columns of X as ``predict`` of a fitted model does, before functions that only read
+    its weights.
     """
     if isinstance(model, BaseEstimator) and hasattr(model, "n_features_in_"):
         check_prepared(model)
