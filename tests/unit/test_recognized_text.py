@@ -46,29 +46,9 @@ def test_first_lines_tell_the_format(tmp_path, name, looks):
     path.write_bytes(text.encode())
     if wanted is not None:
         assert format_of(path) == wanted
-    elif name == "rows.txt" and looks in ("numbers alone", "JSON", "sentences", "many odd lines"):
-        assert format_of(path) == "svmlight"  # as this ending says, so that the line is named
     else:
         with refused(DataError, "wrong-format"):
             format_of(path)
-
-
-@pytest.mark.parametrize(
-    ("text", "advice"),
-    [
-        ("a,b\n1,2\n", 'between commas: read them with format="csv" or rename it'),
-        ("a\tb\n1\t2\n", 'between tabs: read them with format="tsv"'),
-        ("a;b\n1,5;2\n", 'between \';\': read them with format="csv" and delimiter=";"'),
-        ("a|b\n1|2\n", 'between \'|\': read them with format="csv" and delimiter="|"'),
-        ("a b\n1 2\n", 'set its format, such as format="csv"'),
-    ],
-)
-def test_a_table_is_named_as_what_it_seems(tmp_path, text, advice):
-    (tmp_path / "rows.dat").write_text(text)
-    with pytest.raises(DataError) as caught:
-        open_source(tmp_path / "rows.dat", target="b")
-    assert advice in str(caught.value)
-    assert str(caught.value).count(".") == str(caught.value).rstrip(".").count(".") + 1
 
 
 @pytest.mark.parametrize(("text", "what"), [(SVM, "svmlight text"), (VW, "Vowpal Wabbit's text")])

@@ -6,7 +6,8 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
@@ -100,11 +101,10 @@ def format_of(path: File, declared: str | None = None) -> str:
         return declared
     if not named_vaguely(path):
         return format_by_name(path) or "svmlight"  # opening it reports that it is missing
-    found, said, lines = format_by_content(path), format_by_name(path), first_lines(path)
-    odd = lines is None or (lines and said is None) or _separator(path) is not None
-    if found is None and odd:
+    found = format_by_content(path)
+    if found is None and first_lines(path) != []:
         raise unknown_format(path)
-    return found or "svmlight"  # which reports the error, or that there are no rows
+    return found or "svmlight"  # which reports that there are no rows
 
 
 def named_vaguely(path: File) -> bool:
@@ -126,22 +126,12 @@ def unknown_format(path: File) -> DataError:
         what, change = _FOREIGN[ending.lower()]
         return DataError(f"{path} {what}", change, code="wrong-format", path=path)
     known = " ".join(one for one in ENDINGS if one not in _TEXT)
-    rename = f"rename it (known endings: {known}; text may add .gz .bz2 .xz .zst)"
-    message = f"has the ending '{ending}'" if ending else "has no ending"
-    message = f"{path} {message}, which does not determine its format"
-    separator = _separator(path)
-    if separator is None:
-        return DataError(
-            message,
-            rename, hint("set its format, such as {}", format="csv"),
-            code="wrong-format", path=path,
-        )  # fmt: skip
-    name = {"\t": "tabs", ",": "commas"}.get(separator, f"'{separator}'")
-    how: dict[str, Any] = {"format": "tsv" if separator == "\t" else "csv"}
-    how |= {"delimiter": separator} if separator in ";|" else {}
-    seems = f"{message}; its first lines seem to be fields between {name}"
     return DataError(
-        seems, hint("read them with {}", **how), rename, code="wrong-format", path=path
+        f"Neither the name of {path} nor its first lines determine its format",
+        hint("set its format, such as {}", format="csv"),
+        f"rename it (known endings: {known}; text may add .gz .bz2 .xz .zst)",
+        code="wrong-format",
+        path=path,
     )
 
 
@@ -166,17 +156,6 @@ def _most(found: list[Any]) -> bool:
     return bool(found[0]) and 2 * sum(map(bool, found)) > len(found)
 
 
-def _separator(path: File) -> str | None:
-    """Return the character that seems to separate the fields of the first lines, equally often in
-    each."""
-    lines = first_lines(path) or []
-    for separator in "\t,;|":
-        counts = {line.count(separator.encode()) for line in lines}
-        if len(lines) > 1 and len(counts) == 1 and counts != {0}:
-            return separator
-    return None
-
-
 def first_lines(path: File) -> list[bytes] | None:
     """Return the first lines of a file, without their ends, that are neither blank nor comments;
     None if it is damaged.
@@ -198,10 +177,22 @@ def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
     Yields the stream and a function that says how many bytes on disk it has read. Raises
     DataError when there is no such file, or it is a directory or may not be read.
     """
-    if isinstance(path, RemoteFile):
-        with path.reading() as stream:
-            yield from _decompressed(stream, codec_of(path))
-        return
+    codec = codec_of(path)
+    with ExitStack() as stack:
+        if isinstance(path, RemoteFile):
+            raw = stack.enter_context(path.reading())
+        else:
+            raw = stack.enter_context(_local(path))
+        stream = raw
+        if codec == "xz":
+            stream = stack.enter_context(lzma.LZMAFile(raw))
+        elif codec is not None:
+            file = raw if isinstance(raw, pa.NativeFile) else arrow_file(raw)
+            stream = stack.enter_context(pa.CompressedInputStream(file, codec))
+        yield stream, raw.tell
+
+
+def _local(path: Path) -> pa.NativeFile:
     try:
         if path.exists() and not path.is_file():
             raise DataError(
@@ -212,7 +203,7 @@ def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
             )
         # Arrow's file may have a name of any bytes, and does not block other threads while it
         # reads.
-        raw = pa.OSFile(os.fsencode(path))
+        return pa.OSFile(os.fsencode(path))
     except FileNotFoundError:
         raise no_file(path) from None
     except OSError as error:
@@ -221,20 +212,6 @@ def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
             code="cannot-read",
             path=path,
         ) from error
-    with raw:
-        yield from _decompressed(raw, codec_of(path))
-
-
-def _decompressed(raw: Any, codec: str | None) -> Iterator[tuple[Any, Callable[[], int]]]:
-    if codec is None:
-        yield raw, raw.tell
-    elif codec == "xz":
-        with lzma.LZMAFile(raw) as stream:
-            yield stream, raw.tell
-    else:
-        file = raw if isinstance(raw, pa.NativeFile) else arrow_file(raw)
-        with pa.CompressedInputStream(file, codec) as stream:
-            yield stream, raw.tell
 
 
 def codec_of(path: File) -> str | None:

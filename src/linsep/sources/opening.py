@@ -214,10 +214,7 @@ def open_source(
     kind, how["max_line"] = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
     _check_kind(paths[0], kind, learned)
     own = of_kind(paths[0], kind, options)
-    if kind == "rows":
-        source: Source = RowsSource(paths)
-    else:
-        source = _OPENERS[kind](paths, format, own, **how)
+    source = _opened(kind, paths, format, own, **how)
     source.cache, source.by_recipe = _cache_of(cache, paths), recipe is not None
     return source
 
@@ -229,18 +226,26 @@ _OPTIONS = {
     "table": _OF_TABLES, "frame": _OF_TABLES - {*OF_CSV}, "svmlight": {"index_base"},
     "vw": {"hash_bits", *_NAMESPACES}, "rows": set[str](),
 }  # fmt: skip
+#: formats that are not read remotely
+LOCAL = {
+    "folder": "a folder of texts",
+    "rows": "parsed rows, which others must not be able to write",
+}  # fmt: skip
+_WORDS = {
+    "table": "a table, whose columns have names", "frame": "in memory, not a file",
+    "svmlight": "svmlight text, which has no named columns",
+    "vw": "Vowpal Wabbit's text, which has no named columns", "arrays": "arrays in memory",
+    "rows": "parsed rows",
+}  # fmt: skip
 
 
 def of_kind(path: File | str, kind: str, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a kind of data; DataError for others that are not at their defaults."""
-    given = [
-        name for name, value in options.items()
-        if name not in _OPTIONS[kind]
-        and value not in (None, "error", "none", [], (), {}, "")
-    ]  # fmt: skip
+    defaults = (None, "error", "none", [], (), {}, "")
+    given = [n for n, value in options.items() if n not in _OPTIONS[kind] and value not in defaults]
     if given:
         raise DataError(
-            f"{path} is {_WITHOUT.get(kind, _WORDS.get(kind))}",
+            f"{path} is {_WORDS[kind]}",
             hint("leave out {}", **dict.fromkeys(given)),
             code="conflict",
             path=path,
@@ -304,11 +309,10 @@ def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> N
     """Raise DataError for files of a different kind than the model's. Parsed rows contain their
     recipe."""
     if recipe is not None and kind not in ("rows", recipe.get("format")):
-        learned = _WORDS.get(str(recipe.get("format")), "something unknown")
+        learned = _WORDS.get(str(recipe.get("format")), "something unknown").partition(",")[0]
         text = kind == "svmlight" and recipe.get("words")
         raise DataError(
-            f"{path} is {_WORDS[kind]}{' by its name' if text else ''}, but the model was "
-            f"trained on {learned}",
+            f"{path} is {_WORDS[kind].partition(',')[0]}, but the model was trained on {learned}",
             "give it files of that kind",
             *(["name its folder; each file in it is read as one text"] if text else []),
             code="wrong-format",
@@ -316,15 +320,35 @@ def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> N
         )
 
 
-def _table(
-    paths: list[File], format: str | None, options: dict[str, Any], *, require_labels: bool,
-    **how: Any,
+def _opened(
+    kind: str, paths: list[File], format: str | None, options: dict[str, Any], *,
+    require_labels: bool, **how: Any,
 ) -> Source:  # fmt: skip
-    from linsep.sources.tables.table import TableSource
+    """Return the source of files of one kind."""
+    recipe = how["recipe"]
+    if kind == "rows":
+        return RowsSource(paths)
+    if kind == "table":
+        from linsep.sources.tables.table import TableSource
 
-    if how["recipe"] is None and all(format_of(path, format) == "folder" for path in paths):
-        options |= {"target": options["target"] or LABEL, "text": options["text"] or TEXT}
-    return TableSource(paths, format=format, require_target=require_labels, **how, **options)
+        if recipe is None and all(format_of(path, format) == "folder" for path in paths):
+            options |= {"target": options["target"] or LABEL, "text": options["text"] or TEXT}
+        return TableSource(paths, format=format, require_target=require_labels, **how, **options)
+    from linsep.sources.vw import VwSource
+
+    opener: Any = {"svmlight": SvmlightSource, "vw": VwSource}[kind]
+    given = {{"hash_bits": "bits"}.get(name, name): value for name, value in options.items()}
+    try:
+        own = given if recipe is None else {name: recipe[name] for name in given}
+        own = {name: value for name, value in own.items() if value is not None}
+        return opener(paths, require_labels=require_labels, max_line=how["max_line"], **own)
+    except (KeyError, TypeError, AttributeError, DataError) as error:
+        if recipe is None or getattr(error, "code", "bad-option") != "bad-option":
+            raise
+        raise DataError(
+            "The recipe for reading the files is damaged: train the model again.",
+            code="bad-model-file",
+        ) from None
 
 
 def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: Any) -> Source:
@@ -340,58 +364,6 @@ def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: A
         used = partial(used_in_formula, options)
     table = to_arrow(data, [exclude] if isinstance(exclude, str) else exclude, used)
     return TableSource([table], require_target=require_labels, **how, **options)
-
-
-def _svmlight(
-    paths: list[File], format: str | None, options: dict[str, Any], *,
-    recipe: dict[str, Any] | None, **how: Any,
-) -> Source:  # fmt: skip
-    base = options["index_base"] if recipe is None else recipe.get("index_base")
-    if recipe is not None and base not in {0, 1}:
-        raise DataError(
-            "The recipe for reading svmlight text is damaged: train the model again.",
-            code="bad-model-file",
-        )
-    return SvmlightSource(paths, index_base=base, **how)
-
-
-def _vw(
-    paths: list[File], format: str | None, options: dict[str, Any], *,
-    recipe: dict[str, Any] | None, **how: Any,
-) -> Source:  # fmt: skip
-    from linsep.sources.vw import VwSource
-
-    given = {"bits": options.pop("hash_bits"), **options}
-    if recipe is None:
-        return VwSource(paths, **how, **{k: v for k, v in given.items() if v is not None})
-    try:
-        return VwSource(paths, **how, **{name: recipe[name] for name in given})
-    except (KeyError, TypeError, AttributeError, DataError):
-        raise DataError(
-            "The recipe for reading Vowpal Wabbit's text is damaged: train the model again.",
-            code="bad-model-file",
-        ) from None
-
-
-#: what opens the files of each kind
-_OPENERS: dict[str, Any] = {"table": _table, "svmlight": _svmlight, "vw": _vw}
-_VW = "Vowpal Wabbit's text"
-#: formats that are not read remotely
-LOCAL = {
-    "folder": "a folder of texts",
-    "rows": "parsed rows, which others must not be able to write",
-}  # fmt: skip
-_WORDS = {
-    "table": "a table", "svmlight": "svmlight text", "vw": _VW,
-    "arrays": "arrays in memory", "rows": "parsed rows",
-}  # fmt: skip
-
-
-_WITHOUT = {
-    "table": "a table, whose columns have names", "frame": "in memory, not a file",
-    "svmlight": "svmlight text, which has no named columns",
-    "vw": f"{_VW}, which has no named columns",
-}  # fmt: skip
 
 
 def find_files(data: list[Any], format: str | None = None) -> list[File]:
@@ -436,13 +408,17 @@ def _remote(address: str, format: str | None) -> list[RemoteFile]:
         return files
     inside = [file for file in files if _is_data(file, format)]
     if not inside:
-        raise DataError(
-            f"The folder {shown(address)} has no data files: name files, or a folder of "
-            f"{' '.join(ENDINGS)} files.",
-            code="no-file",
-            path=shown(address),
-        )
+        raise _no_data(shown(address))
     return inside
+
+
+def _no_data(folder: Any) -> DataError:
+    return DataError(
+        f"The folder {folder} has no data files: name files, a folder of {' '.join(ENDINGS)} "
+        "files, or a local folder with one folder of texts per label.",
+        code="no-file",
+        path=folder,
+    )
 
 
 def _of_folder(folder: Path, format: str | None) -> list[Path]:
@@ -456,12 +432,7 @@ def _of_folder(folder: Path, format: str | None) -> list[Path]:
         if len(labels) > (1 if inside else 0):
             inside = [folder]
     if not inside:
-        raise DataError(
-            f"The directory {folder} has no data files: name files, a folder of "
-            f"{' '.join(ENDINGS)} files, or a folder with one folder of texts per label.",
-            code="no-file",
-            path=folder,
-        )
+        raise _no_data(folder)
     return inside
 
 
@@ -481,8 +452,8 @@ def kind_of(paths: list[File], format: str | None = None) -> str:
     if len(kinds) > 1:
         (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
         raise DataError(
-            f"{path} is {_WORDS[one]}, {second} {_WORDS[other]} by its name: name files of one "
-            "kind.",
+            f"{path} is {_WORDS[one].partition(',')[0]}, {second} "
+            f"{_WORDS[other].partition(',')[0]} by its name: name files of one kind.",
             code="mixed-formats",
             path=path,
         )

@@ -6,7 +6,7 @@ weights its TfidfTransformer.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
@@ -236,39 +236,33 @@ def _bad_text(number: int, said: str, code: str) -> DataError:
 
 
 def _is_count(value: Any, most: float = float("inf")) -> bool:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return whole and 1 <= value <= most
+    return isinstance(value, int | np.integer) and value is not True and 1 <= value <= most
 
 
-def _is_range(value: Any) -> bool:
-    pair = tuple(value) if isinstance(value, list | tuple) else ()
-    return len(pair) == 2 and all(_is_count(n, LONGEST) for n in pair) and pair[0] <= pair[1]
-
-
-_FREQUENCY = (
-    "a number of texts, 1 or more, or a share of them from 0.0 to 1.0",
-    lambda value: _is_count(value) or (isinstance(value, float) and 0 <= value <= 1),
-)
-#: what each parameter may be, in words and as a function
-_VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "analyzer": ("'word', 'char' or 'char_wb'", lambda value: value in ANALYZERS),
-    "norm": ("None, 'l1' or 'l2'", lambda value: value in NORMS),
-    "n_features": (f"a number from 1 to {MOST_COLUMNS:,}", lambda n: _is_count(n, MOST_COLUMNS)),
-    "min_df": _FREQUENCY,
-    "max_df": _FREQUENCY,
-    "ngram_range": (
-        f"the minimum and maximum length of n-grams, such as (1, 2), at most {LONGEST}", _is_range
-    ),
-}  # fmt: skip
-_FLAG = "True or False", lambda value: isinstance(value, bool)
+def _is_frequency(value: Any) -> bool:
+    return 0 <= value <= 1 if isinstance(value, float) else _is_count(value)
 
 
 def checked(text: Text) -> Text:
     """Return a transformer of plain values; ParameterError for a parameter that is invalid."""
     given = asdict(text)
+    pair = tuple(given["ngram_range"]) if isinstance(given["ngram_range"], list | tuple) else ()
+    lengths = len(pair) == 2 and all(_is_count(n, LONGEST) for n in pair) and pair[0] <= pair[1]
+    frequency = "a number of texts, 1 or more, or a share of them from 0.0 to 1.0"
+    #: what each parameter may be, and whether it is
+    valid = {
+        "analyzer": ("'word', 'char' or 'char_wb'", text.analyzer in ANALYZERS),
+        "norm": ("None, 'l1' or 'l2'", text.norm in NORMS),
+        "n_features": (
+            f"a number from 1 to {MOST_COLUMNS:,}", _is_count(text.n_features, MOST_COLUMNS)
+        ),
+        "min_df": (frequency, _is_frequency(text.min_df)),
+        "max_df": (frequency, _is_frequency(text.max_df)),
+        "ngram_range": (f"two lengths of n-grams, such as (1, 2), at most {LONGEST}", lengths),
+    }  # fmt: skip
     for name, value in given.items():
-        wanted, fits = _VALID.get(name, _FLAG)
-        if not fits(value):
+        wanted, fits = valid.get(name, ("True or False", isinstance(value, bool)))
+        if not fits:
             raise ParameterError(f"{name} is {value!r}: choose {wanted}.", option=name, value=value)
     if not text.vocabulary and (text.min_df, text.max_df) != (1, 1.0):
         raise ParameterError(
@@ -276,10 +270,9 @@ def checked(text: Text) -> Text:
             code="needs-option",
             option="vocabulary",
         )
-    low, high = text.ngram_range
     for name in ("min_df", "max_df", "n_features"):
         given[name] = float(given[name]) if isinstance(given[name], float) else int(given[name])
-    return Text(**given | {"ngram_range": (int(low), int(high))})
+    return Text(**given | {"ngram_range": tuple(map(int, pair))})
 
 
 #: least first byte of a code point whose lower case needs more than a table
@@ -349,19 +342,12 @@ class TextCounter:
         not whole.
         """
         counter = cls(Text(**stored["settings"]))
-        settings, terms, texts = counter.settings, stored["terms"], stored["texts"]
-        counts = np.array(stored["frequencies"], dtype=np.int64)
-        if not counter.learns or (settings.vocabulary and terms is None):
-            return counter
-        whole = terms is None or (
-            settings.vocabulary and all(isinstance(term, str) and term for term in terms)
-            and len(set(terms)) == len(terms) > 0
-        )  # fmt: skip
-        width = settings.n_features if terms is None else len(terms)
-        counted = counts.shape == (width,) and 0 <= counts.min() <= counts.max() <= int(texts)
-        if not whole or (settings.use_idf and not counted):
-            raise ValueError("this is not what was learned of texts")
-        counter.restore(terms, counts, texts)
+        terms, counts = stored["terms"], np.array(stored["frequencies"], dtype=np.int64)
+        if counter.learns and (terms is not None or not counter.settings.vocabulary):
+            counter.restore(terms, counts, stored["texts"])
+            distinct = terms is None or len({*terms} - {""}) == len(terms) > 0
+            if not distinct or counter.idf.size != counter.settings.use_idf * counter.n_columns:
+                raise ValueError("this is not what was learned of texts")
         return counter
 
     @property
@@ -384,12 +370,12 @@ class TextCounter:
         self.n_texts += len(column)
         if self.settings.vocabulary:
             for first, piece in _pieces(column):
-                texts = self._texts(piece)
-                number, fault = learn_terms(texts, 0, self._cutting, self._words)
-                while self._words.size[2]:
-                    self._words = _grown(self._words)
+                texts, number, more = self._texts(piece), 0, True
+                while more:
                     # What was added of the text at hand is known, and not counted twice.
                     number, fault = learn_terms(texts, number, self._cutting, self._words)
+                    if more := bool(self._words.size[2]):
+                        self._words = _grown(self._words)
                 _check_utf8(texts, first, number, fault)
         elif self.settings.use_idf:
             _, columns, _ = self._counted(column)
@@ -400,31 +386,28 @@ class TextCounter:
 
         Raises DataError if no term is left.
         """
-        if self.settings.vocabulary:
-            found = self._words.texts[: self._words.size[0]]
-            low, high = (
-                limit if isinstance(limit, int) else limit * self.n_texts
-                for limit in (self.settings.min_df, self.settings.max_df)
+        if not self.settings.vocabulary:
+            return self.restore(None, self.document_frequencies, self.n_texts)
+        size = int(self._words.size[0])
+        found = self._words.texts[:size]
+        low, high = (
+            limit if isinstance(limit, int) else limit * self.n_texts
+            for limit in (self.settings.min_df, self.settings.max_df)
+        )
+        chosen = (found >= low) & (found <= high)
+        if not size:
+            said = "The texts contain no words: words have two or more letters."
+            raise DataError(said, code="no-columns")
+        if not chosen.any():
+            raise DataError(
+                f"No word occurs in {low:g} or more texts and in {high:g} or fewer",
+                hint("change {}", min_df=None, max_df=None),
+                code="no-columns",
             )
-            chosen = (found >= low) & (found <= high)
-            if not chosen.any():
-                if not found.size:
-                    raise DataError(
-                        "The texts contain no words: words have two or more letters.",
-                        code="no-columns",
-                    )
-                raise DataError(
-                    f"No word occurs in {low:g} or more texts and in {high:g} or fewer",
-                    hint("change {}", min_df=None, max_df=None),
-                    code="no-columns",
-                )
-            size = int(self._words.size[0])
-            known = _as_arrow(self._words.pool, self._words.ends[: size + 1])
-            terms = known.filter(pa.array(chosen)).to_pylist()
-            order = sorted(range(len(terms)), key=terms.__getitem__)
-            self.restore([terms[k] for k in order], found[chosen][order], self.n_texts)
-        elif self.settings.use_idf:
-            self._weigh_columns()
+        known = _as_arrow(self._words.pool, self._words.ends[: size + 1])
+        terms = known.filter(pa.array(chosen)).to_pylist()
+        order = sorted(range(len(terms)), key=terms.__getitem__)
+        return self.restore([terms[k] for k in order], found[chosen][order], self.n_texts)
 
     def restore(self, terms: list[str] | None, frequencies: np.ndarray, n_texts: int) -> None:
         """Set what was learned: terms in order (None if hashed), and in how many texts they are."""
@@ -434,13 +417,8 @@ class TextCounter:
             self._words = empty_vocabulary(max(1, len(terms)), max(1, int(texts.offsets[-2])))
             add_terms(texts._replace(offsets=texts.offsets[:-1]), self._words)
         if self.settings.use_idf:
-            self._weigh_columns()
-
-    def _weigh_columns(self) -> None:
-        # The order of operations is scikit-learn's, so that the last digit is the same, too.
-        idf = np.full(self.n_columns, float(self.n_texts + 1))
-        idf /= self.document_frequencies + 1.0
-        self.idf = np.log(idf) + 1.0
+            # The order of operations is scikit-learn's, so that the last digit is the same, too.
+            self.idf = np.log((n_texts + 1.0) / (frequencies + 1.0)) + 1.0
 
     def rows(self, column: TextColumn) -> sp.csr_matrix:
         """Return the rows of texts, shape (texts, columns), float64, canonical.
@@ -457,31 +435,20 @@ class TextCounter:
 
     def _counted(self, column: TextColumn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return weighed counts, columns and starts of rows, made by all threads."""
-        pieces = list(_pieces(column))
         with ThreadPoolExecutor(thread_count()) as pool:
-            found = list(pool.map(self._count_piece, pieces))
-            stored = np.cumsum([0, *(values.size for values, *_ in found)])
-            values, columns = np.empty(stored[-1]), np.empty(stored[-1], np.int32)
-            starts = np.zeros(len(column) + 1, np.int64)
-
-            def place(first: int, before: int, end: int, piece: tuple[Any, ...]) -> None:
-                values[before:end], columns[before:end], ends, _ = piece
-                starts[first + 1 : first + 1 + ends.size] = ends + before
-
-            firsts = [first for first, _ in pieces]
-            list(pool.map(place, firsts, stored[:-1], stored[1:], found))
-        if self.seen is not None:
-            for *_, news in found:
-                self.seen.keep(news)
-        return values, columns, starts
+            found = list(pool.map(self._count_piece, _pieces(column)))
+        nothing = np.empty(0), np.empty(0, np.int32), np.empty(0, np.int64), None
+        values, columns, sizes, _ = zip(nothing, *found, strict=True)
+        starts = np.append(0, np.cumsum(np.concatenate(sizes)))
+        for *_, news in found if self.seen is not None else ():
+            keep_new_terms(self.seen.arrays, news)  # as far as there is room
+        return np.concatenate(values), np.concatenate(columns), starts
 
     def _count_piece(self, piece: tuple[int, pa.Array]) -> tuple[Any, ...]:
-        """Return weighed counts, columns, ends of rows, and terms to be kept, of some texts."""
+        """Return weighed counts, columns, sizes of rows, and terms to be kept, of some texts."""
         first, column = piece
-        texts, keys = (
-            self._texts(column),
-            TextColumns(np.empty(0, np.uint32), np.empty(0, np.int64)),
-        )
+        texts = self._texts(column)
+        keys = TextColumns(np.empty(0, np.uint32), np.empty(0, np.int64))
         seen, news = (NONE_KEPT, NO_NEWS) if self.seen is None else (self.seen.arrays, empty_news())
         signed = self.settings.alternate_sign
         sink: Any = ByHash(keys, self.n_columns, signed, seen, news)
@@ -498,7 +465,7 @@ class TextCounter:
             logs = np.log(np.abs(values), where=stored, out=np.zeros_like(values)) + 1.0
             values = np.where(stored, np.copysign(logs, values), 0.0)
         weigh_rows(values, columns, starts, self.idf, NORMS[self.settings.norm])
-        return values, columns, starts[1:], news
+        return values, columns, np.diff(starts), news
 
     def _texts(self, column: pa.Array) -> Texts:
         """Return the buffers of texts, those in lower case for which a table does not suffice."""
@@ -614,10 +581,10 @@ def _grown(words: Vocabulary) -> Vocabulary:
             code="too-large",
         )
     more, size = empty_vocabulary(n_terms, n_bytes), int(words.size[0])
-    more.hashes[:size], more.texts[:size] = words.hashes[:size], words.texts[:size]
-    more.last[:size], more.ends[: size + 1] = words.last[:size], words.ends[: size + 1]
-    more.pool[: words.pool.size] = words.pool
-    more.size[:2] = words.size[:2]
+    for name in ("hashes", "texts", "last", "ends", "pool", "size"):
+        old = getattr(words, name)
+        getattr(more, name)[: old.size] = old
+    more.size[2] = 0
     rebuilt(more.places, more.hashes, size)
     return more
 
@@ -663,10 +630,6 @@ class SeenTerms:
             size=np.zeros(2, np.int64),
         )  # fmt: skip
 
-    def keep(self, news: NewTerms) -> None:
-        """Keep terms that are new, as far as there is room."""
-        keep_new_terms(self.arrays, news)
-
     def listed(self) -> list[Any]:
         """Return the terms and the column of each, in order of appearance, as plain JSON."""
         size = int(self.arrays.size[0])
@@ -678,21 +641,14 @@ def described(words: dict[str, Any]) -> str:
     """Return what the text columns of a recipe become, in a line."""
     ways: dict[str, list[str]] = {}
     for name, stored in words.items():
-        ways.setdefault(_way(stored), []).append(name)
+        how = Text(**stored["settings"])
+        units = {"word": "words", "char": "characters", "char_wb": "characters within words"}
+        low, high = how.ngram_range
+        spans = f"n-grams of {low if low == high else f'{low} to {high}'} " * (high > 1)
+        size = f"hashed into {how.n_features:,} columns"
+        if how.vocabulary:
+            size = f"a vocabulary of {len(stored['terms'] or ()):,}"
+        flags = {"binary": how.binary, "sublinear": how.sublinear_tf, "tf-idf": how.use_idf}
+        parts = [spans + units[how.analyzer], size, *(flag for flag in flags if flags[flag])]
+        ways.setdefault(", ".join([*parts, f"{how.norm or 'no'} norm"]), []).append(name)
     return "; ".join(f"{', '.join(names)}: {way}" for way, names in ways.items())
-
-
-def _way(stored: dict[str, Any]) -> str:
-    how = Text(**stored["settings"])
-    units = {"word": "words", "char": "characters", "char_wb": "characters within words"}
-    low, high = how.ngram_range
-    parts = [units[how.analyzer]]
-    if high > 1:
-        parts = [f"n-grams of {low if low == high else f'{low} to {high}'} {parts[0]}"]
-    if how.vocabulary:
-        parts.append(f"a vocabulary of {len(stored['terms'] or ()):,}")
-    else:
-        parts.append(f"hashed into {how.n_features:,} columns")
-    flags = {"binary": how.binary, "sublinear": how.sublinear_tf, "tf-idf": how.use_idf}
-    parts += [name for name, given in flags.items() if given]
-    return ", ".join([*parts, f"{how.norm} norm" if how.norm else "no norm"])
