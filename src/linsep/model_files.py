@@ -20,7 +20,10 @@ from linsep.estimators.fitted_state import plain
 from linsep.parameters import check_parameters, fitted_parameter
 
 #: parameters that are gone, and the values that files of before may have
-LEFT = {"covariance_type": ("diagonal",), "loss": ("hinge",), "warm_start": (False, True)}
+LEFT = {
+    "covariance_type": ("diagonal",), "loss": ("hinge",), "warm_start": (False, True),
+    "threshold": (0.0,),
+}  # fmt: skip
 MODEL_FILE = FileKind("model file", "`linsep fit` writes one", ModelFileError, "format", 2)
 
 

@@ -93,7 +93,6 @@ def test_parameters_that_are_refused(tmp_path):
         ("winnow", "--promotion", 1), ("pa", "--C", 0), ("scw", "--eta", 0.5),
         ("scw", "--multiclass", "native"), ("perceptron", "--learning-rate", "nan"),
         ("perceptron", "--vote-mb", 0, "--keep", "vote"),
-        ("balanced-winnow", "--threshold", 1, "--no-fit-intercept"),
     ):  # fmt: skip
         assert_refused(*fit, learner, *options, cwd=tmp_path, said=options[0], exit_code=2)
     for options, code in (

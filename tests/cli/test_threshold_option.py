@@ -133,12 +133,13 @@ def test_a_number_needs_no_rows_and_is_a_parameter_of_winnow(folder):
     about = fit(folder, "--threshold", 0.2, "--learner", "logistic")["threshold"]
     assert (about["rule"], about["measured"]) == ("0.2", None)
     assert about["at"] == pytest.approx(0.2)
-    winnow = ("--learner", "balanced-winnow", "--threshold")
-    assert "threshold" not in fit(folder, *winnow, 1.5)
-    assert fit(folder, *winnow, "recall=0.9")["threshold"]["rule"] == "recall=0.9"
-    model = linsep.fit(
-        folder / "train.csv", target="kind", learner="balanced-winnow", threshold=1.5
-    )
+    (folder / "positive.csv").write_text((folder / "train.csv").read_text().replace("-", ""))
+    for rule, expected in ((1.5, None), ("recall=0.9", "recall=0.9")):
+        how = ("--target", "kind", "--exclude", "who", "--learner", "winnow", "--threshold", rule)
+        found = json.loads(here("fit", "positive.csv", *how, "--json", cwd=folder).stdout)
+        assert found.get("threshold", {"rule": None})["rule"] == expected
+    rows = {"a": [1.0, 0.0], "kind": ["x", "y"]}
+    model = linsep.fit(pd.DataFrame(rows), target="kind", learner="winnow", threshold=1.5)
     assert (model.threshold, hasattr(model, "threshold_")) == (1.5, False)
 
 

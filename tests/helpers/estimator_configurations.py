@@ -64,7 +64,7 @@ GRIDS = {
     },
     "Winnow": LINEAR | NORMALIZE | {"promotion": [2.0, 1.1], "threshold": [None, 1.0]},
     "BalancedWinnow": LINEAR | INTERCEPT | NORMALIZE | {
-        "promotion": [2.0, 1.1], "threshold": [0.0, 1.0],
+        "promotion": [2.0, 1.1],
     },
     "KernelPerceptron": COMMON | {
         "kernel": [
@@ -110,10 +110,7 @@ def goes_together(given):
         return False
     if given.get("budget") is not None and given["keep"] == "vote":
         return False
-    if given.get("zero", "mistake") != "mistake" and given["multiclass"] == "native":
-        return False
-    threshold = "fit_intercept" in given and given.get("threshold")
-    return not threshold or (given["multiclass"] != "native" and given["fit_intercept"])
+    return given.get("zero", "mistake") == "mistake" or given["multiclass"] != "native"
 
 
 def configurations(name):

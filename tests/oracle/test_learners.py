@@ -137,10 +137,6 @@ def test_what_winnow_cannot_learn_is_said():
         Winnow().fit(X, y, intercept_init=[1.0])
     with refused(ValueError, "bad-option", option="promotion"):
         Winnow(promotion=1.0).fit(X, y)
-    with refused(ValueError, "conflict", option="threshold"):
-        BalancedWinnow(threshold=1.0).fit(X, np.arange(20) % 3)
-    with refused(ValueError, "conflict", option="threshold"):
-        BalancedWinnow(threshold=1.0, fit_intercept=False).fit(X, y)
 
 
 @pytest.mark.parametrize(("learner", "multiclass"), [(Winnow, "native"), (BalancedWinnow, "ovo")])

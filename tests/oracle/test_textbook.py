@@ -136,23 +136,18 @@ def test_multiplied_weights_never_overflow():
 def test_balanced_winnow_is_two_winnows():
     X, y = blobs(30, 3, 2, seed=5)
     X = X / 4
-    u, v, b = [1.0] * 4, [1.0] * 4, 0.5
+    u, v = [1.0] * 4, [1.0] * 4
     for step in run(
-        BalancedWinnow(1.5, b), "binary", X.tolist(), y.tolist(), max_iter=3, tie="positive"
+        BalancedWinnow(1.5), "binary", X.tolist(), y.tolist(), max_iter=3, tie="positive"
     ):
         z, sign = [*X[step.row], 1.0], 2 * y[step.row] - 1
-        s = sum((p - q) * f for p, q, f in zip(u, v, z, strict=True)) - b
+        s = sum((p - q) * f for p, q, f in zip(u, v, z, strict=True))
         assert step.score == pytest.approx(s, rel=1e-9, abs=1e-9)
         if sign * s <= 0:
             u = [p * exp(sign * f * log(1.5)) for p, f in zip(u, z, strict=True)]
             v = [q * exp(-sign * f * log(1.5)) for q, f in zip(v, z, strict=True)]
         w = [p - q for p, q in zip(u, v, strict=True)]
-        assert [*step.weights, step.intercept + b] == pytest.approx(w, rel=1e-9, abs=1e-9)
-
-
-def test_balanced_winnow_has_no_threshold_for_classes():
-    with pytest.raises(ValueError, match="no threshold"):
-        next(run(BalancedWinnow(threshold=1), "native", *XOR))
+        assert [*step.weights, step.intercept] == pytest.approx(w, rel=1e-9, abs=1e-9)
 
 
 def test_plain_passive_aggressive_makes_the_example_right_by_one():

@@ -15,7 +15,6 @@ from sklearn.exceptions import NotFittedError
 import linsep
 from family import KEEPS
 from linsep import (
-    BalancedWinnow,
     KernelPerceptron,
     KernelSoftMargin,
     LinearRegression,
@@ -70,7 +69,6 @@ def test_what_shapes_a_model_cannot_change_under_it(tmp_path):
         (Perceptron(), {"fit_intercept": False}),
         (Perceptron(keep="vote"), {"keep": "last"}),
         (Winnow(multiclass="ovr", threshold=3.0), {"threshold": 5.0}),
-        (BalancedWinnow(multiclass="ovr", threshold=3.0), {"threshold": 5.0}),
     ):
         model.set_params(max_iter=2).fit(positive, y)
         name = next(iter(changed))

@@ -174,7 +174,7 @@ def _takes(learner: str, name: str) -> bool:
     """Return whether an option applies to a learner: a common one, or one of its own."""
     if name == "init_weights":
         return learner in LINEAR
-    if name == "threshold":  # also a parameter, but of Winnow's learners only
+    if name == "threshold":  # also a parameter, but of Winnow only
         return hasattr(ESTIMATORS[learner], "decision_function")
     having = _having({"curve": "early_stopping", "cluster_by": "covariance"}.get(name, name))
     return not having or learner in having

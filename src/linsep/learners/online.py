@@ -555,35 +555,27 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
     @calls_back
     def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        coef_init: Any = None,
-        intercept_init: Any = None,
-        sample_weight: Any = None,
-        checkpoint: Any = None,
-    ) -> Self:
+        self, X: Any, y: Any = None, coef_init: Any = None, intercept_init: Any = None,
+        sample_weight: Any = None, checkpoint: Any = None,
+    ) -> Self:  # fmt: skip
         """Fit by passes over all rows until a stopping criterion holds.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            Not copied if float32 or float64 and C-contiguous, or CSR (a million int64 indices or
-            fewer are); dense rows of several classes that are mostly zeros are packed. A source
-            (:func:`linsep.open_source`) is used for training while it is read, in constant memory,
-            with the same weights; it has its own labels, so omit y.
+            Not copied if float32 or float64 and C-contiguous, or CSR; dense rows of several classes
+            that are mostly zeros are packed. A source (:func:`linsep.open_source`) is learned while
+            it is read, in constant memory, with the same weights; it has its own labels: omit y.
         y : array of shape (rows,)
             Labels of any type; with two classes, the one that is not the ``reference`` is +1.
         coef_init : array with the shape of ``coef_``, default zeros
         intercept_init : array with the shape of ``intercept_``, default zeros
         sample_weight : array of shape (rows,), default ones
             Multiplies the row's update (the exponent of multiplicative updates, or C if the learner
-            has one), its mistakes in ``keep="best"`` and, if held out, its part in
-            ``early_stopping``; an average or a vote counts rows, not weights. A row of weight 0 is
-            skipped, but must be finite.
+            has one), its mistakes in ``keep="best"`` and its part in ``early_stopping``; an average
+            or a vote counts rows. A row of weight 0 is skipped, but must be finite.
         checkpoint : path or :class:`linsep.Checkpoint`, default None
-            A file in which the fit saves its state. If the process ends early, the fit can resume
-            from it with bit-identical results.
+            File in which the fit saves its state, to resume from with bit-identical results.
 
         Returns
         -------
@@ -592,8 +584,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         Raises
         ------
         ValueError
-            If a parameter, row, label, weight or initial weight is invalid; the message names it,
-            its position, and a remedy.
+            If a parameter, row, label or weight is invalid; the message names its position.
         """
         check_parameters(self)
         with self.saving(checkpoint) as saving:
@@ -602,10 +593,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
                 fit_source(self, source, coef_init, intercept_init, saving)
             else:
-                self.fit_rows(
-                    X, y, sample_weight, saving,
-                    coef_init=coef_init, intercept_init=intercept_init,
-                )  # fmt: skip
+                initial = {"coef_init": coef_init, "intercept_init": intercept_init}
+                self.fit_rows(X, y, sample_weight, saving, **initial)
         return self
 
     @property
@@ -628,17 +617,15 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         Returns
         -------
         linsep.mistake_bounds.bounds.Bounds
-            As :func:`linsep.bounds`, with the mistakes of the run. Bounds that do not apply, such
-            as after initial weights or with weighted rows, are in ``left_out`` with the reason. The
-            theorems assume real arithmetic, so no bound is stated for rates beyond 1e100 or below
-            1e-100, or if multiplied weights may have reached 1e150.
+            As :func:`linsep.bounds`. Bounds that do not apply, such as after initial weights, with
+            weighted rows, or where floats may have reached their limits, are in ``left_out`` with
+            the reason.
 
         Raises
         ------
         DataError, ValueError
-            If rows, features or labels differ from the fit, X has NaN or infinity or is a source,
-            its largest number is not between 1e-100 and 1e100, or ``literals`` or ``majority`` is
-            not a positive number.
+            If the rows are not those of the fit, not finite or a source, or ``literals`` or
+            ``majority`` is not a positive number.
         """
         from linsep.learners.proofs import bounds_of
 
@@ -656,13 +643,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         Returns
         -------
         linsep.certificate.verdicts.Verdict
-            Computed with this estimator's ``fit_intercept`` and ``normalize``.
-            The estimator need not be fitted, and is not changed.
-
-        Raises
-        ------
-        ValueError
-            As :func:`linsep.separation`.
+            With the ``fit_intercept`` and ``normalize`` of this estimator, which is not changed.
         """
         from linsep.mistake_bounds.margins import seen_rows
         from linsep.separability.deciding import separation
@@ -679,7 +660,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     @property
     def learns_intercept(self) -> bool:
         """Whether the intercept is trained as the weight of a feature that is always 1."""
-        return bool(self.fit_intercept)
+        return "fit_intercept" in self.get_params(deep=False) and bool(self.fit_intercept)
 
     def checked_rows(
         self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool

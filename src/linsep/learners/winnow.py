@@ -6,7 +6,7 @@ import numpy as np
 
 from linsep.compiled.rows import Csr, Dense, Unit, without_duplicates
 from linsep.compiled.rules.winnow import BalancedWinnowRule, WinnowRule
-from linsep.errors import DataError, ParameterError, hint
+from linsep.errors import DataError, ParameterError
 from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Learner, State, Unlearnable, Weights
 from linsep.parameters import parameter
@@ -59,10 +59,6 @@ class Winnow(LinearClassifier):
         threshold = None if self.threshold is None else float(self.threshold)
         return WinnowLearner(float(self.promotion), threshold)
 
-    @property
-    def learns_intercept(self) -> bool:
-        return False
-
 
 class BalancedWinnow(LinearClassifier):
     """Winnow with weights of either sign and features of either sign.
@@ -74,9 +70,6 @@ class BalancedWinnow(LinearClassifier):
     ----------
     promotion : float above 1, default=2.0
         Factor of u_j in an update, for a feature of 1.
-    threshold : float, default=0.0
-        Score that a positive row exceeds. ``intercept_`` is the weight of the constant feature
-        minus the threshold, which must be 0 without an intercept.
 
     References
     ----------
@@ -95,10 +88,9 @@ class BalancedWinnow(LinearClassifier):
     command_name = "balanced-winnow"
 
     promotion: float = parameter(default=2.0, above=1.0)
-    threshold: float = parameter(default=0.0)
 
     def learner(self) -> Learner:
-        return BalancedWinnowLearner(float(self.promotion), float(self.threshold))
+        return Learner(BalancedWinnowRule(float(self.promotion)))
 
 
 class WinnowLearner(Learner):
@@ -142,22 +134,3 @@ class WinnowLearner(Learner):
             "features of at least 0; use the balanced Winnow, or shift the feature"
         )
         raise Unlearnable(row, message, column, "out-of-range")
-
-
-class BalancedWinnowLearner(Learner):
-    """Multiplicative updates of weights of either sign that start at 0."""
-
-    def __init__(self, promotion: float, threshold: float):
-        super().__init__(BalancedWinnowRule(promotion, threshold))
-        self.threshold = threshold
-
-    def start(self, state: State, coef: Weights, intercept: Weights) -> None:
-        if self.threshold and not (state.bias and state.n_machines == state.n_columns):
-            raise ParameterError(
-                "The threshold is part of the intercept of binary classifiers",
-                hint("leave it at {}", threshold=0), hint("set {}", fit_intercept=True),
-                hint("choose {}", multiclass="ovr"),
-                code="conflict", option="threshold", value=self.threshold,
-            )  # fmt: skip
-        state.W[-1] -= self.threshold
-        super().start(state, coef, intercept)

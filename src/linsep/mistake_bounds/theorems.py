@@ -361,7 +361,6 @@ def l1_margin(case: Case) -> Result:
     gamma, where gamma is the widest L1 margin, found by a linear program.
     """
     problem, rate = case.problem, log(case.learner.promotion)
-    need(not case.learner.threshold, "it is stated for threshold 0")
     (n, d), largest = problem.A.shape, float(abs(problem.A).max())
     need(n * d <= 20_000_000, "the linear program for the L1 margin has too many entries")
     A = sp.csr_matrix(problem.A) / (largest or 1.0)

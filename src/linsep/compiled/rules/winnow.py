@@ -26,12 +26,10 @@ class WinnowRule(NamedTuple):
 class BalancedWinnowRule(NamedTuple):
     """Winnow with weights of either sign, w = u - v, where u and v = 1 / u are learned by Winnow.
 
-    So w = 2 sinh(L), and L changes by log(promotion) y x_j. The intercept is the weight of the
-    constant feature minus the ``threshold``.
+    So w = 2 sinh(L), and L changes by log(promotion) y x_j.
     """
 
     promotion: float
-    threshold: float
 
 
 @generic(0)
@@ -53,23 +51,23 @@ def _balanced_multiplied(rule, weight, power):
 
 
 @generic(0)
-def multiply(weights, j, rule, power, offset):
-    """Multiply weight j plus ``offset`` by ``rule``, and subtract the offset again."""
+def multiply(weights, j, rule, power):
+    """Multiply weight j by ``rule``."""
 
 
 @multiply.when(Vector, Column)
-def _multiply_column(weights, j, rule, power, offset):
+def _multiply_column(weights, j, rule, power):
     before = value(weights, weights.w, j)
-    after = multiplied(rule, before + offset, power) - offset
+    after = multiplied(rule, before, power)
     put(weights, weights.w, j, after)
     noted(weights.keep, weights, j, after - before)
 
 
 @multiply.when(Pair)
-def _multiply_pair(weights, j, rule, power, offset):
+def _multiply_pair(weights, j, rule, power):
     w, bias, keep, now = weights.w, weights.bias, weights.keep, weights.now
-    multiply(Column(w, weights.plus, bias, keep, now), j, rule, power, offset)
-    multiply(Column(w, weights.minus, bias, keep, now), j, rule, -power, offset)
+    multiply(Column(w, weights.plus, bias, keep, now), j, rule, power)
+    multiply(Column(w, weights.minus, bias, keep, now), j, rule, -power)
 
 
 @generic(0)
@@ -81,13 +79,13 @@ def promote(rows, i, weights, rule, power):
 def _dense_promote(rows, i, weights, rule, power):
     for j in range(U(rows.values.shape[1])):
         if rows.values[i, j] != 0.0:
-            multiply(weights, j, rule, power * rows.values[i, j], 0.0)
+            multiply(weights, j, rule, power * rows.values[i, j])
 
 
 @promote.when(Csr)
 def _sparse_promote(rows, i, weights, rule, power):
     for at in range(U(rows.starts[i]), U(rows.starts[i + U(1)])):
-        multiply(weights, U(rows.columns[at]), rule, power * rows.values[at], 0.0)
+        multiply(weights, U(rows.columns[at]), rule, power * rows.values[at])
 
 
 @promote.when(Unit)
@@ -111,6 +109,5 @@ def _balanced_winnow(rule, weights, rows, i, y, score, wrong, importance):
     power = importance * y
     begin(weights)
     promote(rows, i, weights, rule, power)
-    last = U(weights.w.shape[0] - 1)
-    multiply(weights, last, rule, power * weights.bias, rule.threshold)
+    multiply(weights, U(weights.w.shape[0] - 1), rule, power * weights.bias)
     return 1, 1

@@ -67,23 +67,14 @@ class BalancedWinnow(Rule):
     """Winnow for features and weights of either sign.
 
     The weights are w = u - v, where u and v are trained by two Winnows, the second on negated
-    examples; as both start at 1, v = 1/u at all times. With u = exp(L), w = 2 sinh(L). The
-    intercept is the weight of the constant feature minus the threshold.
+    examples; as both start at 1, v = 1/u at all times. With u = exp(L), w = 2 sinh(L).
 
     Parameters
     ----------
     promotion : above 1
-    threshold : must be 0 in native learning, which compares classes
     """
 
     promotion: Number = 2
-    threshold: Number = 0
-
-    def first(self, n_features: int, joint: bool) -> tuple[Number, Number]:
-        """Return weights of 0, and minus the threshold."""
-        if joint and self.threshold:
-            raise ValueError("Native learning compares classes and has no threshold: leave it 0.")
-        return 0, -self.threshold
 
     def update(
         self, machine: Machine, example: Example, y: int, s: Number, importance: Number
@@ -94,7 +85,7 @@ class BalancedWinnow(Rule):
             for w, x in zip(machine.weights, example.x, strict=True)
         ]
         machine.intercept = [
-            self.multiplied(b + self.threshold, importance * y * one) - self.threshold
+            self.multiplied(b, importance * y * one)
             for b, one in zip(machine.intercept, example.ones, strict=True)
         ]
         return True
