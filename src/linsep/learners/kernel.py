@@ -19,7 +19,7 @@ from linsep.learners.perceptron import PerceptronLearner
 from linsep.learners.state import Learner, State
 from linsep.learners.support_vectors import HasSupportVectors, checked_for_kernel
 from linsep.parameters import check_parameters, parameter
-from linsep.rows.arrays import HoldOut, MemoryStream
+from linsep.rows.arrays import MemoryStream
 from linsep.sources.base import Source
 from linsep.validation.checks import check_beside
 
@@ -159,10 +159,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         self._examples, self.support_ = rows[:0], np.empty(0, np.int64)
         return super().start_run(learner, classes, 0)
 
-    def _stream(
-        self, rows: Any, codes: np.ndarray, counted: np.ndarray, seed: int | None = None,
-        hold: HoldOut | None = None,
-    ) -> MemoryStream:  # fmt: skip
+    def _stream(self, rows: Any, again: bool, codes: np.ndarray, *how: Any) -> MemoryStream:
         state = self._run.state
         state.grow(state.n_features + codes.size)
         self.support_ = np.append(self.support_, self._rows_seen + np.arange(codes.size))
@@ -173,12 +170,10 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
             self._examples = sp.vstack([self._examples, rows], format="csr")
         else:
             self._examples = np.concatenate([self._examples, rows])
+        examples, cached = self.kernel_.prepare(self._examples), self.cache_mb * 1e6 * again
         return KernelStream(
-            self.kernel_, self.kernel_.prepare(self._examples),
-            self.cache_mb * 1e6 if seed is not None and self.max_iter > 1 else 0.0, self.budget,
-            state, self._run.keeping, codes, counted, seed or 0,
-            seed is not None and bool(self.shuffle), hold,
-        )  # fmt: skip
+            self.kernel_, examples, cached, self.budget, state, self._run.keeping, codes, *how
+        )
 
     @one_blas_thread  # bit-identical with any number of processors
     def run_passes(self, *given: Any) -> None:

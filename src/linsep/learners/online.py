@@ -143,7 +143,8 @@ class OnlineClassifier(
 
     #: return X and y validated; unless ``checked``, the pass loop checks rows one by one
     checked_rows: ClassVar[Callable[..., tuple[Any, np.ndarray]]]
-    #: return the passes over rows of a fit, or without a seed of partial_fit
+    #: return the passes over rows, ``again`` if there are several, with further arguments of
+    #: :class:`linsep.rows.arrays.MemoryStream`
     _stream: ClassVar[Callable[..., MemoryStream]]
 
     def __sklearn_tags__(self) -> Any:
@@ -305,10 +306,11 @@ class OnlineClassifier(
             if isinstance(run.keeping, KeepBest):
                 run.keeping.open_pocket(run.state)
             self._forget_calibration()
-            course = Course(run, self._stream(rows, codes, counted), self.tie, number=1)
+            stream = self._stream(rows, False, codes, counted, 0, False)
+            course = Course(run, stream, self.tie, number=1)
             course.begin()
             try:  # an open pass, which the next call continues
-                for row_batch in course.stream.row_batches(0):
+                for row_batch in stream.row_batches(0):
                     learn_batch(course, row_batch)
                 close_pass(course)
             except Unlearnable as problem:
@@ -359,7 +361,8 @@ class OnlineClassifier(
             run = self.start_run(learner, classes, rows, **given)
             run.seed, run.weighted = seed, bool(counted.size)
             run.left_out |= not counted.all()
-            stream = self._stream(rows, codes, counted, seed, hold)
+            how = codes, counted, seed, bool(self.shuffle), hold
+            stream = self._stream(rows, self.max_iter > 1, *how)
             course = Course(run, stream, self.tie, self.max_iter, saving)
             try:
                 self.run_passes(course, all_passes(self, course), rows, y, metadata)
@@ -675,15 +678,9 @@ class LinearClassifier(HasEquation, OnlineClassifier):
                 raise self._refusal(bad) from None
         return X, y
 
-    def _stream(
-        self, rows: Any, codes: np.ndarray, counted: np.ndarray, seed: int | None = None,
-        hold: HoldOut | None = None,
-    ) -> MemoryStream:  # fmt: skip
-        run, several = self._run, seed is not None and self.max_iter > 1
-        shuffle = seed is not None and bool(self.shuffle)
-        unit = bool(self.normalize)
-        stream = ArrayStream(rows, codes, counted, seed or 0, shuffle, hold, unit)
-        if several and run.state.n_classes > 2 and not run.learner.needs_lengths:
+    def _stream(self, rows: Any, again: bool, *how: Any) -> MemoryStream:
+        stream = ArrayStream(rows, *how, unit=bool(self.normalize))
+        if again and self._run.state.n_classes > 2 and not self._run.learner.needs_lengths:
             stream.pack()
         return stream
 

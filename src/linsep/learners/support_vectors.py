@@ -13,6 +13,7 @@ from linsep.errors import DataError, ModelFileError
 from linsep.estimators.fitted_state import Array, count
 from linsep.estimators.labels import FLOATS
 from linsep.kernels.base import Kernel, listed, refuse_text
+from linsep.kernels.foreign import GramRows
 from linsep.kernels.naming import as_kernel, described, kernel_from_dict
 from linsep.learners.predicting import PredictsOnline
 from linsep.validation.checks import as_csr, check_prepared, faults_named
@@ -84,9 +85,12 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         return self._examples
 
     def _support(self, examples: Any, numbers: np.ndarray) -> dict[str, Any]:
-        gram = self.kernel_.takes == "gram"  # which is not stored
-        prepared = None if gram or not numbers.size else self.kernel_.prepare(examples)
-        examples = np.empty((0, 0)) if gram else examples
+        prepared = None
+        if self.kernel_.takes == "gram":  # whose rows are not stored
+            examples = np.empty((0, 0))
+            prepared = GramRows(np.empty((0, self.n_features_in_)), numbers)
+        elif numbers.size:
+            prepared = self.kernel_.prepare(examples)
         return {"_examples": examples, "_prepared": prepared, "support_": numbers}
 
     def _rows_to_score(self, X: Any) -> Any:
@@ -95,18 +99,15 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         return checked_for_kernel(self, self.kernel_, X, reset=False)
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
-        if sp.issparse(X) and X.shape[1] < self.n_features_in_:
+        if sp.issparse(X):
             X = X.copy()
             X.resize(X.shape[0], self.n_features_in_)
-        many, gram, parts = self.support_.size, self.kernel_.takes == "gram", []
+            X = X.toarray() if self.kernel_.takes == "gram" else X
+        many, parts = self.support_.size, []
         for start in range(0, X.shape[0], at_once := max(1, GRAM_VALUES // max(1, many))):
             some = X[start : start + at_once]
-            if gram or not many:
-                some = some.toarray() if sp.issparse(some) else some
-                values = (
-                    some[:, self.support_].astype(np.float64) if many else np.empty((len(some), 0))
-                )
-            else:
+            values = np.empty((some.shape[0], 0))
+            if many:
                 values = self.kernel_.gram(self.kernel_.prepare(some), self._prepared)
             rows = as_rows(np.ascontiguousarray(values))
             parts.append(self._run.keeping.scores(self._run.state, rows, len(values)))
@@ -137,24 +138,21 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         super().set_state(arrays, facts)
         self.__dict__.pop("n_features_in_", None)
         self.kernel_ = kernel_from_dict(facts["kernel"])
-        sizes = {"many": (many := self._run.state.n_features), "width": 0}
-        if facts["features"] is not None:
-            self.n_features_in_ = sizes["width"] = count(facts["features"], 1)
+        many, width = self._run.state.n_features, facts["features"]
+        if width is not None:
+            self.n_features_in_ = count(width, 1)
         rows: Any = arrays.get("support.rows")
         if "support.text" in arrays:
             ((kind, texts),) = json.loads(arrays["support.text"].tobytes()).items()
             rows = listed([text.encode("latin-1") if kind == "bytes" else text for text in texts])
-            if len(rows) != many:
-                raise ValueError(f"{len(rows)} support vectors for {many} weights")
         elif "support.values" in arrays:
             parts = (arrays[f"support.{name}"] for name in ("values", "columns", "starts"))
-            rows = sp.csr_matrix(tuple(parts), shape=(many, sizes["width"]))
+            rows = sp.csr_matrix(tuple(parts), shape=(many, width))
             rows.check_format()
-        elif self.kernel_.takes != "gram":
-            single = rows.dtype == np.float32
-            table = Array("many, width", np.float32 if single else np.float64)
-            table.checked("support.rows", arrays, sizes)
-        numbers = Array("many", np.int64).checked("support.numbers", arrays, sizes)
+        gram, shapes = self.kernel_.takes == "gram", ((many,), (many, width))
+        if not gram and (rows.shape not in shapes or rows.dtype not in (*FLOATS, object)):
+            raise ValueError(f"support vectors of {rows.dtype} {rows.shape}")
+        numbers = Array("many", np.int64).checked("support.numbers", arrays, {"many": many})
         self.__dict__.update(self._support(rows, numbers))
         if "support.positions" in arrays:
             self.support_positions_ = arrays["support.positions"]
