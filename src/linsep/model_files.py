@@ -20,10 +20,8 @@ from linsep.estimators.fitted_state import plain
 from linsep.parameters import check_parameters, fitted_parameter
 
 #: parameters that are gone, and the values that files of before may have
-LEFT = {
-    "covariance_type": ("diagonal",), "loss": ("hinge",), "warm_start": (False, True),
-    "threshold": (0.0,),
-}  # fmt: skip
+LEFT = {"covariance_type": ("diagonal",), "loss": ("hinge",), "threshold": (0.0,),
+        "warm_start": (False, True)}  # fmt: skip
 MODEL_FILE = FileKind("model file", "`linsep fit` writes one", ModelFileError, "format", 2)
 
 

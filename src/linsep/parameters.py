@@ -109,8 +109,8 @@ def parameter(*, default: Any, help: str = "", **valid: Any) -> Any:
     ----------
     default : object
     help : str
-        A phrase for the command-line help; by default the first sentence on the parameter in the
-        docstring of the class or of its bases.
+        A phrase for the command-line help; by default the first sentence of its entry in the
+        docstring of the class or of a base.
     valid : ``at_least``, ``above``, ``at_most``, ``below``, ``also``, ``called_with``, ``choices``
         The valid values, as in :class:`Parameter`. The kind, choices, None and words come from the
         annotation: int, float, bool, a Literal, or a union of these.
@@ -148,7 +148,6 @@ class HasParameters:
         return {name: getattr(self, name) for name in _names_of(kind)}
 
     def __sklearn_clone__(self) -> Any:
-        """Return an unfitted copy."""
         from linsep.validation.checks import check_again  # which the plain twins need not
 
         check_again(self)
@@ -194,24 +193,21 @@ def _lists(doc: str | None) -> dict[str, dict[str, str]]:
 def _completed(doc: str, inherited: dict[str, dict[str, str]], takes: set[str]) -> str:
     """Return a docstring with the inherited attributes, and parameters that the class takes."""
     intro, *rest = re.split(r"^(?=\w+\n-)", _LIST.sub("", cleandoc(doc)), maxsplit=1, flags=re.M)
-    parts = [intro.rstrip()]
     for name, entries in inherited.items():
         own = _lists(doc).get(name, {})
-        left_out = entries.keys() - takes if name == "Parameters" else set()
-        more = [entries[one] for one in entries if one not in own.keys() | left_out]
-        parts.append("\n".join([name, "-" * len(name), *own.values(), *more]))
-    return "\n\n".join([*parts, *rest])
+        taken = {k: entry for k, entry in entries.items() if name == "Attributes" or k in takes}
+        listed = "\n".join([name, "-" * len(name), *(own | taken | own).values()])
+        intro = f"{intro.rstrip()}\n\n{listed}"
+    return "\n\n".join([intro, *rest])
 
 
 @cache
 def parameters_of(estimator: Any) -> dict[str, Parameter]:
     """Return the declared parameters of a class by name, its own before the inherited ones."""
-    own = get_annotations(estimator)
-    if not is_dataclass(estimator):
-        return {}
-    found = sorted(fields(estimator), key=lambda one: one.name not in own)
-    told = _lists(estimator.__doc__).get("Parameters", {})
-    declared = [one for one in found if "help" in one.metadata]
+    own, told = get_annotations(estimator), _lists(estimator.__doc__).get("Parameters", {})
+    every = fields(estimator) if is_dataclass(estimator) else ()
+    declared = [one for one in every if "help" in one.metadata]
+    declared.sort(key=lambda one: one.name not in own)
     return {one.name: _declared(one, told.get(one.name, "")) for one in declared}
 
 
@@ -256,18 +252,14 @@ def fitted_parameter(model: Any, name: str, default: Any = None) -> Any:
 
 
 def rate_of(learning_rate: Any | Callable[[int], Any], schedule: str, k: int) -> Any:
-    """Return the learning rate of step k = 1, 2, ...: of a function; or a number, divided by k
-    ("inverse") or by its root ("inverse_sqrt").
-
-    Raises ParameterError if a function does not return a finite number above 0.
+    """Return the learning rate of step k = 1, 2, ...: of a function (ParameterError unless it is a
+    finite number above 0); or a number, divided by k ("inverse") or by its root ("inverse_sqrt").
     """
     if callable(learning_rate):
         value = learning_rate(k)
         if not (isinstance(value, Real) and 0 < float(value) < inf):
-            raise ParameterError(
-                f"learning_rate({k}) is {value!r}; a learning rate must be a finite number above "
-                "0.", option="learning_rate", value=value,
-            )  # fmt: skip
+            message = f"learning_rate({k}) is {value!r}; it must be a finite number above 0."
+            raise ParameterError(message, option="learning_rate", value=value)
         return value
     if schedule == "inverse":
         return learning_rate / k

@@ -324,7 +324,7 @@ def test_what_a_run_proves_is_about_its_own_parameters(tmp_path):
     model.set_params(learning_rate=2.0, update="batch", early_stopping=True)
     assert (str(model.report_), str(model.bounds(X, TWO))) == (widest, bounds)
     loaded = linsep.load(linsep.save(model, tmp_path / "m"))
-    assert "changed its parameters" in str(loaded.report_.left_out)
+    assert "parameters that changed" in str(loaded.report_.left_out)
     margin = MarginPerceptron(epsilon=0.9).fit(X, TWO)
     interval = margin.margin_interval_
     assert margin.set_params(epsilon=0.1).margin_interval_ == interval
