@@ -74,10 +74,7 @@ class Array(NamedTuple):
         return found
 
 
-Parts = Mapping[str, Any]
-
-
-def state_of(parts: Parts, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def state_of(parts: dict[str, Any], values: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the values of declared parts as arrays and facts, without arrays that are None."""
     arrays, facts = dict[str, Any](), dict[str, Any]()
     for name, part in parts.items():
@@ -90,7 +87,7 @@ def state_of(parts: Parts, values: Mapping[str, Any]) -> tuple[dict[str, Any], d
 
 
 def restored(
-    parts: Parts, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any], **sizes: int
+    parts: dict[str, Any], arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any], **sizes: int
 ) -> dict[str, Any]:
     """Return the values of declared parts, checked; a fact that is missing is None. Raises
     ValueError, LookupError or TypeError.

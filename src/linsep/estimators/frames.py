@@ -1,8 +1,6 @@
-"""What estimators are given: arrays, or a source of rows, labels, weights and offsets, which data
-frames with text and files for a fitted model become.
-"""
+"""What estimators are given: arrays, or sources, which files and frames with text become."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import wraps
 from pathlib import Path
@@ -13,14 +11,8 @@ import scipy.sparse as sp
 
 from linsep.batches import Batch, join, joined
 from linsep.errors import ArgumentError, DataError, ParameterError, warn_caller
+from linsep.estimators import labels
 from linsep.estimators.fitted_state import Method
-from linsep.estimators.labels import (
-    FLOATS,
-    check_offset,
-    has_offset,
-    offset_to_predict,
-    unknown_offsets,
-)
 from linsep.sources.base import Source, is_frame
 from linsep.validation import checks
 from linsep.words import counted
@@ -30,18 +22,12 @@ _ROLES = {
     "y": "target", "sample_weight": "weight", "offset": "offset", "successes": "successes",
     "trials": "trials", "clusters": "group",
 }  # fmt: skip
-#: returns the numbers and the labels of rows
-Named = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def _opened(data: Any, **how: Any) -> Source:
-    # What opens files loads every format: only where one is opened.
-    from linsep.sources.opening import open_source
+    from linsep.sources.opening import open_source  # which loads every format
 
     return open_source(data, **how)
-
-
-# Rows to learn.
 
 
 def source_of(X: Any, *, offsets: bool = False, **beside: Any) -> Source | None:
@@ -58,7 +44,7 @@ def source_of(X: Any, *, offsets: bool = False, **beside: Any) -> Source | None:
                 "its column when the source is opened.", code="conflict", option=name,
             )  # fmt: skip
     if X.offsets and not offsets:
-        raise unknown_offsets(X.name)
+        raise labels.unknown_offsets(X.name)
     return X
 
 
@@ -90,9 +76,7 @@ def encoded(X: Any, reference: bool = False, **beside: Any) -> Source | None:
         return None
     checks.check_names("the table", names := checks.column_names(X))
     if not names:
-        raise DataError(
-            "X is a data frame without columns", "pass at least one feature", code="no-columns"
-        )
+        raise DataError("X has no columns", "pass at least one feature", code="no-columns")
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -105,7 +89,7 @@ def encoded(X: Any, reference: bool = False, **beside: Any) -> Source | None:
     from linsep.sources.tables.frames import to_arrow
 
     table, roles = to_arrow(X), dict[str, str]()
-    beside["offset"] = check_offset(beside.get("offset"), table.num_rows)
+    beside["offset"] = labels.check_offset(beside.get("offset"), table.num_rows)
     for called, values in beside.items():
         if values is None:
             continue
@@ -163,9 +147,6 @@ def adds_rows(partial_fit: Method) -> Method:
     return cast(Method, added)
 
 
-# Rows for a fitted model, which are read by its recipe.
-
-
 def _recipe_of(model: Any, X: Any) -> dict[str, Any]:
     """Return the recipe by which a model reads a file or a data frame; empty for other rows."""
     recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
@@ -184,7 +165,7 @@ def to_score(
     if recipe and (not is_frame(X) or label in checks.column_names(X)):
         X = _opened(X, recipe=recipe)
     beside = {"y": y, "sample_weight": sample_weight, "offset": offset}
-    return source_of(X, offsets=has_offset(model), **beside)
+    return source_of(X, offsets=labels.has_offset(model), **beside)
 
 
 def to_average(model: Any, X: Any) -> Any:
@@ -207,17 +188,15 @@ def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = Non
     if not (recipe := _recipe_of(model, X)) or (is_frame(X) and _are_features(model, X, recipe)):
         return X if missing is None else _with_gaps(model, X, offset)
     if offset is not None and isinstance(X, str | Path):
-        raise DataError(
-            f"{X} is a file, which has its own column of offsets: omit offset.",
-            code="conflict", option="offset", path=X,
-        )  # fmt: skip
+        why = f"{X} is a file, which has its own column of offsets: omit offset."
+        raise DataError(why, code="conflict", option="offset", path=X)
     if offset is not None:
         import pyarrow as pa
 
         from linsep.sources.tables.frames import to_arrow
 
         table, name = to_arrow(X), model.recipe_["offset"]
-        values = pa.array(offset_to_predict(model, offset, table.num_rows))
+        values = pa.array(labels.offset_to_predict(model, offset, table.num_rows))
         X = table.drop_columns({name} & {*table.column_names}).append_column(name, values)
     return _opened(X, recipe=recipe, labeled=False, missing=missing or "error")
 
@@ -232,17 +211,15 @@ def _are_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
 def _with_gaps(model: Any, X: Any, offset: Any) -> Source:
     """Return rows of features as a source in which rows with NaN get no prediction."""
     if isinstance(X, Source):
-        raise ParameterError(
-            'The rows are a source: open it with missing="skip" instead.',
-            code="conflict", option="missing",
-        )  # fmt: skip
+        why = 'The rows are a source: open it with missing="skip" instead.'
+        raise ParameterError(why, code="conflict", option="missing")
     checks.check_prepared(model)
     from linsep.sources.arrays import ArraySource
 
-    X = checks.rows_to_fit(X, model, FLOATS, "C", checked=False, reset=False).copy()
+    X = checks.rows_to_fit(X, model, labels.FLOATS, "C", checked=False, reset=False).copy()
     gaps, values = X != X, X.data if sp.issparse(X) else X  # noqa: PLR0124
     values[np.isnan(values)] = 0
-    known = offset_to_predict(model, offset, X.shape[0])
+    known = labels.offset_to_predict(model, offset, X.shape[0])
     return ArraySource(X, unanswered=np.ravel(gaps.sum(axis=1)) > 0, offset=known)
 
 
@@ -263,12 +240,12 @@ class TakesFrames:
     @contextmanager
     def fitted_rows(
         self, X: Any, y: Any, sample_weight: Any, offset: Any = None
-    ) -> Iterator[tuple[Any, Any, Any, Any, Named]]:
+    ) -> Iterator[tuple[Any, ...]]:
         """Return the features, labels, weights and offsets of the training rows, and a function of
         their indices that returns their numbers, from 0, in the data as given, and their labels in
         its index (of pandas, else the numbers).
         """
-        source, labels = to_score(self, X, y, sample_weight, offset), checks.row_labels(X)
+        source, index = to_score(self, X, y, sample_weight, offset), checks.row_labels(X)
         numbers = None
         if source is None:
             rows = self.features_of(X), y, sample_weight, offset
@@ -281,7 +258,7 @@ class TakesFrames:
 
         def named(chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             found = chosen if numbers is None else numbers[chosen]
-            return found, found if labels is None else labels[found]
+            return found, found if index is None else index[found]
 
         with nullcontext() if rows[0] is X else checks.of_features():
             yield *rows, named

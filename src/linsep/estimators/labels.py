@@ -13,13 +13,7 @@ from linsep.batches import NO_IMPORTANCE, check_summable
 from linsep.errors import DataError, FeatureOverflow, NoRows, hint, warn_caller
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
-from linsep.validation.checks import (
-    labels_of,
-    numbers_beside,
-    refuse_continuous,
-    rows_to_fit,
-    warn_of_many_classes,
-)
+from linsep.validation import checks
 from linsep.words import row_text
 
 #: types of rows that are learned without a copy
@@ -27,15 +21,14 @@ FLOATS = (np.float64, np.float32)
 
 
 def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sorted classes, at least two, and the int32 class code of each label; numbers are
-    first matched with the classes of the first rows, to avoid sorting them all.
-    """
+    """Return the sorted classes, at least two, and the int32 class code of each label."""
+    # Numbers are first matched with the classes of the first rows, to avoid sorting them all.
     classes = np.unique(y[:1024]) if y.dtype.kind in "biuf" else y
     codes = codes_in(classes, y) if classes.size <= 256 and classes is not y else None
     if codes is None or codes.max(initial=0) == classes.size:
         classes, codes = np.unique(y, return_inverse=True)
-    refuse_continuous(classes)
-    warn_of_many_classes(classes, len(y))
+    checks.refuse_continuous(classes)
+    checks.warn_of_many_classes(classes, len(y))
     check_two_classes(classes)
     return classes, codes.astype(np.int32, copy=False)
 
@@ -46,8 +39,8 @@ def codes_in(classes: np.ndarray, y: np.ndarray, name: str = "") -> np.ndarray:
     """
     if name and (classes.dtype.kind in "UO") != (y.dtype.kind in "UO"):
         raise DataError(
-            f"{name} has labels such as {y[0]!r}, but the model learned such as {classes[0]!r}: is "
-            "it the right file and column?", code="label-type", path=name,
+            f"{name} has labels such as {y[0]!r}, but the model learned such as {classes[0]!r}",
+            "choose another file or column", code="label-type", path=name,
         )  # fmt: skip
     if classes.size == 2:  # for which searchsorted would take as long as a pass
         larger = y == classes[1]
@@ -60,17 +53,14 @@ def codes_in(classes: np.ndarray, y: np.ndarray, name: str = "") -> np.ndarray:
 def known_codes(
     classes: np.ndarray, y: np.ndarray, source: Source | None = None, first: int = 0
 ) -> np.ndarray:
-    """Return the codes of labels, of a source from its row ``first``, among sorted classes;
-    DataError for one that is no class.
-    """
+    """Return the codes of labels, of a source from its row ``first``; DataError for others."""
     codes = codes_in(classes, y, "" if source is None else source.name)
     if codes.max(initial=0) == classes.size:
         row = int(np.argmax(codes == classes.size))
         place = row_text(row) if source is None else source.where(first + row)
         raise DataError(
-            place + f": the label {y[row]!r} is not one of the classes "
-            f"{listed(classes.tolist())}", "leave the row out",
-            hint("give all {} to the first partial_fit", classes=None),
+            place + f": the label {y[row]!r} is none of the classes {listed(classes.tolist())}",
+            "leave the row out", hint("give all {} to the first partial_fit", classes=None),
             code="unknown-label", value=y[row],
         )  # fmt: skip
     return codes
@@ -78,20 +68,15 @@ def known_codes(
 
 def label_a_row(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
     if y is None:
-        raise DataError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
-            "is None.", code="no-labels",
-        )  # fmt: skip
-    if (y := labels_of(y)).shape[0] != n_rows:
-        raise DataError(
-            f"Found input variables with inconsistent numbers of samples: X has {n_rows} "
-            f"rows, y has {y.shape[0]}.", code="shape", option="y",
-        )  # fmt: skip
+        why = "requires y to be passed, but the target y is None."
+        raise DataError(f"This {type(estimator).__name__} {why}", code="no-labels")
+    if (y := checks.labels_of(y)).shape[0] != n_rows:
+        raise DataError(f"X has {n_rows} rows, but y {len(y)} labels.", code="shape", option="y")
     return y
 
 
 def checked_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-    X = rows_to_fit(X, estimator, FLOATS, order="C")
+    X = checks.rows_to_fit(X, estimator, FLOATS, order="C")
     return X, label_a_row(estimator, y, X.shape[0])
 
 
@@ -110,15 +95,13 @@ def listed(labels: list[Any]) -> str:
 
 
 def feature_names(model: Any) -> list[str]:
-    """Return the feature names of a fitted model, hashed columns by their words, with a minus for a
-    negative sign.
-    """
+    """Return the names of the features, a minus before words hashed with a negative sign."""
     return [x if sign > 0 else f"-{x}" for x, sign in zip(*words_and_signs(model), strict=True)]
 
 
 def words_and_signs(model: Any) -> tuple[list[str], np.ndarray]:
-    """Return the names of the features, x0, x1, ... (counted as in the source) without any, and
-    their signs: -1 for words hashed with a negative sign.
+    """Return the names of the features, and their signs: -1 for words hashed with a negative one.
+    Without names they are x0, x1, ... as the source counts.
     """
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
     if names is None and recipe.get("words"):
@@ -151,16 +134,12 @@ def features_named(model: Any) -> Iterator[None]:
 
 def check_two_classes(classes: np.ndarray, where: str = "y") -> None:
     if classes.size < 2:
-        raise DataError(
-            f"Only one class ({listed(classes.tolist()) or 'none'}) is in {where}; a classifier "
-            "needs rows of at least two classes.", code="class-count",
-        )  # fmt: skip
+        only = listed(classes.tolist()) or "none"
+        raise DataError(f"Only one class ({only}) is in {where}, not two.", code="class-count")
 
 
 def source_labels(source: Source, y: np.ndarray | None, weights: Any = None) -> np.ndarray:
-    """Return the labels of the rows of a source; DataError unless they are two or more classes, and
-    some row has weight.
-    """
+    """Return the labels of the rows of a source that can be learned."""
     if y is None:
         raise DataError(f"{source.name} has no labels to train on.", code="no-labels")
     from linsep.rows.label_book import LabelBook
@@ -178,7 +157,7 @@ def check_sample_weight(
 ) -> np.ndarray:
     if sample_weight is None:
         return NO_IMPORTANCE
-    weights = numbers_beside(sample_weight, n_rows, "sample_weight", least=0)
+    weights = checks.numbers_beside(sample_weight, n_rows, "sample_weight", least=0)
     if not weights.any() and not all_may_be_zero:
         raise NoRows("All values of sample_weight are zero.", option="sample_weight")
     check_summable(weights, "sample_weight")
@@ -210,8 +189,8 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: Any, **place: 
         return np.divide(share, totals, out=np.zeros(len(known)), where=totals > 0)
     if not isinstance(class_weight, dict):  # scikit-learn would read the string "1" as a number
         raise DataError(
-            "class_weight must be a dict of weights by label, 'balanced' or None, got "
-            f"{class_weight!r}.", code="bad-option", option="class_weight", value=class_weight,
+            f"class_weight is {class_weight!r:.60}: give a dict of weights by label or 'balanced'.",
+            code="bad-option", option="class_weight", value=class_weight,
         )  # fmt: skip
     others = [label for label in class_weight if label not in known]
     if others and len(class_weight) - len(others) < len(known):
@@ -219,8 +198,8 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, totals: Any, **place: 
             f"class_weight names {listed(others)}, but the classes are {listed(known)}.",
             code="unknown-label", option="class_weight", **place,
         )  # fmt: skip
-    given = [class_weight.get(label, 1.0) for label in known]
-    return numbers_beside(given, len(known), "class_weight", 0, lambda k: f"class {known[k]!r}")
+    given, name = [class_weight.get(label, 1.0) for label in known], "class_weight"
+    return checks.numbers_beside(given, len(known), name, 0, lambda k: f"class {known[k]!r}")
 
 
 def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
@@ -232,9 +211,7 @@ def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
 def labeled(
     model: Any, y: np.ndarray, sample_weight: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the classes of y, the learner's code of each row, and its weight with the weight of
-    its class (empty if all are 1).
-    """
+    """Return the classes of y, the learner's codes, and weights with those of the classes."""
     classes, codes = encode(y)
     weights = check_sample_weight(sample_weight, len(y))
     weights = importance(model.class_weight, classes, codes, weights)
@@ -246,10 +223,8 @@ def labeled(
 
 
 # Offsets of regressions: known parts of the linear predictor, which have no coefficient.
-
-
 def check_offset(offset: Any, n_rows: int) -> np.ndarray | None:
-    return None if offset is None else numbers_beside(offset, n_rows, "offset")
+    return None if offset is None else checks.numbers_beside(offset, n_rows, "offset")
 
 
 def has_offset(model: Any) -> bool:
@@ -259,8 +234,8 @@ def has_offset(model: Any) -> bool:
 def offset_to_predict(model: Any, offset: Any, n_rows: int, path: Any = None) -> np.ndarray | None:
     if (needed := has_offset(model)) != (offset is not None):
         raise DataError(
-            f"This {type(model).__name__} was fitted with{'' if needed else 'out'} an offset: "
-            f"{'pass' if needed else 'omit'} offset, one number per row, or name its column.",
+            f"{type(model).__name__} was fitted with{'' if needed else 'out'} an offset",
+            "pass offset, or name its column" if needed else "omit offset",
             code="needs-option" if needed else "unsupported", option="offset", path=path,
         )  # fmt: skip
     return check_offset(offset, n_rows)
@@ -279,8 +254,8 @@ def refuse_offset(wrong: bool, why: str, code: str = "unsupported") -> None:
 def unknown_offsets(name: str) -> DataError:
     return DataError(
         f"{name} has offsets, which only linear and logistic regressions support",
-        hint("leave out {}", offset=None),
-        hint("choose another {}", learner=None), code="unsupported", option="offset", path=name,
+        hint("leave out {}", offset=None), hint("choose another {}", learner=None),
+        code="unsupported", option="offset", path=name,
     )  # fmt: skip
 
 
@@ -306,7 +281,6 @@ def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
 
 
 def pairs(n_classes: int) -> list[tuple[int, int]]:
-    """Return the class pairs of one-vs-one in order: (0,1), (0,2), ..., (1,2), ..."""
     return list(combinations(range(n_classes), 2))
 
 
@@ -321,9 +295,9 @@ def is_turned(reference: Any, classes: np.ndarray) -> bool:
     known = classes.tolist()
     if len(known) > 2 or reference not in known:
         raise DataError(
-            f"The reference {reference!r} is not one of two classes: the classes are "
-            f"{listed(known)}.", code="class-count" if len(known) > 2 else "unknown-label",
-            option="reference", value=reference,
+            f"The reference {reference!r} is not one of two classes, but these: {listed(known)}.",
+            code="class-count" if len(known) > 2 else "unknown-label", option="reference",
+            value=reference,
         )  # fmt: skip
     return bool(known.index(reference))
 

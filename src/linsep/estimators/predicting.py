@@ -60,15 +60,12 @@ class Prediction:
         if _read_as(learned) != _read_as(given):
             raise DataError(
                 f"{source.name} is not read like the model's training data: open it with "
-                f"open_source(..., recipe=model.recipe_).",
-                code="other-model", path=self.source.name,
+                "open_source(..., recipe=model.recipe_).", code="other-model", path=source.name,
             )  # fmt: skip
 
     @property
     def unknown(self) -> dict[str, int]:
-        """Number of values so far that are not in the training data, by column; of ``features``
-        beyond the model's last.
-        """
+        """Number of values so far that are not in the training data, by column or "features"."""
         beyond = {"features": self._beyond} if self._beyond else {}
         return beyond | {name: count for name, count in self.source.unseen.items() if count}
 

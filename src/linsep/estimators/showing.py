@@ -1,6 +1,4 @@
-"""Display of fitted models: linear models as equations in the features and units of the data, the
-score of a row by its terms, classifiers as pictures.
-"""
+"""Display of fitted models: equations in the units of the data, scores by their terms, pictures."""
 
 from collections.abc import Iterator
 from math import fsum
@@ -33,9 +31,8 @@ class Function(NamedTuple):
 
 
 class Equation(str):
-    """The functions of a linear model as text, one per line, to four digits; ``functions`` is the
-    list of them with all digits. \\|x\\| is the length of a row, by which intercepts are multiplied
-    if rows are scaled to length 1.
+    """The functions of a linear model as text, to four digits, and in ``functions`` with all;
+    \\|x\\| is the length of a row, times which the intercept is if rows are scaled to length 1.
     """
 
     functions: list[Function]
@@ -128,19 +125,15 @@ def _equation_of(model: Any) -> Equation:
 
 
 def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
-    """Return the terms of the score of a row (from 0) as :func:`terms_of`; DataError if there are
-    fewer rows.
-    """
+    """Return the place of a row (from 0) and :func:`terms_of` its score."""
     prediction, seen, classes = model.predictions(source), 0, hasattr(model, "classes_")
     for batch, scores, *codes in prediction.codes() if classes else prediction.rows():
         at, seen = number - batch.first, batch.first + batch.size
         if number >= seen:
             continue
         if batch.unanswered is not None and batch.unanswered[at]:
-            raise DataError(
-                source.where(number) + " has a missing value: provide a value.",
-                code="missing-value",
-            )
+            where = source.where(number) + " has a missing value"
+            raise DataError(where, "provide a value", code="missing-value")
         offset = 0.0 if batch.offset is None else float(batch.offset[at])
         own = scores[at] if classes else prediction.values(scores[at : at + 1]) + offset
         code = int(codes[0][at]) if classes else None
@@ -156,11 +149,8 @@ def terms_of(
     model: Any, source: Source, number: int, X: Any, scores: Any, code: int | None,
     offset: float = 0.0,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the terms of the score of a row, largest product first, as plain JSON.
-
-    With several classes, the score is for the predicted class, or the most probable class that has
-    weights. A word hashed with a negative sign gets the negated value and weight of its column.
-    Raises DataError if classes have no separate scores, or if a term is not finite.
+    """Return the terms of the score of a row, largest product first, as plain JSON; of several
+    classes, of the predicted one or the most probable one that has weights.
     """
     names, linear, known = machine_names(model), linear_of(model), deviations(model)
     k, score = _machine(model, np.ravel(scores), code, len(names))
@@ -191,13 +181,13 @@ def terms_of(
     if not np.isfinite([score, *products]).all():
         raise DataError("A product or the score of the row overflows float64.", code="overflow")
     terms.sort(key=lambda term: -abs(term["product"]))
-    scaled = getattr(model, "recipe_", {}).get("scale")
+    scaled = getattr(model, "recipe_", {}).get("scale")  # columns, which come first
     return {
         "prediction": score if code is None else labels.plain_labels(model.classes_)[code],
         "score_of": names[k],
         "score": score,
         "terms": terms,
-        "standardized": labels.feature_names(model)[: len(scaled or ())],  # which come first
+        "standardized": labels.feature_names(model)[: len(scaled)] if scaled else [],
         "rounding": fsum([score, *(-product for product in products)]),
         "without_effect": int(columns.size + bool(intercept) - len(terms)),
     }
@@ -231,9 +221,7 @@ def without_weights(model: Any) -> str | None:
 
 
 def sides_of(model: Any) -> list[tuple[str, str]]:
-    """Return the classes for and against ("" for all others) which the rows of ``coef_`` are, or
-    the names of what a regression predicts.
-    """
+    """Return for which class ("" for others against) the rows of ``coef_`` are, or which target."""
     if not hasattr(model, "classes_"):
         several = getattr(model, "targets_", None)
         return [(name, "") for name in several or [labels.target_name(model) or "y"]]

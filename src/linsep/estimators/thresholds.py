@@ -1,6 +1,4 @@
-"""Probabilities and decisions from scores, by held-out rows: calibration, and thresholds of two
-classes.
-"""
+"""Calibration of scores, and thresholds of two classes, by held-out rows."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
@@ -17,7 +15,6 @@ from linsep.estimators.predicting import divided, probabilities_of
 
 #: of sums of weights, relative
 ROUNDING = 1e-12
-
 #: how many numbers a rule has
 _NUMBERS = {"recall": 1, "precision": 1, "cost": 2, "f1": 0, "balanced_accuracy": 0}
 
@@ -48,7 +45,7 @@ class Calibration(NamedTuple):
 def calibrate(
     model: Any, X: Any, y: Any = None, *, method: str = "sigmoid", sample_weight: Any = None
 ) -> Any:
-    """Calibrate a fitted online classifier in place, adding ``predict_proba``.
+    """Calibrate a fitted online classifier in place, adding ``predict_proba``, and return it.
 
     The probabilities are those of scikit-learn's ``CalibratedClassifierCV`` with a
     ``FrozenEstimator``. ``predict`` is unchanged, so it may differ from the most probable class.
@@ -63,10 +60,6 @@ def calibrate(
     y, sample_weight : arrays of shape (rows,), weights by default ones
     method : "sigmoid" (Platt 1999) or "isotonic" (Zadrozny and Elkan 2002)
         Isotonic regression overfits with fewer than a few hundred rows.
-
-    Returns
-    -------
-    model
 
     Raises
     ------
@@ -306,7 +299,7 @@ def check_two(model: Any) -> int:
         raise DataError(
             f"A threshold needs two classes, but this {type(model).__name__} has {n or 'none'}.",
             code="class-count" if n else "unsupported",
-        )
+        )  # fmt: skip
     return labels.positive_code(model)
 
 
@@ -357,8 +350,8 @@ def set_threshold(
     model: Any, rule: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None,
     offset: Any = None,
 ) -> Any:  # fmt: skip
-    """Set the decision threshold of a fitted classifier of two classes: ``model.threshold_``, a
-    :class:`linsep.estimators.thresholds.Threshold`.
+    """Set the decision threshold of a fitted classifier of two classes, ``model.threshold_``, a
+    :class:`linsep.estimators.thresholds.Threshold`, and return the model.
 
     It is saved and exported with the model, and dropped when the model is trained further.
     ``training_accuracy_``, measured with another threshold, becomes None.
@@ -383,10 +376,6 @@ def set_threshold(
         Rows not used for training; they may be those of the calibration.
     y, sample_weight : arrays of shape (rows,), weights by default ones
     offset : array of shape (rows,), or a number, for models that were fitted with offsets
-
-    Returns
-    -------
-    model
 
     Raises
     ------
@@ -414,10 +403,8 @@ def set_threshold(
         return with_threshold(model, given_threshold(model, chosen))
     check_two(model)
     if X is None:
-        raise DataError(
-            f"threshold is {chosen}, which needs rows: pass X and y.",
-            code="needs-option", option="X",
-        )  # fmt: skip
+        why = f"threshold is {chosen}, which needs rows: pass X and y."
+        raise DataError(why, code="needs-option", option="X")
     *rows, on = seen(model, X, y, sample_weight, offset)
     return with_threshold(model, chosen_threshold(model, chosen, rows, on))
 

@@ -18,7 +18,6 @@ from linsep.batches import Batch
 from linsep.drawing import display
 from linsep.errors import DataError, refuse
 from linsep.estimators import labels
-from linsep.estimators.frames import Named
 from linsep.inference.factors import terms_of
 from linsep.inference.results import SEPARATED, check_option, check_rows, t_tail, upper_tail
 from linsep.inference.robust import triangle
@@ -396,7 +395,7 @@ def linear_diagnostics(
 
 
 def logistic_diagnostics(
-    model: Any, X: Any, scores: np.ndarray, y: Any, sample_weight: Any, named: Named,
+    model: Any, X: Any, scores: np.ndarray, y: Any, sample_weight: Any, named: Any,
     counts: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Diagnostics:  # fmt: skip
     """Return the diagnostics of a logistic regression on the rows of its fit with their log-odds;
