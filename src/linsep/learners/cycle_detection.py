@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from linsep.compiled.rows import Csr, Dense
 from linsep.learners.keeping import KeepLast
-from linsep.learners.state import Learner, State
+from linsep.learners.state import State
 
 #: most weights to hash; more would slow down passes over few rows
 MOST_WEIGHTS = 1024
@@ -58,13 +58,12 @@ class CycleDetection:
         self.failures, self.seen = int(arrays["failures"][0]), arrays["seen"]
 
 
-def cycle_detection_for(
-    state: State, learner: Learner, keeping: KeepLast, stream: Any, tie: str
-) -> CycleDetection | None:
+def cycle_detection_for(run: Any, stream: Any, tie: str) -> CycleDetection | None:
     """Return the detection for a run that keeps its last weights, with constant rate and order."""
-    repeats = learner.constant_rate is not None and type(keeping) is KeepLast and not stream.shuffle
-    if repeats and not _too_many(state) and (stream.of_features or stream.replayable):
-        return CycleDetection(state, stream, learner, tie)
+    repeats = run.learner.constant_rate is not None and type(run.keeping) is KeepLast
+    known = (stream.of_features or stream.replayable) and not _too_many(run.state)
+    if repeats and known and not stream.shuffle:
+        return CycleDetection(run.state, stream, run.learner, tie)
     return None
 
 

@@ -38,26 +38,26 @@ def _measure(model: Any, stream: SourceStream, accuracy: float | None = None) ->
     labels.warn_of_weightless(stream.classes, counted)
     some = sample.rows(model.n_features_in_)
     rows = ArraySource(some.X, stream.classes[some.y], some.weights, offset=some.offset)
+    measured = n_rows
     if accuracy is None:
-        accuracy = model.predictions(rows).accuracies()[0]
+        accuracy, measured = model.predictions(rows).accuracies()[0], some.size
         totals = weight_totals(np.zeros(stream.classes.size), some.y, some.importance)
-        model.training_rows_, model.training_sampled_ = some.size, some.size < n_rows
-    else:
-        model.training_rows_, model.training_sampled_ = n_rows, False
-    _measured(model, accuracy, totals, rows)
+    _measured(model, accuracy, totals, rows, measured)
+    model.training_sampled_ = measured < n_rows
 
 
-def _measured(model: Any, accuracy: float | None, totals: np.ndarray, rows: ArraySource) -> None:
-    """Set ``training_accuracy_`` and ``training_baseline_``, the share of the most frequent class.
-    If class weights have made the accuracy worse than the baseline, also set
-    ``training_balanced_accuracy_``, which they are meant to raise.
+def _measured(
+    model: Any, accuracy: float | None, totals: np.ndarray, rows: ArraySource, n_rows: int
+) -> None:
+    """Set the accuracy on training rows, and the share of the most frequent class; if class weights
+    have made the accuracy worse, also the balanced accuracy, which they are meant to raise.
     """
     baseline, balanced = float(totals.max() / (totals.sum() or 1.0)), None
     weighted = getattr(model, "class_weight", None) is not None
     if weighted and accuracy is not None and accuracy < baseline:
         balanced = model.predictions(rows).accuracies()[1]
     model.training_accuracy_, model.training_baseline_ = accuracy, baseline
-    model.training_balanced_accuracy_ = balanced
+    model.training_balanced_accuracy_, model.training_rows_ = balanced, n_rows
 
 
 def fit_in_memory(model: Any, source: Source, fit: Callable[..., Any]) -> None:
@@ -78,16 +78,16 @@ def fit_in_memory(model: Any, source: Source, fit: Callable[..., Any]) -> None:
                 fit(X, y, weights, groups)
                 # Before feature names are set, because X is an array without names.
                 totals = np.bincount(np.unique(y, return_inverse=True)[1], weights)
-                _measured(model, model.score(X, y, weights), totals, ArraySource(X, y, weights))
-            model.training_rows_, model.training_sampled_ = len(y), False
+                accuracy, rows = model.score(X, y, weights), ArraySource(X, y, weights)
+                _measured(model, accuracy, totals, rows, len(y))
+            model.training_sampled_ = False
         finally:  # also after Ctrl-C
             if hasattr(model, "progress_"):
                 model.progress_.seconds["read"] += reading
             if hasattr(model, "_run"):
                 model.support_positions_ = model.support_
                 for name in {"support_", "bounded_support_"} & vars(model).keys():
-                    rows = getattr(model, name)
-                    setattr(model, name, np.where(rows < 0, rows, numbers[rows]))
+                    setattr(model, name, numbers[getattr(model, name)])
                 describe(model, source, model.n_features_in_)
 
 
@@ -174,8 +174,7 @@ def fit_source(
             accuracy = 1.0
         elif rows is not None:
             with suppress(StartAgain, Unlearnable):  # a row that was skipped may be too large
-                wrong, total = run.keeping.errors(run.state, rows, estimator.tie)
-                accuracy = 1.0 - wrong / total if total else None
+                accuracy = run.keeping.accuracy(run.state, rows, estimator.tie)
         _measure(estimator, stream, accuracy)
 
 

@@ -1,7 +1,5 @@
-"""Weights for prediction: the last, the average, the best, or a vote of all versions.
-
-A keeper gives the compiled loop a recorder, finishes each pass, and returns the weights; all that
-it keeps is in the state.
+"""Weights for prediction: the last, the average, the best, or a vote of all versions; all that is
+kept is in the state.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -63,10 +61,8 @@ class KeepLast:
     def scores(self, state: State, rows: Dense | Csr | Unit, n_rows: int) -> np.ndarray:
         return state.scores(rows, n_rows, self.weights(state))
 
-    def errors(
-        self, state: State, row_batches: Iterable[RowBatch], tie: str
-    ) -> tuple[float, float]:
-        """Return the weight, or number, of the rows predicted wrongly and of all rows."""
+    def accuracy(self, state: State, row_batches: Iterable[RowBatch], tie: str) -> float | None:
+        """Return the share of the rows, or of their weights, predicted right; None without rows."""
         wrong = right = 0.0
         for row_batch in row_batches:
             order, weights = np.asarray(row_batch.order), row_batch.importance
@@ -79,7 +75,7 @@ class KeepLast:
             else:
                 _, errors, rows = count_mistakes(state, self.weights(state), [row_batch], tie)
                 wrong, right = wrong + errors, right + rows - errors
-        return wrong, wrong + right
+        return 1.0 - wrong / (wrong + right) if wrong + right else None
 
     def missed(self, state: State, row_batch: RowBatch, tie: str) -> np.ndarray:
         """Return which visited rows are predicted wrongly, of random ties as the lowest class."""

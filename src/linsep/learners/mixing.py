@@ -23,19 +23,18 @@ from linsep.compiled.loop import MISTAKES, ROWS, UPDATES
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators import labels
 from linsep.learners.keeping import KeepAverage, keeping_of
-from linsep.learners.passes import NO_SCORES, Course, Run, Scores, check_some_rows, one_pass, passes
+from linsep.learners.passes import NO_SCORES, Course, Run, Scores, nothing_learned, one_pass, passes
 from linsep.learners.state import Arrays, Unlearnable
 from linsep.parameters import check_parameters
 from linsep.validation.checks import tidy
 
 #: how the weights of shards are mixed
 MixingName = Literal["uniform", "mistakes"]
-#: what some shards have learned in a pass, by how it is added and a name: arrays in the form in
-#: which their learner mixes them, changes, or arrays times the amounts of their shards; "say", the
-#: sum of the shards' shares in the mean of each weight; "rounds", the examples that each binary
-#: classifier has seen; and "counts" of shape (shards, 6): mistakes, updates, errors and rows; the
-#: share in the mixture before division by the sum, 1 or the number of mistakes, 0 without rows; and
-#: whether scores of zero remain that are treated as correct
+#: what some shards have learned in a pass, by how it is added and a name: arrays in the units in
+#: which they are mixed, changes, or arrays times the amounts of their shards; "say", the sum of the
+#: shards' shares in the mean of each weight; "rounds", the examples that each binary classifier has
+#: seen; and "counts" of shape (shards, 6): mistakes, updates, errors and rows; the share in the
+#: mixture, 1 or the mistakes, 0 without rows; whether scores of zero are left
 ShardSums = dict[tuple[str, str], np.ndarray]
 AMOUNT, ZEROS = 4, 5
 ADDED: dict[str, Callable[..., np.ndarray]] = {
@@ -87,13 +86,11 @@ def _sums(run: Run, start: Arrays, counts: list[int]) -> ShardSums:
 
 
 def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
-    """Return the mixture after pass ``number`` (from 0). A pass without mistakes and updates
-    changes nothing, nor does a pass in which no shard has a share; nor do shards without a share in
-    a weight change it.
+    """Return the mixture after pass ``number`` (from 0), which changes nothing without mistakes and
+    updates, or if no shard has a share, nor a weight in which none has.
     """
-    averaged = "average" in before
-    # A pass without rows does not change the average.
-    found = before | ({"average": before["W"]} if averaged else {})
+    # Without rows, the average of a pass is the weights before it.
+    found = before | {name: before["W"] for name in before.keys() & {"average"}}
     counts, say = total["each", "counts"].sum(axis=0), total["sum", "say"]
     if counts[AMOUNT] and counts[: UPDATES + 1].any():
         form = _scaled(np.multiply, run, found)
@@ -105,7 +102,7 @@ def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
                 new = np.where(share > 0, new / np.where(share > 0, share, 1), array)
             form[name] = array + new if how == "sum" else new
         found = _scaled(np.divide, run, form)
-    if averaged:
+    if "average" in found:
         mean = (number * before["average"] + found["average"]) / (number + 1)
         found = found | {"average": mean}
     return found
@@ -117,15 +114,14 @@ class Mixture:
 
     Attributes
     ----------
-    mixing : "uniform" or "mistakes"
     mistakes : int array of shape (passes, shards)
     amounts : the same of relative shares of the shards in the mixed weights; some learners multiply
         them by the precision of a weight in the shard
     shares : the mixture coefficients; by mistakes they are 0 in a clean pass, which mixes nothing
     rows : tuple of int, rows in each shard
+    mixing : "uniform" or "mistakes"
     """
 
-    #: int64, of shape (passes, shards, 6), as in the sums of shards
     counts: np.ndarray
     mixing: str
 
@@ -259,13 +255,11 @@ class Shards:
     def resume(self, number: int, arrays: Arrays) -> None:
         """Restore what :meth:`arrays` returned after so many passes; ValueError if it is wrong."""
         counts = np.zeros((number, *self.run.mixture.counts.shape[1:]), np.int64)
-        own = self.mixed | {"counts": counts}
-        found = {name: arrays[name] for name in own}
-        for name, array in own.items():
-            if (array.dtype, array.shape) != (found[name].dtype, found[name].shape):
+        for name, own in (self.mixed | {"counts": counts}).items():
+            if (own.dtype, own.shape) != (arrays[name].dtype, arrays[name].shape):
                 raise ValueError("weights or counts of other shards")
-        self.run.mixture = replace(self.run.mixture, counts=found.pop("counts"))
-        self.mixed = found
+        self.run.mixture = replace(self.run.mixture, counts=arrays["counts"])
+        self.mixed = {name: arrays[name] for name in self.mixed}
 
     def one_pass(self, course: Course) -> Scores:
         run, state, number = self.run, self.run.state, course.number
@@ -278,18 +272,14 @@ class Shards:
             mixed = mix(run, self.mixed, total, number)
         except (KeyboardInterrupt, LinsepError) as problem:  # the last if the cluster is lost
             course.tally[:] = 0  # what was learned since the last mixture is lost
-            lost = number and not isinstance(problem, KeyboardInterrupt)
-            if lost and course.saving is not None:
+            if number and course.saving is not None and isinstance(problem, LinsepError):
                 course.saving.save(course)
             raise
         course.seconds["learn"] += perf_counter() - started
-        if not np.isfinite([mixed["W"].min(), mixed["W"].max()]).all():
-            raise DataError(
-                "A mixed weight overflows float64: scale the features.", code="overflow"
-            )
         self.mixed, counts = mixed, total["each", "counts"]
         course.tally[:] = counts[:, :AMOUNT].sum(axis=0)
-        check_some_rows(course)
+        if not course.rows:
+            raise nothing_learned()
         _put(run, mixed)
         state.rounds += course.rows
         state.n_updates += int(course.tally[UPDATES])

@@ -427,7 +427,7 @@ class OnlineClassifier(
         by_class = self.class_weight if isinstance(self.class_weight, dict) else {}
         self._run = Run(
             state, learner, keeping_of(self),
-            fresh=not any(array is not None and array.any() for array in (coef, intercept)),
+            fresh=not (np.any(coef) or np.any(intercept)),
             weighted=self.class_weight is not None, left_out=0 in by_class.values(),
         )  # fmt: skip
         return self._run

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -91,14 +92,13 @@ class Run:
 
 @dataclass
 class Course:
-    """A fit in progress, whose counts another thread may read: a run, its rows and stopping
+    """A fit in progress, whose counts another thread may read: a run, its rows, its stopping
     criteria, and its position between two slices of rows.
 
-    ``patience`` is the most passes without a better score on held-out rows, ``last`` the reason
-    of a run that makes all passes. ``number`` passes are complete; of the next, ``tally`` counts as
-    :func:`linsep.compiled.loop.pass_loop` does, and it is ``learned`` if only scores are missing.
-    ``best`` is the best score with its state, ``since_best`` the passes since. The ``stage`` is
-    "reading" before the first pass, then "learning", in the end "measuring".
+    ``patience`` is the most passes without a better score on held-out rows, ``last`` the reason of
+    a run that makes all passes. ``number`` passes are complete; the next has counted a ``tally``,
+    and is ``learned`` if only its scores are missing. ``best`` is a score and its state. The
+    ``stage`` is "reading" before the first pass, then "learning", in the end "measuring".
     """
 
     run: Run
@@ -109,7 +109,7 @@ class Course:
     patience: int | None = None
     last: StopReason = StopReason.MAX_ITER
     number: int = 0
-    seconds: dict[str, float] = field(default_factory=lambda: {"read": 0.0, "learn": 0.0})
+    seconds: dict[str, float] = field(default_factory=partial(dict, read=0.0, learn=0.0))
     learned: bool = field(default=False, init=False)
     best: tuple[float, State] | None = field(default=None, init=False)
     since_best: int = field(default=0, init=False)
@@ -238,26 +238,24 @@ def close_pass(course: Course) -> None:
             state.per_machine("rounds")[:] = state.rounds
 
 
-def check_some_rows(course: Course) -> None:
-    """Raise DataError if no row was used in a pass."""
-    if not course.rows:
-        raise DataError(
-            "No row is left for training: all rows have weight 0 or are held out",
-            hint("lower {}", validation_fraction=None),
-            "check the weights", code="no-rows",
-        )  # fmt: skip
+def nothing_learned() -> DataError:
+    """Return the error of a pass that used no row."""
+    return DataError(
+        "No row is left for training: all rows have weight 0 or are held out",
+        hint("lower {}", validation_fraction=None), "check the weights", code="no-rows",
+    )  # fmt: skip
 
 
 def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
     """Return the weighted accuracy of the kept weights on the held-out rows."""
-    errors, total = run.keeping.errors(run.state, stream.held_out(), tie)
-    if total == 0:
+    found = run.keeping.accuracy(run.state, stream.held_out(), tie)
+    if found is None:
         raise DataError(
             "No row is held out for early stopping",
-            hint("raise {}", validation_fraction=None),
-            "add rows", code="too-few-rows", option="validation_fraction",
+            hint("raise {}", validation_fraction=None), "add rows",
+            code="too-few-rows", option="validation_fraction",
         )  # fmt: skip
-    return 1.0 - errors / total
+    return found
 
 
 def one_pass(course: Course) -> Scores:
@@ -274,7 +272,8 @@ def one_pass(course: Course) -> Scores:
         finally:
             waited = perf_counter() - began - seconds["learn"]
             seconds["read" if stream.reads else "learn"] += waited
-        check_some_rows(course)
+        if not course.tally.item(ROWS):
+            raise nothing_learned()
         close_pass(course)
         course.learned = True
     run.keeping.close_pass(run.state, stream.training_rows, course.tie)
@@ -285,8 +284,7 @@ def one_pass(course: Course) -> Scores:
     if learned is None:
         return held_out, None, criterion
     unweighted = (batch._replace(importance=NO_IMPORTANCE) for batch in learned)
-    errors, rows = run.keeping.errors(run.state, unweighted, course.tie)
-    return held_out, 1.0 - errors / rows, criterion
+    return held_out, run.keeping.accuracy(run.state, unweighted, course.tie), criterion
 
 
 def passes(course: Course, one: Callable[[Course], Scores] | None = None) -> Iterator[PassReport]:
@@ -295,16 +293,14 @@ def passes(course: Course, one: Callable[[Course], Scores] | None = None) -> Ite
 
     Ctrl-C adds a report of the unfinished pass to the run, if any row was processed. With
     ``patience``, the weights of the best held-out score are restored at the end, unless the run
-    converged, which refers to the last weights. If an earlier run is continued, its passes are not
-    reported again, except the last pass of a run that has ended.
+    converged. Of a run that is resumed, earlier passes are not reported, but the last if it ended.
     """
     run, stream, saving = course.run, course.stream, course.saving
-    # With held-out rows, earlier weights may be restored; in a new order, passes do not repeat.
+    # Held out rows may restore earlier weights; in a new order, passes do not repeat.
     if course.patience is None and not stream.shuffle:
         from linsep.learners.cycle_detection import cycle_detection_for
 
-        found = cycle_detection_for(run.state, run.learner, run.keeping, stream, course.tie)
-        course.detection = found
+        course.detection = cycle_detection_for(run, stream, course.tie)
     if saving is not None:
         saving.resume(course)
     try:

@@ -58,6 +58,8 @@ class State:
         self.multiclass, self.n_classes, self.n_features = multiclass, n_classes, n_features
         self.bias, self.fill, self.n_updates = float(fit_intercept), fill, 0
         self.n_columns = columns_of(multiclass, n_classes)
+        padded = -(-self.n_columns // SIMD_WIDTH) * SIMD_WIDTH
+        self.columns: tuple[int, ...] = () if n_classes == 2 else (padded,)
         #: number of binary classifiers; 1 for the native rule
         self.n_machines = 1 if multiclass == "native" else self.n_columns
         self.clear()
@@ -65,7 +67,7 @@ class State:
     def clear(self, rounds: int = 0) -> None:
         """Set the weights of the features there are to their first values, and drop the rest."""
         #: arrays of the shape of the weights, by name: they grow with them
-        self.shaped: Arrays = {"W": np.full(self._shape(self.n_features), self.fill)}
+        self.shaped: Arrays = {"W": np.full((self.n_features + 1, *self.columns), self.fill)}
         self.W[-1] = 0.0
         #: arrays with one number per machine, by name; "spared" scores of zero are no mistakes
         self.counts: Arrays = {}
@@ -84,11 +86,6 @@ class State:
     def restore(self, before: "State") -> None:
         """Return to the weights of before, but count on."""
         vars(self).update(vars(before) | {"n_updates": self.n_updates})
-
-    def _shape(self, n_features: int) -> tuple[int, ...]:
-        if self.n_classes == 2:
-            return (n_features + 1,)
-        return (n_features + 1, -(-self.n_columns // SIMD_WIDTH) * SIMD_WIDTH)
 
     @property
     def W(self) -> np.ndarray:
@@ -114,7 +111,7 @@ class State:
     def grow(self, n_features: int) -> None:
         room = self.W.shape[0] - 1
         if n_features > room:
-            shape = self._shape(max(n_features, 2 * room))
+            shape = max(n_features, 2 * room) + 1, *self.columns
             own = np.append(np.arange(self.n_features), -1)
             for name, array in self.shaped.items():
                 self.shaped[name] = np.full(shape, 0.0 if name in SUMS else self.fill)
@@ -143,11 +140,7 @@ class State:
         return np.full(self.n_machines, self.rounds)
 
     def per_column(self, numbers: np.ndarray) -> np.ndarray:
-        if self.n_classes == 2:
-            return numbers
-        out = np.zeros(self.W.shape[1], dtype=numbers.dtype)
-        out[: self.n_columns] = numbers
-        return out
+        return np.resize(numbers, self.columns or 1)  # any number for columns that are not used
 
     def split(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return views of an array like W: coefficients (columns, features) and intercepts."""
@@ -164,10 +157,7 @@ class State:
                 own[:] = given
 
     def arrays(self) -> Arrays:
-        """Return everything by name, as files have it: ``last``, the weights, and ``weights.NAME``
-        have a ``coef`` and an ``intercept``, ``counts.NAME`` a number per machine, ``vote.NAME``
-        the votes.
-        """
+        """Return everything by name, as :mod:`linsep.learners.stored` has it."""
         found = {f"counts.{name}": array for name, array in self.counts.items()}
         for name, array in self.shaped.items():
             if name in NEVER_LEFT_OUT or array.any():
@@ -208,15 +198,13 @@ class State:
         return state
 
     def scheme(self, tie: str, count_errors: bool, learning: bool = True) -> Any:
-        """Return the multiclass scheme; without ``learning`` it does not change the state.
-
-        For one-vs-one, counting prediction errors requires the scores of all binary classifiers for
-        each row.
+        """Return the multiclass scheme; without ``learning`` it does not change the state. To count
+        errors of one-vs-one, it computes all scores of each row.
         """
         equals, k = TIES[tie], self.n_classes
         if k == 2:
             return loop.Binary(equals)
-        scores = np.zeros(self.W.shape[1])
+        scores = np.zeros(self.columns)
         if self.multiclass != "ovo":
             scheme = loop.OneVsRest if self.multiclass == "ovr" else loop.Native
             return scheme(k, equals, scores)
@@ -230,7 +218,7 @@ class State:
 
     def scores(self, rows: Dense | Csr | Unit, n_rows: int, weights: np.ndarray) -> np.ndarray:
         """Return scores by ``weights`` (like W), (rows,) for two classes, else (rows, columns)."""
-        out = np.empty((n_rows, *weights.shape[1:]))
+        out = np.empty((n_rows, *self.columns))
         score = loop.score_vector if self.n_classes == 2 else loop.score_matrix
         score(rows, n_rows, weights, self.bias, out)
         return out if self.n_classes == 2 else out[:, : self.n_columns]

@@ -99,7 +99,7 @@ def trace(
     features = names_of(feature_names, names, "feature_names")
     rows = names_of(row_names, index or range(len(y)), "row_names")
     stream = ArrayStream(X, codes, importance, model.draw_seed(), bool(model.shuffle))
-    ending = _ending(model, begun, run.keeping, stream, rounds is not None, scheme)
+    ending = _ending(model, run, stream, rounds is not None, scheme)
     steps = ending.before(textbook.run(
         rule, scheme, plain_rows(X, model.normalize), codes.tolist(), classes.size,
         fit_intercept=learned, max_iter=rounds or model.max_iter, tie=model.tie,
@@ -123,11 +123,9 @@ def trace(
     )  # fmt: skip
 
 
-def _ending(
-    model: Any, begun: State, keeping: Any, stream: ArrayStream, beyond: bool, scheme: str
-) -> Ending:
+def _ending(model: Any, run: Any, stream: ArrayStream, beyond: bool, scheme: str) -> Ending:
     """Return the end of the passes, which stop when weights recur if that is a proof."""
-    detection = cycle_detection_for(begun, model.learner(), keeping, stream, model.tie)
+    detection, begun = cycle_detection_for(run, stream, model.tie), run.state
 
     def recurs(last: textbook.Step) -> Any:
         assert detection is not None

@@ -26,7 +26,7 @@ from linsep.estimators.labels import check_two_classes, is_turned
 from linsep.estimators.reading import StopReason
 from linsep.learners.from_source import source_stream
 from linsep.learners.keeping import KeepLast
-from linsep.learners.passes import NO_SCORES, Course, check_some_rows, close_pass, learn_batch
+from linsep.learners.passes import NO_SCORES, Course, close_pass, learn_batch, nothing_learned
 from linsep.learners.state import Unlearnable
 from linsep.parameters import check_parameters
 from linsep.rows.arrays import RowBatch
@@ -203,7 +203,8 @@ class Fit:
     def close_pass(self, stream: SourceStream) -> None:
         """Finish a pass; DataError if no row was learned."""
         course, run = self.course, self.course.run
-        check_some_rows(course)
+        if not course.rows:
+            raise nothing_learned()
         close_pass(course)
         run.keeping.close_pass(run.state, stream.training_rows, course.tie)
         for model in self.running:
