@@ -80,9 +80,7 @@ class ArraySource(Source):
         return row_text(row)
 
     def options(self) -> dict[str, Any]:
-        """Nothing: rows in memory are never cached on disk."""
         return {}
 
     def recipe(self) -> dict[str, Any]:
-        """Return the recipe of arrays: a model trained on them cannot read files."""
         return {"format": "arrays"}

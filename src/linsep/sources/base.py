@@ -79,15 +79,12 @@ class Source(ABC):
         return f"<{type(self).__name__} {self.name}: {self.kind}, {rows}>"
 
     def _read(self) -> Iterator[Batch]:
-        """Yield the rows from the first to the last."""
         raise NotImplementedError
 
     def _read_exactly(self) -> Iterator[Batch]:
-        """Yield the rows with every number as in the file."""
         return self._read()
 
     def _place(self, row: int) -> str:
-        """Return the place of a row among all rows."""
         raise NotImplementedError
 
     def batches(self) -> Iterator[Batch]:
@@ -165,12 +162,10 @@ class Source(ABC):
 
     @property
     def size(self) -> int | None:
-        """Bytes on disk, for progress; None when unknown."""
         return None
 
     @property
     def position(self) -> int:
-        """Bytes on disk read so far in the running call of :meth:`batches`."""
         return 0
 
     def cells(self, columns: list[str]) -> Iterator[Any]:

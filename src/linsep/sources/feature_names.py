@@ -40,7 +40,6 @@ def shown_names(
 
 
 def names_in_recipe(recipe: dict[str, Any]) -> dict[str, str]:
-    """Return :func:`shown_names` of the columns of a table's recipe."""
     return shown_names(recipe["numeric"], recipe["text"], recipe.get("words", ()))
 
 
@@ -58,7 +57,7 @@ class FeatureNames:
         if recipe["text"] and recipe["hash_bits"] is not None:
             hashed = [(1 << recipe["hash_bits"], lambda at: (f"hashed value {at}", 1))]
         else:
-            hashed, placed = [], {}
+            hashed, placed = [], dict[int, str]()
             for column, known in recipe["text"].items():
                 placed |= {place: f"{shown[column]}={value}" for value, place in known.items()}
             for product in recipe.get("products", ()):
@@ -74,7 +73,7 @@ class FeatureNames:
             (len(plain), lambda at: (plain[at], 1)), *hashed
         ]  # fmt: skip
         for name, stored in recipe.get("words", {}).items():
-            settings, seen = stored["settings"], {}
+            settings, seen = stored["settings"], dict[int, list[str]]()
             width = len(stored["terms"] or ()) if settings["vocabulary"] else settings["n_features"]
             for term, column in zip(*recipe.get("seen", {}).get(name, ((), ())), strict=True):
                 seen.setdefault(int(column), []).append(term)

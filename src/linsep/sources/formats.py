@@ -67,7 +67,6 @@ _VW = re.compile(rb"[ \t]*([-+.\deE]+[ \t]+){0,3}('[^\s|]*[ \t]*)?\|(?P<features
 
 
 def is_delimiter(given: Any) -> bool:
-    """Return whether ``given`` is a valid delimiter."""
     if isinstance(given, str) and given == WHITESPACE:
         return True
     one = isinstance(given, str) and len(given) == 1 and given.isascii()
@@ -115,7 +114,6 @@ def named_vaguely(path: File) -> bool:
 
 
 def unknown_format(path: File) -> DataError:
-    """Return the error for a file whose name does not determine its format."""
     endings = [ending for ending in path.suffixes if ending.lower() not in CODECS]
     ending = endings[-1] if endings else ""
     if ENDINGS.get(ending.lower()) in BINARY:
@@ -230,7 +228,6 @@ def codec_of(path: File) -> str | None:
 
 
 def bytes_on_disk(paths: Sequence[File]) -> int | None:
-    """Sum of the file sizes; None when a file cannot be found."""
     try:
         return sum(path.stat().st_size for path in paths)
     except OSError:
@@ -238,7 +235,6 @@ def bytes_on_disk(paths: Sequence[File]) -> int | None:
 
 
 def damage(path: File, error: Exception) -> DataError:
-    """Return the error for a file that cannot be read to its end."""
     message = _reason(error)
     codec = codec_of(path)
     if codec is None:
@@ -264,14 +260,12 @@ _given: "WeakSet[Any]" = WeakSet()
 
 
 def arrow_file(stream: Any) -> pa.PythonFile:
-    """Return a file for Arrow that reads a Python one."""
     _given.add(stream)
     return pa.PythonFile(stream, "r")
 
 
 @atexit.register
 def wait_for_threads() -> None:
-    """Wait until no reader holds any of the files."""
     end = time.monotonic() + PATIENCE
     while len(_given) and time.monotonic() < end:
         time.sleep(0.0005)

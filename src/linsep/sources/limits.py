@@ -43,7 +43,6 @@ def bytes_of(size: int | str, what: str = "a line") -> int:
 
 
 def line_too_long(path: File, line: int, limit: int) -> DataError:
-    """Return the error for a line longer than ``limit`` bytes."""
     longer = size_text(min(4 * limit, LARGEST)).replace("bytes", "B").replace(" ", "")
     return DataError(
         f"{path} line {line} is longer than {size_text(limit)}",

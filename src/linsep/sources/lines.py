@@ -187,7 +187,6 @@ class LineReader:
         return buffer, size, end, ended
 
     def _check_lines(self, path: File, buffer: bytearray, size: int, read: int) -> None:
-        """Raise DataError, with its number, for a line that is too long."""
         ends = np.flatnonzero(np.frombuffer(buffer, np.uint8, size) == ord("\n")) + 1
         long = np.flatnonzero(np.diff(ends, prepend=0, append=size) > self._max_line)
         if not long.size:
@@ -202,7 +201,6 @@ class LineReader:
     def _read(
         self, path: File, stream: Any, buffer: bytearray, end: int, room: int
     ) -> tuple[int, bool]:
-        """Fill ``buffer[end:room]``: where the text ends now, and whether the file has."""
         with memoryview(buffer) as view:
             while end < room:
                 try:
@@ -263,11 +261,9 @@ class Recoded(io.RawIOBase):
         self._rest, self._lines, self._ended = b"", 0, False
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer as far as the next piece goes."""
         while not self._rest and not self._ended:
             part = self._stream.read(1 << 16)
             self._ended = not part
@@ -351,12 +347,10 @@ class ScannedFiles(Source):
         """Read a line of a chunk that was scanned, by the plain parser; DataError if it cannot."""
 
     def check_files(self) -> None:
-        """Raise DataError if a local file has changed since the source was opened."""
         for path in self.paths:
             self._unchanged.check(path)
 
     def options(self) -> dict[str, Any]:
-        """Return the recipe."""
         return self.recipe()
 
     def _ahead(self) -> int:
@@ -366,16 +360,13 @@ class ScannedFiles(Source):
 
     @property
     def size(self) -> int | None:
-        """Bytes on disk of all files; None when one of them is missing."""
         return bytes_on_disk(self.paths)
 
     @property
     def position(self) -> int:
-        """Bytes on disk read so far, ahead of the last batch by the chunks in memory."""
         return 0 if self._reader is None else self._reader.position
 
     def _read(self) -> Iterator[Batch]:
-        """Yield the rows; raise DataError for a whole number that no double equals."""
         lines, passed, first = self._data_lines(), 0, 0
         with closing(self._parts()) as parts:
             for part in parts:
@@ -398,7 +389,6 @@ class ScannedFiles(Source):
         self.n_rows = first
 
     def _matrix(self, part: ScannedChunk) -> sp.csr_matrix:
-        """Return the features of a chunk: set one by one, arrays are neither copied nor checked."""
         self._width = max(self._width, part.width)
         X = sp.csr_matrix((part.labels.size, self._width), dtype=part.values.dtype)
         index = np.int32 if part.columns.size < 2**31 else np.int64

@@ -1,8 +1,10 @@
 """Open a source: a path, several paths, a folder or a glob."""
 
 from collections.abc import Iterable
+from dataclasses import fields
 from functools import partial
 from glob import glob, has_magic
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -27,47 +29,10 @@ from linsep.sources.tables.reading_options import OF_CSV, TableOptions
 
 
 def open_source(
-    data: Any,
-    *,
-    target: str | None = None,
-    missing: str = "error",
-    hash_bits: int | None = None,
-    exclude: str | list[str] | None = None,
-    scale: str = "none",
-    reference_level: str | dict[str, str] | None = None,
-    min_count: int | None = None,
-    index_base: int | None = None,
-    format: str | None = None,
-    delimiter: str | None = None,
-    quotes: bool | None = None,
-    header: bool | None = None,
-    null_values: str | list[str] | None = None,
-    comment: str | None = None,
-    skip_rows: int | None = None,
-    encoding: str | None = None,
-    recipe: dict[str, Any] | None = None,
-    labeled: bool | None = True,
-    max_line: int | str | None = None,
-    cache: Path | None = None,
-    text: str | list[str] | dict[str, Any] | None = None,
-    categorical: str | Iterable[str] = (),
-    numeric: str | Iterable[str] = (),
-    date: str | Iterable[str] | dict[str, str] = (),
-    include: str | Iterable[str] = (),
-    decimal: str | None = None,
-    thousands: str | None = None,
-    units: bool | None = None,
-    weight: str | None = None,
-    group: str | None = None,
-    offset: str | None = None,
-    successes: str | None = None,
-    trials: str | None = None,
-    products: str | Iterable[str] | None = None,
-    formula: str | None = None,
-    interactions: list[str] | None = None,
-    ignore_namespaces: str | None = None,
-    keep_namespaces: str | None = None,
-) -> Source:
+    data: Any, *, format: str | None = None, recipe: dict[str, Any] | None = None,
+    labeled: bool | None = True, max_line: int | str | None = None, cache: Path | None = None,
+    **options: Any,
+) -> Source:  # fmt: skip
     """Open files or a data frame as a source; checks names and formats only.
 
     Parameters
@@ -79,51 +44,12 @@ def open_source(
         svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv .tsv
         .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .xz .zst; a folder with a folder of
         texts per label; rows written by `linsep convert` (.rows).
-    target : str, default None
-        Name of the label column; tables only.
-    missing : {"error", "zero", "drop", "mean", "skip"}, default "error"
-        "error", "zero", "drop" or "mean": how to treat missing values; tables only. With a recipe
-        and ``labeled=False`` also "skip": a row with a missing value gets None or NaN as
-        prediction, whatever the model was trained with.
-    hash_bits : int, default None
-        Hash text columns into 2**hash_bits features instead of one feature per value; for Vowpal
-        Wabbit's text, 2**hash_bits is the number of columns, by default 2**18.
-    exclude : str or list of str, default None
-        Column or columns to leave out; tables only.
-    scale : {"none", "standard"}, default "none"
-        "none" or "standard": scale numeric columns to mean 0 and standard deviation 1; tables only.
-    reference_level : "first" or dict, default None
-        Text values without an indicator: None, "first" for the first value of every column, or
-        {column: value} to choose other values; tables only.
-    min_count : int, default None
-        Values of a text column in fewer rows of the training data share one indicator,
-        ``column=(rare)``; tables only.
-    index_base : {0, 1}, default None
-        0 or 1, the first feature index of svmlight text; None detects it.
     format : str, default None
         "svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "rows" or "folder" (of texts),
         for files whose names do not show it.
-    delimiter : str, default None
-        One character that separates the fields of CSV, or "whitespace" for any run of blanks; by
-        default a comma, in TSV a tab.
-    quotes : bool, default None
-        Whether double quotes enclose fields of CSV, in which delimiters, line breaks and, when
-        written twice, quotes are text; False reads quotes as ordinary characters. By default True.
-    header : bool, default None
-        Whether the first row of CSV holds the names of the columns; with False they are "column_1",
-        "column_2" and so on. By default True, and a first row that looks like data is an error.
-    null_values : str or list of str, default None
-        Text that marks a missing value in CSV, such as "?", in addition to empty cells, and to
-        "NA", "NaN", "null" and the like in columns of numbers.
-    comment : str, default None
-        Skip lines of CSV that begin with this text, such as "#".
-    skip_rows : int, default None
-        Number of lines of CSV to skip before the header.
-    encoding : str, default None
-        Character encoding of CSV, such as "latin-1" or "utf-16"; UTF-8 by default.
     recipe : dict, default None
         The ``recipe_`` of a model, to read files as its training data were; overrides all of the
-        above except ``format``, ``delimiter``, ``quotes``, ``header`` and ``missing="skip"``.
+        below except ``delimiter``, ``quotes``, ``header`` and ``missing="skip"``.
     labeled : bool, default True
         Whether a table must have its target column. With a recipe, False does not read labels,
         weights and groups, and None reads the ones that exist.
@@ -133,59 +59,97 @@ def open_source(
     cache : path, default None
         Folder for parsed rows that do not fit in memory, for later passes and later runs; None
         keeps them in a temporary folder for one run.
-    text : str or list of str or dict, default None
-        Text column or columns whose words become features (see :class:`linsep.Text`), or {column:
-        Text} with settings; tables only. Other text columns have one indicator per value.
-    categorical : str or list of str, default ()
-        Column or columns to read as categories, with one feature per value, such as numeric codes;
-        here and below, globs such as "code_*" stand for all matching columns; tables only.
-    numeric : str or list of str, default ()
-        Column or columns to read as numbers; tables only.
+
+    Of tables:
+
+    target : str, default None
+        Name of the label column.
+    missing : {"error", "zero", "drop", "mean", "skip"}, default "error"
+        How to treat missing values. With a recipe and ``labeled=False`` also "skip": a row with a
+        missing value gets None or NaN as prediction, whatever the model was trained with.
+    exclude, include : str or list of str, default ()
+        Columns to leave out, and the only columns that become features; here and below, globs such
+        as "code_*" stand for all matching columns.
+    categorical, numeric : str or list of str, default ()
+        Columns to read as categories, with one feature per value, such as numeric codes; and to
+        read as numbers.
     date : str or list of str or dict, default ()
-        Column or columns of dates, read as days since 1970; ISO 8601, or in a format of
-        :meth:`datetime.datetime.strptime`: "day=%d.%m.%Y", or {"day": "%d.%m.%Y"}; tables only.
-    include : str or list of str, default ()
-        The only columns that become features; tables only.
+        Columns of dates, read as days since 1970; ISO 8601, or in a format of
+        :meth:`datetime.datetime.strptime`: "day=%d.%m.%Y", or {"day": "%d.%m.%Y"}.
+    text : str or list of str or dict, default None
+        Text columns whose words become features (see :class:`linsep.Text`), or {column: Text} with
+        settings. Other text columns have one indicator per value.
+    scale : {"none", "standard"}, default "none"
+        "standard" scales numeric columns to mean 0 and standard deviation 1.
+    reference_level : "first" or dict, default None
+        Text values without an indicator: None, "first" for the first value of every column, or
+        {column: value} to choose other values.
+    min_count : int, default None
+        Values of a text column in fewer rows of the training data share one indicator,
+        ``column=(rare)``.
+    hash_bits : int, default None
+        Hash text columns into 2**hash_bits features instead of one feature per value; for Vowpal
+        Wabbit's text, 2**hash_bits is the number of columns, by default 2**18.
+    weight, group, offset : str, default None
+        Columns of row weights, finite numbers of at least 0, like ``sample_weight`` for arrays
+        (Vowpal Wabbit's text has importances); of groups, which are never divided between training
+        and held-out rows; of offsets, finite numbers that a linear or logistic regression adds to
+        its linear predictor, also for predictions.
+    successes, trials : str, default None
+        Columns of counts of binomial groups, instead of labels: a row stands for its successes, of
+        class 1, and for its other trials, of class 0.
+    products : str or list of str, default None
+        Products of two columns, such as "age:income", as additional features: of two numbers, of a
+        number and each value of a text column, or of the values of two text columns.
+    formula : str, default None
+        The label and the features as in R, such as "admit ~ gre * C(rank) + poly(gpa, 2)", instead
+        of ``target``; see docs/how-to/formulas.md. ``- 1`` in it corresponds to
+        ``fit_intercept=False`` of an estimator.
     decimal, thousands : str, default None
-        Decimal mark of numbers in text, "." by default, and separator of groups of three digits, by
-        default none; tables only.
+        Decimal mark of numbers in text, "." by default, and separator of groups of three digits.
     units : bool, default None
         Whether numbers in text may have a percent sign or a currency, brackets around negative
         numbers, minus signs other than the hyphen, digits of other scripts, and apostrophes or thin
-        spaces between thousands; 5% is read as 5; tables only.
-    weight : str, default None
-        Column of row weights, finite numbers of at least 0, like ``sample_weight`` for arrays;
-        tables only. For Vowpal Wabbit's text, the importances are used.
-    group : str, default None
-        Column of groups, which are never divided between training and held-out rows; tables only.
-    offset : str, default None
-        Column of offsets, finite numbers that a linear or logistic regression adds to its linear
-        predictor, also for predictions; tables only.
-    successes, trials : str, default None
-        Columns of counts of binomial groups, instead of labels: a row stands for its successes, of
-        class 1, and for its other trials, of class 0; tables only.
-    products : str or list of str, default None
-        Products of two columns, such as "age:income", as additional features: of two numbers, of a
-        number and each value of a text column, or of the values of two text columns; tables only.
-    formula : str, default None
-        The label and the features as in R, such as "admit ~ gre * C(rank) + poly(gpa, 2)", instead
-        of ``target``; see docs/how-to/formulas.md; tables only. ``- 1`` in it
-        corresponds to ``fit_intercept=False`` of an estimator.
+        spaces between thousands; 5% is read as 5.
+
+    Of CSV:
+
+    delimiter : str, default None
+        One character that separates the fields, or "whitespace" for any run of blanks; by default
+        a comma, in TSV a tab.
+    quotes : bool, default None
+        Whether double quotes enclose fields, in which delimiters, line breaks and, when written
+        twice, quotes are text; False reads quotes as ordinary characters. By default True.
+    header : bool, default None
+        Whether the first row holds the names of the columns; with False they are "column_1",
+        "column_2" and so on. By default True, and a first row that looks like data is an error.
+    null_values : str or list of str, default None
+        Text that marks a missing value, such as "?", in addition to empty cells, and to "NA",
+        "NaN", "null" and the like in columns of numbers.
+    comment, skip_rows : str, int, default None
+        Lines that begin with this text, such as "#", and so many lines before the header are
+        skipped.
+    encoding : str, default None
+        Character encoding, such as "latin-1" or "utf-16"; UTF-8 by default.
+
+    Of svmlight and Vowpal Wabbit's text:
+
+    index_base : {0, 1}, default None
+        The first feature index of svmlight text; None detects it.
     interactions : list of str, default None
-        Pairs of first letters of namespaces, such as "ab", whose features are multiplied; Vowpal
-        Wabbit's text only.
-    ignore_namespaces, keep_namespaces : str, default None
-        First letters of the namespaces to leave out, or of the only ones to read; Vowpal Wabbit's
-        text only.
+        Pairs of first letters of namespaces, such as "ab", whose features are multiplied.
+    ignore_namespaces, keep_namespaces : str or list of str, default None
+        First letters of the namespaces to leave out, or of the only ones to read.
 
     Raises
     ------
     DataError
         If there are no files, formats are mixed, or an option does not apply to the format.
     """
-    options = dict(locals())  # all arguments by name
-    for name in ("data", "format", "recipe", "labeled", "max_line", "cache"):
-        del options[name]
+    if unknown := sorted(options.keys() - _DEFAULTS.keys()):
+        raise ArgumentError(f"open_source has no argument {unknown[0]!r}.")
+    options = _DEFAULTS | options
+    target, missing = options["target"], options["missing"]
     if isinstance(target, int):
         options["target"] = str(target)  # as columns of frames are named
     elif not isinstance(target, str | None):
@@ -221,6 +185,13 @@ def open_source(
 
 _NAMESPACES = ("interactions", "ignore_namespaces", "keep_namespaces")
 _OF_TABLES = {*TableOptions.names()} - {"max_line"}
+_DEFAULTS = {one.name: one.default for one in fields(TableOptions) if one.name in _OF_TABLES}
+_DEFAULTS |= dict.fromkeys(("index_base", *_NAMESPACES))
+_said = signature(open_source)
+open_source.__signature__ = _said.replace(parameters=[  # type: ignore[attr-defined]
+    *[*_said.parameters.values()][:-1],
+    *(Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in _DEFAULTS.items()),
+])  # fmt: skip
 #: the options of each kind of data
 _OPTIONS = {
     "table": _OF_TABLES, "frame": _OF_TABLES - {*OF_CSV}, "svmlight": {"index_base"},
@@ -241,7 +212,7 @@ _WORDS = {
 
 def of_kind(path: File | str, kind: str, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a kind of data; DataError for others that are not at their defaults."""
-    defaults = (None, "error", "none", [], (), {}, "")
+    defaults: tuple[Any, ...] = (None, "error", "none", [], (), {}, "")
     given = [n for n, value in options.items() if n not in _OPTIONS[kind] and value not in defaults]
     if given:
         raise DataError(
@@ -324,7 +295,6 @@ def _opened(
     kind: str, paths: list[File], format: str | None, options: dict[str, Any], *,
     require_labels: bool, **how: Any,
 ) -> Source:  # fmt: skip
-    """Return the source of files of one kind."""
     recipe = how["recipe"]
     if kind == "rows":
         return RowsSource(paths)
@@ -402,7 +372,6 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
 
 
 def _remote(address: str, format: str | None) -> list[RemoteFile]:
-    """Return the file of an address, the files of a wildcard, or the data files of a folder."""
     files, of_folder = find_remote(address)
     if not of_folder:
         return files
@@ -461,6 +430,5 @@ def kind_of(paths: list[File], format: str | None = None) -> str:
 
 
 def _is_data(path: File, format: str | None) -> bool:
-    """Return whether a file in a folder is read with the folder."""
     known = format is not None or format_by_name(path) is not None
     return known and not is_hidden(path.name) and path.is_file()

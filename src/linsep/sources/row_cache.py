@@ -258,7 +258,6 @@ def checksum(words: np.ndarray, seed: int) -> int:
 
 
 def _forget(data: mmap.mmap) -> None:
-    """Let go of the memory of a mapped file."""
     if hasattr(mmap, "MADV_DONTNEED"):
         data.madvise(mmap.MADV_DONTNEED)
 
@@ -334,7 +333,6 @@ class RowCacheWriter:
                 self._send(array.reshape(-1).view(np.uint8).data)
 
     def _codes(self, batch: Batch) -> np.ndarray:
-        """Return labels as int32 codes, numbered by first appearance in the file."""
         with suppress(pa.ArrowException, TypeError):
             found = pa.array(batch.y, from_pandas=True).dictionary_encode()  # NaN is null
             labels = found.dictionary.to_pylist()
@@ -386,7 +384,6 @@ class RowCacheWriter:
         self.abort()
 
     def _send(self, data: Any) -> None:
-        """Write data, padded to whole sectors."""
         whole = len(data) // SECTOR * SECTOR
         rest = bytes(data[whole:]) + bytes(-len(data) % SECTOR)
         for part in (data[:whole], rest):
@@ -415,8 +412,8 @@ class RowsSource(Source):
 
     kind = "rows"
     #: bytes on disk, and about as many in memory; and those read so far
-    size = memory_needed = position = 0  # type: ignore[assignment]
-    feature_names = None  # type: ignore[assignment]
+    size = memory_needed = position = 0
+    feature_names = None
 
     def __init__(self, paths: list[File]):
         if len(paths) > 1:
@@ -449,9 +446,7 @@ class RowsSource(Source):
         return Located(f"{self.name} row {row + 1}", path=self.name, row=row + 1)
 
     def options(self) -> dict[str, Any]:
-        """Nothing: the file has all."""
         return {}
 
     def recipe(self) -> dict[str, Any]:
-        """Return the recipe of the source that the rows were made from."""
         return self._recipe

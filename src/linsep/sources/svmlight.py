@@ -187,7 +187,6 @@ class SvmlightSource(ScannedFiles):
         self._bare = [not require_labels and self._begins_with_pair(path) for path in self.paths]
 
     def _begins_with_pair(self, path: File) -> bool:
-        """Return whether the first line of a file that holds a row has no label."""
         reader = LineReader([path], CHUNK_BYTES, max_line=self.reading.max_line)
         for chunk in reader.chunks():
             if row := self.row.search(chunk.text, 0, chunk.size):
@@ -198,10 +197,9 @@ class SvmlightSource(ScannedFiles):
     def index_base(self) -> int:
         """The index of the first feature, 0 or 1; reads the first chunk if it must find out."""
         if self._base is None:
-            with closing(self._read()) as batches:
-                while self._base is None:
-                    next(batches, None)
-        return self._base
+            with closing(self._parts()) as parts:
+                any(part.columns.size for part in parts)
+        return 1 if self._base is None else self._base
 
     @property
     def mended(self) -> list[str]:
@@ -215,11 +213,9 @@ class SvmlightSource(ScannedFiles):
         return [said[k].format(counted(count[k], "line")) for k in said if count[k]]
 
     def recipe(self) -> dict[str, Any]:
-        """Return the format and the index base."""
         return {"format": "svmlight", "index_base": self.index_base}
 
     def feature(self, column: int) -> str:
-        """By its index in the file."""
         return f"feature {column + self.index_base}"
 
     def _read(self) -> Iterator[Batch]:

@@ -197,7 +197,6 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
 
 
 def _row_named(method: Any, texts: pa.Array) -> Any:
-    """Call a method of a counter; DataError names the text that is not UTF-8."""
     try:
         return method(texts)
     except NotUtf8 as error:
@@ -205,7 +204,6 @@ def _row_named(method: Any, texts: pa.Array) -> Any:
 
 
 def _texts_given(X: Any) -> pa.Array | pa.ChunkedArray:
-    """Return texts as an Arrow array of strings; DataError unless all are."""
     if isinstance(X, pa.ChunkedArray | pa.Array):
         if not (pa.types.is_string(X.type) or pa.types.is_large_string(X.type)):
             raise DataError(f"Texts must be strings, not {X.type}: convert them.", code="bad-value")
@@ -236,7 +234,7 @@ def _bad_text(number: int, said: str, code: str) -> DataError:
 
 
 def _is_count(value: Any, most: float = float("inf")) -> bool:
-    return isinstance(value, int | np.integer) and value is not True and 1 <= value <= most
+    return isinstance(value, int | np.integer) and value is not True and bool(1 <= value <= most)
 
 
 def _is_frequency(value: Any) -> bool:
@@ -325,7 +323,6 @@ class TextCounter:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters by name, as plain JSON."""
         return asdict(self.settings) | {"ngram_range": list(self.settings.ngram_range)}
 
     def to_json(self) -> dict[str, Any]:
@@ -440,8 +437,9 @@ class TextCounter:
         nothing = np.empty(0), np.empty(0, np.int32), np.empty(0, np.int64), None
         values, columns, sizes, _ = zip(nothing, *found, strict=True)
         starts = np.append(0, np.cumsum(np.concatenate(sizes)))
-        for *_, news in found if self.seen is not None else ():
-            keep_new_terms(self.seen.arrays, news)  # as far as there is room
+        if self.seen is not None:
+            for *_, news in found:
+                keep_new_terms(self.seen.arrays, news)  # as far as there is room
         return np.concatenate(values), np.concatenate(columns), starts
 
     def _count_piece(self, piece: tuple[int, pa.Array]) -> tuple[Any, ...]:
@@ -468,7 +466,6 @@ class TextCounter:
         return values, columns, np.diff(starts), news
 
     def _texts(self, column: pa.Array) -> Texts:
-        """Return the buffers of texts, those in lower case for which a table does not suffice."""
         texts = texts_of(column)
         inside = texts.data[texts.offsets[0] : texts.offsets[-1]]
         if not self.settings.lowercase or inside.max(initial=0) < LEAST_SPECIAL:
@@ -536,7 +533,6 @@ _TERMS, _BYTES = 1 << 12, 1 << 16
 
 
 def empty_vocabulary(n_terms: int = _TERMS, n_bytes: int = _BYTES) -> Vocabulary:
-    """Return a vocabulary without terms that has room for so many."""
     table = 1 << max(4, 2 * n_terms - 1).bit_length()
     return Vocabulary(
         places=np.full(table, -1, np.int32),
@@ -567,7 +563,6 @@ def _as_arrow(pool: np.ndarray, ends: np.ndarray) -> pa.Array:
 
 
 def _grown(words: Vocabulary) -> Vocabulary:
-    """Return a copy with twice the room."""
     n_terms, n_bytes = words.hashes.size, words.pool.size
     n_terms, n_bytes = (
         (2 * n_terms, n_bytes) if words.size[0] == n_terms else (n_terms, 2 * n_bytes)
@@ -600,7 +595,6 @@ NONE_KEPT = KeptTerms(
 
 
 def empty_news(terms: int = MOST_NEWS, n_bytes: int = NEWS_BYTES) -> NewTerms:
-    """Return room for terms that a thread finds."""
     ends = np.empty(terms + 1, np.int64)
     ends[0] = 0
     return NewTerms(

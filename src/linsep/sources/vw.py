@@ -105,7 +105,6 @@ def parse_line(line: bytes, rules: Rules, labeled: bool = True) -> Line | None:
 
 
 def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
-    """Return label and importance, which stand before the first bar."""
     tokens = [token for token in BLANKS.split(head) if token]
     tag = tokens.pop() if tokens and (tokens[-1][:1] == b"'" or head[-1:] not in b" \t") else b""
     if labeled and not tokens:
@@ -116,12 +115,13 @@ def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
         refuse("unsupported", "lines share features: give every row its own")
     if len(tokens) > 3:
         refuse("bad-line", f"{len(tokens)} numbers before the |: write a label and an importance")
-    numbers = []
+    numbers: list[Any] = []
     for token, what in zip(tokens, ("label", "importance", "base"), strict=False):
         if b"," in token or b":" in token:
             refuse("bad-value", f"{quoted(token)} is a list or has costs: keep one label per row")
         numbers.append(parse_number(token, f"the {what}", "'1 | a b:0.5'"))
-    label, importance, base = (*numbers, *(None, 1.0, 0.0)[len(numbers) :])
+    rest: list[Any] = [None, 1.0, 0.0]
+    label, importance, base = numbers + rest[len(numbers) :]
     if label is not None and abs(label) >= LABELS_BELOW:
         refuse("not-exact", f"the label {label} has too many digits: shorten the labels")
     if importance < 0:
@@ -132,7 +132,6 @@ def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
 
 
 def _parse_namespace(text: bytes, rules: Rules) -> Iterator[Feature]:
-    """Yield the features of a namespace, whose text follows its bar."""
     start, *tokens = BLANKS.split(text)
     name, colon, written = start.partition(b":")
     if colon and not name:
@@ -233,7 +232,6 @@ class VwSource(ScannedFiles):
         self._labeled = require_labels
 
     def recipe(self) -> dict[str, Any]:
-        """Return the format and the rules."""
         return {"format": "vw", **self._given}
 
     def namespaces(self, rows: int) -> bytes:
@@ -246,7 +244,6 @@ class VwSource(ScannedFiles):
         return bytes(sorted(found))
 
     def feature(self, column: int) -> str:
-        """By its column."""
         return f"the feature of column {column}"
 
     def _scan(self, chunk: Chunk) -> ScannedChunk:
@@ -275,7 +272,6 @@ def rules_of(
     bits: int, interactions: Sequence[str], ignore_namespaces: str | None,
     keep_namespaces: str | None,
 ) -> Rules:  # fmt: skip
-    """Return checked rules; raise DataError if they are invalid."""
     if not 1 <= bits <= 30:
         raise DataError(
             f"hash_bits is {bits}: choose a number from 1 to 30.",

@@ -30,7 +30,6 @@ def protocol_of(address: str) -> str:
 
 
 def normal(address: str) -> str:
-    """Return a URL with its protocol in lower case."""
     protocol = protocol_of(address)
     return protocol + address[len(protocol) :]
 
@@ -54,7 +53,6 @@ def shown(address: str) -> str:
 
 
 def _shown(address: str) -> str:
-    """Return one link of a chain as :func:`shown` does."""
     found = _ADDRESS.fullmatch(address)
     if found is None:
         return address

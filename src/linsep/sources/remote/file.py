@@ -81,7 +81,6 @@ class RemoteFile:
         return RemoteFile, (self.address,), {"_seen": self._seen}
 
     def exists(self) -> bool:
-        """Return whether the file is there."""
         try:
             self._look()
         except FileNotFoundError:
@@ -89,11 +88,9 @@ class RemoteFile:
         return True
 
     def is_file(self) -> bool:
-        """Return True; folders are listed instead."""
         return True
 
     def is_dir(self) -> bool:
-        """Return False."""
         return False
 
     def stat(self) -> Any:
@@ -156,7 +153,6 @@ class RemoteFile:
         return self._copied().open("rb")
 
     def _look(self) -> tuple[int | None, str | None]:
-        """Inspect the file; return its size and its version."""
         with self._told():
             about = self._fs.info(self._path)
         if about["type"] == "directory":
@@ -182,7 +178,6 @@ class RemoteFile:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Raise what goes wrong as a DataError, without secrets."""
         try:
             yield
         except DataError:
@@ -261,12 +256,10 @@ File = Path | RemoteFile
 
 
 def no_file(file: File) -> DataError:
-    """Return the error for a file that is not there."""
     return DataError(f"There is no file {file}: check its name.", code="no-file", path=file)
 
 
 def changed(file: File | str) -> DataError:
-    """Return the error for a file that has changed."""
     return DataError(
         f"{file} changed while it was read: start again when nothing writes to it.",
         code="file-changed",
@@ -275,7 +268,6 @@ def changed(file: File | str) -> DataError:
 
 
 def removed(file: File | str) -> DataError:
-    """Return the error for a file that was there."""
     return DataError(
         f"{file} was removed while it was read: restore it and start again.",
         code="file-changed",
@@ -315,7 +307,7 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
     with suppress(DataError) if pattern and not web else nullcontext():  # it may be a name
         if (web or not address.endswith("/")) and file.exists():
             return [file], False
-    path, entries = file._path.rstrip("/"), []
+    path, entries = file._path.rstrip("/"), list[Any]()
     with suppress(FileNotFoundError), file._told():
         if not web:
             listed = (file._fs.glob if pattern else file._fs.ls)(path, detail=True)
