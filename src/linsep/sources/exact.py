@@ -26,14 +26,8 @@ def exact_numbers(
     sparse: bool,
     place: Callable[[int], str],
 ) -> np.ndarray:
-    """Return X, or an array of Python numbers if columns of the table have more digits.
-
-    Parameters
-    ----------
-    table : has the columns of X, with these names
-    X : their floats, with missing values replaced
-    sparse : whether there are text columns, so that rows are sparse and hold floats only
-    place : function from a row of X to where it stands, for errors
+    """Return X, floats of the columns of a table with these names, or an array of Python numbers
+    if these have more digits. ``sparse`` rows, of tables with text columns, hold floats only.
     """
     found = X
     for number, name in enumerate(names):
@@ -54,13 +48,8 @@ def exact_numbers(
 def rounded_cells(
     column: pa.ChunkedArray, floats: np.ndarray, least: float = 0.0
 ) -> dict[int, int | Fraction]:
-    """Return the numbers of a column that no double equals, by their rows.
-
-    Parameters
-    ----------
-    column : of a file that states its type; only 64-bit integers and decimals are ever rounded
-    floats : the doubles that were read
-    least : how large a number has to be
+    """Return the numbers of a column that are not the ``floats`` that were read, by their rows:
+    64-bit integers and decimals of files that state types, from ``least`` on.
     """
     if not may_be_rounded(column.type):
         return {}
@@ -109,14 +98,8 @@ class WholeNumbers:
         self._file, self._cells, self._passed = file, file.written(), 0
 
     def check(self, start: int, numbers: pa.Table, kept: np.ndarray | None, proof: bool) -> None:
-        """Raise DataError for a whole number, in digits, that no double equals.
-
-        Parameters
-        ----------
-        start : number of the first row of the table in the file, larger in every call
-        numbers : the columns of numbers, as floats
-        kept : which rows count, None for all
-        proof : whether the numbers would be exact in a file that states types
+        """Raise DataError for a whole number, in digits, that no double equals; ``proof`` is
+        whether it would be exact in a file that states types. Others are as for :meth:`long`.
         """
         for row, name, text in self.long(start, numbers, kept):
             if not is_rounded(text):
@@ -132,9 +115,8 @@ class WholeNumbers:
         self, start: int, numbers: pa.Table, kept: np.ndarray | None = None
     ) -> Iterator[tuple[int, str, str]]:
         """Yield row of the table, column and digits of whole numbers, in the rows with one of 2^53
-        or more.
-
-        Parameters: as for :meth:`check`.
+        or more. ``start`` is the number of the first row in the file, larger in every call;
+        ``numbers`` are the columns, as floats; ``kept`` is which rows count, None for all.
         """
         long = np.zeros(numbers.num_rows, bool)
         for column in numbers.columns:
@@ -162,13 +144,8 @@ def far_rows(X: Any) -> list[int]:
 
 
 def check_written(place: str, feature: str, line: str, written: re.Pattern[str]) -> None:
-    """Raise DataError for a whole number, in digits, in a line that no double equals.
-
-    Parameters
-    ----------
-    place : where the line stands
-    feature : how a feature is named, with ``{}`` for its name
-    written : matches name and digits of a feature
+    """Raise DataError for a whole number, in digits, in a line that no double equals; ``written``
+    matches the name and the digits of a feature.
     """
     for name, digits in written.findall(line):
         if is_rounded(digits):

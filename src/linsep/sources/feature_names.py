@@ -12,19 +12,9 @@ def shown_names(
 ) -> dict[str, str]:
     """Return the name of each column within the names of its features, which are unique.
 
-    The feature of a numeric column has the name of the column; features of products have the names
-    of both columns, joined by a colon. Features of a text column are named ``column=value``, and
-    features of words ``column:term``. A column whose name begins like the features of another
-    column, such as ``a=b`` beside the text column ``a``, is put in double quotes, with its own
-    quotes doubled; so is a name that begins with a quote.
-
-    Parameters
-    ----------
-    numeric, text, words : names of the columns of each kind
-
-    Returns
-    -------
-    dict of column to text
+    Features are named ``column``, ``column=value`` (text) and ``column:term`` (words). A column
+    whose name begins like the features of another, such as ``a=b`` beside the text column ``a``, is
+    put in double quotes, with its own quotes doubled; so is a name that begins with a quote.
     """
     found = {name: name for name in (*numeric, *text, *words)}
     kinds = {"=": text, ":": words}

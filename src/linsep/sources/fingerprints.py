@@ -15,16 +15,10 @@ BLOCK, BLOCKS = 1 << 14, 16
 
 
 class FileState(NamedTuple):
-    """The state of a file when it was inspected, as plain JSON.
-
-    Attributes
-    ----------
-    name : str, the resolved path; of a remote file the address as :func:`identified` shows it
-    size : int, bytes
-    version : int or str, the time of modification in ns; of a remote file the ETag or the date
-    sample : str, a hash of some bytes; "" for a remote file
-    marks : the time of the last change of the status in ns, and the inode; both are others for a
-        copy, and after a write whose time was put back. Empty for a remote file.
+    """The state of a file when it was inspected, as plain JSON: its resolved path, or its address
+    as :func:`identified` shows it; bytes; time of modification in ns, or ETag or date; a hash of
+    some bytes; time of the last change of the status in ns, and inode, which differ for a copy, and
+    after a write whose time was put back.
     """
 
     name: str

@@ -86,10 +86,7 @@ def format_by_name(path: File) -> str | None:
 
 
 def format_of(path: File, declared: str | None = None) -> str:
-    """Return the format of a file: as ``declared``, by its name, or inferred from its first lines.
-
-    Raises DataError for an unknown format.
-    """
+    """Return the format of a file: as ``declared``, by its name, or by its first lines."""
     if declared is not None:
         if declared not in FORMATS:
             *most, last = FORMATS
@@ -170,10 +167,9 @@ def first_lines(path: File) -> list[bytes] | None:
 
 @contextmanager
 def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
-    """Open a file for reading what it holds, decompressed.
+    """Open a file, decompressed; yield the stream and what returns the bytes on disk read so far.
 
-    Yields the stream and a function that says how many bytes on disk it has read. Raises
-    DataError when there is no such file, or it is a directory or may not be read.
+    Raises DataError when there is no such file, or it is a directory or may not be read.
     """
     codec = codec_of(path)
     with ExitStack() as stack:

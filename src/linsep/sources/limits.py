@@ -23,11 +23,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG]?B?)", re.IGNORECASE)
 
 
 def bytes_of(size: int | str, what: str = "a line") -> int:
-    """Parse a size such as 1000, "500 kB" or "64MB" (of 1,024 kB) to bytes.
-
-    Raises DataError, which calls what has this size ``what``, unless it is a size from one byte to
-    a gigabyte.
-    """
+    """Return the bytes of a size such as 1000, "500 kB" or "64MB" (of 1,024 kB), at most 1 GB."""
     found = _SIZE.fullmatch(str(size).strip())
     if found is not None:
         unit = found[2].upper().removesuffix("B")

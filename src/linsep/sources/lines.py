@@ -58,16 +58,8 @@ def no_text(line: bytes) -> DataError | None:
 
 
 class Chunk(NamedTuple):
-    """Whole lines of one file.
-
-    Attributes
-    ----------
-    file : int
-        Which of the files, counted from 0.
-    text : bytearray
-        The lines, and after them newlines as padding.
-    size : int
-        Length of the lines; only the last line of a file may lack its newline.
+    """Whole lines of one file, of which the last may lack its newline, and newlines as padding;
+    ``size`` is without the padding.
     """
 
     file: int
@@ -76,31 +68,19 @@ class Chunk(NamedTuple):
 
 
 class LineReader:
-    """Reads files one after the other as chunks of whole lines.
+    """Reads files one after the other as chunks of whole lines, in UTF-8.
 
     Parameters
     ----------
-    paths : list of Path
-        Decompressed if the name ends in .gz, .bz2 or .zst.
-    chunk_bytes : int
-        Bytes in a chunk, about; a line longer than that makes a larger one.
-    padding : int
-        Newlines to put after the lines of each chunk.
-    max_line : int
-        Bytes that a line may have.
-    unchanged : Unchanged or None
-        Checks that the files do not change; None inspects them now.
-    returns : bool
-        Whether carriage returns alone end lines where there are no newlines.
-    encoding : str or None
-        Encoding of the files; chunks are UTF-8.
+    chunk_bytes : bytes in a chunk, about; a line longer than that makes a larger one
+    padding : newlines to put after the lines of each chunk
+    unchanged : checks that the files do not change; None inspects them now
+    returns : whether carriage returns alone end lines where there are no newlines
 
     Attributes
     ----------
-    position : int
-        Bytes on disk read so far, over all files.
-    marked : bool
-        Whether the file at hand begins with a byte-order mark.
+    position : bytes on disk read so far, over all files
+    marked : whether the file at hand begins with a byte-order mark
     """
 
     def __init__(
@@ -124,10 +104,7 @@ class LineReader:
         self._free: deque[bytearray] = deque()
 
     def chunks(self) -> Generator[Chunk, None, None]:
-        """Yield the chunks, a byte-order mark as blanks.
-
-        Raises DataError for a file that cannot be opened, is damaged, or changes meanwhile.
-        """
+        """Yield the chunks, a byte-order mark as blanks."""
         before = 0
         for file, path in enumerate(self.paths):
             with opened(path) as (stream, tell):
@@ -163,10 +140,8 @@ class LineReader:
     def _fill(
         self, path: File, stream: Any, tail: bytes, read: int
     ) -> tuple[bytearray, int, int, bool]:
-        """Fill a buffer behind the ``tail`` of the last one up to at least one newline.
-
-        Returns the buffer, the end of its last whole line, the end of its text, and whether the
-        file has ended. ``read`` bytes were in the lines before.
+        """Return a buffer with the ``tail`` of the last one and at least one newline, the end of
+        its last whole line, the end of its text, and whether the file has ended.
         """
         # The first access to fresh memory is slow, so buffers are reused.
         buffer = self._free.pop() if self._free else bytearray(self._length)
@@ -214,21 +189,9 @@ class LineReader:
 
 
 class ScannedChunk(NamedTuple):
-    """Content of a chunk: labels and features of its rows, or the first invalid line.
-
-    Attributes
-    ----------
-    file, lines : int
-        Which of the files, and how many newlines.
-    labels : float64 array of shape (rows,)
-        NaN where there is none.
-    columns, values, starts : the arrays of a CSR matrix
-    refused : (int, bytes) or None
-        The number of the line in the chunk, from 0, and the line.
-    importance : float64 array of shape (rows,) or None
-        The weight of each row, in formats that have weights.
-    width, base : int
-        The number of columns so far; of svmlight text, the index that became column 0.
+    """Content of a chunk of so many lines: labels (NaN where there is none), the arrays of a CSR
+    matrix, the first invalid line and its number, weights of rows if the format has weights, the
+    number of columns so far, and the index that became column 0 of svmlight text.
     """
 
     file: int
@@ -248,10 +211,8 @@ _OF_WINDOWS = re.compile(r"[\x80-\x84\x86-\x9f]")
 
 
 class Recoded(io.RawIOBase):
-    """Text in another encoding, as UTF-8.
-
-    Raises DataError with the line number where bytes are not characters, and for Windows text that
-    is read as Latin-1.
+    """Text in another encoding, as UTF-8; DataError with the line where bytes are not characters,
+    or characters of Windows are read as Latin-1.
     """
 
     def __init__(self, path: File, stream: Any, encoding: str):
@@ -465,14 +426,8 @@ def scanned_chunks(
     threads: int,
     ahead: Callable[[], int],
 ) -> Generator[Any, None, None]:
-    """Read on one thread, scan on others, a few chunks ahead; yield in file order.
-
-    Parameters
-    ----------
-    chunks : closed at the end
-    scan : what to do with a chunk that is coming; returns None where none is left
-    threads : how many threads scan
-    ahead : how many chunks may be at work now
+    """Read on one thread, scan on others, up to ``ahead()`` chunks at a time; yield in file order.
+    ``scan`` takes a chunk that is coming, and returns None where none is left.
     """
     reading = ThreadPoolExecutor(1, "linsep-read")
     scanning = ThreadPoolExecutor(threads, "linsep-scan")

@@ -65,15 +65,8 @@ class RowCacheError(LinsepError):
 
 
 def source_key(paths: Iterable[str | File], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the key of a cache of these files: the :func:`state_of` each, and ``options``.
-
-    Parameters
-    ----------
-    paths : paths of existing files, in the order they are read
-    options : everything that affects parsing, as plain JSON
-
-    Raises OSError when a file cannot be looked at. Take the key before reading the files: then a
-    file that changes meanwhile makes the cache stale.
+    """Return the key of a cache of these files: the :func:`state_of` each, and all options that
+    affect parsing. Take it before reading them: a file that changes meanwhile makes it stale.
     """
     return {"files": [state_of(located(path)) for path in paths], "options": options}
 
@@ -154,11 +147,9 @@ class RowCache:
 
     @classmethod
     def open(cls, path: str | Path, key: dict[str, Any], mark: bool = True) -> "RowCache | None":
-        """Open the cache at ``path``; return None if there is none, or it is stale, damaged or
-        writable by others.
-
-        It is stale when it was written for another ``key``, by another format or kind of machine.
-        ``mark`` sets its time to now, because the least recently used caches are removed first.
+        """Open the cache at ``path``; return None if there is none, or it is damaged, writable by
+        others, or written for another ``key`` or kind of machine. ``mark`` sets its time to now,
+        because the least recently used caches are removed first.
         """
         path = Path(path)
         try:
@@ -185,14 +176,9 @@ class RowCache:
         return cls(path, data, footer)
 
     def read_blocks(self, blocks: np.ndarray) -> Batch:
-        """Return the rows of ``blocks``, in this order, in new memory; ``y`` are int32 codes, to
-        look up in ``labels``, and ``first`` is the number of the first row.
-
-        Parameters
-        ----------
-        blocks : one or more integers from 0 to ``n_blocks - 1``, repeats allowed
-
-        Raises IndexError when there is no such block, or the file is closed. Thread-safe.
+        """Return the rows of blocks (integers, repeats allowed), in this order, in new memory;
+        ``y`` are int32 codes, to look up in ``labels``, and ``first`` is the number of the first
+        row. IndexError when there is no such block, or the file is closed. Thread-safe.
         """
         blocks = np.ascontiguousarray(blocks, np.int64)
         if not 0 <= blocks.min() <= blocks.max() < self.n_blocks:
@@ -231,10 +217,8 @@ class RowCache:
                 yield self._chunks[chunk], slice(begin - before, end - before)
 
     def iterate(self, batch_bytes: int = 1 << 26) -> Iterator[Batch]:
-        """Yield all rows in order, as :meth:`read_blocks` returns them.
-
-        ``batch_bytes`` is about what a batch takes in memory (64 MiB by default); there is at
-        least one block in each.
+        """Yield all rows in order, as :meth:`read_blocks` returns them; at least one block, and
+        about ``batch_bytes``, at a time.
         """
         sizes = np.cumsum([0, *(sum(a.nbytes for a in arrays) for arrays in self._chunks)])
         rows = np.interp(range(0, sizes[-1], batch_bytes), sizes, self._rows)
@@ -265,12 +249,7 @@ def _forget(data: mmap.mmap) -> None:
 class RowCacheWriter:
     """Writes a :class:`RowCache`; as a context manager it aborts unless :meth:`commit` was called.
 
-    Parameters
-    ----------
-    path : path of the file; its folder is created if missing. Until the commit there is only a
-        temporary file beside it, which only this user can read.
-    key : plain JSON that :meth:`RowCache.open` must be given to find the file again
-
+    Until the commit there is only a temporary file beside ``path``, which only this user can read.
     Every method raises RowCacheError, and leaves no file behind, when the disk does not let it
     write. Several processes may write the same path at once: the last commit wins. A commit removes
     what was used longest ago where the row caches of the folder take more than :func:`cache_limit`.
@@ -310,10 +289,8 @@ class RowCacheWriter:
             ) from error
 
     def write(self, batch: Batch) -> None:
-        """Append the rows of ``batch``, any number of them; its arrays are not kept.
-
-        Later sparse batches may be wider; all are sparse or none, and their numbers have one type.
-        Raises RowCacheError when labels are missing or NaN.
+        """Append rows. Later sparse batches may be wider; all are sparse or none, and their numbers
+        have one type. RowCacheError when labels are missing or NaN.
         """
         with self._whole_or_none():
             X, arrays = batch.X, [self._codes(batch), batch.importance]
@@ -346,12 +323,8 @@ class RowCacheWriter:
         )
 
     def commit(self, n_features: int | None = None, **about: Any) -> RowCache:
-        """Finish the file, put it in its place in one step, and return it.
-
-        Parameters
-        ----------
-        n_features : width of all rows; by default the width of the widest batch
-        **about : feature_names, recipe, dropped and filled, see :func:`footer_of`
+        """Finish the file, put it in its place in one step, and return it. ``n_features`` is the
+        width of all rows, by default of the widest batch; for ``about`` see :func:`footer_of`.
         """
         with self._whole_or_none():
             about |= {"n_features": self._width if n_features is None else n_features}

@@ -9,7 +9,6 @@ one line at a time, explains what the scanner refuses.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from math import isinf
@@ -135,11 +134,8 @@ def quoted(token: bytes) -> str:
 class SvmlightSource(ScannedFiles):
     """Rows of svmlight text files, as one stream.
 
-    A line is ``label index:value index:value ...`` with growing indices, all numbers finite;
-    ``#`` begins a comment. Groups of rankings (``qid:N`` after the label) are refused. A few chunks
-    are in memory at a time, whatever the size of the files. X of a batch has shape (rows, highest
-    column so far + 1), ``has_canonical_format`` and its own memory; the width is kept between
-    readings.
+    X of a batch has shape (rows, highest column so far + 1), ``has_canonical_format`` and its own
+    memory; the width is kept between readings.
 
     Parameters
     ----------
@@ -183,7 +179,7 @@ class SvmlightSource(ScannedFiles):
             )  # fmt: skip
         super().__init__(paths, chunk_bytes, threads, max_line)
         self._base = index_base
-        self._mended: list[Counter[str]] = []  # of chunks, which threads append
+        self._mended: list[int] = []  # lines of chunks, which threads append
         self._bare = [not require_labels and self._begins_with_pair(path) for path in self.paths]
 
     def _begins_with_pair(self, path: File) -> bool:
@@ -204,13 +200,9 @@ class SvmlightSource(ScannedFiles):
     @property
     def mended(self) -> list[str]:
         """Repairs of the last reading, in sentences."""
-        count = sum(self._mended, Counter[str]())
-        said = {
-            "sorted": "{} had unsorted indices, which were sorted",
-            "repeated": "{} had a pair twice, which was read once",
-            "ranked": "the groups of a ranking (qid) of {} are left out",
-        }
-        return [said[k].format(counted(count[k], "line")) for k in said if count[k]]
+        what = "indices are sorted, repeated pairs read once, groups of rankings (qid) left out"
+        lines = sum(self._mended)
+        return [f"{counted(lines, 'line')} repaired: {what}"] if lines else []
 
     def recipe(self) -> dict[str, Any]:
         return {"format": "svmlight", "index_base": self.index_base}
@@ -252,26 +244,19 @@ def _padded(file: int, text: bytes) -> Chunk:
     return Chunk(file, bytearray(text + b"\n" * PADDING), len(text))
 
 
-def mended(chunk: Chunk) -> tuple[Chunk, Counter[str]]:
-    """The same lines with sorted indices, each pair once, and without groups of rankings; and how
-    many lines are "sorted", "repeated" and "ranked".
+def mended(chunk: Chunk) -> tuple[Chunk, int]:
+    """Return the same lines with sorted indices, each pair once, and without groups of rankings;
+    and how many lines changed.
     """
-    count: Counter[str] = Counter()
+    count = 0
     lines = bytes(chunk.text[: chunk.size]).split(b"\n")
     for number, line in enumerate(lines):
         content, mark, comment = line.partition(b"#")
         label, *fields = BLANKS.split(content.strip(b" \t\r"))
-        kept = [field for field in fields if not _QUERY.fullmatch(field)]
-        if not all(map(_WHOLE_PAIR.fullmatch, kept)):
-            continue  # refused as it is
-        once = dict.fromkeys(sorted(kept, key=lambda field: int(field.partition(b":")[0])))
-        found = {
-            "ranked": len(kept) < len(fields),
-            "repeated": len(once) < len(kept),
-            "sorted": list(once) != list(dict.fromkeys(kept)),
-        }
-        if any(found.values()):
-            count.update(name for name, is_so in found.items() if is_so)
+        kept = {field for field in fields if not _QUERY.fullmatch(field)}
+        if all(map(_WHOLE_PAIR.fullmatch, kept)):  # others are refused
+            once = sorted(kept, key=lambda field: int(field.partition(b":")[0]))
+            count += once != fields
             lines[number] = b" ".join([label, *once]) + mark + comment
     return _padded(chunk.file, b"\n".join(lines)), count
 

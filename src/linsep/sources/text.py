@@ -289,13 +289,8 @@ class NotUtf8(ValueError):
 
 
 class TextCounter:
-    """Turns texts into rows of numbers.
-
-    Parameters
-    ----------
-    settings : Text
-    keep_terms : whether to keep the terms of hashed columns, in bounded memory, for
-        :attr:`seen`
+    """Turns texts into rows of numbers; ``keep_terms`` keeps terms of hashed columns, in bounded
+    memory.
 
     Attributes
     ----------
@@ -360,9 +355,8 @@ class TextCounter:
         return len(self.terms or ())
 
     def learn(self, column: TextColumn) -> None:
-        """Add texts to the document frequencies, of a vocabulary or of hashed columns.
-
-        Raises DataError if the vocabulary becomes too large, NotUtf8 for bytes that are not text.
+        """Add texts to the document frequencies; DataError if a vocabulary becomes too large,
+        NotUtf8 for bytes that are not text.
         """
         self.n_texts += len(column)
         if self.settings.vocabulary:
@@ -379,10 +373,7 @@ class TextCounter:
             self.document_frequencies += np.bincount(columns, minlength=self.n_columns)
 
     def finish(self) -> None:
-        """Fix the vocabulary and the weights of its terms, after all texts were learned.
-
-        Raises DataError if no term is left.
-        """
+        """Fix the vocabulary and the weights of its terms; DataError if no term is left."""
         if not self.settings.vocabulary:
             return self.restore(None, self.document_frequencies, self.n_texts)
         size = int(self._words.size[0])
@@ -418,10 +409,7 @@ class TextCounter:
             self.idf = np.log((n_texts + 1.0) / (frequencies + 1.0)) + 1.0
 
     def rows(self, column: TextColumn) -> sp.csr_matrix:
-        """Return the rows of texts, shape (texts, columns), float64, canonical.
-
-        Raises NotUtf8 for bytes that are not text.
-        """
+        """Return the rows of texts; NotUtf8 for bytes that are not text."""
         values, columns, starts = self._counted(column)
         matrix = sp.csr_matrix((len(column), self.n_columns))
         small = values.size < 1 << 31

@@ -43,16 +43,8 @@ _NUMBER = re.compile(rb"|[-+.0-9].*|.*:.*|" + NOT_FINITE.pattern, re.IGNORECASE 
 
 
 class Rules(NamedTuple):
-    """How features become columns.
-
-    Attributes
-    ----------
-    bits : int
-        There are 2**bits columns.
-    pairs : tuple of (int, int)
-        First bytes of the namespaces whose features are multiplied with each other.
-    left_out : frozenset of int
-        First bytes of the namespaces that are not read.
+    """How features become 2**bits columns: first bytes of pairs of namespaces whose features are
+    multiplied, and of the namespaces that are left out.
     """
 
     bits: int = DEFAULT_BITS
@@ -189,8 +181,6 @@ class VwSource(ScannedFiles):
 
     Parameters
     ----------
-    paths : list of Path
-        Text files; those ending in .gz, .bz2 and .zst are decompressed while reading.
     bits : int
         There are 2**bits columns, 1 to 30.
     interactions : list of str
@@ -199,7 +189,7 @@ class VwSource(ScannedFiles):
         First letters of the namespaces to leave out, or of the only ones to read.
     require_labels : bool
         False takes lines without labels; their Batch.y is None.
-    chunk_bytes, threads, max_line : as for :class:`linsep.sources.lines.ScannedFiles`
+    paths, chunk_bytes, threads, max_line : as for :class:`linsep.sources.lines.ScannedFiles`
     """
 
     kind = "vw"
