@@ -19,11 +19,10 @@ KNOWN = "known"
 class ConfidenceLearner(Learner):
     """A learner with variances of its weights.
 
-    Observations of shards add up: precisions (inverse variances) grow by the sum of their growth in
-    the shards. The mean of a weight over shards is weighted by that growth, so a feature that only
-    one shard has seen keeps its weight. (The product of the shards' normal distributions is not
-    used: without covariances, steps of shards along correlated features would add up, and grow from
-    pass to pass.)
+    Precisions (inverse variances) grow by the sum of their growth in the shards. The mean of a
+    weight over shards is weighted by that growth, so a feature that only one shard has seen keeps
+    its weight. (In a product of normal distributions, without covariances, steps of shards along
+    correlated features would add up, and grow from pass to pass.)
     """
 
     needs_lengths = True
@@ -40,7 +39,13 @@ class ConfidenceLearner(Learner):
 
 
 class ConfidenceClassifier(LinearClassifier):
-    """Base class of the learners with a :class:`ConfidenceLearner`."""
+    """Base class of the learners with a :class:`ConfidenceLearner`.
+
+    Attributes
+    ----------
+    variances_ : array with the shape of ``coef_``, the variance of each weight
+    intercept_variances_ : array with the shape of ``intercept_``
+    """
 
     mixable = True
 
@@ -63,25 +68,14 @@ class AROW(ConfidenceClassifier):
     Every weight has a mean, used for scores, and a variance, initially 1. A row z with a margin m =
     y <w, z> below 1 causes an update: with v = sum of variance_j z_j^2, w_j grows by y variance_j
     z_j (1 - m) / (v + r), and 1 / variance_j by z_j^2 / r, as after an observation with noise of
-    variance r. Rare features therefore take long steps, and frequent features short steps. One
-    pass is often enough, especially for text and other wide sparse data.
-
-    Only m <= 0 is a mistake, but rows with a margin below 1 change the weights too. A pass without
-    a mistake ends the run; as the weights may have changed in it, this does not prove that they
-    separate the rows (``stop_reason_ == "clean"``). No bound on the mistakes is known.
-
-    With the native rule of several classes, a row is compared with its best rival, and v is the sum
-    over both classes.
+    variance r. One pass is often enough for text and other wide sparse data. Only m <= 0 is a
+    mistake; no bound on their number is known. With the native rule of several classes, a row is
+    compared with its best rival, and v is the sum over both classes.
 
     Parameters
     ----------
     r : float, default=1.0
         Noise variance of a row; larger values reduce the effect of each row.
-
-    Attributes
-    ----------
-    variances_ : array with the shape of ``coef_``, the variance of each weight
-    intercept_variances_ : array with the shape of ``intercept_``
 
     References
     ----------

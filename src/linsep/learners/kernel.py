@@ -28,8 +28,7 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     """The perceptron in the space of a kernel: on a mistake, the row becomes a support vector.
 
     Scores are ``f(x) = sum_i a_i K(x_i, x)``, without an intercept; use ``RBF() + 1`` for one.
-    Kernel values are computed in blocks. The mistakes are the same as when scoring one row at a
-    time: exactly if kernel values are integers, else up to rounding.
+    Kernel values are computed in blocks, which changes mistakes by rounding at most.
 
     Parameters
     ----------
@@ -46,8 +45,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     coef0 : float, default=1.0
         Constant added to the product in the polynomial kernel.
     keep : {"last", "average", "vote"}, default="last"
-        Weights to predict with: the last, the mean over all steps (rows seen), or a vote of all
-        versions, each with the number of steps it survived.
+        Weights to predict with: the last, the mean over all rows seen, or a vote of all versions,
+        each with the number of rows it survived.
     max_iter : int, default=100
         Maximum number of passes over the data.
     budget : int or None, default=None

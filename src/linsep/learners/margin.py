@@ -11,8 +11,6 @@ from linsep.learners.online import LinearClassifier
 from linsep.learners.state import ROUNDING, Learner, State, Unlearnable, Weights
 from linsep.parameters import fitted_parameter, parameter
 
-BLUM = "A. Blum, Machine Learning Theory, lecture 4 (2014)"
-
 
 class MarginPerceptron(LinearClassifier):
     """A perceptron that also updates on correct rows if their margin is too small.
@@ -21,9 +19,7 @@ class MarginPerceptron(LinearClassifier):
     >= (1 - epsilon) gamma ||w||. On rows separable with margin gamma it makes at most 2 / (epsilon
     gamma)^2 updates, which is 8 / gamma^2 for epsilon = 1/2, and a pass without an update proves
     that every row has a margin of (1 - epsilon) gamma. For weighted rows, the bound holds for the
-    sum of the weights over all updates, divided by the largest weight.
-
-    ``mistakes_`` counts margin mistakes.
+    sum of the weights over all updates, divided by the largest weight. Every update is a mistake.
 
     Parameters
     ----------

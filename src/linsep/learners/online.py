@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Set
 from contextlib import AbstractContextManager, closing, nullcontext
 from copy import copy
 from dataclasses import replace
+from functools import partial
+from operator import itemgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +15,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import assert_all_finite
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
+from linsep.batches import NO_IMPORTANCE
 from linsep.checkpoints.saving import as_checkpoint
+from linsep.compiled.jit import direct
+from linsep.compiled.loop import pass_loop
 from linsep.compiled.rows import Unit, as_rows, scales
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators import labels
@@ -22,7 +27,7 @@ from linsep.estimators.frames import adds_rows, in_memory, to_learn, with_featur
 from linsep.estimators.labels import FLOATS, codes_given
 from linsep.estimators.reading import StopReason, stop_sentence
 from linsep.estimators.showing import HasEquation
-from linsep.learners.keeping import KeepBest, KeepLast, keeping_of
+from linsep.learners.keeping import KeepBest, KeepLast, KeepVote, keeping_of
 from linsep.learners.passes import Course, PassReport, Run, all_passes, close_pass, learn_batch
 from linsep.learners.predicting import PredictsOnline
 from linsep.learners.state import Learner, State, Unlearnable
@@ -257,9 +262,8 @@ class OnlineClassifier(
         """Train on these rows once, in their order.
 
         One call with many rows and many calls with one row give bit-identical weights, except with
-        ``update="batch"`` of :class:`linsep.Perceptron`, which makes one update per call, and with
-        a ``budget`` of :class:`linsep.KernelPerceptron`, where support vectors are removed at the
-        end of each call. (``gamma="auto"`` of :class:`linsep.MarginPerceptron` stays at 1/2.)
+        ``update="batch"``, which makes one update per call, and with a ``budget``, where support
+        vectors are removed at the end of each call.
 
         Parameters
         ----------
@@ -285,7 +289,6 @@ class OnlineClassifier(
 
     @adds_rows
     def _learn_more(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
-        from linsep.learners.one_row import one_row
         from linsep.learners.proofs import runs_otherwise
 
         learner, first = self.check_partial_fit(classes), not hasattr(self, "_run")
@@ -474,7 +477,11 @@ class OnlineClassifier(
                     if self.stop_reason_ == StopReason.CYCLE:
                         self._run.cycle = self._cycle_turned(self._run.cycle)
                     if self.verbose:
-                        self._print(report)
+                        score = report.validation_score
+                        end = "" if score is None else f", held-out accuracy {score:.4f}"
+                        start = "all rows, " * (self._run.trial is not None)
+                        said = f"{report.mistakes:,} mistakes in {report.rows:,} rows"
+                        print(f"{start}pass {report.number + 1}: {said}{end}")
                     if watched:
                         copied = {"reconstruction_attributes": self._snapshot}
                         with interrupts_allowed():
@@ -490,14 +497,6 @@ class OnlineClassifier(
             self.progress_ = replace(self.progress_, stream=None, saving=None)
             self.progress_.stage = "measuring"
         root.call_on_fit_task_end(**known, reconstruction_attributes=self._snapshot)
-
-    def _print(self, report: PassReport) -> None:
-        held_out = report.validation_score
-        print(
-            "all rows, " * (self._run.trial is not None)
-            + f"pass {report.number + 1}: {report.mistakes:,} mistakes in {report.rows:,} rows"
-            + ("" if held_out is None else f", held-out accuracy {held_out:.4f}")
-        )
 
     def _snapshot(self) -> dict[str, Any]:
         return {"_run": self._run.snapshot(), "_learned_with": self._learned_with}
@@ -694,3 +693,60 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         if fitted_parameter(self, "normalize"):  # features without a weight count in the length
             rows = Unit(as_rows(tidy(X)), scales(as_rows(tidy(whole)), n))
         return self._run.keeping.scores(self._run.state, rows, n)
+
+
+def one_row(model: Any, classes: Any) -> Callable[[Any, Any, Any, Any], bool] | None:
+    """Return a function that learns a row of 64-bit floats as ``partial_fit`` does, if all else is
+    like in the call before, which had these ``classes``, and returns whether it did; None if the
+    rows of a model need more than to be learned.
+    """
+    run, known = model.fitted_run(), vars(model)
+    learner, state = run.learner, run.state
+    alone = (
+        not isinstance(run.keeping, KeepVote | KeepBest)
+        and not (learner.by_pass or learner.rows_at_once)
+        and type(learner).check is Learner.check
+        and model.class_weight is None and not getattr(model, "normalize", True)
+        and not known.keys() & {"feature_names_in_", "recipe_"}
+    )  # fmt: skip
+    if not alone:
+        return None
+    before = list(classes) if isinstance(classes, list) else None
+    parameters_of = itemgetter(*model._learned_with)
+    parameters = parameters_of(known)
+    codes = model.codes_turned(np.arange(model.classes_.size)).tolist()
+    code_of = dict(zip(model.classes_.tolist(), codes, strict=True))
+    row, code, tally = np.zeros((1, state.n_features)), np.zeros(1, np.int32), np.zeros(4, np.int64)
+    given = (
+        state.scheme(model.tie, count_errors=False), learner.rule(state),
+        run.keeping.compiled(state, 0), state.W, state.bias, as_rows(row), code, NO_IMPORTANCE,
+        np.zeros(1, np.int64),
+    )  # fmt: skip
+    learned = partial(direct(pass_loop, *given, 0, tally), *given)
+    mistakes, updates, rounds = run.open_mistakes, state.n_updates, state.rounds
+
+    def learn(model: Any, X: Any, y: Any, classes: Any) -> bool:
+        known = vars(model)
+        like = (
+            type(X) is np.ndarray and X.shape == row.shape and X.dtype == np.float64
+            and type(y) in (np.ndarray, list) and len(y) == 1
+            and (classes is None or (type(classes) is list and classes == before))
+            and known.get("_run") is run and "calibration_" not in known
+            and "threshold_" not in known and parameters_of(known) == parameters
+        )  # fmt: skip
+        if not like:
+            return False
+        try:
+            code[0] = code_of[y[0]]
+        except (KeyError, TypeError):  # TypeError: of an array, which has no hash
+            return False
+        row[0] = X[0]
+        try:
+            # A row without a finite score changes nothing.
+            return bool(learned(state.rounds, tally))
+        finally:  # also where Ctrl-C comes between the weights and their counts
+            run.open_mistakes = mistakes + tally.item(0)
+            state.n_updates = updates + tally.item(1)
+            state.rounds = rounds + tally.item(3)
+
+    return learn

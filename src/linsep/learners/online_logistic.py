@@ -26,16 +26,13 @@ class OnlineLogistic(LinearClassifier):
        the limit of infinitely many small steps along the row. No step overshoots, and a row of
        weight 2 is nearly equivalent to the row twice.
 
-    Every row causes a step, but only rows predicted wrong are counted as mistakes, and a pass
-    without mistakes ends the run as "clean". The average of the weights is used for prediction
-    (``keep``). With ``multiclass="native"``, several classes are trained by the softmax.
+    Every row causes a step, but only rows predicted wrong are mistakes. The weight of a row
+    multiplies its part in G_j, t, N, the step and the penalty. Several classes are trained by the
+    softmax with ``multiclass="native"``.
 
     Scores are log-odds, and :meth:`predict_proba` is available: for two classes 1 / (1 +
     exp(-score)), for several the softmax of the scores; with "ovr" the probabilities of the binary
-    classifiers, divided by their sum. With "ovo" and votes, probabilities need
-    :func:`linsep.calibrate`.
-
-    The weight of a row multiplies its part in G_j, t, N, the step and the penalty.
+    classifiers, divided by their sum. For "ovo" and votes, see :func:`linsep.calibrate`.
 
     Parameters
     ----------
@@ -104,9 +101,7 @@ SEEN, LENGTHS = "seen", "lengths"
 
 
 class OnlineLogisticLearner(Learner):
-    """Online logistic regression.
-
-    The scale of a feature becomes the largest over shards, and weights are divided by it as in
+    """The scale of a feature becomes the largest over shards, and weights are divided by it as in
     training, before the mean is taken over the shards that have seen the feature. Sums of squares
     are also averaged, because the mean of the weights is about as far along as one shard.
     """

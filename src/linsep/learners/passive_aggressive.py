@@ -13,15 +13,11 @@ from linsep.parameters import parameter
 class PassiveAggressive(LinearClassifier):
     """Passive-aggressive learning: the smallest change of the weights that gives a row margin 1.
 
-    The results equal scikit-learn's ``PassiveAggressiveClassifier`` on dense rows of equal weight
-    in the same order. (On sparse rows, scikit-learn updates the intercept at a hundredth of the
-    rate.) In addition, there are three multiclass strategies and a choice of weights to keep.
-
-    The weight of a row (``sample_weight`` times ``class_weight``) multiplies its C, as in an SVM. A
-    large weight therefore never moves a score beyond the margin 1. (scikit-learn multiplies the
-    step, which overshoots and diverges for weights above 2.)
-
-    A mistake is a row with a margin below 1.
+    A mistake is a row with a margin below 1. The results equal scikit-learn's
+    ``PassiveAggressiveClassifier`` on dense rows of equal weight in the same order. (On sparse
+    rows, scikit-learn updates the intercept at a hundredth of the rate.) The weight of a row
+    multiplies its C, as in an SVM, so it never moves a score beyond the margin 1. (scikit-learn
+    multiplies the step, which overshoots and diverges for weights above 2.)
 
     Parameters
     ----------

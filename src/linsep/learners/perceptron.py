@@ -24,12 +24,11 @@ from linsep.parameters import ScheduleName, parameter, rate_of
 class Perceptron(LinearClassifier):
     """Rosenblatt's perceptron: on a mistake, add the example to the weights.
 
-    Training stops at the first pass without a mistake (``stop_reason_ == "converged"``), which is
-    reached if and only if the rows are linearly separable, or after ``max_iter`` passes. During
-    training, a score of zero is a mistake by default (see ``zero``). With a constant rate,
+    Training stops at the first pass without a mistake ("converged"), which is reached if and only
+    if the rows are linearly separable, or after ``max_iter`` passes. With a constant rate,
     ``shuffle=False`` and ``keep="last"`` it also stops if the weights at the start of a pass (of
-    each binary classifier) have occurred before (``"cycle"``): ``cycle_`` then proves that no
-    number of passes will separate the rows.
+    each binary classifier) have occurred before ("cycle"): ``cycle_`` then proves that no number of
+    passes will separate the rows.
 
     Parameters
     ----------
@@ -44,11 +43,9 @@ class Perceptron(LinearClassifier):
         descent on the perceptron criterion J_p, see ``criterion_``.
     zero : {"mistake", "negative", "correct"}, default="mistake"
         Meaning of a score of zero during training: a mistake, a prediction of class -1, or correct.
-        With the latter two, a pass without a mistake of each binary classifier may leave scores of
-        zero, and the run stops as "clean", not "converged".
-        "correct" needs nonzero initial weights, since zero weights would never change. The native
-        rule of several classes compares scores, and ``tie`` decides between equal ones: it requires
-        "mistake".
+        With the latter two, for binary classifiers only, a pass without a mistake may leave scores
+        of zero, and the run stops as "clean", not "converged". "correct" needs nonzero initial
+        weights, since zero weights would never change.
 
     Attributes
     ----------
@@ -64,8 +61,7 @@ class Perceptron(LinearClassifier):
 
     Examples
     --------
-    Versicolor and virginica overlap, so the last weights depend on the last rows. The average is
-    better on most data; the default is the textbook algorithm:
+    The average is better on most data that overlap; the default is the textbook algorithm:
 
     >>> from sklearn.datasets import load_iris
     >>> from linsep import Perceptron

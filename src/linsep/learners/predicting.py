@@ -121,8 +121,8 @@ class PredictsOnline(PlotsDecision, HasReference):
         -------
         array of shape (rows,) for two classes, else (rows, classes)
             For two classes, positive for the larger one. For one-vs-one, the number of pairs won
-            (a tie is half a win with ``tie="random"``) plus the summed scores, scaled to break ties
-            only. With ``keep="vote"``, the share of the votes.
+            plus the summed scores, scaled to break ties only. With ``keep="vote"``, the share of
+            the votes.
 
         Raises
         ------
@@ -142,26 +142,17 @@ class PredictsOnline(PlotsDecision, HasReference):
 
     @available_if(lambda model: hasattr(model, "calibration_") or model.scores_are_log_odds)
     def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
-        """Return the probabilities that :func:`linsep.calibrate` fitted. Without calibration only
-        :class:`linsep.OnlineLogistic` has probabilities.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (rows, features), or a Source
-        missing : None, or "skip" for NaN in rows with a missing value
-
-        Returns
-        -------
-        array of shape (rows, classes), in the order of ``classes_``
+        """Return the probabilities that :func:`linsep.calibrate` fitted, or those of
+        :class:`linsep.OnlineLogistic`, shape (rows, classes); arguments as for ``predict``.
         """
         return probabilities_of(self, self.decision_function(X, missing))
 
     def predict(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Predict the class with the highest score for each row; ``tie`` decides equal scores.
 
-        With ``tie="random"`` the draw depends only on ``random_state`` (None draws anew in each
-        call) and the values of the row. After :func:`linsep.set_threshold`, the positive of two
-        classes is predicted for scores of at least the threshold.
+        With ``tie="random"`` the draw depends on ``random_state`` and the values of the row only.
+        After :func:`linsep.set_threshold`, the positive of two classes is predicted for scores of
+        at least the threshold.
 
         Parameters
         ----------
@@ -184,9 +175,8 @@ class PredictsOnline(PlotsDecision, HasReference):
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features), Source, data frame, or path
-            A source, or a data frame or file with the training columns, has its own labels: omit y
-            and sample_weight.
+        X : array or sparse matrix of shape (rows, features); or, without y and sample_weight, a
+            Source, data frame or path with the training columns and labels
         y : array of shape (rows,)
         sample_weight : array of shape (rows,), default ones
         """

@@ -12,22 +12,16 @@ from linsep.parameters import TwoSided, parameter
 
 
 class SCW(ConfidenceClassifier):
-    """Soft confidence-weighted learning: the smallest change that makes a row right with
-    confidence.
+    """Soft confidence-weighted learning: the smallest change that makes a row probably right.
 
     Weights are normally distributed, initially with mean 0 and variance 1; the means are used for
     scores. The margin m = y <w, z> of a row then has the variance v = sum of variance_j z_j^2, and
     a row causes an update unless it is right with a probability of at least ``eta``: m >= phi
     sqrt(v) for the quantile phi of ``eta``. The new distribution minimizes its divergence from the
     old one plus C times the loss max(0, phi sqrt(v) - m); 1 / variance_j grows like the diagonal of
-    the inverse covariance matrix of the paper. One pass is often enough, especially for text and
-    other wide sparse data.
-
-    Only m <= 0 is a mistake, but other rows change the weights too. A pass without a mistake ends
-    the run; as the weights may have changed in it, this does not prove that they separate the rows
-    (``stop_reason_ == "clean"``). No bound on the mistakes is known.
-
-    The weight of a row (``sample_weight`` times ``class_weight``) multiplies its C.
+    the inverse covariance matrix of the paper. One pass is often enough for text and other wide
+    sparse data. Only m <= 0 is a mistake; no bound on their number is known. The weight of a row
+    multiplies its C.
 
     Parameters
     ----------
@@ -38,11 +32,6 @@ class SCW(ConfidenceClassifier):
         Required probability that a row is right, above 0.5 and below 1.
     multiclass : {"ovr", "ovo"}, default="ovr"
         Strategy for more than two classes: each against the rest, or each pair.
-
-    Attributes
-    ----------
-    variances_ : array with the shape of ``coef_``, the variance of each weight
-    intercept_variances_ : array with the shape of ``intercept_``
 
     References
     ----------

@@ -18,8 +18,8 @@ class Winnow(LinearClassifier):
     Features must be at least 0, and all weights start at 1. A row is positive if <w, x> exceeds the
     threshold; a mistake multiplies each weight by promotion^(y x_j). Weights saturate at 1e150 and
     1e-150. With features of 0 and 1, promotion 2 and threshold d/2, a disjunction of k of d
-    features takes less than 3 k log2(d) + 4 mistakes. (The well-known bound 2 k log2(d) + 2 applies
-    to Winnow1, which sets a weight to zero where this algorithm, Winnow2, halves it.)
+    features takes less than 3 k log2(d) + 4 mistakes. (The bound 2 k log2(d) + 2 applies to
+    Winnow1, which sets a weight to zero where this algorithm, Winnow2, halves it.)
 
     Parameters
     ----------
