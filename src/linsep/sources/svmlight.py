@@ -12,14 +12,14 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from math import isinf
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.compiled.scanners.svmlight import DONE, INDEX_ZERO, LABELS_BELOW, count, scan
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, hint, refuse
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.lines import (
     CHUNK_BYTES,
@@ -60,69 +60,64 @@ def parse_line(line: bytes, index_base: int = 0) -> tuple[float, Pairs] | None:
     if not content:
         return None
     label, *fields = BLANKS.split(_BLANK_VALUE.sub(b":", content))
-    if b"," in label:
-        refuse("bad-value", f"{quoted(label)} lists several labels: keep one label per row")
-    if _PAIR.match(label):
-        refuse("missing-value", f"there is no label before {quoted(label)}: write one, such as +1")
-    number = parse_number(label, "the label", "+1")
-    if abs(number) >= LABELS_BELOW:
-        refuse("not-exact", f"the label {quoted(label)} has too many digits: shorten the labels")
-    if fields and _QUERY.fullmatch(fields[0]):
-        raise DataError(
-            f"{quoted(fields[0])} is the group of a ranking, which linsep does not train",
-            _MENDS.format("leaves the groups out"),
-            code="unsupported",
-        )
-    pairs: Pairs = []
+    said, one = quoted(label), "write one, such as +1"
+    refuse(
+        DataError,
+        (b"," in label, f"{said} lists several labels", "bad-value", None, "keep one per row"),
+        (_PAIR.match(label), f"there is no label before {said}", "missing-value", None, one),
+    )
+    number, pairs = parse_number(label, "the label", "+1"), Pairs()
+    ranked, group = _MENDS.format("leaves the groups out"), b"".join(fields[:1])
+    refuse(
+        DataError,
+        (abs(number) >= LABELS_BELOW, f"the label {said} has too many digits", "not-exact", None,
+         "shorten the labels"),
+        (_QUERY.fullmatch(group), f"{quoted(group)} is the group of a ranking, which linsep does "
+         "not train", "unsupported", None, ranked),
+    )  # fmt: skip
     for field in fields:
-        token, colon, value = field.partition(b":")
-        if not colon:
-            refuse("bad-line", f"{quoted(field)} is not an index:value pair: write it like 3:0.5")
+        token, _, value = field.partition(b":")
+        said = f"{quoted(field)} is not an index:value pair"
+        refuse(DataError, (b":" not in field, said, "bad-line", None, "write it like 3:0.5"))
         index = _parse_index(token, index_base, pairs[-1][0] if pairs else -1)
         pairs.append((index, parse_number(value, "the value", "3:0.5")))
     return number, pairs
 
 
-def _parse_index(token: bytes, index_base: int, previous: int) -> int:
+def _parse_index(token: bytes, base: int, previous: int) -> int:
     """Return the index of a pair, larger than the ``previous`` one of its row (-1: none)."""
-    if not re.fullmatch(rb"[0-9]+", token):
-        code = "out-of-range" if re.fullmatch(rb"-[0-9]+", token) else "bad-value"
-        refuse(code, f"{quoted(token)} is not a whole number: number the features from 0 or 1")
-    index = int(token.lstrip(b"0")[:11] or b"0")
-    if index > LARGEST_INDEX:
-        said = f"{quoted(token)} is larger than {LARGEST_INDEX}, the largest index allowed"
-        refuse("out-of-range", f"{said}: renumber or hash the features")
-    if index < index_base:
-        raise DataError(
-            "the index is 0, but the features are numbered from 1",
-            hint("count from 0 with {}", index_base=0),
-            code="out-of-range", value=index,
-        )  # fmt: skip
-    if index == previous:
-        refuse("duplicate-name", f"the index {index} occurs twice: keep one value per feature")
-    if index < previous:
-        advice = _MENDS.format("sorts lines")
-        refuse("bad-line", f"the index {index} comes after {previous}: {advice}")
+    said, renumber = f"the index {quoted(token)} is", "number the features from 0 or 1"
+    index = int(token.lstrip(b"0")[:11] or b"0") if token.isdigit() else -1
+    code = "out-of-range" if re.fullmatch(rb"-[0-9]+", token) else "bad-value"
+    refuse(
+        DataError,
+        (index < 0, f"{said} not a whole number from 0 on", code, None, renumber),
+        (index > LARGEST_INDEX, f"{said} larger than {LARGEST_INDEX}", "out-of-range", None,
+         "renumber or hash the features"),
+        (index < base, f"{said} 0, but the features are numbered from 1", "out-of-range", None,
+         hint("count from 0 with {}", index_base=0)),
+        (index == previous, f"{said} a repeated one", "duplicate-name", None,
+         "keep one value per feature"),
+        (index < previous, f"{said} less than {previous} before it", "bad-line", None,
+         _MENDS.format("sorts lines")),
+    )  # fmt: skip
     return index
 
 
 def parse_number(token: bytes, what: str, example: str) -> float:
     """Return a finite number; errors say ``what`` it is, and show it in an ``example``."""
-    said, like = f"{what} {quoted(token)} is", f"write it like {example}"
-    if not token:
-        refuse("missing-value", f"{what} is missing: complete the line, which may be truncated")
-    if NOT_FINITE.fullmatch(token):
-        refuse("not-finite", f"{said} not finite: give a finite number")
-    if not DECIMAL.fullmatch(token):
-        refuse("not-a-number", f"{said} not a number: {like}")
-    if isinf(float(token)):
-        refuse("overflow", f"{said} too large for float64: give a smaller number")
-    return float(token)
-
-
-def refuse(code: str, sentence: str) -> NoReturn:
-    """Raise the DataError of one sentence; whoever knows the file and line puts them in front."""
-    raise DataError(sentence + ".", code=code)
+    said, decimal = f"{what} {quoted(token)} is", DECIMAL.fullmatch(token)
+    number = float(token) if decimal else 0.0
+    refuse(
+        DataError,
+        (not token, f"{what} is missing", "missing-value", None,
+         "complete the line, which may be truncated"),
+        (NOT_FINITE.fullmatch(token), f"{said} not finite", "not-finite", None,
+         "give a finite number"),
+        (not decimal, f"{said} not a number", "not-a-number", None, f"write it like {example}"),
+        (isinf(number), f"{said} too large for float64", "overflow", None, "give a smaller one"),
+    )  # fmt: skip
+    return number
 
 
 def quoted(token: bytes) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.utils import murmurhash3_32
 
 from linsep.compiled.scanners.vowpal_wabbit import DONE, LABELS_BELOW, combine, count, scan
-from linsep.errors import DataError
+from linsep.errors import DataError, refuse
 from linsep.sources.limits import MAX_LINE, MOST_GROWTH, WORTH_A_LOOK
 from linsep.sources.lines import CHUNK_BYTES, Chunk, ScannedChunk, ScannedFiles, line_at
 from linsep.sources.remote.file import File
@@ -30,7 +30,6 @@ from linsep.sources.svmlight import (
     NOT_FINITE,
     parse_number,
     quoted,
-    refuse,
 )
 
 DEFAULT_BITS = 18
@@ -80,10 +79,11 @@ def parse_line(line: bytes, rules: Rules, labeled: bool = True) -> Line | None:
     try:
         content.decode()
     except UnicodeDecodeError as error:
-        refuse("encoding", f"byte {error.start + 1} is not UTF-8: save the file as UTF-8")
+        said, save = f"byte {error.start + 1} is not UTF-8", "save the file as UTF-8"
+        refuse(DataError, (True, said, "encoding", None, save))
     head, *spaces = content.split(b"|")
-    if not spaces:
-        refuse("bad-line", f"there is no | before the features in {quoted(content)}: write one")
+    said = f"there is no | before the features in {quoted(content)}"
+    refuse(DataError, (not spaces, said, "bad-line", None, "write '1 | a b:0.5'"))
     label, importance = _parse_head(head, labeled)
     features = [one for space in spaces for one in _parse_namespace(space, rules)]
     mask, paired = (1 << rules.bits) - 1, []
@@ -99,35 +99,40 @@ def parse_line(line: bytes, rules: Rules, labeled: bool = True) -> Line | None:
 def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
     tokens = [token for token in BLANKS.split(head) if token]
     tag = tokens.pop() if tokens and (tokens[-1][:1] == b"'" or head[-1:] not in b" \t") else b""
-    if labeled and not tokens:
-        if DECIMAL.fullmatch(tag):
-            refuse("bad-line", f"{quoted(tag)} touches the |, which makes it a tag: insert a blank")
-        refuse("missing-value", "the line has no label: write one, such as '1 | a b:0.5'")
-    if tokens[:1] == [b"shared"]:
-        refuse("unsupported", "lines share features: give every row its own")
-    if len(tokens) > 3:
-        refuse("bad-line", f"{len(tokens)} numbers before the |: write a label and an importance")
-    numbers: list[Any] = []
-    for token, what in zip(tokens, ("label", "importance", "base"), strict=False):
-        if b"," in token or b":" in token:
-            refuse("bad-value", f"{quoted(token)} is a list or has costs: keep one label per row")
-        numbers.append(parse_number(token, f"the {what}", "'1 | a b:0.5'"))
+    bare, one = labeled and not tokens, "write one, such as '1 | a b:0.5'"
+    listed = next((token for token in tokens if b"," in token or b":" in token), b"")
+    refuse(
+        DataError,
+        (bare and DECIMAL.fullmatch(tag), f"{quoted(tag)} touches the |, which makes it a tag",
+         "bad-line", None, "insert a blank"),
+        (bare, "the line has no label", "missing-value", None, one),
+        (tokens[:1] == [b"shared"], "lines share features", "unsupported", None,
+         "give every row its own"),
+        (len(tokens) > 3, f"there are {len(tokens)} numbers before the |", "bad-line", None,
+         "write a label and an importance"),
+        (listed, f"{quoted(listed)} is a list or has costs", "bad-value", None,
+         "keep one label per row"),
+    )  # fmt: skip
+    what = ("the label", "the importance", "the base")
+    numbers: list[Any] = [parse_number(*one, "'1 | a b:0.5'") for one in zip(tokens, what)]  # noqa: B905
     rest: list[Any] = [None, 1.0, 0.0]
     label, importance, base = numbers + rest[len(numbers) :]
-    if label is not None and abs(label) >= LABELS_BELOW:
-        refuse("not-exact", f"the label {label} has too many digits: shorten the labels")
-    if importance < 0:
-        refuse("out-of-range", f"the importance {importance} is negative: give a number from 0 on")
-    if base:
-        refuse("unsupported", f"the base {base} is not 0: remove it")
+    refuse(
+        DataError,
+        (abs(label or 0.0) >= LABELS_BELOW, f"the label {label} has too many digits", "not-exact",
+         None, "shorten the labels"),
+        (importance < 0, f"the importance {importance} is negative", "out-of-range", None,
+         "give a number from 0 on"),
+        (base, f"the base {base} is not 0", "unsupported", None, "remove it"),
+    )  # fmt: skip
     return label, importance
 
 
 def _parse_namespace(text: bytes, rules: Rules) -> Iterator[Feature]:
     start, *tokens = BLANKS.split(text)
     name, colon, written = start.partition(b":")
-    if colon and not name:
-        refuse("bad-line", f"a namespace {quoted(start)} has no name: write '|name:0.5 a b'")
+    said = f"a namespace {quoted(start)} has no name"
+    refuse(DataError, (colon and not name, said, "bad-line", None, "write '|name:0.5 a b'"))
     weight = parse_number(written, f"the value of {quoted(name)}", "0.5") if colon else 1.0
     space, seed = name[0] if name else ANONYMOUS, hash_name(name, 0) if name else 0
     unnamed = 0
@@ -135,15 +140,15 @@ def _parse_namespace(text: bytes, rules: Rules) -> Iterator[Feature]:
         own, colon, written = token.partition(b":")
         value, place = weight, hash_name(own, seed)
         if colon and not _NUMBER.fullmatch(written):  # text, which is hashed like a name
-            if not own:
-                refuse("bad-line", f"{quoted(token)} has no name: write it like a:0.5")
+            said = f"{quoted(token)} has no name"
+            refuse(DataError, (not own, said, "bad-line", None, "write it like a:0.5"))
             place, value, own = hash_name(written, place), 1.0, token
         elif colon:
             value *= parse_number(written, f"the value of {quoted(own)}", "0.5")
         if not own:
             place, unnamed = seed + unnamed, unnamed + 1
-        if not isfinite(value):
-            refuse("overflow", f"{quoted(token)} is too large for float64: scale it")
+        said = f"{quoted(token)} is too large for float64"
+        refuse(DataError, (not isfinite(value), said, "overflow", None, "scale it"))
         if value and space not in rules.left_out:
             full = name + b"^" + own if name else own
             yield Feature(place & (1 << rules.bits) - 1, value, space, full)
@@ -154,8 +159,8 @@ def summed(features: list[Feature]) -> dict[int, float]:
     found: dict[int, float] = {}
     for one in features:
         found[one.column] = found.get(one.column, 0.0) + one.value
-    if not all(map(isfinite, found.values())):
-        refuse("overflow", "a sum of features is too large for float64: scale the features")
+    said, finite = "a sum of features is too large for float64", all(map(isfinite, found.values()))
+    refuse(DataError, (not finite, said, "overflow", None, "scale the features"))
     return dict(sorted(found.items()))
 
 
@@ -262,20 +267,14 @@ def rules_of(
     bits: int, interactions: Sequence[str], ignore_namespaces: str | None,
     keep_namespaces: str | None,
 ) -> Rules:  # fmt: skip
-    if not 1 <= bits <= 30:
-        raise DataError(
-            f"hash_bits is {bits}: choose a number from 1 to 30.",
-            code="bad-option", option="hash_bits", value=bits,
-        )  # fmt: skip
+    said, number = f"hash_bits is {bits}", "choose a number from 1 to 30"
+    refuse(DataError, (not 1 <= bits <= 30, said, "bad-option", "hash_bits", number))
     found: list[tuple[int, int]] = []
     for letters in interactions:
         pair = letters.encode()
-        if len(pair) != 2 or b":" in pair:
-            raise DataError(
-                f"The interaction {letters!r} is not a pair: give the first letters of two "
-                "namespaces, such as 'ab'.",
-                code="bad-option", option="interactions", value=letters,
-            )  # fmt: skip
+        said = f"The interaction {letters!r} is not a pair"
+        two = "give the first letters of two namespaces, such as 'ab'"
+        refuse(DataError, (len(pair) != 2 or b":" in pair, said, "bad-option", "interactions", two))
         if (pair[0], pair[1]) not in found and (pair[1], pair[0]) not in found:
             found.append((pair[0], pair[1]))
     left_out: frozenset[int] = frozenset((ignore_namespaces or "").encode())
