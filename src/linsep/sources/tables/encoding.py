@@ -9,7 +9,6 @@ features come last.
 """
 
 from collections import Counter
-from hashlib import blake2b
 from typing import Any
 from zlib import crc32
 
@@ -20,9 +19,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, exact_numbers, refuse_rounded
 from linsep.sources.tables.columns import Columns
-from linsep.sources.tables.conversions import NO_NUMBER
 from linsep.sources.tables.products import Cells, Key, Product, entries, pairs_in
-from linsep.sources.tables.spellings import canonical
 from linsep.sources.tables.table_file import (
     Place,
     decoded,
@@ -192,10 +189,6 @@ class Encoder:
         return found + [
             name for name, large in zip(self.columns.numeric, far.tolist(), strict=True) if large
         ]
-
-    def kept(self, table: pa.Table, place: Place) -> np.ndarray | None:
-        """Return which rows of the table :meth:`encode` keeps, without learning anything."""
-        return self._selected(table, place)[3]
 
     def numbers(self, table: pa.Table, place: Place) -> np.ndarray:
         """Return the numeric features, NaN where missing, shape (rows, numeric columns)."""
@@ -394,65 +387,6 @@ def _missing(column: pa.ChunkedArray) -> np.ndarray | None:
         gaps = column.is_null(nan_is_null=True).to_numpy()
         return gaps if gaps.any() else None
     return None
-
-
-def of_rows(
-    table: pa.Table, columns: Columns, place: Place, kept: np.ndarray | None, wanted: bool
-) -> list[Any]:
-    """Return the weights and the groups of the rows that are kept, None if they are missing or not
-    ``wanted``.
-    """
-    if not wanted:
-        return [None, None]
-    found = (read(table, columns, place) for read in (row_weights, row_groups))
-    return [each if each is None or kept is None else each[kept] for each in found]
-
-
-def row_weights(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | None:
-    """Return the weights of the rows, None if the table has no column of them.
-
-    Raises DataError for a weight that is missing, negative or not finite.
-    """
-    name = columns.weight
-    if name is None or name not in table.column_names:
-        return None
-    found = numbers_in(table, name)
-    bad = ~(np.isfinite(found) & (found >= 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        missing = table.column(name)[row].as_py() is None
-        what = "no value" if missing else f"the weight {found[row]:g}"
-        raise DataError(
-            place(row) + f", column '{name}' has {what}: weights must be finite and at least 0.",
-            code="missing-value" if missing else "out-of-range",
-            column=name,
-        )
-    return found
-
-
-def row_groups(table: pa.Table, columns: Columns, place: Place) -> np.ndarray | None:
-    """Return a number of 64 bits for the group of each row, None if there is no column of groups.
-
-    Raises DataError for a row without a group.
-    """
-    name = columns.group
-    if name is None or name not in table.column_names:
-        return None
-    codes, values = text_codes(table.column(name), name, place)
-    numbers = columns.group_kind == "number"
-    # The last entry is what code -1, missing, picks.
-    missing = np.array([*(numbers and x.strip() in NO_NUMBER for x in values), True])[codes]
-    if missing.any():
-        raise DataError(
-            place(int(np.argmax(missing))) + f", column '{name}' has no value",
-            "every row needs a group",
-            code="missing-value",
-            column=name,
-        )
-    # Of a million groups, two share a number about once in forty million tables.
-    spelled = (canonical(value.strip()) if numbers else value for value in values)
-    digests = [blake2b(value.encode(), digest_size=8).digest() for value in spelled]
-    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)[codes]
 
 
 def _filtered(table: pa.Table, place: Place, kept: np.ndarray | None) -> tuple[pa.Table, Place]:

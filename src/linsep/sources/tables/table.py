@@ -11,13 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep._system.threads import in_background
-from linsep.batches import Batch, numbers_of_weighed
+from linsep.batches import Batch
 from linsep.errors import DataError, NoRows
 from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.feature_names import FeatureNames
 from linsep.sources.formats import format_by_name
 from linsep.sources.remote.file import File, located
+from linsep.sources.tables.beside import with_beside
 from linsep.sources.tables.columns import (
     Columns,
     check_column,
@@ -31,7 +32,7 @@ from linsep.sources.tables.columns import (
 )
 from linsep.sources.tables.conversions import converted, matching
 from linsep.sources.tables.documents import Documents
-from linsep.sources.tables.encoding import Encoder, of_rows, row_weights
+from linsep.sources.tables.encoding import Encoder
 from linsep.sources.tables.files import (
     all_dropped,
     check_no_text_is_lost,
@@ -43,7 +44,6 @@ from linsep.sources.tables.files import (
 )
 from linsep.sources.tables.products import products_of
 from linsep.sources.tables.reading_options import ROLES, TableOptions, check_options
-from linsep.sources.tables.row_numbers import with_numbers
 from linsep.sources.tables.survey import Survey
 from linsep.sources.tables.table_file import listed, numbers_in, rows_at_once
 from linsep.sources.tables.text_file import TextFile
@@ -253,29 +253,27 @@ class TableSource(Source):
         return self._batches(exact=True, proving=not weightless)
 
     def _batches(self, exact: bool, proving: bool = False) -> Iterator[Batch]:
+        return (batch for batch, _ in self._placed(exact, proving))
+
+    def _placed(self, exact: bool, proving: bool) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Yield the rows, each with its number among all rows of the files."""
         self._proving = proving
         kept = self._survey()
         self.stage = "reading"
         self._encoder.unseen, self.dropped, self.skipped, self.filled = {}, 0, 0, {}
         self._encoder.filled.clear()
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
-        first, sent, read, weightless = 0, 0, 0, False
+        sent, read, weightless = 0, 0, False
         for number, start, table in self._all_tables() if kept is None else _drained(kept):
             table = self._changes(table)  # noqa: PLW2901
             # Files without rows begin where the next one does.
             self._starts += [read] * (number + 1 - len(self._starts))
-            read += table.num_rows
             place = self._files[number].places_from(start)
-            X, y, rows = self._encoder.encode(table, place, exact)
-            weights, groups = of_rows(table, self._columns, place, rows, self._require_target)
-            self.dropped += table.num_rows - X.shape[0]
-            if self._proving and weights is not None and not weights.all():
-                X, rows, weightless = X[weights > 0], self._kept(table, place), True
-                y, weights = None if y is None else y[weights > 0], weights[weights > 0]
+            X, y, chosen = self._encoder.encode(table, place, exact)
             far = [name for name in self._encoder.far if name not in self._columns.converted]
             if number in texts and far:  # whose text is more precise than a float
                 proof = exact and not (self._columns.scale or self._columns.formula)
-                texts[number].check(start, table.select(far), rows, proof)
+                texts[number].check(start, table.select(far), chosen, proof)
             if not self.by_recipe and (names := list(self._encoder.unseen)):
                 raise DataError(
                     f"{self.name} changed while it was read (there are new values in column "
@@ -283,20 +281,22 @@ class TableSource(Source):
                     code="file-changed",
                     column=names[0],
                 )
-            if X.shape[0]:
-                batch = Batch(X, y, sent, weights, groups, self._encoder.unanswered)
-                batch = with_numbers(batch, table, self._columns, place, rows, self._require_target)
-                if self._proving and self.counts:
-                    assert batch.weights is not None
-                    batch = batch.rows(batch.weights > 0)
-                yield batch
+            rows = np.arange(table.num_rows) if chosen is None else np.flatnonzero(chosen)
+            batch = Batch(X, y, sent, unanswered=self._encoder.unanswered)
+            batch = with_beside(batch, table, self._columns, place, rows, self._require_target)
+            self.dropped += table.num_rows - rows.size
+            rows = np.repeat(rows, 1 + self.counts)
+            if proving and batch.weights is not None and not (some := batch.weights > 0).all():
+                weightless, batch, rows = True, batch.rows(some), rows[some]
+            if batch.size:
+                yield batch, read + rows
                 self.skipped += 0 if batch.unanswered is None else int(batch.unanswered.sum())
-                first, sent = first + X.shape[0], sent + batch.size
+            sent, read = sent + batch.size, read + table.num_rows
         self._starts += [read] * (len(self._files) - len(self._starts))
         self.n_rows, self.filled = sent, dict(+self._encoder.filled)
         if not read:
             raise NoRows(f"{self.name} has no rows: give a file with rows.")
-        if first == 0:
+        if not sent:
             raise no_weight(self.name, self.dropped) if weightless else all_dropped(self.name)
 
     def _survey(self) -> list[tuple[int, int, pa.Table]] | None:
@@ -364,18 +364,15 @@ class TableSource(Source):
 
     def numbers(self, rows: int) -> np.ndarray:
         """Return the numbers of rows of the last reading; see :meth:`Source.numbers`."""
-        places = self._among_groups(np.arange(rows))
-        if not (self.dropped or (self._proving and self.weighted and not self.counts)):
-            return places
-        found, sent, before = [], 0, 0
-        for number, file in enumerate(self._files):
-            for start, table in self._tables(number):
-                kept = self._kept(table, file.places_from(start))
-                among = np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)
-                found.append(before + among)
-                sent, before = sent + among.size, before + table.num_rows
-                if sent > places.max(initial=-1):
-                    return np.concatenate(found)[places]
+        if not (self.dropped or (self._proving and self.weighted)):
+            return np.arange(rows) // (1 + self.counts)
+        again, found, sent = copy(self), [], 0
+        again._encoder = Encoder(self._columns, self._require_target and not self.counts)
+        for batch, places in again._placed(exact=False, proving=self._proving):
+            found.append(places)
+            sent += batch.size
+            if sent >= rows:
+                return np.concatenate(found)[:rows]
         raise IndexError(f"{self.name} has {sent} rows, but not row {rows - 1}.")
 
     def gaps(self, row: int) -> dict[str, dict[str, int]]:
@@ -396,27 +393,6 @@ class TableSource(Source):
             raise IndexError(f"{self.name} has {self.n_rows} rows, but not row {row}.")
         number = max(0, bisect_right(self._starts, at) - 1)
         return number, at - (self._starts[number] if self._starts else 0)
-
-    def _among_groups(self, rows: Any) -> Any:
-        """Return the numbers of rows of the last reading among the rows of the files, where each
-        row with counts becomes two.
-        """
-        if not self.counts:
-            return rows
-        if self._proving:
-            try:
-                rows = numbers_of_weighed(self._batches(exact=False))[rows]
-            finally:
-                self._proving = True
-        return rows // 2
-
-    def _kept(self, table: pa.Table, place: Any) -> np.ndarray | None:
-        """Return which rows of the table are in a batch, None for all."""
-        kept = self._encoder.kept(table, place)
-        weights = row_weights(table, self._columns, place) if self._proving else None
-        if weights is None or weights.all():
-            return kept
-        return weights > 0 if kept is None else kept & (weights > 0)
 
     def cells(self, columns: list[str]) -> Iterator[pa.Table]:
         """Return tables of some columns as they stand in the files; see :meth:`Source.cells`."""
