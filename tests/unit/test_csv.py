@@ -285,7 +285,6 @@ def test_a_column_of_numbers_and_a_mark_is_no_text_but_one_of_words_is(path, mon
     assert load_table(path, target="y", null_values=["-"], missing="zero")[0][1].tolist() == [0, 3]
     path.write_text("a,y\n1,0\n2,1\n3+,1\n")
     assert load_table(path, target="y")[2] == ["a=1", "a=2", "a=3+"]
-    monkeypatch.setattr(text_file, "SAMPLE_ROWS", 100)
     path.write_text("a,y\n" + "1,0\n2,1\n" * 600 + "?,1\n")
     for block in (1 << 20, 400):
         monkeypatch.setattr(text_file, "BLOCK_BYTES", block)

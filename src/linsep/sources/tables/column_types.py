@@ -4,6 +4,7 @@ with a value; and text that represents another type, such as numbers with commas
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from linsep.errors import DataError, Hint, NoRows, hint
 from linsep.sources.tables.conversions import NO_NUMBER
 from linsep.sources.tables.spellings import date_formats, number_options, unit
-from linsep.sources.tables.table_file import TableFile, as_text, is_text, text_codes
+from linsep.sources.tables.table_file import SAMPLE_ROWS, TableFile, as_text, is_text, text_codes
 
 #: different values that are inspected to find out how numbers and dates are written
 MOST_TRIED = 1000
@@ -176,90 +177,61 @@ def text_refusal(
     """Return the error for a text column that cannot be a feature, judged by its first values; or
     None."""
     codes, values = text_codes(pa.chunked_array([first]), name, file.where)
+
+    def refused(what: str, *ways: str | Hint, place: str = "", **fields: Any) -> DataError:
+        fields = {"code": "column-type", "path": file.path, "column": name} | fields
+        return DataError((place or str(file.path)) + f", column '{name}' {what}", *ways, **fields)
+
     filled = int(np.count_nonzero(codes >= 0))
     odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]
+    leave = hint("leave it out with {}", exclude=[name])
     if values and not odd:
         later = [hint("name the mark of missing values with {}", null_values=None)]
-        return _odd_later(file, name, len(first)) or DataError(
-            f"{file.path}, column '{name}' looks like numbers stored as text (such as "
-            f"'{values[0]}')",
-            hint("read them with {}", numeric=[name]), *later * file.marks_missing,
-            hint("leave it out with {}", exclude=[name]),
-            code="column-type", path=file.path, column=name,
+        return refused(
+            f"looks like numbers stored as text (such as '{values[0]}')",
+            hint("read them with {}", numeric=[name]), *later * file.marks_missing, leave,
         )  # fmt: skip
     keep = hint("keep its values as categories with {}", categorical=[name])
     some = [value for value in values if value.strip() not in NO_NUMBER][:MOST_TRIED]
     if (options := number_options(some)) is not None:
-        odd_one = next(value for value in some if not _NUMBER.fullmatch(value))
         units = {unit(value): value for value in reversed(some) if unit(value)}
         if "units" in options and len(units) > 1:
-            return DataError(
-                f"{file.path}, column '{name}' holds numbers with different units (such as "
-                f"{' and '.join(map(repr, list(units.values())[:2]))})",
-                "convert them to one unit", keep, hint("leave it out with {}", exclude=[name]),
-                code="column-type", path=file.path, column=name,
+            pair = " and ".join(map(repr, list(units.values())[:2]))
+            return refused(
+                f"holds numbers with different units (such as {pair})",
+                "convert them to one unit", keep, leave,
             )  # fmt: skip
-        return DataError(
-            f"{file.path}, column '{name}' holds numbers in a special notation (such as "
-            f"'{odd_one}')",
+        odd_one = next(value for value in some if not _NUMBER.fullmatch(value))
+        return refused(
+            f"holds numbers in a special notation (such as '{odd_one}')",
             hint("read them with {}", **options), keep,
-            code="column-type", path=file.path, column=name,
         )  # fmt: skip
     if some and (formats := date_formats(some)):
         ways = [[f"{name}={format}" if format else name] for format in formats[:2]]
-        return DataError(
-            f"{file.path}, column '{name}' holds dates (such as '{some[0]}')",
-            *[hint("read days with {}", date=way) for way in ways], keep,
-            hint("leave it out with {}", exclude=[name]),
-            code="column-type", path=file.path, column=name,
-        )  # fmt: skip
+        days = [hint("read days with {}", date=way) for way in ways]
+        return refused(f"holds dates (such as '{some[0]}')", *days, keep, leave)
     rows = np.flatnonzero(np.isin(codes, odd))
     marks = {values[code].strip() for code in odd}
     few = rows.size <= _FEW_ODD * filled or len(marks) <= _MARKS
     lone = len(marks) == 1 and _MARK.fullmatch(min(marks))
-    if marks and few and len(values) - len(odd) >= (1 if lone else _MANY_NUMBERS):
+    many = len(values) - len(odd) >= (1 if lone else _MANY_NUMBERS)
+    if marks and ((few and many) or rows[0] >= SAMPLE_ROWS):
         more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
-        cell = values[codes[rows[0]]]
+        cell, place = values[codes[rows[0]]], file.where(int(rows[0]))
         told = missing_mark(*(sorted(marks) if len(marks) <= _MARKS else [cell]))
-        return DataError(
-            f"{file.where(int(rows[0]))}, column '{name}' holds '{cell[:60]}'{more}, but nearly "
-            "all other values are numbers",
-            "correct it",
+        return refused(
+            f"holds '{cell[:60]}'{more}, but nearly all other values are numbers", "correct it",
             *told * file.marks_missing,
             hint("leave the cell empty and choose {}", missing="mean"), keep,
-            hint("leave the column out with {}", exclude=[name]),
-            code="not-a-number", path=file.path, column=name,
+            hint("leave the column out with {}", exclude=[name]), place=place, code="not-a-number",
         )  # fmt: skip
     if len(values) == filled >= _MANY_ROWS and not hashed:
-        return DataError(
-            f"{file.path}, column '{name}' has a different text in each of its first {filled:,} "
-            "rows, so it looks like an ID or free text",
-            hint("read its words with {}", text=[name]),
-            hint("leave it out with {}", exclude=[name]),
+        return refused(
+            f"has a different text in each of its first {filled:,} rows, so it looks like an ID or "
+            "free text",
+            hint("read its words with {}", text=[name]), leave,
             hint("if its values do repeat later, hash them with {}", hash_bits=20),
-            code="column-type", path=file.path, column=name,
         )  # fmt: skip
-    return None
-
-
-def _odd_later(file: TableFile, name: str, start: int) -> DataError | None:
-    """Return the error for the first text that is not a number after the first rows, because of
-    which Arrow reads the column as text; None without such text, or if the file states types.
-    """
-    row = 0
-    for batch in () if file.typed else file.chunks({name: "text"}):
-        cells = batch.column(0).to_pylist() if row + batch.num_rows > start else []
-        for number, cell in enumerate(cells):
-            if cell is not None and not (_NUMBER.fullmatch(cell) or cell.strip() in NO_NUMBER):
-                return DataError(
-                    file.where(row + number) + f", column '{name}' holds '{cell[:60]}', but all "
-                    "values before it are numbers",
-                    "correct it", *missing_mark(cell) * file.marks_missing,
-                    hint("read it as categories with {}", categorical=[name]),
-                    hint("leave the column out with {}", exclude=[name]),
-                    code="not-a-number", path=file.path, column=name, value=cell,
-                )  # fmt: skip
-        row += batch.num_rows
     return None
 
 

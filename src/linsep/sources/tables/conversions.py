@@ -126,30 +126,23 @@ def _numbers(
             seconds = moments.cast(pa.float64(), safe=False).to_numpy() / 1e6
             return pa.chunked_array([pa.array(seconds / 86_400, from_pandas=True)])
     codes, texts = text_codes(column, name, place)
-    found = np.full(len(texts) + 1, np.nan)  # the last is what code -1, missing, picks
+    values = np.full(len(texts) + 1, np.nan)  # the last is what code -1, missing, picks
     for code, text in enumerate(texts):
         try:
-            found[code] = value_of(text, how, spelling, name)
-            if how == "number" and spelling.units:
-                _check_unit(text, name, units)
+            values[code] = value_of(text, how, spelling, name)
+            if how == "number" and spelling.units and (found := unit(text)) is not None:
+                known, example = units.setdefault(name, (found, text))
+                if known != found:  # 5 EUR are not 5 USD
+                    raise DataError(
+                        f"holds {text[:60]!r}, but {example[:60]!r} in an earlier row: the numbers "
+                        "of a column need the same unit",
+                        "convert them",
+                        code="bad-value", value=text,
+                    )  # fmt: skip
         except DataError as error:
             where = place(int(np.argmax(codes == code)))
             raise error.at(f"{where}, column '{name}' ", column=name) from None
-    return pa.chunked_array([pa.array(found[codes], from_pandas=True)])
-
-
-def _check_unit(text: str, name: str, units: dict[str, tuple[str, str]]) -> None:
-    """Raise DataError if a number has another unit than those before: 5 EUR are not 5 USD."""
-    if (found := unit(text)) is None:
-        return
-    known, example = units.setdefault(name, (found, text))
-    if known != found:
-        raise DataError(
-            f"holds {text[:60]!r}, but {example[:60]!r} in an earlier row: the numbers of a "
-            "column need the same unit",
-            "convert them",
-            code="bad-value", value=text,
-        )  # fmt: skip
+    return pa.chunked_array([pa.array(values[codes], from_pandas=True)])
 
 
 def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -20,7 +20,7 @@ from linsep.sources.tables.column_types import missing_mark
 from linsep.sources.tables.conversions import NULL_VALUES
 from linsep.sources.tables.csv_numbers import WORTHWHILE, NumberColumns
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
-from linsep.sources.tables.table_file import Kinds, Others, first_line, header_again
+from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, first_line, header_again
 from linsep.sources.tables.text_file import ARROW_TYPES, TextFile, misfit
 from linsep.validation.checks import check_names
 from linsep.words import counted
@@ -234,7 +234,7 @@ class CsvFile(TextFile):
                 path=self.path,
             )
         if self._options.header is None:
-            self._check_first_values(first)
+            self._check_first_values(first.slice(0, SAMPLE_ROWS))
         return first
 
     def _guessed(self, rows: bytes, names: list[str] | None = None) -> pa.Table:

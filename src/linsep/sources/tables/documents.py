@@ -3,7 +3,8 @@
 import email
 import re
 from collections.abc import Iterator, Sequence
-from email.message import EmailMessage, MIMEPart
+from contextlib import contextmanager
+from email.message import EmailMessage
 from pathlib import Path
 
 import numpy as np
@@ -14,18 +15,14 @@ from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import LABEL, TEXT
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
-from linsep.sources.tables.table_file import Kinds, Others, TableFile
+from linsep.sources.tables.arrow_files import ArrowFile
 
 #: a record batch ends at this many texts or bytes
 _TEXTS, _BYTES = 4096, 1 << 23
 _SHOWN = 64
 
 
-#: a text, and its label, if it has one
-Document = tuple[Path, str | None]
-
-
-class Documents(TableFile):
+class Documents(ArrowFile):
     """The texts of folders, with columns ``text`` and ``label``.
 
     A folder has a folder of texts for each label, at any depth, or texts alone, which have no
@@ -47,22 +44,24 @@ class Documents(TableFile):
         self.path, self.max_bytes = paths[0], max_bytes
         #: texts beside the folders of labels, which are left out
         self.beside: list[Path] = []
-        found: list[Document] = []
+        found: list[tuple[Path, str | None]] = []
         for path in paths:
             if not isinstance(path, Path) or not path.is_dir():
                 raise DataError(
                     f"{path} is not a folder of texts: give a folder.", code="not-a-file", path=path
                 )
             found += self._of_folder(path)
-        self._files = [path for path, _ in found]
-        self.unchanged = Unchanged(self._files)
         if not found:
             raise DataError(
                 f"{self.path} holds no text: give a folder of texts.",
                 code="no-rows",
                 path=self.path,
             )
-        self.labeled = any(label is not None for _, label in found)
+        self._files: list[File] = [path for path, _ in found]
+        self.unchanged = Unchanged(self._files)
+        self._schema = pa.schema({TEXT: pa.string()})
+        if any(label is not None for _, label in found):
+            self._schema = self._schema.append(pa.field(LABEL, pa.string()))
         order = np.random.default_rng(0).permutation(len(found)) if mixed else range(len(found))
         self._documents = [found[number] for number in order]
         self.n_rows, self.size = len(found), sum(path.stat().st_size for path in self._files)
@@ -72,52 +71,35 @@ class Documents(TableFile):
         """The texts."""
         return list(self._files)
 
-    def columns(self) -> dict[str, pa.DataType | None]:
-        """Return the columns and their types; without labels there is only one."""
-        return {TEXT: pa.string()} | ({LABEL: pa.string()} if self.labeled else {})
-
-    def head(self) -> pa.RecordBatch:
-        """Return the first texts."""
-        first = self._documents[:_SHOWN]
-        return self._batch(first, [self._text_of(path) for path, _ in first])
-
-    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
-        """Yield the columns in batches of some megabytes."""
-        self._done, texts, size, start = 0.0, [], 0, 0
-        for number, (path, _) in enumerate(self._documents):
-            texts.append(self._text_of(path))
-            size += len(texts[-1])
-            if len(texts) == _TEXTS or size > _BYTES or number + 1 == len(self._documents):
-                self._done = (number + 1) / len(self._documents)
-                yield self._batch(self._documents[start : number + 1], texts).select(list(kinds))
-                texts, size, start = [], 0, number + 1
-
     def where(self, row: int) -> str:
         """Return the file."""
         path, _ = self._documents[row]
         return Located(str(path), path=path)
 
-    def _batch(self, documents: list[Document], texts: list[str]) -> pa.RecordBatch:
-        columns = {TEXT: pa.array(texts, pa.string())}
-        if self.labeled:
-            columns[LABEL] = pa.array([label for _, label in documents], pa.string())
-        return pa.RecordBatch.from_pydict(columns)
+    @contextmanager
+    def _opened(
+        self, names: list[str] | None
+    ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+        yield self._schema, self._batches(self._documents[: _SHOWN if names is None else None])
 
-    def _of_folder(self, folder: Path) -> Iterator[Document]:
-        """Yield the texts of the folders inside, or without any the texts."""
-        inside = sorted(path for path in folder.iterdir() if path.name[0] != ".")
-        folders = [path for path in inside if path.is_dir()]
-        for label in folders:
-            for path in sorted(label.rglob("*")):
-                hidden = any(part[0] == "." for part in path.relative_to(label).parts)
-                if path.is_file() and not hidden:
-                    yield path, label.name
-        self.beside += [path for path in inside if path.is_file()]
-        if not folders:
-            self.beside.clear()
-            for path in inside:
-                if path.is_file():
-                    yield path, None
+    def _batches(self, documents: list[tuple[Path, str | None]]) -> Iterator[pa.RecordBatch]:
+        """Yield texts in batches of some megabytes."""
+        rows, size = list[dict[str, str | None]](), 0
+        for number, (path, label) in enumerate(documents, 1):
+            rows.append({TEXT: self._text_of(path), LABEL: label})
+            size += len(str(rows[-1][TEXT]))
+            if len(rows) == _TEXTS or size > _BYTES or number == len(documents):
+                self._done = number / len(self._documents)
+                yield pa.RecordBatch.from_pylist(rows, self._schema)
+                rows, size = [], 0
+
+    def _of_folder(self, folder: Path) -> list[tuple[Path, str | None]]:
+        """Return the texts of the folders inside, or without any the texts."""
+        inside = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
+        seen = [path for path in inside if not any(part[0] == "." for part in path.parts)]
+        if labeled := [path for path in seen if len(path.parts) > 1]:
+            self.beside += [folder / path for path in seen if len(path.parts) == 1]
+        return [(folder / path, path.parts[0] if labeled else None) for path in labeled or seen]
 
     def _text_of(self, path: Path) -> str:
         try:
@@ -155,24 +137,14 @@ def text_of_message(data: bytes) -> str:
 
     message = email.message_from_bytes(data, policy=policy.default)
     assert isinstance(message, EmailMessage)
-    parts = [_subject(message, data)]
-    body = message.get_body(("plain", "html"))
-    if body is not None:
-        parts.append(_content(body))
-    text = "\n\n".join(part for part in parts if part)
-    return re.sub("[\ud800-\udfff]", "\ufffd", text)
-
-
-def _subject(message: EmailMessage, data: bytes) -> str:
     try:
-        return str(message["subject"] or "")
+        parts = [str(message["subject"] or "")]
     except (IndexError, ValueError, AttributeError):  # of the parser, on a damaged header
-        return str(email.message_from_bytes(data)["subject"])
-
-
-def _content(body: MIMEPart) -> str:
-    try:
-        return str(body.get_content())
-    except (LookupError, ValueError, AttributeError):  # an unknown encoding, or damaged parts
-        payload = body.get_payload(decode=True)
-        return payload.decode(errors="replace") if isinstance(payload, bytes) else ""
+        parts = [str(email.message_from_bytes(data)["subject"])]
+    if (body := message.get_body(("plain", "html"))) is not None:
+        try:
+            parts.append(str(body.get_content()))
+        except (LookupError, ValueError, AttributeError):  # an unknown encoding, or damaged parts
+            payload = body.get_payload(decode=True)
+            parts.append(payload.decode(errors="replace") if isinstance(payload, bytes) else "")
+    return re.sub("[\ud800-\udfff]", "\ufffd", "\n\n".join(filter(None, parts)))

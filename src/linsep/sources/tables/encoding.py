@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, exact_numbers, refuse_rounded
 from linsep.sources.tables.columns import Columns
-from linsep.sources.tables.products import Cells, Key, Product, entries, pairs_in
+from linsep.sources.tables.products import Cells, Key, Product, cells_of, entries
 from linsep.sources.tables.table_file import (
     Place,
     decoded,
@@ -66,8 +66,8 @@ class Encoder:
         self, table: pa.Table, place: Place
     ) -> tuple[np.ndarray, dict[str, dict[str, int]], dict[str, set[Key]]]:
         """Return the numbers (NaN where missing) of the rows that :meth:`encode` keeps, in how many
-        rows the values of their text columns are, and pairs of those that are crossed; raises what
-        it would raise. Learns the words of others, and formulas.
+        rows the values of their text columns are, and the keys of products; raises what it would
+        raise. Learns the words of others, and formulas.
         """
         table, X, place, _ = self._selected(table, place)
         if self.columns.formula is not None:
@@ -77,13 +77,15 @@ class Encoder:
                 _told(counter.learn, _texts(table, name), name, place)
         self._labels(table, place)
         cells = self._cells(table, place)
-        crossed = [product for product in self.columns.products if product.crossed]
-        pairs = {product.name: {*pairs_in(product, cells).distinct} for product in crossed}
+        keys = {
+            product.name: {*cells_of(product, cells, table.num_rows).distinct}
+            for product in self.columns.products
+        }
         counts = {}
         for name, (codes, values) in cells.items():
             rows = np.bincount(codes[codes >= 0], minlength=len(values))
             counts[name] = dict(zip(values, rows.tolist(), strict=True))
-        return X, counts, pairs
+        return X, counts, keys
 
     def encode(
         self, table: pa.Table, place: Place, exact: bool = False

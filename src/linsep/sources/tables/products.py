@@ -39,11 +39,6 @@ class Product(NamedTuple):
         """The names of both columns."""
         return f"{self.first}:{self.second}"
 
-    @property
-    def crossed(self) -> bool:
-        """Whether both columns are text."""
-        return len(self.texts) == 2
-
 
 class Cells(NamedTuple):
     """The values of a column of text in some rows.
@@ -63,23 +58,22 @@ def products_of(given: Iterable[str] | None, columns: Any, path: Any) -> list[Pr
 
     Raises DataError for a column that does not exist or has no features.
     """
-    found: dict[str, Product] = {}
+    found: list[Product] = []
     for text in given or ():
         pair = _split(text, columns, path)
-        texts = tuple(name for name in pair if name in columns.text)
-        if pair[0] == pair[1] and texts:
+        product = Product(*pair, tuple(name for name in pair if name in columns.text), {})
+        if pair[0] == pair[1] and product.texts:
             raise DataError(
                 f"'{text}' crosses column '{pair[0]}', which holds text, with itself",
                 "name another column",
                 code="column-type", column=pair[0], value=text,
             )  # fmt: skip
-        if any({*pair} == {known.first, known.second} for known in found.values()):
+        if any({*pair} == {known.first, known.second} for known in found):
             raise DataError(
                 f"The product of columns '{pair[0]}' and '{pair[1]}' is named twice",
                 "leave one out",
                 code="duplicate-name", option="products", value=text,
             )  # fmt: skip
-        product = Product(*pair, texts, {})
         if product.name in {*columns.numeric, *columns.text}:
             raise DataError(
                 f"There is already a column '{product.name}', the name of the product of "
@@ -88,10 +82,10 @@ def products_of(given: Iterable[str] | None, columns: Any, path: Any) -> list[Pr
                 code="duplicate-name",
                 column=product.name,
             )
-        found[text] = product
-    columns.products = list(found.values())
+        found.append(product)
+    columns.products = found
     # Values of text are known after a survey.
-    return columns.products if columns.text else placed(columns, {}, len(columns.numeric))
+    return found if columns.text else placed(columns, {}, len(columns.numeric))
 
 
 def _split(text: Any, columns: Any, path: Any) -> tuple[str, str]:
@@ -122,42 +116,33 @@ def _split(text: Any, columns: Any, path: Any) -> tuple[str, str]:
     raise unknown_column(path, known, missing, option="products")
 
 
-def pairs_in(product: Product, cells: dict[str, Cells]) -> Cells:
-    """Return the pairs of values of two columns of text that occur in some rows, as cells."""
-    one, other = cells[product.first], cells[product.second]
-    width = max(1, len(other.distinct))
-    numbers = one.codes.astype(np.int64) * width + other.codes
-    missing = (one.codes < 0) | (other.codes < 0)
-    distinct, codes = np.unique(numbers[~missing], return_inverse=True)
-    found = np.full(numbers.size, -1, dtype=np.int64)
-    found[~missing] = codes
-    values = [(one.distinct[k // width], other.distinct[k % width]) for k in distinct.tolist()]
-    return Cells(found, values)
+def cells_of(product: Product, cells: dict[str, Cells], rows: int) -> Cells:
+    """Return the values of the columns of text in each row, together: keys, as cells."""
+    codes, keys = np.zeros(rows, np.int64), list[Key]([()])
+    for name in product.texts:
+        more, values = cells[name]
+        missing, width = (codes < 0) | (more < 0), max(1, len(values))
+        known, found = np.unique((codes * width + more)[~missing], return_inverse=True)
+        codes = np.full(rows, -1)
+        codes[~missing] = found
+        keys = [(*keys[k // width], values[k % width]) for k in known.tolist()]
+    return Cells(codes, keys)
 
 
-def placed(columns: Any, pairs: dict[str, set[Key]], place: int) -> list[Product]:
-    """Return the products with a feature for each key, the first one at ``place``.
-
-    ``pairs`` are those that occur of crossed columns, by the name of the product.
+def placed(columns: Any, known: dict[str, set[Key]], place: int) -> list[Product]:
+    """Return the products with a feature for each key whose values all have an indicator, in the
+    order of these, the first one at ``place``; ``known`` are the keys that occur.
     """
     found = []
     for product in columns.products:
-        keys: list[Key] = [()]
-        if product.crossed:
-            keys = _in_order(product, columns, pairs[product.name])
-        elif product.texts:
-            keys = [(value,) for value in columns.text[product.texts[0]]]
+        orders = [{v: k for k, v in enumerate(columns.text[name])} for name in product.texts]
+        keys = {_levels(product, columns, key) for key in known.get(product.name, {()})}
+        ranks = {key: [order.get(v, -1) for v, order in zip(key, orders, strict=True)]
+                 for key in keys}  # fmt: skip
+        keys = sorted((key for key in keys if -1 not in ranks[key]), key=ranks.__getitem__)
         found.append(product._replace(places={key: place + k for k, key in enumerate(keys)}))
         place += len(keys)
     return found
-
-
-def _in_order(product: Product, columns: Any, pairs: set[Key]) -> list[Key]:
-    """Return the pairs of values that both have an indicator, in the order of these."""
-    first, second = ({v: k for k, v in enumerate(columns.text[name])} for name in product.texts)
-    levels = {_levels(product, columns, key) for key in pairs}
-    known = [key for key in levels if key[0] in first and key[1] in second]
-    return sorted(known, key=lambda key: (first[key[0]], second[key[1]]))
 
 
 def _levels(product: Product, columns: Any, values: Key) -> Key:
@@ -178,13 +163,7 @@ def entries(
     names = list(columns.numeric)
     numbers = [X[:, names.index(n)] for n in (product.first, product.second) if n in names]
     values = np.prod(numbers, axis=0) if numbers else np.ones(X.shape[0], X.dtype)
-    keys: list[Key] = [()]
-    codes = np.zeros(X.shape[0], dtype=np.int64)
-    if product.crossed:
-        codes, keys = pairs_in(product, cells)
-    elif product.texts:
-        codes, distinct = cells[product.texts[0]]
-        keys = [(value,) for value in distinct]
+    codes, keys = cells_of(product, cells, X.shape[0])
     # The last entry is what code -1, missing, picks.
     places = np.array([*(_place(product, columns, key) for key in keys), -1], dtype=np.int64)
     found = places[codes]

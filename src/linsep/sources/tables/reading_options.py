@@ -93,38 +93,9 @@ def check_options(options: dict[str, Any]) -> None:
 
 @dataclass
 class ReadingOptions:
-    """How the fields of CSV are separated, and which of them are missing values; DataError for an
-    invalid value.
-
-    Attributes
-    ----------
-    delimiter : str or None
-        One character, or "whitespace": any run of blanks and tabs, which may stand at the ends of
-        lines, too. None is a comma, in TSV a tab.
-    quotes : bool or None
-        Whether double quotes enclose fields, within which delimiters and line breaks are text and
-        quotes are doubled; None is True. With False, quotes are ordinary characters.
-    header : bool or None
-        Whether the first row holds the names of the columns, which otherwise are "column_1",
-        "column_2" and so on; None is True unless that row looks like others.
-    null_values : list of str, or None
-        Marks of missing values, in addition to empty cells; a blank may precede them. May be given
-        as a list or a single one, too.
-    comment : str or None
-        Lines that begin with this text are skipped.
-    skip_rows : int or None
-        Number of lines to skip before the header.
-    encoding : str or None
-        Character encoding; None is UTF-8.
-    max_line : int
-        Bytes that a line, a record or a text may have; may be given with a unit.
-    decimal : str or None
-        Decimal mark of numbers; None is a point.
-    thousands : str or None
-        Separator of groups of three digits.
-    units : bool or None
-        Whether percent signs, currencies and the like are read as
-        :class:`linsep.sources.tables.spellings.Spelling` has it.
+    """How the fields of CSV are separated, which of them are missing values, and how numbers are
+    written: arguments of :func:`linsep.open_source`, which describes them; DataError for an invalid
+    value. None is the default of the format.
     """
 
     delimiter: str | None = None

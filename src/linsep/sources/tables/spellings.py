@@ -1,14 +1,12 @@
 """Notations of numbers and dates: units, signs and separators of many countries."""
 
 import re
-import string
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
-from unicodedata import category
 
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 #: minus signs beside the hyphen: a soft one, hyphens, dashes, superscripts, small and wide ones
@@ -17,14 +15,16 @@ _PLUS = dict.fromkeys("\u207a\ufe62\uff0b", "+")
 _SIGNS = str.maketrans(_MINUS | _PLUS)
 #: between thousands in Switzerland, and as ISO 31 has it
 _SWISS, _THIN = "'\u2019\u02bc", " \u00a0\u2009\u202f\u2007"
-_PERCENT = "%\u066a\ufe6a\uff05"
-_CURRENCY = re.compile(
-    r"^([A-Z]{3}|(?:US|A|C|HK|NZ|R)?\$|kr\.?|Fr\.?|z\u0142|Rs\.?)(?=[\s\d.,(+-])|"
-    r"(?<=[\s\d.,)])([A-Z]{3}|kr\.?|Fr\.?|z\u0142|Rs\.?)$"
+_NAMES = r"[A-Z]{3}|kr\.?|Fr\.?|z\u0142|Rs\.?"
+#: currencies, at either end, and signs of currencies and percent, as in all scripts
+_UNIT = re.compile(
+    rf"^(?:{_NAMES}|(?:US|A|C|HK|NZ|R)?\$)(?=[\s\d.,(+-])|(?<=[\s\d.,)])(?:{_NAMES})$|"
+    "[$\u00a2-\u00a5\u058f\u060b\u09f2\u09f3\u0af1\u0bf9\u0e3f\u17db\u20a0-\u20cf\ufdfc\ufe69\uff04"
+    "\uffe0\uffe1\uffe5\uffe6]|[%\u066a\ufe6a\uff05]+$"
 )
-
-#: signs and names of one currency
+#: signs and names of one unit
 _SAME = {"$": "USD", "US$": "USD", "\u20ac": "EUR", "\u00a3": "GBP", "Fr": "CHF", "z\u0142": "PLN"}
+_SAME |= dict.fromkeys("\u066a\ufe6a\uff05", "%")
 
 
 class Spelling(NamedTuple):
@@ -54,7 +54,7 @@ class Spelling(NamedTuple):
         """Return a number in Python's notation; None for other text."""
         text = text.strip()
         if self.units:
-            text = _undressed(text)
+            text, _ = _undressed(text)
         for mark in (self.thousands, *(_SWISS + _THIN if self.units else "")):
             if mark and mark in text:
                 text = _ungrouped(text, mark, self.decimal)
@@ -131,35 +131,29 @@ def date_formats(values: Sequence[str]) -> list[str]:
     ]  # fmt: skip
 
 
-def _undressed(text: str) -> str:
+def _undressed(text: str) -> tuple[str, str | None]:
     """Return a number without a percent sign, a currency and brackets, with a hyphen for a minus
-    sign and ASCII digits; 0 for the dash of a currency, as accountants write it.
+    sign and ASCII digits, and the unit; 0 for the dash of a currency, as accountants write it.
     """
     text = "".join(str(unicodedata.digit(c, c)) if c.isdecimal() else c for c in text)
-    text = whole = text.translate(_SIGNS)
-    sign = ""
+    text, sign, units = text.translate(_SIGNS).strip(), "", list[str]()
     for _ in range(2):  # the sign may be before or behind the currency
         if text[:1] in ("-", "+") and not sign:
             sign, text = text[0], text[1:].lstrip()
         elif text.startswith("(") and text.endswith(")") and not sign:
             sign, text = "-", text[1:-1].strip()
-        text = _CURRENCY.sub("", text).strip()
-        text = "".join(c for c in text if category(c) != "Sc").strip()
-        text = text.rstrip(_PERCENT).rstrip()
+        units += _UNIT.findall(text)
+        text = _UNIT.sub("", text).strip()
     if text.endswith("-") and text[-2:-1].isdigit() and not sign:  # as SAP writes it
         sign, text = "-", text[:-1]
-    return "0" if not text and sign == "-" and unit(whole) else sign + text
+    named = units[0].rstrip(".") if units else None
+    text = "0" if not text and sign == "-" and units else sign + text
+    return text, _SAME.get(named, named) if named else None
 
 
 def unit(text: str) -> str | None:
     """Return the currency or percent sign that is written beside a number, None without one."""
-    if _AS_IT_IS.fullmatch(text):
-        return None
-    text = text.strip("()+-" + string.whitespace).translate(_SIGNS).strip("-" + string.whitespace)
-    named = _CURRENCY.search(text)
-    signs = [c for c in text if c in _PERCENT or category(c) == "Sc"]
-    found = named[0].rstrip(".") if named else "".join(signs)
-    return "%" if found and found in _PERCENT else _SAME.get(found, found) or None
+    return None if _AS_IT_IS.fullmatch(text) else _undressed(text)[1]
 
 
 def _ungrouped(text: str, mark: str, decimal: str) -> str:

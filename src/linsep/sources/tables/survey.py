@@ -111,7 +111,7 @@ class Survey:
         self._min_count = min_count
         learns = columns.hash_bits is None
         self._counts: dict[str, dict[str, int]] = {name: {} for name in columns.text if learns}
-        crossed = [p.name for p in columns.products if p.crossed and learns]
+        crossed = [p.name for p in columns.products if p.texts and learns]
         self._pairs: dict[str, set[Key]] = {name: set() for name in crossed}
 
     def take(

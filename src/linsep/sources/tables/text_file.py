@@ -18,7 +18,7 @@ from linsep.errors import DataError, Hint, hint
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.lines import BYTE_ORDER_MARK, LineReader, scanned_chunks, utf_16_in
 from linsep.sources.remote.file import File
-from linsep.sources.tables.table_file import SAMPLE_ROWS, TableFile
+from linsep.sources.tables.table_file import TableFile
 
 #: bytes read at a time; some blocks are in memory at once
 BLOCK_BYTES = 1 << 20
@@ -105,7 +105,7 @@ class TextFile(TableFile):
                 except pa.ArrowInvalid as error:
                     raise self._explained(rows, str(error), 0, {}) from error
                 if table.num_rows:
-                    return table.slice(0, SAMPLE_ROWS).combine_chunks().to_batches()[0]
+                    return table.combine_chunks().to_batches()[0]
         return None
 
     def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
