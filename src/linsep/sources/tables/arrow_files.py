@@ -53,13 +53,11 @@ class ArrowFile(TableFile):
         yield NotImplemented
 
     def columns(self) -> dict[str, pa.DataType | None]:
-        """Return names and types from the file's schema."""
         with self._opened(None) as (schema, _):
             check_names(self.path, schema.names)
             return {field.name: _plain_type(field.type) for field in schema}
 
     def head(self) -> pa.RecordBatch:
-        """Return the first rows of all columns."""
         with self._opened(None) as (schema, batches):
             none = [pa.nulls(0, kind) for kind in schema.types]
             rows = (batch for batch in batches if batch.num_rows)
@@ -67,7 +65,6 @@ class ArrowFile(TableFile):
             return _plain(first.slice(0, SAMPLE_ROWS))
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
-        """Yield the columns, one record batch after the other."""
         self._sample, self._done = None, 0.0
         with self._opened(list(kinds)) as (_, batches):
             for batch in batches:
@@ -199,7 +196,6 @@ class FrameFile(ArrowFile):
 
     @property
     def files(self) -> list[File]:
-        """None on disk."""
         return []
 
     @contextmanager
@@ -211,7 +207,6 @@ class FrameFile(ArrowFile):
         yield table.schema, iter(table.to_batches(max_chunksize=_FRAME_ROWS))
 
     def where(self, row: int) -> str:
-        """Return "row 28 (index 27)"."""
         return row_text(row)
 
 

@@ -110,7 +110,7 @@ class Columns:
     seen: dict[str, Any] = field(default_factory=dict)
     products: list[Product] = field(default_factory=list)
     formula: Any = None
-    _spelled: dict[tuple[str, int], dict[str, str]] = field(default_factory=dict, repr=False)
+    _spelled: dict[tuple[str, int], Any] = field(default_factory=dict, repr=False)
 
     def order_values(
         self, levels: dict[str, set[str]], pairs: dict[str, set[Key]], reference: dict[str, str]
@@ -149,35 +149,33 @@ class Columns:
                 levels[name] = levels[name] - few | {level}
         return levels
 
+    def _levels(self, name: str) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the levels of a text column by the values that have them, and by the canonical
+        spellings of these, for other formats.
+        """
+        if (key := (name, len(self.text[name]))) not in self._spelled:
+            reference = [self.reference[name]] if name in self.reference else []
+            known = {value: value for value in [*self.text[name], *reference]}
+            if (rare := self.rare.get(name)) is not None:
+                known.pop(rare.level)
+                known |= dict.fromkeys(sorted(rare.values), rare.level)
+            spelled = {same: known[value] for same, value in by_spelling(known).items()}
+            self._spelled[key] = known, spelled
+        return self._spelled[key]
+
     def level(self, name: str, value: str) -> str | None:
         """Return the level that a value of a text column has, None if it can have none."""
-        rare = self.rare.get(name)
-        merged = frozenset[str]() if rare is None else rare.values
-        values, reference = self.text[name], self.reference.get(name)
-        if value not in values and value != reference and value not in merged:
-            if (key := (name, len(values))) not in self._spelled:
-                known = [*values, *merged, *([] if reference is None else [reference])]
-                self._spelled[key] = by_spelling(known)
-            value = self._spelled[key].get(canonical(value), value)  # of another format
-        if rare is None:
-            return value
-        if value in rare.values:
-            return rare.level
-        return None if value == rare.level else value
+        known, spelled = self._levels(name)
+        return known[value] if value in known else spelled.get(canonical(value))
 
     def has_empty(self, name: str) -> bool:
         """Return whether training has seen empty text in a text column; else it is missing."""
-        level = self.level(name, "")
-        return level is not None and (level in self.text[name] or level == self.reference.get(name))
+        return self.level(name, "") is not None
 
     def features_of(self, name: str) -> dict[str, int]:
         """Return the feature of each value of a text column, but of the reference level."""
-        found = dict(self.text[name])
-        if name in self.rare:
-            level, values, _ = self.rare[name]
-            place = found.pop(level, None)
-            found |= {} if place is None else dict.fromkeys(sorted(values), place)
-        return found
+        places, (known, _) = self.text[name], self._levels(name)
+        return {value: places[level] for value, level in known.items() if level in places}
 
     @property
     def numbers_beside(self) -> list[tuple[str, str]]:
@@ -269,7 +267,13 @@ def guess_columns(
     for name, kind in column_types(files, columns.exclude).items():
         if name == columns.target:
             how = told.told(name)
-            columns.target_kind = _label_kind(file, columns, name, kind, how)
+            columns.target_kind = "text" if how == "categorical" else "float"
+            if how is None:
+                columns.target_kind = label_kind(file, name, kind)
+            elif how == "categorical":
+                columns.categorical.append(name)
+            else:
+                columns.converted[name] = how
         elif name == columns.group:
             columns.group_kind = family_of(kind) or "text"
         elif name not in {*columns.exclude, *numbers}:
@@ -287,23 +291,6 @@ def guess_columns(
                 columns.levels[name] = levels
                 columns.categorical = list(dict.fromkeys([*columns.categorical, name]))
     columns.dtype = _dtype(files, columns)
-
-
-def _label_kind(
-    file: TableFile, columns: Columns, name: str, kind: pa.DataType, how: str | None
-) -> str:
-    """Return the kind of a column of labels, which users may say."""
-    if how is None:
-        found = label_kind(file, name, kind)
-        # A file may be sorted by its labels: chromosomes 1 to 22, X and Y.
-        last = {value.strip() for value in file.last_values(name)} - NO_NUMBER
-        numbers = all(PLAIN.number(value) is not None for value in last)
-        return "text" if found in ("int", "float") and not numbers else found
-    if how == "categorical":
-        columns.categorical.append(name)
-        return "text"
-    columns.converted[name] = how
-    return "float"
 
 
 def spelled(

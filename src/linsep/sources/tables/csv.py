@@ -4,8 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Generator, Iterator
-from contextlib import closing, suppress
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +12,6 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from linsep.errors import DataError, Hint, NoRows, hint
-from linsep.sources.formats import codec_of
 from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
 from linsep.sources.tables.column_types import missing_mark
@@ -29,8 +27,6 @@ from linsep.words import counted
 ROW_NAMES = (
     "name the column of row names in line 1, or write the file without it (in R, row.names = FALSE)"
 )
-#: bytes at the end of a file in which labels are inspected
-LAST_BYTES = 1 << 16
 #: characters of a name that a message shows
 SHOWN = 40
 
@@ -219,11 +215,9 @@ class CsvFile(TextFile):
         return 0 if found is None else found.end()
 
     def columns(self) -> dict[str, pa.DataType | None]:
-        """Return the names in the header row; the types are unknown."""
         return dict.fromkeys(self._header)
 
     def head(self) -> pa.RecordBatch:
-        """Return the rows of the first block with the types Arrow guesses."""
         if not self._has_rows:
             return pa.record_batch([pa.nulls(0)] * len(self._header), names=self._header)
         first = self._first()
@@ -241,9 +235,6 @@ class CsvFile(TextFile):
         return self._parsed(rows, {}, names)
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Generator[pa.RecordBatch, None, None]:
-        """Yield the columns block by block; empty cells and given marks of missing values are null
-        in every column.
-        """
         if not self._has_rows:
             return
         texts = [number for number, kind in enumerate(kinds.values()) if kind == "text"]
@@ -270,26 +261,11 @@ class CsvFile(TextFile):
         for table, *_ in self._tables(parse, kinds):
             yield from table.to_batches()
 
-    def last_values(self, name: str) -> list[str]:
-        """Return values of a column in the last lines of a file on this machine."""
-        whole = self.encoding is not None or self.size <= self._block
-        if whole or not isinstance(self.path, Path) or codec_of(self.path) is not None:
-            return []
-        with self.path.open("rb") as file:
-            file.seek(max(0, self.size - LAST_BYTES))
-            lines = self._options.squeezed(file.read().partition(b"\n")[2])
-        with suppress(pa.ArrowInvalid):  # said by who reads the rows
-            cells = self._parsed(lines, {name: "text"}, [name]).column(0)
-            return list(map(str, cells.to_pylist()))
-        return []
-
     def written(self) -> Iterator[dict[str, str]]:
-        """Yield the cells of every row, as text by column."""
         for batch in self.cells(self._header):
             yield from batch.to_pylist()
 
     def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
-        """Yield columns as they stand in the file."""
         kinds = dict.fromkeys(names, "text")
         for table, *_ in self._tables(lambda rows: self._parsed(rows, kinds, names), kinds):
             yield from table.to_batches()

@@ -68,11 +68,9 @@ class Documents(ArrowFile):
 
     @property
     def files(self) -> list[File]:
-        """The texts."""
         return list(self._files)
 
     def where(self, row: int) -> str:
-        """Return the file."""
         path, _ = self._documents[row]
         return Located(str(path), path=path)
 

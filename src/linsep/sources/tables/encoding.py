@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, exact_numbers, refuse_rounded
 from linsep.sources.tables.columns import Columns
-from linsep.sources.tables.products import Cells, Key, Product, cells_of, entries
+from linsep.sources.tables.products import Cells, Product, cells_of, entries
 from linsep.sources.tables.table_file import (
     Place,
     decoded,
@@ -62,12 +62,10 @@ class Encoder:
         self.highs = np.full(len(columns.numeric), -np.inf)
         self._labels_needed, self._far_inputs = labels_needed, set[str]()
 
-    def survey(
-        self, table: pa.Table, place: Place
-    ) -> tuple[np.ndarray, dict[str, dict[str, int]], dict[str, set[Key]]]:
-        """Return the numbers (NaN where missing) of the rows that :meth:`encode` keeps, in how many
-        rows the values of their text columns are, and the keys of products; raises what it would
-        raise. Learns the words of others, and formulas.
+    def survey(self, table: pa.Table, place: Place) -> tuple[np.ndarray, dict[str, dict[Any, int]]]:
+        """Return the numbers (NaN where missing) of the rows that :meth:`encode` keeps, and in how
+        many rows the values of their text columns and products are; raises what it would raise.
+        Learns the words of others, and formulas.
         """
         table, X, place, _ = self._selected(table, place)
         if self.columns.formula is not None:
@@ -77,15 +75,13 @@ class Encoder:
                 _told(counter.learn, _texts(table, name), name, place)
         self._labels(table, place)
         cells = self._cells(table, place)
-        keys = {
-            product.name: {*cells_of(product, cells, table.num_rows).distinct}
-            for product in self.columns.products
-        }
+        for product in self.columns.products:
+            cells[product.name] = cells_of(product, cells, table.num_rows)
         counts = {}
         for name, (codes, values) in cells.items():
             rows = np.bincount(codes[codes >= 0], minlength=len(values))
             counts[name] = dict(zip(values, rows.tolist(), strict=True))
-        return X, counts, keys
+        return X, counts
 
     def encode(
         self, table: pa.Table, place: Place, exact: bool = False

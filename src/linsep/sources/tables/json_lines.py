@@ -34,14 +34,12 @@ class JsonFile(TextFile):
     _names: dict[str, None] | None = None
 
     def columns(self) -> dict[str, pa.DataType | None]:
-        """Return the fields of the objects in the first block; types may change from row to row."""
         if self._names is None:
             lines = _filled(next(self.records(), b""))
             self._names = dict.fromkeys(chain.from_iterable(_fields(x) or () for x in lines))
         return dict.fromkeys(self._names)
 
     def head(self) -> pa.RecordBatch:
-        """Return the rows of the first block with the types Arrow guesses."""
         with reading(self.path, "UTF-8 text"):
             if (found := self._first()) is None:
                 return pa.record_batch([], names=[])
@@ -58,7 +56,6 @@ class JsonFile(TextFile):
         return family or "text"
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
-        """Yield the columns block by block; a field that is not there is null."""
         behavior = "error" if others == [] else "infer"
         known, self.others = {*kinds, *(others or ())}, {}
         schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
@@ -81,7 +78,6 @@ class JsonFile(TextFile):
             names = names - here
 
     def absent(self, names: Iterable[str]) -> list[str]:
-        """Return the `names` that no record has; reads as far as needed to find them."""
         missing = super().absent(names)
         lines = self._lines()
         while missing and (line := next(lines, None)) is not None:
@@ -90,13 +86,11 @@ class JsonFile(TextFile):
         return missing
 
     def written(self) -> Iterator[dict[str, str]]:
-        """Yield the whole numbers of every row, as text by column."""
         for line in self._lines():
             values = json.loads(line, parse_int=_Digits)
             yield {name: value for name, value in values.items() if isinstance(value, _Digits)}
 
     def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
-        """Yield columns as they stand in the file, null where a row has none of the name."""
         rows = map(json.loads, self._lines())
         while some := list(islice(rows, ROWS_OF_CELLS)):
             yield pa.RecordBatch.from_pydict(

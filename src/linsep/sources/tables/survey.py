@@ -10,7 +10,6 @@ import numpy as np
 
 from linsep.errors import DataError, hint
 from linsep.sources.tables.columns import FIRST_LEVEL, Columns
-from linsep.sources.tables.products import Key
 from linsep.words import counted
 
 #: text columns with more values than this are hashed or left out, so that memory stays flat
@@ -109,16 +108,14 @@ class Survey:
         self._columns = columns
         self._moments = Moments(len(columns.numeric)) if moments else None
         self._min_count = min_count
-        learns = columns.hash_bits is None
-        self._counts: dict[str, dict[str, int]] = {name: {} for name in columns.text if learns}
-        crossed = [p.name for p in columns.products if p.texts and learns]
-        self._pairs: dict[str, set[Key]] = {name: set() for name in crossed}
+        named = [*columns.text, *(p.name for p in columns.products if p.texts)]
+        self._counts: dict[str, dict[Any, int]] = {
+            name: {} for name in named if columns.hash_bits is None
+        }
 
-    def take(
-        self, X: np.ndarray, counts: dict[str, dict[str, int]], pairs: dict[str, set[Key]]
-    ) -> None:
-        """Add rows: their numbers (NaN if missing), how many rows have each value of the text
-        columns, and the pairs of values of those that are crossed.
+    def take(self, X: np.ndarray, counts: dict[str, dict[Any, int]]) -> None:
+        """Add rows: their numbers (NaN if missing), and how many rows have each value of the text
+        columns and of products.
         """
         if self._moments is not None and self._columns.formula is None:
             self._moments.add(X)
@@ -126,22 +123,14 @@ class Survey:
             for value, rows in counts[name].items():
                 known[value] = known.get(value, 0) + rows
             if len(known) > MOST_VALUES:
+                what = "Column" if name in self._columns.text else "The product"
                 raise DataError(
-                    f"Column '{name}' has more than {MOST_VALUES} different values",
+                    f"{what} '{name}' has more than {MOST_VALUES} different values",
                     hint("leave it out with {}", exclude=[name]),
                     hint("hash the values with {}", hash_bits=20),
                     code="too-large",
                     column=name,
                 )
-
-        for name, crossed in self._pairs.items():
-            crossed.update(pairs[name])
-            if len(crossed) > MOST_VALUES:
-                raise DataError(
-                    f"The product '{name}' has more than {MOST_VALUES} different pairs of values",
-                    "leave it out", hint("hash the values with {}", hash_bits=20),
-                    code="too-large", column=name,
-                )  # fmt: skip
 
     def finish(self, who: str, scale: bool, reference_level: Any) -> None:
         """Complete the columns; ``who`` is the name of the table in errors."""
@@ -159,9 +148,11 @@ class Survey:
                     self._moments.add(X)
         if self._moments is not None and self._columns.numeric:
             self._describe_numbers(self._moments.close(), who, scale)
-        levels = self._columns.gather_rare(self._counts, self._min_count)
+        texts = {name: rows for name, rows in self._counts.items() if name in self._columns.text}
+        levels = self._columns.gather_rare(texts, self._min_count)
         references = self._references(who, levels, reference_level)
-        self._columns.order_values(levels, self._pairs, references)
+        keys = {name: {*rows} for name, rows in self._counts.items()}
+        self._columns.order_values(levels, keys, references)
         if not self._columns.width and self._columns.formula is None:
             raise DataError(
                 f"{who} has no features: every column has the same text in all rows",

@@ -187,7 +187,6 @@ class TableSource(Source):
         self._running = 0
 
     def check_files(self) -> None:
-        """Raise DataError if a file on this machine is another than when the source was opened."""
         for file in self._files:
             file.unchanged.check(file.path)
 
@@ -241,7 +240,6 @@ class TableSource(Source):
         return table
 
     def batches(self) -> Iterator[Batch]:
-        """Yield the rows; see the class for X. Raises DataError naming file, row and column."""
         return self._batches(exact=False)
 
     def exactly(self, weightless: bool = False) -> Iterator[Batch]:
@@ -314,8 +312,8 @@ class TableSource(Source):
         kept: list[tuple[int, int, pa.Table]] | None = [] if small else None
         for number, start, table in self._all_tables():
             place = self._files[number].places_from(start)
-            X, values, pairs = self._encoder.survey(table, place)
-            survey.take(X, values, pairs)
+            X, counts = self._encoder.survey(table, place)
+            survey.take(X, counts)
             rows, held = rows + X.shape[0], held + table.nbytes
             if kept is not None:
                 kept.append((number, start, table))
@@ -359,11 +357,9 @@ class TableSource(Source):
         return self._files[file].where(at)
 
     def number(self, row: int) -> int:
-        """Return the number of a row of the last reading; see :meth:`Source.number`."""
         return int(self.numbers(row + 1)[row]) + 1
 
     def numbers(self, rows: int) -> np.ndarray:
-        """Return the numbers of rows of the last reading; see :meth:`Source.numbers`."""
         if not (self.dropped or (self._proving and self.weighted)):
             return np.arange(rows) // (1 + self.counts)
         again, found, sent = copy(self), [], 0
@@ -376,7 +372,6 @@ class TableSource(Source):
         raise IndexError(f"{self.name} has {sent} rows, but not row {rows - 1}.")
 
     def gaps(self, row: int) -> dict[str, dict[str, int]]:
-        """Return what is unseen and what is filled in a row; see :meth:`Source.gaps`."""
         number, at = self._row(row)
         encoder = Encoder(self._columns, labels_needed=False)
         for start, table in self._tables(number):
@@ -395,7 +390,6 @@ class TableSource(Source):
         return number, at - (self._starts[number] if self._starts else 0)
 
     def cells(self, columns: list[str]) -> Iterator[pa.Table]:
-        """Return tables of some columns as they stand in the files; see :meth:`Source.cells`."""
         found: list[list[str]] = []
         for file in self._files:
             there = list(file.columns())
@@ -409,23 +403,19 @@ class TableSource(Source):
 
     @property
     def feature_names(self) -> list[str] | None:
-        """Column names and ``column=value`` names seen so far; None when values are hashed."""
         return self._columns.names
 
     def feature(self, column: int) -> str:
-        """Return the name of a column of X for messages; of hashed words one that was seen."""
         if self.feature_names is not None or not self._columns.words:
             return super().feature(column)
         return f"feature '{FeatureNames(to_recipe(self._columns)).of(column)[0]}'"
 
     @property
     def unseen(self) -> dict[str, int]:
-        """Values of the last reading, by text column, that the recipe does not have."""
         return dict(self._encoder.unseen)
 
     @property
     def ignored(self) -> dict[str, str]:
-        """Fields of JSON lines that the recipe does not have, each with the row it is first in."""
         columns, found = self._columns, dict[str, str]()
         known = {columns.target, *dict(columns.beside), *columns.exclude}
         for file in self._files:
@@ -435,13 +425,11 @@ class TableSource(Source):
 
     @property
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """The least and the largest value of each numeric column, of the rows read so far."""
         ends = zip(self._encoder.lows.tolist(), self._encoder.highs.tolist(), strict=True)
         return dict(zip(self._columns.numeric, ends, strict=True))
 
     @property
     def memory_needed(self) -> int | None:
-        """Bytes that all rows would take in memory; None unless all files say how many they are."""
         rows = [file.n_rows for file in self._files]
         if self._columns.words:
             return None
@@ -455,17 +443,14 @@ class TableSource(Source):
 
     @property
     def size(self) -> int:
-        """Bytes on disk, as they were when the source was made."""
         return sum(file.size for file in self._files)
 
     @property
     def position(self) -> int:
-        """Bytes on disk read so far, about: text is counted as it is read ahead."""
         running = self._files[self._running]
         return sum(file.size for file in self._files[: self._running]) + running.position
 
     def options(self) -> dict[str, Any]:
-        """Return the arguments that affect the rows."""
         words = {name: counter.parameters for name, counter in self._words.items()}
         return self._given.given | {
             "format": "table", "as": self._as, "recipe": self._recipe_given,
@@ -484,11 +469,9 @@ class TableSource(Source):
         return self._recipe()
 
     def of_groups(self) -> dict[str, Any]:
-        """Return the column of groups, and how it is read."""
         return {"group": self._columns.group, "group_kind": self._columns.group_kind}
 
     def layout(self) -> dict[str, Any]:
-        """Return the recipe as far as the first rows of a file determine it."""
         known = self._recipe()
         return known if self._surveyed else known | {"missing": "error", "scale": {}}
 

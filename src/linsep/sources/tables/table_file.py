@@ -86,12 +86,6 @@ class TableFile(ABC):
         """
         return {}
 
-    def last_values(self, name: str) -> list[str]:
-        """Return values of a column in the last rows, as written; empty where finding them requires
-        reading all earlier rows.
-        """
-        return []
-
     def kind_as_written(self, name: str) -> str:
         """Return the kind by which a format without types yields a column unchanged."""
         return "text"

@@ -53,7 +53,6 @@ class TextFile(TableFile):
 
     @property
     def position(self) -> int:
-        """Bytes on disk read so far, ahead of the rows by some blocks."""
         return 0 if self._reader is None else self._reader.position
 
     def blocks(self) -> Generator[bytes, None, None]:
@@ -109,7 +108,6 @@ class TextFile(TableFile):
         return None
 
     def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
-        """Return the types Arrow guesses from the first block with a value of each column."""
         found: dict[str, pa.DataType] = {}
         with closing(self.records()) as blocks:
             for rows in blocks:
