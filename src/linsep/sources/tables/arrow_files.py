@@ -229,7 +229,6 @@ def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _bytes_of(about: "pq.FileMetaData", names: list[str]) -> int:
-    """Return how many bytes these columns have, without compression."""
     groups = map(about.row_group, range(about.num_row_groups))
     columns = (group.column(k) for group in groups for k in range(about.num_columns))
     return sum(c.total_uncompressed_size for c in columns if c.path_in_schema in names)

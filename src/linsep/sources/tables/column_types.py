@@ -93,7 +93,6 @@ def _first_types(file: TableFile, names: list[str]) -> dict[str, pa.DataType]:
 
 
 def label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
-    """Return "int", "float", "bool" or "text" for a column of labels; DataError for others."""
     if pa.types.is_dictionary(kind):
         return label_kind(file, name, kind.value_type)
     family = family_of(kind)
@@ -127,7 +126,6 @@ def unusable(file: TableFile, name: str, kind: pa.DataType) -> tuple[str, str | 
 
 
 def no_feature(file: TableFile, name: str, kind: pa.DataType) -> DataError:
-    """Return the error for a column of a type that cannot be a feature."""
     message, change = unusable(file, name, kind)
     dates = hint("read days with {}", date=[name])
     return DataError(
@@ -155,7 +153,6 @@ def find_bytes(file: TableFile, name: str) -> None:
 
 
 def check_is_text(file: TableFile, name: str, kind: pa.DataType, family: str | None) -> None:
-    """Raise DataError unless a column may hold text."""
     dates = pa.types.is_temporal(kind) and not file.typed  # text that looks like dates to Arrow
     if family == "text" or dates or pa.types.is_null(kind):
         return

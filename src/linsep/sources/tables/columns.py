@@ -169,7 +169,6 @@ class Columns:
         return known[value] if value in known else spelled.get(canonical(value))
 
     def has_empty(self, name: str) -> bool:
-        """Return whether training has seen empty text in a text column; else it is missing."""
         return self.level(name, "") is not None
 
     def features_of(self, name: str) -> dict[str, int]:
@@ -198,7 +197,6 @@ class Columns:
 
     @property
     def width(self) -> int:
-        """Number of features so far."""
         return self.indicators_end + sum(c.n_columns for c in self.words.values())
 
     @property
@@ -211,7 +209,6 @@ class Columns:
 
     @property
     def names(self) -> list[str] | None:
-        """Names of the features so far; None when text columns are hashed."""
         if self.text and self.hash_bits is not None:
             return None
         if not all(counter.settings.vocabulary for counter in self.words.values()):
@@ -333,7 +330,6 @@ def _add_feature(
 
 
 def _check_roles(file: TableFile, columns: Columns, require_target: bool) -> None:
-    """Raise DataError unless the columns with a role are in the first file, and have no other."""
     if require_target:
         check_target(file.path, file.columns(), columns.target)
     claims: list[tuple[str | None, str, str | None]] = [(columns.target, "the label", None)]
@@ -355,7 +351,6 @@ def _check_roles(file: TableFile, columns: Columns, require_target: bool) -> Non
 
 
 def check_target(path: File, names: Iterable[str], target: str | None) -> None:
-    """Raise DataError unless `target` is one of `names`."""
     if target is None:
         raise DataError(
             f"{path} (columns: {listed(names)}) needs a label column",
@@ -392,7 +387,6 @@ _GIVEN = (*BESIDE, "categorical", "converted")
 
 
 def to_recipe(columns: Columns) -> dict[str, Any]:
-    """Return the columns as plain JSON."""
     bools = [name for name, kind in columns.numeric.items() if kind == "bool"]
     found = {"format": "table", "numeric": list(columns.numeric), "bool": bools}
     found |= {name: copy(getattr(columns, name)) for name in _ALWAYS}
@@ -473,7 +467,6 @@ def _read(recipe: dict[str, Any]) -> tuple[Columns, bool]:
 
 
 def used_in_recipe(recipe: dict[str, Any], target: str | None, names: list[str]) -> set[str]:
-    """Return the columns that a recipe reads, of those with these names."""
     columns = from_recipe(recipe, target)
     used = {columns.target, *columns.inputs, *dict(columns.beside)}
     return {name for name in names if name in used}
@@ -564,7 +557,6 @@ _LEVEL = re.compile(r"__index_level_\d+__")
 
 
 def is_row_label(name: str) -> bool:
-    """Return whether a column of this name seems to hold row numbers or labels."""
     return not name.strip() or _LEVEL.fullmatch(name) is not None
 
 

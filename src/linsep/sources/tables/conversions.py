@@ -70,7 +70,6 @@ class ColumnTypes(NamedTuple):
                     raise unknown_column(path, names, pattern, option=option)
 
     def left_out(self, name: str) -> bool:
-        """Return whether a column must not be a feature."""
         return bool(self.include) and not _among(name, self.include)
 
 

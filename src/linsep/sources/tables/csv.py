@@ -331,7 +331,6 @@ class CsvFile(TextFile):
         )  # fmt: skip
 
     def _field_count(self, row: int, expected: int, fields: int, text: str) -> DataError:
-        """Return the error for a row with more or fewer fields than the header."""
         place, where = f"{self.path} row {row}", {"path": self.path, "row": row}
         mark = _COMMENT.match(text) if self._options.comment is None else None
         if mark:
@@ -359,12 +358,10 @@ ENCODINGS = ("save the file as UTF-8", hint("set the encoding, such as with {}",
 
 
 def names_of(width: int) -> list[str]:
-    """Return the names of the columns of a file without a header."""
     return [f"column_{number}" for number in range(1, width + 1)]
 
 
 def no_header(path: File, said: str, *advice: str | Hint, **fields: Any) -> DataError:
-    """Return the error for a first row that does not seem to hold names of columns."""
     return DataError(
         f"{path} line 1 {said}",
         *advice, hint("read it as data with {}", header=False),
@@ -374,7 +371,6 @@ def no_header(path: File, said: str, *advice: str | Hint, **fields: Any) -> Data
 
 
 def no_names(path: File, name: str) -> DataError:
-    """Return the error for a first row with a name that is also a value of its column."""
     shown = name if len(name) <= SHOWN else name[:SHOWN] + "..."
     said = f"does not seem to be a header row: '{shown}' is also a value of its column"
     return no_header(path, said, column=name)

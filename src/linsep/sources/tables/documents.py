@@ -81,7 +81,6 @@ class Documents(ArrowFile):
         yield self._schema, self._batches(self._documents[: _SHOWN if names is None else None])
 
     def _batches(self, documents: list[tuple[Path, str | None]]) -> Iterator[pa.RecordBatch]:
-        """Yield texts in batches of some megabytes."""
         rows, size = list[dict[str, str | None]](), 0
         for number, (path, label) in enumerate(documents, 1):
             rows.append({TEXT: self._text_of(path), LABEL: label})

@@ -326,7 +326,6 @@ class Encoder:
     def _product(
         self, product: Product, X: np.ndarray, cells: dict[str, Cells], place: Place
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the feature of a product in each row and its value, which must be finite."""
         with np.errstate(over="ignore"):
             found, values = entries(product, self.columns, X, cells)
         if not np.isfinite(values).all():
@@ -341,7 +340,6 @@ class Encoder:
     def _with_words(
         self, X: np.ndarray | sp.csr_matrix, table: pa.Table, place: Place
     ) -> sp.csr_matrix:
-        """Return rows with the features of their words behind the others."""
         blocks = [X] if X.shape[1] else []
         for name, counter in self.columns.words.items():
             texts = _texts(table, name)
@@ -388,7 +386,6 @@ def _missing(column: pa.ChunkedArray) -> np.ndarray | None:
 
 
 def _filtered(table: pa.Table, place: Place, kept: np.ndarray | None) -> tuple[pa.Table, Place]:
-    """Return the rows kept, and where each stands."""
     if kept is None:
         return table, place
     rows = np.flatnonzero(kept)
@@ -396,7 +393,6 @@ def _filtered(table: pa.Table, place: Place, kept: np.ndarray | None) -> tuple[p
 
 
 def _texts(table: pa.Table, name: str) -> pa.ChunkedArray:
-    """Return the texts of a column."""
     column = decoded(table.column(name))
     return column if column.type == pa.string() else column.cast(pa.large_string())
 

@@ -187,19 +187,16 @@ class FilesInOrder:
 
     @property
     def position(self) -> int:
-        """Bytes on disk read so far."""
         done = sum(file.size for file in self._files[: self._running])
         return int(done + self._files[self._running].position)
 
     def each_file(self) -> Iterator[Any]:
-        """Yield the files, from the first row of all."""
         for number, file in enumerate(self._files):
             self._running = number
             yield file
 
 
 def all_dropped(name: str) -> NoRows:
-    """Return the error for a table of which no row is left."""
     return NoRows(
         f"{name} has a missing value in every row, so dropping such rows leaves no rows",
         hint("choose {}", missing="zero"),
@@ -209,6 +206,5 @@ def all_dropped(name: str) -> NoRows:
 
 
 def no_weight(name: str, dropped: int) -> NoRows:
-    """Return the error for a table whose rows all have weight 0, but for those ``dropped``."""
     rows = "every row without a missing value" if dropped else "every row"
     return NoRows(f"{name} has weight 0 in {rows}: check the weights.")

@@ -19,7 +19,6 @@ from linsep.sources.tables.table_file import TableFile, unknown_column
 
 
 def check_formula_alone(options: TableOptions) -> None:
-    """Raise DataError for options that a formula replaces."""
     for name in ("target", *IN_FORMULAS):
         if getattr(options, name):
             what = "names the label" if name == "target" else "defines the features"

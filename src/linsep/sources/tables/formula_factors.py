@@ -113,7 +113,6 @@ class Factor(NamedTuple):
     coding: np.ndarray | None = None
 
     def numbers(self, column: Callable[[str], np.ndarray]) -> Any:
-        """Return the arithmetic of columns."""
         return _value(self.node, column)
 
     def values(self, column: Callable[[str], np.ndarray]) -> np.ndarray:
@@ -125,13 +124,11 @@ class Factor(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many columns it has."""
         with np.errstate(all="ignore"):
             columns = self.values(lambda _: np.zeros(1)) if self.coding is None else self.coding
         return int(columns.shape[1])
 
     def learned(self, column: Callable[[str], np.ndarray]) -> "Factor":
-        """Return it with the constants of a transformation of all rows."""
         if self.kind not in TRANSFORMS:
             return self
         try:
@@ -156,7 +153,6 @@ class Factor(NamedTuple):
         return self, [f"{self.text}[{k}]" for k in range(first, first + self.width)]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
         if self.coding is not None:
             rows = [[np.flatnonzero(row).tolist(), row[row != 0].tolist()] for row in self.coding]
             stored = {"column": self.columns[0], "levels": self.levels, "width": self.width}
@@ -184,7 +180,6 @@ class Factor(NamedTuple):
 
 
 def column_factor(name: str) -> Factor:
-    """Return the factor that is a column."""
     return Factor(name, "column", (name,), ast.Name(f"`{name}`"))
 
 
@@ -289,7 +284,6 @@ def _coding(contrasts: list[ast.expr], keywords: list[ast.keyword]) -> dict[str,
 def _settings(
     name: str, allowed: tuple[str, ...], args: list[ast.expr], keywords: list[ast.keyword]
 ) -> dict[str, Any]:
-    """Return the settings of a transformation or of contrasts by name."""
     found: dict[Any, Any] = {}
     pairs = [*zip([*allowed, None], args, strict=False), *((k.arg, k.value) for k in keywords)]
     for setting, node in pairs:

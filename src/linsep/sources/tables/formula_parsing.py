@@ -51,7 +51,6 @@ class Parsed(NamedTuple):
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the right side, also of offsets."""
         every = (*self.factors.values(), *self.offsets.values())
         return list(dict.fromkeys(name for f in every for name in f.columns))
 
@@ -68,13 +67,11 @@ class _Reader:
 
     @property
     def piece(self) -> str:
-        """The next piece, empty at the end."""
         return self.pieces[self.at][0]
 
     def refused(
         self, at: int, what: str = "does not parse", advice: str = "correct it"
     ) -> DataError:
-        """Return the error for a piece."""
         piece, start = self.pieces[at]
         place = f"at character {start + 1}, '{piece[:40]}'" if piece else "at its end"
         return DataError(
@@ -152,12 +149,10 @@ class _Reader:
 
 
 def _both(found: Terms, others: Terms) -> Terms:
-    """Return the terms of both, each where it is first."""
     return found | {key: names for key, names in others.items() if key not in found}
 
 
 def _crossed(found: Terms, others: Terms) -> Terms:
-    """Return the products of all terms of one and of another."""
     made: Terms = {}
     for names, more in product(found.values(), others.values()):
         made.setdefault(frozenset(names + more), tuple(dict.fromkeys(names + more)))
@@ -215,5 +210,4 @@ def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
 
 
 def shown(text: str) -> str:
-    """Return a formula for a message."""
     return text if len(text) <= 200 else f"{text[:200]}..."

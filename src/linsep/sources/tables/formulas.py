@@ -101,16 +101,13 @@ class Formula:
 
     @property
     def names(self) -> list[str]:
-        """Names of the features learned."""
         return [name for name, *_ in self.features or ()]
 
     def example(self, name: str) -> Any:
-        """Return a level of a column, None if it has none."""
         own = (block.levels for block in self.blocks if block.columns == (name,))
         return next((levels[0] for levels in own if levels), None)
 
     def take(self, table: pa.Table) -> None:
-        """Add rows to learn from, in which no value is missing."""
         columns = {
             name: pa.array(numbers_in(table, name))
             if kind != "text"
@@ -164,7 +161,6 @@ class Formula:
         )
 
     def _levels(self, factor: Factor, rows: pa.Table) -> list[Any]:
-        """Return the levels of a column of which a factor is made, in order."""
         name, found = factor.columns[0], factor.settings.get("levels")
         if found is None and self.inputs[name] == "text":
             places = {value: place for place, value in enumerate(self._orders.get(name, ()))}
@@ -192,7 +188,6 @@ class Formula:
         return list(found)
 
     def offset_values(self, table: pa.Table) -> list[np.ndarray]:
-        """Return what is added up to the offsets of rows, each an array of shape (rows,)."""
         with np.errstate(all="ignore"):
             return [f.numbers(lambda name: numbers_in(table, name)) for f in self.offset.values()]
 
@@ -217,7 +212,6 @@ class Formula:
         return made
 
     def _made(self, table: pa.Table, where: Place) -> np.ndarray:
-        """Return the features of rows without missing values."""
 
         @cache
         def column(name: str) -> np.ndarray:
@@ -269,7 +263,6 @@ class Formula:
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
         stored = {"text": self.text, "intercept": self.intercept, "inputs": dict(self.inputs)}
         if self.offset:
             stored["offset"] = list(self.offset)

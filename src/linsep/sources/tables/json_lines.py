@@ -139,12 +139,10 @@ class JsonFile(TextFile):
 
 
 def _filled(block: bytes) -> Iterator[bytes]:
-    """Return the lines that are not blank."""
     return filter(bytes.strip, block.splitlines())
 
 
 def _parsed(rows: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table:
-    """Return the rows of a block of whole lines; raises ArrowInvalid."""
     # Arrow takes two objects in a line, and some lines without an object end the process.
     count = rows.count(b"}\n{") + 1
     if count != rows.strip().count(b"\n") + 1 or not _is_enclosed(rows):
@@ -207,7 +205,6 @@ def _together(cells: list[Any]) -> pa.Array:
 
 
 def no_object(place: str, what: str = _NONE, **fields: Any) -> DataError:
-    """Return the error for a line that holds something else."""
     return DataError(f"{place} {what}", "write one object per line", code="bad-line", **fields)
 
 

@@ -36,7 +36,6 @@ class Product(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The names of both columns."""
         return f"{self.first}:{self.second}"
 
 
@@ -181,7 +180,6 @@ def _place(product: Product, columns: Any, key: Key) -> int:
 
 
 def to_json(products: list[Product]) -> list[dict[str, Any]]:
-    """Return products as plain JSON."""
     return [
         {"columns": [p.first, p.second], "texts": list(p.texts)}
         | {"features": [[*key, place] for key, place in p.places.items()]}

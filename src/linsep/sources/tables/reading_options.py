@@ -118,7 +118,6 @@ class ReadingOptions:
 
     @classmethod
     def names(cls) -> list[str]:
-        """The names of the options."""
         return [one.name for one in fields(cls)]
 
     @classmethod
@@ -138,13 +137,11 @@ class ReadingOptions:
 
     @property
     def of_numbers(self) -> dict[str, Any]:
-        """The options of the notation of numbers, by name, if given."""
         found = {name: getattr(self, name) for name in OF_NUMBERS}
         return {name: value for name, value in found.items() if value is not None}
 
     @property
     def spelling(self) -> Spelling:
-        """How numbers are written."""
         return Spelling(self.decimal or ".", self.thousands, bool(self.units))
 
     def or_of(self, recipe: dict[str, Any]) -> Self:
@@ -157,7 +154,6 @@ class ReadingOptions:
         return replace(self, **{name: learned.get(name) for name in names})
 
     def recipe(self) -> dict[str, Any]:
-        """Return these options from a recipe."""
         flags = {name for name in ("quotes", "header") if getattr(self, name)}
         found = {n: v for n, v in self.of_csv.items() if v is not None and n not in flags}
         return {"delimiter": self.delimiter} | found | self.of_numbers
@@ -231,6 +227,5 @@ class TableOptions(ReadingOptions):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The options that are given and affect the rows, by name."""
         each = {name: getattr(self, name) for name in sorted(self.names()) if name != "max_line"}
         return {name: value for name, value in each.items() if value not in (None, [])}

@@ -32,7 +32,6 @@ class Moments:
         self._open = np.empty((0, width))
 
     def add(self, X: np.ndarray) -> None:
-        """Add the rows of X, shape (rows, width)."""
         rows = np.concatenate([self._open, X]) if len(self._open) else X
         whole = len(rows) // self.BLOCK * self.BLOCK
         for first in range(0, whole, self.BLOCK):
@@ -83,7 +82,6 @@ class Moments:
 
     @property
     def deviations(self) -> np.ndarray:
-        """The standard deviation of each column."""
         return np.sqrt(self._squares / np.maximum(self.counts, 1))
 
     @property

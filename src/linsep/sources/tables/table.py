@@ -123,7 +123,6 @@ class TableSource(Source):
         self._prepare()
 
     def _guess(self) -> None:
-        """Infer the roles of the columns from options and the first rows."""
         options, columns = self._given, self._columns
         labeled = self._require_target and columns.successes is None
         told = (self._files, columns, labeled, options.types, self.reading.spelling)
@@ -163,7 +162,6 @@ class TableSource(Source):
         self.is_text = not all(file.typed for file in self._files)
 
     def _prepare(self) -> None:
-        """Check which columns the files have."""
         formula = self._columns.formula
         self.counts = self._require_target and self._columns.successes is not None
         self.weighted = self.counts or (self._require_target and self._columns.weight is not None)
@@ -236,7 +234,6 @@ class TableSource(Source):
 
     @staticmethod
     def _changes(table: pa.Table) -> pa.Table:
-        """Return a table as it is, or with other cells."""
         return table
 
     def batches(self) -> Iterator[Batch]:
@@ -382,7 +379,6 @@ class TableSource(Source):
         return {"unknown_values": encoder.unseen, "values_filled": dict(+encoder.filled)}
 
     def _row(self, row: int) -> tuple[int, int]:
-        """Return the file of a row of the last reading, and its number there."""
         at = self.number(row) - 1
         if self.n_rows is not None and row >= self.n_rows:
             raise IndexError(f"{self.name} has {self.n_rows} rows, but not row {row}.")

@@ -58,12 +58,10 @@ class TableFile(ABC):
 
     @property
     def files(self) -> list[File]:
-        """The files on disk that this is read from."""
         return [self.path]
 
     @property
     def position(self) -> int:
-        """Bytes read so far by the running call of :meth:`chunks`, roughly."""
         return int(self.size * self._done)
 
     @abstractmethod
@@ -75,7 +73,6 @@ class TableFile(ABC):
         """Return the first rows (at most SAMPLE_ROWS, none in a file without rows)."""
 
     def sample(self) -> pa.RecordBatch:
-        """Return :meth:`head`, which is kept for the next who asks."""
         if self._sample is None:
             self._sample = self.head()
         return self._sample
@@ -114,7 +111,6 @@ class TableFile(ABC):
         return [name for name in names if name not in found]
 
     def where(self, row: int) -> str:
-        """Return where the 0-based `row` of this file stands."""
         return Located(f"{self.path} row {row + 1}", path=self.path, row=int(row) + 1)
 
     def places_from(self, start: int) -> "Place":
@@ -180,7 +176,6 @@ def first_line(error: BaseException | str) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return the first twenty names, for a message."""
     names = list(names)
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     return ", ".join(names[:20]) + more
@@ -201,7 +196,6 @@ def unknown_column(
 
 
 def header_again(place: str, **fields: Any) -> DataError:
-    """Return the error for a row of the names of the columns, as of files that were joined."""
     return DataError(
         f"{place} holds the names of the columns again", "remove the row",
         hint("if line 1 is no header, read it as data with {}", header=False),
@@ -234,7 +228,6 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def numbers_in(table: pa.Table, name: str) -> np.ndarray:
-    """Return a column as floats, NaN where a value is missing."""
     column = plain_values(table.column(name)).cast(pa.float64(), safe=False)
     return np.array(column.to_numpy())
 
@@ -279,5 +272,4 @@ def _is_utf8(value: pa.StringScalar) -> bool:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Return whether a type is of text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

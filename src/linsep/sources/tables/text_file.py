@@ -80,7 +80,6 @@ class TextFile(TableFile):
             yield block
 
     def records(self) -> Generator[bytes, None, None]:
-        """Yield blocks of whole rows."""
         yield from (block for block in self.blocks() if not block.isspace())
 
     @abstractmethod
@@ -163,7 +162,6 @@ def whole_lines(reader: LineReader) -> Iterator[tuple[int, bytes]]:
 
 
 def misfit(place: str, name: str, written: str, kind: str, *more: Hint, **fields: Any) -> DataError:
-    """Return the error for a value, as ``written``, that is not of the column's kind."""
     wanted = _WANTED.get(kind, "a value of the same kind as before")
     code = "not-a-number" if kind == "number" else "bad-value"
     return DataError(
