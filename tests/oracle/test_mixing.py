@@ -283,7 +283,7 @@ def test_a_mixed_model_bounds_the_margin_and_no_mistakes(mixing, tmp_path):
     X, y = drawn(4, 2, [20, 20], separable=True)
     model = fit_in_shards(Perceptron(), X, y, [20, 20], mixing)
     assert "mixed from shards" in model.bounds(X, y).left_out["mistake bounds"]
-    assert model.mixture_.weighted_mistakes < model.mistakes_.sum()
+    assert (model.mixture_.shares * model.mixture_.mistakes).sum() < model.mistakes_.sum()
     assert model.report_["||w||/M"].value >= bounds(X, y).margin[0]
     save(model, tmp_path / "m.linsep")
     loaded = load(tmp_path / "m.linsep")

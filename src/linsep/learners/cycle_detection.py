@@ -21,8 +21,6 @@ from linsep.learners.state import State
 MOST_WEIGHTS = 1024
 #: sums of short decimals are compared in steps of 1 / GRID
 GRID = 1e9
-#: most hashes remembered
-MOST_HASHES = 1 << 20
 #: most values in a replay, which takes less than a second
 MOST_VALUES = 2_000_000
 #: unconfirmed recurrences after which detection stops
@@ -48,7 +46,7 @@ class CycleDetection:
             if cycle is not None:  # a run that is saved now finds it again
                 return cycle.of_run(passes)
             self.failures += 1
-        self.seen = np.vstack([self.seen[-(MOST_HASHES // hashes.size) :], hashes])
+        self.seen = np.vstack([self.seen, hashes])
         return None
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -133,10 +133,6 @@ class Mixture:
     def shares(self) -> np.ndarray:
         return self.amounts / np.maximum(self.amounts.sum(axis=1, keepdims=True), 1)
 
-    @property
-    def weighted_mistakes(self) -> float:
-        return float((self.shares * self.mistakes).sum())
-
 
 class Setting(NamedTuple):
     """The settings of a shard's pass, besides its rows and the mixed weights."""
@@ -164,7 +160,8 @@ class Setting(NamedTuple):
             of_class = self.class_weights[labels.codes_given(model, self.classes, rows.y)]
             importance = of_class if rows.weights is None else of_class * rows.weights
         some = bool(rows.size and (not importance.size or importance.any()))
-        stream = model._stream(rows.X, rows.y, importance, self.seed + shard)
+        how = rows.y, importance, self.seed + shard, bool(model.shuffle)
+        stream = model._stream(rows.X, model.max_iter > 1, *how)
         course = Course(run, stream, model.tie, number=number)
         try:
             if some:

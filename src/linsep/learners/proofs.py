@@ -34,12 +34,13 @@ def report_of(model: Any) -> Any:
     rate, mistakes, known = fit.learner().constant_rate, int(model.mistakes_.sum()), list[Bound]()
     total = counted_of(run) or 0.0
     if rate is not None:  # the batch rule adds all mistakes of a pass; shards count their share
-        total = rate * (mistakes if run.mixture is None else run.mixture.weighted_mistakes)
+        mixed = run.mixture
+        total = rate * (mistakes if mixed is None else (mixed.shares * mixed.mistakes).sum())
     held_out = fit.early_stopping and run.trial is None and "total" not in run.state.counts
     restored = held_out and model.stop_reason_ != StopReason.CONVERGED
     why = run.obstacle()
     if why is None and (restored or total <= mistakes * SMALLEST):
-        why = "it needs examples added at a constant rate, and the weights of the last pass"
+        why = "it needs examples added at a constant rate, and weights that were not restored"
     if why is None:
         rounded = 1 + ROUNDING + mistakes * 2.0**-50
         widest = sum(map(length, run.state.machines())) / total * rounded
@@ -119,7 +120,7 @@ def why_not_again(model: Any) -> str | None:
     held_out = run.trial is None and type(run.keeping) is not KeepLast and run.scored
     more = run.open_mistakes is not None and run.reports
     if model.stop_reason_ == StopReason.INTERRUPTED or more or held_out:
-        return "it was interrupted, or partial_fit used more rows"
+        return "it was interrupted, rows were held out, or partial_fit used more of them"
     return None
 
 

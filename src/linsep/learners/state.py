@@ -26,8 +26,6 @@ SIMD_WIDTH = 8
 TIES = {"negative": loop.LOWEST, "positive": loop.HIGHEST, "random": loop.RANDOM}
 #: arrays like the weights that hold sums of changes; the others hold weights
 SUMS = ("sums", "asked_for")
-#: arrays that mean something although all their values are zero
-NEVER_LEFT_OUT = ("W", "pocket", "first")
 #: arrays of a vote, see :class:`linsep.compiled.weights.Vote`
 VOTES = {
     "features": Array("changes", np.int32), "columns": Array("changes", np.int32),
@@ -160,9 +158,8 @@ class State:
         """Return everything by name, as :mod:`linsep.learners.stored` has it."""
         found = {f"counts.{name}": array for name, array in self.counts.items()}
         for name, array in self.shaped.items():
-            if name in NEVER_LEFT_OUT or array.any():
-                key = "last" if name == "W" else f"weights.{name}"
-                found[f"{key}.coef"], found[f"{key}.intercept"] = self.split(array)
+            key = "last" if name == "W" else f"weights.{name}"
+            found[f"{key}.coef"], found[f"{key}.intercept"] = self.split(array)
         if "first" in self.shaped:
             found |= {f"vote.{name}": getattr(self.votes, name) for name in VOTES}
         return found

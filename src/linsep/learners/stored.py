@@ -185,8 +185,7 @@ class SavedOnlineFit(SavedFit):
                 return
             self.agree()
             self._restore(course, arrays, about)
-        over = " over all rows" * (run.trial is not None)
-        place = f"pass {course.number + 1}{over}, after {course.rows:,} of its rows"
+        place = f"pass {course.number + 1}, after {course.rows:,} of its rows"
         ended = run.reports and run.reports[-1].stop_reason is not None
         self.checkpoint.on_resume("training is complete" if ended else place)
 
