@@ -60,7 +60,7 @@ class Array(NamedTuple):
     finite: bool = True
 
     def checked(self, name: str, arrays: Mapping[str, np.ndarray], sizes: dict[str, int]) -> Any:
-        """Return the array, whose sizes are added to those known; ValueError if it is another."""
+        """Return the array, whose sizes are added to those known."""
         if self.optional and name not in arrays:
             return None
         found, ends = arrays[name], [part.split(" + ") for part in self.shape.split(", ")]
@@ -86,12 +86,8 @@ def state_of(parts: dict[str, Any], values: Any) -> tuple[dict[str, Any], dict[s
     return arrays, facts
 
 
-def restored(
-    parts: dict[str, Any], arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any], **sizes: int
-) -> dict[str, Any]:
-    """Return the values of declared parts, checked; a fact that is missing is None. Raises
-    ValueError, LookupError or TypeError.
-    """
+def restored(parts: dict[str, Any], arrays: Any, facts: Any, **sizes: int) -> dict[str, Any]:
+    """Return the values of declared parts, checked; a fact that is missing is None."""
     found = {}
     for name, part in parts.items():
         section, _, key = name.rpartition(".")
@@ -116,7 +112,6 @@ def as_it_is(value: Any) -> Any:
 
 
 def flag(value: Any) -> bool:
-    """Return whether a fact is true, False if it is missing; raise ValueError for others."""
     if value not in (None, False, True):
         raise ValueError(f"{value!r} is neither true nor false")
     return bool(value)

@@ -115,9 +115,7 @@ def with_features(X: Any, y: Any = None) -> tuple[Any, Any]:
     return (X, y) if source is None else (source, None)
 
 
-def in_memory(
-    X: Any, y: Any = None, sample_weight: Any = None
-) -> tuple[Any, Any, Any, list[str] | None]:
+def in_memory(X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, ...]:
     """Return rows, labels and weights as they are and None or, as :func:`encoded`, with features
     and their names.
     """
@@ -168,24 +166,22 @@ def to_score(
     return source_of(X, offsets=labels.has_offset(model), **beside)
 
 
-def to_average(model: Any, X: Any) -> Any:
-    """As :func:`to_predict`, with row weights if the model has a weight column."""
-    recipe = _recipe_of(model, X)
-    if recipe and (not is_frame(X) or recipe.get("target") in checks.column_names(X)):
-        return _opened(X, recipe=recipe, labeled=True if recipe.get("weight") else None)
-    return to_predict(model, X)
-
-
-def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = None) -> Any:
+def to_predict(
+    model: Any, X: Any, missing: str | None = None, offset: Any = None, weighted: bool = False
+) -> Any:
     """Return rows as they are or, for a data frame or file with the training columns, a source that
-    converts them to features; with ``missing="skip"`` always a source.
+    converts them to features; with ``missing="skip"`` always a source. It is ``weighted`` by the
+    weight column, if the model and the rows have one.
     """
     source_of(X, offsets=True, offset=offset)
     if missing not in (None, "skip"):
         raise ParameterError(
             f"missing is {missing!r}: choose 'skip', or omit it.", option="missing", value=missing
         )
-    if not (recipe := _recipe_of(model, X)) or (is_frame(X) and _are_features(model, X, recipe)):
+    recipe, names = _recipe_of(model, X), getattr(model, "feature_names_in_", ())
+    made = ("scale", "converted", "formula", "products")
+    picked = recipe.get("missing") == "error" and not any(map(recipe.get, made))
+    if not recipe or (is_frame(X) and picked and checks.column_names(X) == list(names)):
         return X if missing is None else _with_gaps(model, X, offset)
     if offset is not None and isinstance(X, str | Path):
         why = f"{X} is a file, which has its own column of offsets: omit offset."
@@ -198,14 +194,10 @@ def to_predict(model: Any, X: Any, missing: str | None = None, offset: Any = Non
         table, name = to_arrow(X), model.recipe_["offset"]
         values = pa.array(labels.offset_to_predict(model, offset, table.num_rows))
         X = table.drop_columns({name} & {*table.column_names}).append_column(name, values)
-    return _opened(X, recipe=recipe, labeled=False, missing=missing or "error")
-
-
-def _are_features(model: Any, X: Any, recipe: dict[str, Any]) -> bool:
-    made = recipe["scale"] or recipe["missing"] != "error"
-    made = made or any(recipe.get(name) for name in ("converted", "formula", "products"))
-    names = getattr(model, "feature_names_in_", None)
-    return not made and names is not None and checks.column_names(X) == list(names)
+    labeled: bool | None = False
+    if weighted and (not is_frame(X) or recipe.get("target") in checks.column_names(X)):
+        labeled = True if recipe.get("weight") else None
+    return _opened(X, recipe=recipe, labeled=labeled, missing=missing or "error")
 
 
 def _with_gaps(model: Any, X: Any, offset: Any) -> Source:

@@ -50,9 +50,7 @@ def codes_in(classes: np.ndarray, y: np.ndarray, name: str = "") -> np.ndarray:
     return np.where(classes[codes] == y, codes, np.int32(classes.size))
 
 
-def known_codes(
-    classes: np.ndarray, y: np.ndarray, source: Source | None = None, first: int = 0
-) -> np.ndarray:
+def known_codes(classes: Any, y: np.ndarray, source: Any = None, first: int = 0) -> np.ndarray:
     """Return the codes of labels, of a source from its row ``first``; DataError for others."""
     codes = codes_in(classes, y, "" if source is None else source.name)
     if codes.max(initial=0) == classes.size:
@@ -208,9 +206,7 @@ def warn_of_weightless(classes: np.ndarray, totals: np.ndarray) -> None:
         warn_caller(f"{lost}, so the model learns nothing about it.")
 
 
-def labeled(
-    model: Any, y: np.ndarray, sample_weight: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def labeled(model: Any, y: np.ndarray, sample_weight: Any) -> tuple[np.ndarray, ...]:
     """Return the classes of y, the learner's codes, and weights with those of the classes."""
     classes, codes = encode(y)
     weights = check_sample_weight(sample_weight, len(y))

@@ -29,12 +29,10 @@ class StopReason(StrEnum):
         return _SENTENCES[self]
 
 
+_NO_MISTAKE = "a whole pass made no mistake"
 _SENTENCES = {
-    "converged": "a whole pass made no mistake: its weights separate the rows",
-    "clean": (
-        "a whole pass made no mistake, but some scores are zero: its weights put no row on the "
-        "wrong side but do not separate the rows"
-    ),
+    "converged": f"{_NO_MISTAKE}: its weights separate the rows",
+    "clean": f"{_NO_MISTAKE}, but some scores are zero: its weights do not separate the rows",
     "cycle": "the weights recurred, so no number of passes will separate these rows",
     "max_iter": f"{ALL_PASSES}; linsep.separation(X, y) shows whether the rows are separable",
     "early_stop": "predictions on held-out rows stopped improving, or a callback stopped the fit",
@@ -45,19 +43,15 @@ _SENTENCES = {
 
 
 def stop_sentence(reason: StopReason, native: bool, tie: str, changed: bool = False) -> str:
-    """Return the sentence on why a run ended, and weights ``changed`` in the last pass. With the
-    ``native`` rule of several classes, a row whose class wins a tie is not a mistake.
+    """Return why a run ended, in a sentence; with the ``native`` rule of several classes, a row
+    whose class wins a tie is not a mistake.
     """
     if reason == StopReason.CLEAN and changed:
-        return (
-            "a whole pass made no mistake but changed the weights, which need not separate the rows"
-        )
+        return f"{_NO_MISTAKE} but changed the weights, which need not separate the rows"
     if reason != StopReason.CONVERGED or not native or tie == "random":
         return reason.sentence
-    return (
-        "a whole pass made no mistake: no class scores higher than the row's own class; equal "
-        f"scores go to the {'smaller' if tie == 'negative' else 'larger'} class"
-    )
+    equal = f"equal scores go to the {'smaller' if tie == 'negative' else 'larger'} class"
+    return f"{_NO_MISTAKE}: no class scores higher than the row's own class; {equal}"
 
 
 def describe(model: Any, read: Any, n_features: int) -> None:

@@ -76,52 +76,46 @@ class HasEquation(TakesFrames):
         check_is_fitted(self)
         if fitted_parameter(self, "keep") == "vote":
             raise AttributeError('A model with keep="vote" has no single equation.')
-        return _equation_of(self)
-
-
-def _equation_of(model: Any) -> Equation:
-    recipe, (features, signs) = getattr(model, "recipe_", {}), labels.words_and_signs(model)
-    linear = linear_of(model)
-    weights = np.atleast_2d(np.asarray(linear.coef_, dtype=np.float64))
-    intercepts = np.atleast_1d(np.asarray(linear.intercept_, dtype=np.float64))
-    unit = " |x|" if fitted_parameter(model, "normalize") and intercepts.any() else ""
-    if scale := recipe.get("scale"):
-        if unit or recipe.get("products"):
-            raise AttributeError(
-                "Products of scaled columns, and scaled rows of length 1 with an intercept, have "
-                "no equation in the columns: fit without scaling."
-            )
-        moments = np.array([scale.get(name, (0.0, 1.0)) for name in features], dtype=np.float64)
-        weights = weights / moments[:, 1]
-        intercepts = intercepts - weights @ moments[:, 0]
-    classes, ovo = getattr(linear, "classes_", ()), fitted_parameter(model, "multiclass") == "ovo"
-    several, logistic = len(classes) > 2, len(classes) > 1 and hasattr(linear, "log_likelihood_")
-    threshold, sign = getattr(model, "threshold_", None), ">"
-    if threshold is not None and not logistic:  # a log-odds is not what is predicted
-        intercepts, sign = intercepts - threshold.score, ">="
-    elif fitted_parameter(model, "tie") == "positive":
-        sign = ">="
-    lines, functions = [], []
-    sides = zip(sides_of(model), weights * signs, intercepts.tolist(), strict=True)
-    for (side, other), own, constant in sides:
-        name = side
-        if logistic:
-            name = f"log-odds of {side}" + f" against {other}" * several
-        elif several and not ovo:
-            name = f"score of {side}"
-        if name == side and len(classes):
-            line = inequality(own, features, constant, side, sign, unit)
-            lines.append(line + f", else {escaped(other)}" * several)
-        else:
-            first = [_number(constant) + unit] if constant else []
-            lines.append(f"{escaped(name)} = {linear_sum(own, features, *first)}")
-        functions.append(Function(name, own, constant))
-    if several and not logistic:
-        wins = "that wins the most pairs" if ovo else "with the largest score"
-        lines.append(f"The class {wins} is predicted.")
-    equation = Equation("\n".join(lines))
-    equation.functions = functions
-    return equation
+        recipe, (features, signs) = getattr(self, "recipe_", {}), labels.words_and_signs(self)
+        linear = linear_of(self)
+        weights = np.atleast_2d(np.asarray(linear.coef_, dtype=np.float64))
+        intercepts = np.atleast_1d(np.asarray(linear.intercept_, dtype=np.float64))
+        unit = " |x|" if fitted_parameter(self, "normalize") and intercepts.any() else ""
+        if scale := recipe.get("scale"):
+            if unit or recipe.get("products"):
+                raise AttributeError(
+                    "Products of scaled columns, and scaled rows of length 1 with an intercept, "
+                    "have no equation in the columns: fit without scaling."
+                )
+            moments = np.array([scale.get(name, (0.0, 1.0)) for name in features], dtype=np.float64)
+            weights = weights / moments[:, 1]
+            intercepts = intercepts - weights @ moments[:, 0]
+        n, ovo = len(getattr(linear, "classes_", ())), fitted_parameter(self, "multiclass") == "ovo"
+        several, logistic = n > 2, n > 1 and hasattr(linear, "log_likelihood_")
+        threshold, sign = getattr(self, "threshold_", None), ">"
+        if threshold is not None and not logistic:  # a log-odds is not what is predicted
+            intercepts, sign = intercepts - threshold.score, ">="
+        elif fitted_parameter(self, "tie") == "positive":
+            sign = ">="
+        lines, functions = [], []
+        sides = zip(sides_of(self), weights * signs, intercepts.tolist(), strict=True)
+        for (side, other), own, constant in sides:
+            name = f"score of {side}" if several and not ovo else side
+            if logistic:
+                name = f"log-odds of {side}" + f" against {other}" * several
+            if name == side and n:
+                line = inequality(own, features, constant, side, sign, unit)
+                lines.append(line + f", else {escaped(other)}" * several)
+            else:
+                first = [_number(constant) + unit] if constant else []
+                lines.append(f"{escaped(name)} = {linear_sum(own, features, *first)}")
+            functions.append(Function(name, own, constant))
+        if several and not logistic:
+            wins = "that wins the most pairs" if ovo else "with the largest score"
+            lines.append(f"The class {wins} is predicted.")
+        equation = Equation("\n".join(lines))
+        equation.functions = functions
+        return equation
 
 
 def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
@@ -212,7 +206,7 @@ def deviations(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def without_weights(model: Any) -> str | None:
-    """Return why the features of a model have no weights; None if they have weights."""
+    """Return why the features of a model have no weights; None if they have."""
     if fitted_parameter(model, "keep") == "vote":
         return "votes"
     if is_curved(model):
@@ -238,11 +232,9 @@ def machine_names(model: Any) -> list[str]:
     return [f"{own} against {other}" if other else own for own, other in sides_of(model)]
 
 
-def _machine(
-    model: Any, scores: np.ndarray, known: int | None, n_machines: int
-) -> tuple[int, float]:
+def _machine(model: Any, scores: np.ndarray, known: int | None, n: int) -> tuple[int, float]:
     linear, code = linear_of(model), known or 0
-    if n_machines == 1:  # scores are positive for the larger class, whatever the weights mean
+    if n == 1:  # scores are positive for the larger class, whatever the weights mean
         turned = known is not None and not labels.positive_code(linear)
         return 0, float(0.0 - scores[0] if turned else scores[0])
     if getattr(linear, "multiclass", "") == "ovo":
@@ -250,16 +242,14 @@ def _machine(
             "One-vs-one models have no per-class score: fit the model with --multiclass ovr.",
             code="unsupported", option="multiclass",
         )  # fmt: skip
-    if n_machines == scores.size:
+    if n == scores.size:
         return code, float(scores[code])
     reference = model.classes_.tolist().index(linear.reference_)
     others = np.delete(scores, reference) - scores[reference]
     return int(others.argmax()), float(others.max())
 
 
-def _names_and_signs(
-    model: Any, source: Any, number: int, columns: list[int]
-) -> Iterator[tuple[str, int]]:
+def _names_and_signs(model: Any, source: Any, number: int, columns: list[int]) -> Iterator[Any]:
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
     if hasattr(source, "rules"):  # several names in a line of Vowpal Wabbit may share a column
         from linsep.sources.vw import parse_line

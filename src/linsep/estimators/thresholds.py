@@ -105,12 +105,8 @@ def calibrate(
     return model
 
 
-def seen(
-    model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
-    """Return decision values, class codes and weights of the rows with positive weight, and what
-    they are.
-    """
+def seen(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> tuple[Any, ...]:
+    """Return decision values, class codes and weights of the rows with weight, and their name."""
     if (source := to_score(model, X, y, sample_weight, offset)) is not None:
         parts = []
         for batch, values in model.predictions(source).decisions():
@@ -160,17 +156,15 @@ class Rule(NamedTuple):
             if len(values) == _NUMBERS.get(name) and all(0 < x <= most for x in values):
                 return cls(name, *values)
         raise ParameterError(
-            f"threshold is {given!r:.80}: choose recall=0.9, precision=0.8, cost=10:1, f1, "
-            "balanced_accuracy, or a number such as 0.3; recall and precision are at most 1, and "
-            "costs, of a missed positive and of a false alarm, above 0.",
+            f"threshold is {given!r:.80}: choose recall=0.9, precision=0.8, cost=10:1 (of a missed "
+            "positive and of a false alarm, above 0), f1, balanced_accuracy, or a number, as 0.3.",
             option="threshold", value=given,
         )  # fmt: skip
 
     def __str__(self) -> str:
-        if self.name == "fixed":
-            return repr(self.value)
-        values = [f"{value:g}" for value in self[1:][: _NUMBERS[self.name]]]
-        return "=".join([self.name, ":".join(values)] if values else [self.name])
+        values = ":".join(f"{x:g}" for x in self[1:][: _NUMBERS.get(self.name, 0)])
+        text = f"{self.name}={values}" if values else self.name
+        return repr(self.value) if self.name == "fixed" else text
 
 
 class Cuts(NamedTuple):
@@ -220,17 +214,14 @@ class Cuts(NamedTuple):
         }[rule.name]  # fmt: skip
         if rule.name == "precision" and values.max() < 0:
             raise DataError(
-                f"threshold is {rule}, but no threshold reaches that on the held-out rows: the "
-                f"highest precision is {np.nanmax(self.precision):.4g}; choose a lower precision.",
-                code="unsupported", option="threshold",
+                f"threshold is {rule}, but the highest precision on the held-out rows is "
+                f"{np.nanmax(self.precision):.4g}.", code="unsupported", option="threshold",
             )  # fmt: skip
         room = ROUNDING * max(1.0, float(np.abs(values).max()))
         return int(np.argmax(values >= values.max() - room))
 
     def between(self, k: int) -> float:
-        """Return the threshold for cut ``k``: halfway to the next lower score, so that rounding
-        does not matter for similar rows; the lowest score for the last cut.
-        """
+        """Return the threshold for cut ``k``: halfway to the next lower score, if there is one."""
         if k in (0, len(self.at) - 1):
             return float(self.at[k])
         low, high = self.at[k + 1].item(), self.at[k].item()
@@ -329,9 +320,7 @@ def _smallest(holds: Callable[[float], bool]) -> float:
 
 
 def chosen_threshold(model: Any, rule: Rule, rows: Iterable[np.ndarray], on: str) -> Threshold:
-    """Return the threshold that a rule chooses on rows, given as their decision values, codes of
-    their classes, and weights; ``on`` says what they are.
-    """
+    """Return the threshold that a rule chooses on rows as :func:`seen`; ``on`` is their name."""
     positive, (scores, codes, weights) = labels.positive_code(model), rows
     _check_all_classes(model, codes, weights, on)
     cuts = Cuts.of(codes == positive, scores if positive else -scores, weights)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
 from linsep.errors import DataError, ParameterError, refuse
-from linsep.estimators.frames import to_average
+from linsep.estimators.frames import to_predict
 from linsep.estimators.labels import (
     check_sample_weight,
     has_offset,
@@ -295,7 +295,7 @@ def marginal_effects(
     curves, variables, means = Curves(model), variables_of(model), at == "mean"
     values, cells = _set_to(at, variables)
     refuse_offset(has_offset(model), "Marginal effects need a fit without an offset")
-    source = model._source_of(to_average(model, X))
+    source = model._source_of(to_predict(model, X, weighted=True))
     n_rows, total, center, binary = _survey(_parts(curves, source, sample_weight), variables)
     nothing = "All rows of X have weight 0, so there is nothing to average."
     refuse(DataError, (not total, nothing, "no-rows", None))

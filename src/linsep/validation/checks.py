@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import date, time, timedelta
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -147,15 +146,14 @@ def refuse_rounded(X: Any, estimator: Any = None, codes: Set[str] = _CHANGED) ->
     """Raise DataError for the first value of X that, by default, floats would change."""
     names: Any = column_names(X) or getattr(estimator, "feature_names_in_", [])
     for values, at in _parts(X, floats="not-finite" in codes):
-        refuse_faults(values, codes, "X", "", partial(_cell, names, at))
 
+        def place(number: int, at: Any = at) -> str:
+            row, column = at(number)
+            label = names[column] if column < len(names) else column
+            where = f"column {label!r}" if column < len(names) else f"feature {label}"
+            return Located(f"{row_text(row)}, {where}", row=row + 1, column=label)
 
-def _cell(names: Any, at: Callable[[int], tuple[int, int]], number: int) -> str:
-    row, column = at(number)
-    named = column < len(names)
-    label = names[column] if named else column
-    text = f"{row_text(row)}, " + (f"column {label!r}" if named else f"feature {label}")
-    return Located(text, row=row + 1, column=label)
+        refuse_faults(values, codes, "X", "", place)
 
 
 def _parts(X: Any, floats: bool) -> Iterator[tuple[np.ndarray, Callable[[int], tuple[int, int]]]]:
@@ -229,12 +227,9 @@ def labels_of(y: Any) -> np.ndarray:
     if y.dtype.kind in "OST":
         y = _of_objects(y.astype(object))
         y = np.array(y.tolist()) if isinstance(given, list | tuple) else y
-    if y.dtype.kind in "mM":
-        refuse_faults(np.where(np.isnat(y), np.nan, 0.0))
-    if y.dtype.kind != "f":
-        return y
-    refuse_faults(y)
-    return y + 0.0  # -0.0 is 0.0
+    if y.dtype.kind in "fmM":
+        refuse_faults(y if y.dtype.kind == "f" else np.where(np.isnat(y), np.nan, 0.0))
+    return y + 0.0 if y.dtype.kind == "f" else y  # -0.0 is 0.0
 
 
 def one_column(y: Any) -> np.ndarray:
