@@ -186,23 +186,6 @@ def test_labels_are_the_same_in_json_as_in_text(small):
         assert '"classes": [0, 1]' in shown
 
 
-@pytest.mark.parametrize(
-    ("header", "rows", "advice"),
-    [
-        ("big,y", ["5001,p", "5002,q", "5004,p"], "'big' spans 3, 'big' reaches 5004"),
-        ("minute,town,y", ["1,u,p", "900,v,q", "2,u,q"], "'town' spans 1, 'minute' reaches 900"),
-        ("a,b,y", ["1,30,p", "2,40,q", "3,35,p"], None),
-    ],
-)
-def test_advice_where_scaling_would_serve(small, header, rows, advice):
-    (small / "s.csv").write_text("\n".join([header, *rows]) + "\n")
-    fit = ("fit", "s.csv", "--target", "y", "--scale", "none")
-    shown = here(*fit, cwd=small).stdout
-    assert ("advice " in shown) == (advice is not None)
-    assert advice is None or advice in shown
-    assert "advice " not in here(*fit[:-2], cwd=small).stdout
-
-
 def test_inspect_shows_options_that_fit_takes(small):
     """Not ``fit_intercept=False``; all of them make the same model again."""
     chosen = [

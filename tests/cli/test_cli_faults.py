@@ -14,7 +14,7 @@ import pytest
 import linsep
 from command_line import assert_refused, here, on_a_terminal, run, table
 from linsep import Perceptron
-from linsep.cli.predictions import Lines
+from linsep.cli.predict import write_lines
 from linsep.sources.svmlight import SvmlightSource
 
 
@@ -272,8 +272,8 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
 
 @pytest.mark.parametrize("late", [False, True])
 def test_interrupted_predictions_are_written_whole_or_not_at_all(learned, monkeypatch, late):
-    name = "os.replace" if late else "linsep.cli.predictions.Lines.write"
-    real = os.replace if late else Lines.write
+    name = "os.replace" if late else "linsep.cli.predict.write_lines"
+    real = os.replace if late else write_lines
 
     def pressed(*arguments, **options):
         signal.raise_signal(signal.SIGTERM)

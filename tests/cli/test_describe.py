@@ -298,25 +298,6 @@ def test_text_in_another_encoding_is_refused_with_its_line(tmp_path):
     assert_refused("describe", "t.csv", cwd=tmp_path, code="encoding", said=said)
 
 
-def test_suspicious_labels_are_listed_with_reasons(tmp_path):
-    path = tmp_path / "rows.csv"
-    rows = ["dose,age,sick", "1,1,no", "2,3,no", "3,1,no", "8,2,yes", "9,3,yes", "10,1,yes"]
-    path.write_text("\n".join([*rows, "9.5,2,no", ",2,no"]) + "\n")
-    done = here("describe", path, "--target", "sick", "--suspicious", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    shown = done.stdout[done.stdout.index("why the label may be wrong") :].splitlines()
-    assert shown[1].split(maxsplit=3) == [
-        "7", "no", "1.00", "without it a hyperplane separates the classes",
-    ]  # fmt: skip
-    listed = json.loads(
-        here("describe", path, "--target", "sick", "--suspicious", "--json", cwd=tmp_path).stdout
-    )["suspicious"]
-    assert (listed[0]["row"], listed[0]["label"], listed[0]["score"]) == (7, "no", 1.0)
-    refused = here("describe", path, "--suspicious", cwd=tmp_path)
-    assert refused.returncode == 1
-    assert "has no class labels" in refused.stderr
-
-
 @pytest.fixture(scope="module")
 def advised(tmp_path_factory):
     path = tmp_path_factory.mktemp("describe")

@@ -92,7 +92,6 @@ threshold logistic.linsep two.csv
 gain kernel.linsep two.csv
 regression linear.linsep two.csv --feature a
 assumptions linear.linsep two.csv
-images p.linsep --shape 1x2
 """
 
 
@@ -132,8 +131,6 @@ REFUSED = """
 1 roc svm.linsep ones.svm -o p.png
 1 reliability p.linsep two.csv -o p.png
 1 images p.linsep -o p.png
-1 images p.linsep --shape 2x2 -o p.png
-2 images p.linsep --shape wide -o p.png
 2 curve p.linsep --odds -o p.png
 2 margins p.linsep two.csv --feature a -o p.png
 2 flowers p.linsep -o p.png
@@ -176,6 +173,6 @@ def test_fewer_mistakes_than_asked_for_are_drawn(tmp_path):
     (tmp_path / "easy.csv").write_text("a,b,kind\n1,2,x\n2,1,x\n-1,-2,y\n-2,-1,y\n")
     here(*["fit", "easy.csv", "--target", "kind", "--scale", "none", "--keep", "last"],
          *["--no-shuffle", "--model", "easy"], cwd=tmp_path)  # fmt: skip
-    draw = ("plot", "updates", "easy", "easy.csv", "--mistakes", 500, "-o", "p.svg")
+    draw = ("plot", "updates", "easy", "easy.csv", "-o", "p.svg")
     assert (here(*draw, cwd=tmp_path).returncode, here(*draw, cwd=tmp_path).returncode) == (0, 1)
     assert "mistake 1" in (tmp_path / "p.svg").read_text()

@@ -149,7 +149,7 @@ def test_the_row_of_a_mistake_is_drawn_with_its_line(folder):
     table(folder, "gap.csv", ["x", "z", "y"], [["", 1, "a"], [1, 2, "b"], [2, 1, "a"], [1, 1, "b"]])
     words = ["--learner", "perceptron", "--no-shuffle", "--scale", "none", "--missing", "drop"]
     here("fit", "gap.csv", "--target", "y", *words, "--model", "u", "--force", cwd=folder)
-    words = ["--mistakes", 1, "--output", "u.svg", "--force"]
+    words = ["--output", "u.svg", "--force"]
     assert here("plot", "updates", "u", "gap.csv", *words, cwd=folder).returncode == 0
     assert "mistake 1: row 2" in (folder / "u.svg").read_text("utf-8")
 

@@ -188,7 +188,6 @@ def test_commands_scale_and_average_by_themselves(folder):
         "scaled       3 numeric columns to mean 0 and standard deviation 1; --scale none" in shown
     )
     assert "right, averaged weights" in shown
-    assert "advice" not in shown
     rows = (folder / "t.csv").read_text().split()[1:]
     most = max(sum(row.endswith(kind) for row in rows) for kind in "ab") / len(rows)
     assert f"rows right; baseline {100 * most:.2f}%, always " in shown
@@ -210,10 +209,7 @@ def test_columns_left_as_they_are(folder):
     fit = ("fit", "t.csv", "--target", "kind", "--max-iter", 30, "--scale", "none")
     shown = here(*fit, cwd=folder).stdout
     assert "scaled" not in shown
-    assert "advice       'share' spans 0.9" in shown
-    assert "'income' reaches 70024: --scale standard brings" in shown
-    summary = json.loads(here(*fit, "--keep", "last", "--model", "m", "--json", cwd=folder).stdout)
-    assert summary["uneven_columns"] == {"spans": {"share": 0.997}, "reaches": {"income": 70024}}
+    assert here(*fit, "--keep", "last", "--model", "m", cwd=folder).returncode == 0
     X, y, _ = load_table(folder / "t.csv", target="kind")
     textbook = linsep.Perceptron(max_iter=30).fit(X, y)
     assert np.array_equal(linsep.load(folder / "m").coef_, textbook.coef_)

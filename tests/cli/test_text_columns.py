@@ -197,4 +197,4 @@ def test_a_verdict_on_words_is_proved_and_verified(tmp_path, how, overlap):
     assert {*given} < {*command}
     assert here(*command, cwd=tmp_path).returncode == 0
     other = here("verify", "p.json", "t.csv", *given, "--sublinear", cwd=tmp_path)
-    assert (other.returncode, "setting of words" in other.stderr) == (1, True)
+    assert (other.returncode, "read with words" in other.stderr) == (1, True)

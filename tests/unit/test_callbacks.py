@@ -231,29 +231,6 @@ def test_a_stage_that_is_done_leaves_no_time_of_its_own(bar):
     assert (task.description, task.total, task.fields["rows"]) == ("measuring", None, "")
 
 
-def test_mistakes_of_earlier_passes_are_bars_beside_those_of_this_one(bar):
-    model = linsep.Perceptron(max_iter=10)
-    course = model.progress_ = course_of(model)
-    for mistakes in [80, 40, 10]:
-        course.tally[loop.MISTAKES] = mistakes
-        course.finish(loop.NO_SCORES)
-    output._update(bar, 0, Somewhere(100), model)
-    (task,) = bar.tasks
-    assert task.fields["rows"].endswith("0 mistakes █▅▂")
-
-
-def test_sparklines():
-    for values, blocks, ascii_only in [
-        ([], "", ""),
-        ([0], "▁", " "),
-        ([7, 0], "█▁", "# "),
-        ([9] + [0] * 12, "▁" * 12, " " * 12),
-        (list(range(8)), "▁▂▃▄▅▆▇█", " .:-=+*#"),
-    ]:
-        assert output.sparkline(values, ascii_only=True) == ascii_only
-        assert output.sparkline(values) == blocks
-
-
 class Noted:
     """An attribute that notes what it is set to."""
 

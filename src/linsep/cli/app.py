@@ -21,9 +21,9 @@ COMMANDS = {
     "predict": ("predict", "Predict the class or the number for every row of DATA."),
     "score": ("predict", "Compare predictions with the labels in DATA."),
     "trace": ("trace", "Show every step of training on small DATA."),
-    "summary": ("regressions", "Show the estimates, tests and intervals of a regression."),
-    "effects": ("regressions", "Show marginal effects: how features change a probability."),
-    "compare": ("regressions", "Compare nested regressions of the same rows: tests, AIC, BIC."),
+    "summary": ("models", "Show the estimates, tests and intervals of a regression."),
+    "effects": ("models", "Show marginal effects: how features change a probability."),
+    "compare": ("models", "Compare nested regressions of the same rows: tests, AIC, BIC."),
     "inspect": ("models", "Show how a model was trained and its largest weights."),
     "audit": ("models", "Explain the score of one row of DATA, feature by feature."),
     "serve": ("serve", "Serve a model over HTTP for predictions and training."),
@@ -41,15 +41,12 @@ class LazyCommands(Commands):
     """Commands that are imported on demand."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """List the names of all commands, in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        """Import the command of this name; None if there is none."""
         return _imported(name) if name in COMMANDS else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the names of all commands with a line each."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
@@ -103,14 +100,13 @@ def _tell_arrow() -> None:
     """
     import pyarrow as pa
 
-    put_off = sys.modules.pop("pandas", None)
+    put_off = sys.modules.pop("pandas")
     sys.meta_path.insert(0, _NoPandas)
     try:
         pa.scalar(0)
     finally:
         sys.meta_path.remove(_NoPandas)
-        if put_off is not None:
-            sys.modules["pandas"] = put_off
+        sys.modules["pandas"] = put_off
 
 
 def _imported(name: str) -> Any:

@@ -1,12 +1,12 @@
 """Commands about data: ``describe``, ``convert`` and ``split``."""
 
 import lzma
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -15,13 +15,10 @@ import pyarrow as pa
 from linsep._system.files import written_whole
 from linsep.cli import options
 from linsep.cli.errors import NAME, flag_of, note
-from linsep.cli.options import Argument, Gathered, Option, command, typed
+from linsep.cli.options import argument, command, gathered, option, valid
 from linsep.cli.output import (
-    LeftOpen,
-    check_all_free,
+    check_outputs,
     finishing,
-    label_text,
-    never_overwrite,
     print_json,
     print_pairs,
     print_table,
@@ -44,105 +41,58 @@ from linsep.sources.remote.file import File
 from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables.files import check_separated, open_tables
 from linsep.sources.tables.reading_options import ReadingOptions
-from linsep.suspecting import suspicious_labels
 from linsep.words import counted, percent, size_text
 
-SUSPICIOUS = Option(
-    "--suspicious", None,
-    "Also list rows whose labels may be wrong, with reasons: rows in contradictions, "
-    "and rows that narrow the margin. Takes up to 10 s; the rows must fit in memory.",
-)  # fmt: skip
-#: suspicious rows that are shown
-MOST_SUSPICIOUS = 10
 
-
-@command(
-    options.DATA, options.TARGET, SUSPICIOUS, options.INDEX_BASE, options.FILES, options.AS_JSON
-)
+@command()
 def describe(
-    data: list[str], *, target: str | None, suspicious: bool, index_base: int | None,
-    files: dict[str, Any], as_json: bool,
+    data: list[str] = options.DATA, target: str | None = options.TARGET,
+    index_base: int | None = options.INDEX_BASE, files: dict[str, Any] = options.FILES,
+    as_json: bool = options.AS_JSON,
 ) -> None:  # fmt: skip
     """Show what DATA holds: rows, classes, types, ranges, missing values, and the next command.
 
     Example: linsep describe train.csv --target species
     """
     description = Description(
-        data, target=target, index_base=index_base, **files,
-        typed=as_given(data),
-    )  # fmt: skip
+        data, target=target, index_base=index_base, **files, typed=as_given(data)
+    )
     with watching(description.source):  # type: ignore[arg-type]
         found = description.read()
-    if suspicious:
-        found["suspicious"] = _suspicious_rows(data, target, index_base, files, found)
     if as_json:
         print_json(found)
-    else:
-        _print_description(found)
-
-
-def _suspicious_rows(
-    data: list[str], target: str | None, index_base: int | None, files: dict[str, Any],
-    found: dict[str, Any],
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Return rows whose labels may be wrong; rows with missing values are left out."""
-    if not (found["label"] or {}).get("classes"):
-        raise DataError(
-            f"{found['data']} has no class labels, which --suspicious needs: name the label "
-            "column of a table with --target.",
-            code="no-labels",
-        )
-    how: dict[str, Any] = {"index_base": index_base}
-    if found["columns"] is not None:
-        how = {"missing": "drop", "exclude": [*found["left_out"], *found["words"]]}
-    source = open_source(data, target=target, **how, **files)
-    with watching(source):
-        rows = suspicious_labels(source)
-        return [row._asdict() | {"row": row.row + 1} for row in rows[:MOST_SUSPICIOUS]]
-
-
-def _print_description(found: dict[str, Any]) -> None:
+        return
     print_pairs(pairs_of(found))
     if found["columns"] is not None:
-        header, rows, more = table_of(found["columns"])
+        header, lines, more = table_of(found["columns"])
         print()
-        print_table(header, rows)
+        print_table(header, lines)
         if more:
             print(more)
-    if "suspicious" in found:
-        lines = [
-            [str(row["row"]), label_text(row["label"]), f"{row['score']:.2f}", row["reason"]]
-            for row in found["suspicious"]
-        ]
-        print()
-        if lines:
-            head = ["row", "label", "score", "why the label may be wrong"]
-            print_table(head, lines, [False, True, True, False], sentences=True)
-        else:
-            print("no label is suspicious")
 
 
-OUT = Argument(
-    "out", "OUT",
-    "The file to write: svmlight text (.svm .svmlight .libsvm .txt, also with .gz .bz2 "
-    ".xz .zst), Parquet (.parquet .pq), or rows that are read without parsing (.rows).",
-    required=True, type=options.LocalPath(dash=False),
-)  # fmt: skip
 #: what writes rows of numbers in each format
 WRITERS: dict[str, Any] = {
     "svmlight": SvmlightWriter, "parquet": VectorWriter, "rows": RowsWriter,
 }  # fmt: skip
 
 
-@command(
-    options.DATA, OUT, options.TARGET, options.MISSING_VALUES, options.HASH_BITS, options.EXCLUDE,
-    Gathered("types", (options.MIN_COUNT, *options.TYPES)), options.SCALE,
-    options.INDEX_BASE, options.FILES, options.COLUMNS, options.FORCE, options.AS_JSON,
-)  # fmt: skip
+@command()
 def convert(
-    data: list[str], out: Path, *, target: str | None, missing: str, hash_bits: int | None,
-    exclude: list[str] | None, types: dict[str, Any], scale: str | None, index_base: int | None,
-    files: dict[str, Any], columns: dict[str, Any], force: bool, as_json: bool,
+    data: list[str] = options.DATA,
+    out: Path = argument(
+        "out", "OUT",
+        "The file to write: svmlight text (.svm .svmlight .libsvm .txt, also with .gz .bz2 "
+        ".xz .zst), Parquet (.parquet .pq), or rows that are read without parsing (.rows).",
+        required=True, type=options.LocalPath(dash=False),
+    ),
+    how: dict[str, Any] = gathered("how", (
+        options.TARGET, options.MISSING_VALUES, options.HASH_BITS, options.EXCLUDE,
+        options.MIN_COUNT, *options.TYPES, options.SCALE,
+    )),
+    index_base: int | None = options.INDEX_BASE, files: dict[str, Any] = options.FILES,
+    columns: dict[str, Any] = options.COLUMNS, force: bool = options.FORCE,
+    as_json: bool = options.AS_JSON,
 ) -> None:  # fmt: skip
     """Write DATA to OUT as svmlight text, Parquet or rows; the ending of OUT selects the format.
 
@@ -157,16 +107,9 @@ def convert(
             f"The name {out} does not determine a format: end it in .svm (svmlight text), "
             ".parquet or .rows."
         )
-    check_all_free(force, out)
-    how: dict[str, Any] = {
-        "target": target,
-        "missing": missing,
-        "hash_bits": hash_bits,
-        "exclude": exclude,
-    }
-    how |= {**columns, **types, "scale": scale or "none"}
+    how |= {**columns, "scale": how["scale"] or "none"}
+    reader: Any = None
     writer: Any
-    reader: Any
     paths = find_files(list(data), files["format"])
     if written == "parquet" and kind_of(paths, files["format"]) == "table":
         writer = reader = _table_writer(paths, how | {"index_base": index_base}, files)
@@ -177,19 +120,28 @@ def convert(
         if isinstance(reader, SvmlightSource):
             reader.mends = True
         writer = WRITERS[written](reader)
-    never_overwrite(paths, out)
-    if written == "rows":
-        with finishing(), watching(reader):
+    check_outputs(force, paths, out)
+    with ExitStack() as stack:
+        if written == "rows":
+            stack.enter_context(finishing())
+            stack.enter_context(watching(reader))
             writer.write_to(out)
-    else:
-        with (
-            finishing(written_whole(out, force=force)) as (file,),
-            watching(reader),
-            _compressed(file, out) as stream,
-        ):
-            writer.write(stream)
-    lost = writer.lost + getattr(reader, "mended", [])
-    _print(writer.rows, lost, out, perf_counter() - started, as_json)
+        else:
+            (file,) = stack.enter_context(finishing(written_whole(out, force=force)))
+            stack.enter_context(watching(reader))
+            writer.write(stack.enter_context(_compressed(file, out)))
+    lost, size = writer.lost + getattr(reader, "mended", []), out.stat().st_size
+    seconds = perf_counter() - started
+    if as_json:
+        found = {"rows": writer.rows, "written": str(out), "bytes": size, "lost": lost}
+        print_json(found | {"seconds": round(seconds, 4)})
+        return
+    rows = counted(writer.rows, "row")
+    print_pairs([
+        ("written", f"{out}, {rows}, {size_text(size)}"), ("time", f"total {seconds:.2f} s"),
+    ])  # fmt: skip
+    for sentence in lost:
+        note(f"{sentence}.", "warning")
 
 
 def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any]) -> TableWriter:
@@ -213,78 +165,55 @@ def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any])
 def _compressed(file: Any, out: Path) -> Iterator[Any]:
     """Context manager of a file whose content is compressed as the ending of ``out`` implies."""
     codec = CODECS.get(out.suffix.lower())
+    # the compressors must leave the file open
+    opened: Any = SimpleNamespace(
+        write=file.write, flush=file.flush, close=lambda: None, closed=False
+    )
     if codec is None:
         yield file
-        return
-    if codec == "xz":
-        opened: Any = LeftOpen(file)
+    elif codec == "xz":
         with lzma.LZMAFile(opened, "w") as stream:
             yield stream
-        return
-    with pa.CompressedOutputStream(pa.PythonFile(LeftOpen(file), "w"), codec) as stream:
-        yield stream
+    else:
+        with pa.CompressedOutputStream(pa.PythonFile(opened, "w"), codec) as stream:
+            yield stream
 
 
-def _print(rows: int, lost: list[str], out: Path, seconds: float, as_json: bool) -> None:
-    size = out.stat().st_size
-    if as_json:
-        found = {"rows": rows, "written": str(out), "bytes": size, "lost": lost}
-        print_json(found | {"seconds": round(seconds, 4)})
-        return
-    print_pairs(
-        [
-            ("written", f"{out}, {counted(rows, 'row')}, {size_text(size)}"),
-            ("time", f"total {seconds:.2f} s"),
-        ]
-    )
-    for sentence in lost:
-        note(f"{sentence}.", "warning")
+SHARE = options.parsed(
+    "SHARE", "a share between 0 and 1, such as 0.2",
+    lambda text: valid(Fraction(text), 0 < Fraction(text) < 1),
+)  # fmt: skip
 
 
-def _share(text: Any) -> Fraction:
-    if re.fullmatch(r"0?\.\d{1,18}", str(text)) and Fraction(text):
-        return Fraction(text)
-    raise click.BadParameter(f"must be a share between 0 and 1, such as 0.2, not {text!r}.")
-
-
-SPLIT_OPTIONS = (
-    Option(
-        "--test test_share", typed(_share, "SHARE"), "Share of the rows for the test file.",
-        required=True,
+@command()
+def split(
+    data: list[str] = options.DATA,
+    test_share: Fraction = option(
+        "--test test_share", SHARE, "Share of the rows for the test file.", required=True
     ),
-    Option(
-        "--validation", typed(_share, "SHARE"),
-        "Share of the rows for a third file, for model selection.",
+    validation: Fraction | None = option(
+        "--validation", SHARE, "Share of the rows for a third file, for model selection."
     ),
-    Option(
+    target: str | None = option(
         "--target", "COLUMN",
         "Label column; each file gets the same share of every class (tables only).",
     ),
-    Option(
+    group: str | None = option(
         "--group", "COLUMN", "Column of groups; each group goes to one file (tables only).",
         excludes=["time", "in_order"],
     ),
-    Option(
+    time: str | None = option(
         "--time", "COLUMN",
         "Column of times (dates or numbers); the latest rows are held out (tables only).",
         excludes=["in_order"],
     ),
-    Option("--in-order", None, "Hold out the last rows."),
-    Option(
-        "--output -o", typed(options.LocalPath(), "FOLDER"),
+    in_order: bool = option("--in-order", None, "Hold out the last rows."),
+    output: Path | None = option(
+        "--output -o", options.typed(options.LocalPath(), "FOLDER"),
         "Folder for the files.  [default: the folder of DATA]",
     ),
-)  # fmt: skip
-
-
-@command(
-    options.DATA, *SPLIT_OPTIONS, options.RANDOM_STATE, options.FILES, options.FORCE,
-    options.AS_JSON,
-)  # fmt: skip
-def split(
-    data: list[str], *, test_share: Fraction, validation: Fraction | None,
-    target: str | None, group: str | None, time: str | None, in_order: bool, output: Path | None,
-    random_state: int, files: dict[str, Any], force: bool, as_json: bool,
+    random_state: int = options.RANDOM_STATE, files: dict[str, Any] = options.FILES,
+    force: bool = options.FORCE, as_json: bool = options.AS_JSON,
 ) -> None:  # fmt: skip
     """Split the rows of DATA, unchanged, into a training file and held-out files.
 
@@ -297,8 +226,7 @@ def split(
     paths = find_files(list(data), files["format"])
     kind = _kind(paths, files["format"], target or group or time)
     outs = _parts(paths[0], output, len(shares) + 1, kind)
-    check_all_free(force, *outs)
-    never_overwrite(paths, *outs)
+    check_outputs(force, paths, *outs)
     parts = Split(
         paths, kind, shares, seed=random_state, target=target, group=group, time=time,
         in_order=in_order, reading=ReadingOptions.among(files),
@@ -317,20 +245,15 @@ def split(
         "next": _next(outs, kind, target, group, files),
         "seconds": round(perf_counter() - started, 4),
     }
-    (print_json if as_json else _print_split)(found)
-
-
-def _print_split(found: dict[str, Any]) -> None:
-    total = sum(part["rows"] for part in found["files"])
+    if as_json:
+        print_json(found)
+        return
     pairs = [
-        (part["part"], f"{part['file']}, {counted(part['rows'], 'row')} "
-                       f"({percent(part['rows'] / total)})")
-        for part in found["files"]
-    ]  # fmt: skip
-    pairs.append(("time", f"total {found['seconds']:.2f} s"))
-    if found["next"] is not None:
-        pairs.append(("next", found["next"]))
-    print_pairs(pairs)
+        (name, f"{out}, {counted(rows, 'row')} ({percent(rows / sum(parts.rows))})")
+        for name, out, rows in zip(PARTS, outs, parts.rows, strict=False)
+    ]
+    next_one = [("next", found["next"])] * (found["next"] is not None)
+    print_pairs([*pairs, ("time", f"total {found['seconds']:.2f} s"), *next_one])  # type: ignore
 
 
 def _next(
@@ -348,23 +271,14 @@ def _next(
             found = description.read(separable=False)
     except (LinsepError, KeyboardInterrupt):  # the files are there
         return None
-    if found["label"] is None:
-        return None
     if group is not None and group not in (target, *found["left_out"]):
         found["left_out"].append(group)
-    return next_command(data, typed | {"test": str(outs[1])}, found)
+    typed["test"] = str(outs[1])
+    return None if found["label"] is None else next_command(data, typed, found)
 
 
 def _kind(paths: list[File], format: str | None, column: str | None) -> str:
-    kinds = {format_of(path, format): path for path in paths}
-    if len(kinds) > 1:
-        (one, path), (other, second), *_ = kinds.items()
-        raise DataError(
-            f"{path} is {one}, {second} {other}: split files of one format at a time.",
-            code="mixed-formats",
-            path=path,
-        )
-    (kind,) = kinds
+    kind, *others = dict.fromkeys(format_of(path, format) for path in paths)
     why = {
         "folder": "is a folder of texts, which cannot be split: write it to one file with "
         "`linsep convert`, such as texts.parquet, and split that file.",
@@ -373,8 +287,11 @@ def _kind(paths: list[File], format: str | None, column: str | None) -> str:
     if kind in ("svmlight", "vw") and column is not None:
         why = "has no named columns: leave out options that name columns; the classes are "
         why += "stratified anyway."
+    if others:
+        why = f"is {kind}, another file {others[0]}: split files of one format at a time."
     if why is not None:
-        raise DataError(f"{paths[0]} {why}", code="unsupported", path=paths[0], column=column)
+        code = "mixed-formats" if others else "unsupported"
+        raise DataError(f"{paths[0]} {why}", code=code, path=paths[0], column=column)
     return kind
 
 

@@ -1,6 +1,7 @@
 """Failures of commands: one line on stderr and an exit code; a traceback for internal errors."""
 
 import errno
+import io
 import os
 import shlex
 import signal
@@ -8,7 +9,7 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ class Commands(click.Group):
         """Run the command and flush its output while failures can still be reported."""
         try:
             remove_abandoned(Path(tempfile.gettempdir()))
-            with _noting_warnings(), interrupts_allowed():
+            with noting_warnings(), interrupts_allowed():
                 result = super().invoke(ctx)
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -68,7 +69,15 @@ class Commands(click.Group):
         except MemoryError:
             fail("out of memory: use fewer columns or classes, or a larger machine.")
         except LinsepError as problem:
-            message = problem.render(as_options(self.get_command(ctx, ctx.invoked_subcommand)))
+            command: Any = self.get_command(ctx, str(ctx.invoked_subcommand))
+            flags = command.flags()
+
+            def in_command(hint: Hint) -> str | None:
+                known = hint.again or flags.keys() >= hint.settings.keys()
+                spelled = hint.render(lambda name, value: in_options(name, value, flags.get(name)))
+                return spelled if known else None
+
+            message = problem.render(in_command)
             fail(f"{message} [{problem.code}]", 2 if isinstance(problem, ParameterError) else 1)
         except click.UsageError as problem:
             fail(_wrong_use(problem, *filter(None, [ctx.invoked_subcommand])), 2)
@@ -86,7 +95,13 @@ class Commands(click.Group):
             _drop_output()
             if pending_signal() is not None:  # Ctrl-C inside a library
                 fail(interrupted(ctx.meta.get("checkpoint")), interrupted_code())
-            _internal_error(fault)
+            for line in "".join(traceback.format_exception(fault)).splitlines():
+                print(escaped(line), file=sys.stderr or io.StringIO())
+            fail(
+                f"this is a bug in linsep {linsep.__version__}, not in the data or the command: "
+                "please report it with the lines above.",
+                INTERNAL_ERROR,
+            )
         return result
 
 
@@ -109,19 +124,6 @@ def interrupted_code() -> int:
     return 128 + (pending_signal() or signal.SIGINT)
 
 
-def as_options(command: Any) -> Callable[[Hint], str | None]:
-    """Return a function that renders a hint with this command's options, or None."""
-    flags = command.flags()
-
-    def spell(name: str, value: Any) -> str:
-        return in_options(name, value, flags.get(name))
-
-    def render(hint: Hint) -> str | None:
-        return hint.render(spell) if hint.again or flags.keys() >= hint.settings.keys() else None
-
-    return render
-
-
 def in_options(name: str, value: Any, flag: str | None = None) -> str:
     """Return a parameter as typed on the command line."""
     flag = flag or flag_of(name)
@@ -134,7 +136,6 @@ def in_options(name: str, value: Any, flag: str | None = None) -> str:
 
 
 def flag_of(name: str) -> str:
-    """Return the option for a parameter of this name."""
     return "--" + name.replace("_", "-")
 
 
@@ -175,62 +176,33 @@ def note(message: str, kind: str = "") -> None:
 
 
 @contextmanager
-def told_once() -> Iterator[None]:
-    """Print each warning of the block at once, before the work that it is about, and only once."""
+def noting_warnings(once: bool = False) -> Iterator[None]:
+    """Print each warning of the block in one line; with ``once``, at once and only once."""
     told: set[str] = set()
-
-    def show(message: Any, *about: Any, **more: Any) -> None:
-        if str(message) not in told:
-            told.add(str(message))
-            _note_warning(message)
-
-    with warnings.catch_warnings(action="always", category=UserWarning):
-        warnings.showwarning = show
-        yield
-
-
-@contextmanager
-def _noting_warnings() -> Iterator[None]:
-    """Print each warning of a command in one line, unless the command collects it itself."""
     with warnings.catch_warnings():
         shown = warnings.showwarning
+        if once:
+            warnings.simplefilter("always", UserWarning)
 
         def show(message: Any, *about: Any, **more: Any) -> None:
-            if isinstance(message, UserWarning):
-                _note_warning(message)
-            else:
+            if not isinstance(message, UserWarning):
                 shown(message, *about, **more)
+            elif not once or str(message) not in told:
+                told.add(str(message))
+                refusal = getattr(message, "refusal", None)
+                hints = lambda hint: hint.render(in_options)  # noqa: E731
+                note(refusal.render(hints) if refusal else str(message), "warning")
 
         warnings.showwarning = show
         yield
-
-
-def _note_warning(warning: Warning) -> None:
-    refusal = getattr(warning, "refusal", None)
-    text = refusal.render(lambda hint: hint.render(in_options)) if refusal else str(warning)
-    note(text, "warning")
 
 
 def fail(message: str, code: int = 1) -> None:
-    """Print the reason in one line and end the command."""
     note(message, "error" if code in (1, 2, INTERNAL_ERROR) else "")
     raise click.exceptions.Exit(code) from None
 
 
-def _internal_error(fault: Exception) -> None:
-    if sys.stderr is not None:
-        for line in "".join(traceback.format_exception(fault)).splitlines():
-            print(escaped(line), file=sys.stderr)
-    fail(
-        f"this is a bug in linsep {linsep.__version__}, not in the data or the command: please "
-        "report it with the lines above.",
-        INTERNAL_ERROR,
-    )
-
-
 def _drop_output() -> None:
     """Discard unwritten output, so that Python does not report the error again at exit."""
-    try:
+    with suppress(OSError, ValueError, AttributeError):  # stdout is not a real file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError, AttributeError):  # stdout is not a real file
-        return

@@ -7,19 +7,11 @@ from typing import Any
 
 import click
 
+from linsep.catalog import ESTIMATORS, OF_TEXT, USUAL_LEARNER
 from linsep.cli import options
 from linsep.cli.learner_options import LearningCommand
 from linsep.cli.options import Option, choice, command, typed
 from linsep.errors import CheckpointError, ParameterError
-
-CALIBRATE = Option(
-    "--calibrate", "DATA", "Held-out data on which to calibrate probabilities; repeatable.",
-    section="Data", many=True,
-)  # fmt: skip
-CALIBRATION = Option(
-    "--calibration", choice(("sigmoid", "isotonic")), "Calibration method.  [default: sigmoid]",
-    section="Data", needs=["calibrate"],
-)  # fmt: skip
 
 
 def _rule(text: Any) -> Any:
@@ -31,35 +23,9 @@ def _rule(text: Any) -> Any:
         raise click.BadParameter(str(problem).removeprefix("threshold ")) from None
 
 
-THRESHOLD = Option(
-    "--threshold", typed(_rule, "RULE"),
-    "Threshold that the model stores, from which on it predicts the positive of two "
-    "classes. A rule: recall=0.9, precision=0.8, cost=10:1 (a missed positive : a false "
-    "alarm), f1 or balanced_accuracy, applied to the rows of --calibrate, else in the "
-    "folds of --cv (5). Or a number: a probability, or a score for learners without "
-    "probabilities. For winnow and balanced-winnow, a number is the score that positive "
-    "rows exceed, in training, too.",
-    section="Data",
-)  # fmt: skip
-CLUSTER_BY = Option(
-    "--cluster-by", "COLUMN",
-    "Column of clusters for --covariance CR1, not a feature (tables only).",
-    section="Learner", excludes=["group"],
-)  # fmt: skip
-_Checkpoints = partial(Option, section="Checkpoints")
-CHECKPOINT = _Checkpoints(
-    "--checkpoint", options.FILE,
-    "Save the state of training regularly; repeating the command resumes from it.",
-    needs=["model"], excludes=["cv"],
-)  # fmt: skip
-EVERY = _Checkpoints(
-    "--every", "INTERVAL", "Time between checkpoints: 90s, 10m, 2h.  [default: 60s]",
-    needs=["checkpoint"],
-)  # fmt: skip
-RESUME = _Checkpoints(
-    "--resume", options.FILE,
-    "Resume the fit of this checkpoint in its original folder; takes no other arguments.",
-)  # fmt: skip
+_learner, _checkpoints, _cluster = (
+    partial(Option, section=name) for name in ("Learner", "Checkpoints", "Cluster")
+)
 
 
 class Resumable(LearningCommand):
@@ -96,27 +62,74 @@ def _stored(args: list[str]) -> list[str]:
         raise CheckpointError(
             f"{words[1]} does not store a command: repeat the command that wrote it, or call fit "
             "in Python.",
-            code="unsupported",
-            path=words[1],
-        )
-    try:
-        os.chdir(command["folder"])
-    except OSError as problem:
-        raise CheckpointError(
-            f"The folder {command['folder']}, where this fit began, cannot be entered: "
-            f"{problem.strerror}.",
-            code="cannot-read",
-            path=command["folder"],
-        ) from None
+            code="unsupported", path=words[1],
+        )  # fmt: skip
+    os.chdir(command["folder"])
     return ["--checkpoint", str(path), *command["arguments"]]
 
 
 @command(
-    options.DATA, options.READING, options.MODEL_OUT, options.FORCE, options.TEST, CALIBRATE,
-    CALIBRATION, THRESHOLD, options.LEARNER, options.AS_JSON, options.CURVE, options.RANDOM_STATE,
-    options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE, CLUSTER_BY,
-    options.FIT_COLUMNS, options.FOLDS, options.DASK, options.MIXING, options.SHARD_MB, CHECKPOINT,
-    EVERY, RESUME,
+    options.DATA, options.READING, options.MODEL_OUT, options.FORCE, options.TEST,
+    Option(
+        "--calibrate", "DATA", "Held-out data on which to calibrate probabilities; repeatable.",
+        section="Data", many=True,
+    ),
+    Option(
+        "--calibration", choice(("sigmoid", "isotonic")),
+        "Calibration method.  [default: sigmoid]", section="Data", needs=["calibrate"],
+    ),
+    Option(
+        "--threshold", typed(_rule, "RULE"),
+        "Threshold that the model stores, from which on it predicts the positive of two "
+        "classes. A rule: recall=0.9, precision=0.8, cost=10:1 (a missed positive : a false "
+        "alarm), f1 or balanced_accuracy, applied to the rows of --calibrate, else in the "
+        "folds of --cv (5). Or a number: a probability, or a score for learners without "
+        "probabilities. For winnow and balanced-winnow, a number is the score that positive "
+        "rows exceed, in training, too.",
+        section="Data",
+    ),
+    _learner(
+        "--learner", typed(options.LearnerNames(ESTIMATORS), "NAME"),
+        f"Learning algorithm: {', '.join(ESTIMATORS)}.  [default: {OF_TEXT} for texts and similar "
+        f"wide, sparse rows, else {USUAL_LEARNER}]",
+    ),
+    options.AS_JSON,
+    _learner("--curve", None, "Print validation errors per pass; needs --early-stopping."),
+    options.RANDOM_STATE, options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE,
+    _learner(
+        "--cluster-by", "COLUMN",
+        "Column of clusters for --covariance CR1, not a feature (tables only).",
+        excludes=["group"],
+    ),
+    options.FIT_COLUMNS, options.FOLDS,
+    _cluster(
+        "--dask", "ADDRESS",
+        "Train on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers "
+        "read DATA under the same paths. local: worker processes on this machine.",
+        excludes=["cv"],
+    ),
+    _cluster(
+        "--mixing", "uniform|mistakes",
+        "With --dask: weight shards in the mixture equally (the default) or by their mistakes.",
+        needs=["dask"],
+    ),
+    _cluster(
+        "--shard-mb", typed(float, "MB"),
+        "With --dask: size of a shard (64), on which the result depends.", needs=["dask"],
+    ),
+    _checkpoints(
+        "--checkpoint", options.FILE,
+        "Save the state of training regularly; repeating the command resumes from it.",
+        needs=["model"], excludes=["cv"],
+    ),
+    _checkpoints(
+        "--every", "INTERVAL", "Time between checkpoints: 90s, 10m, 2h.  [default: 60s]",
+        needs=["checkpoint"],
+    ),
+    _checkpoints(
+        "--resume", options.FILE,
+        "Resume the fit of this checkpoint in its original folder; takes no other arguments.",
+    ),
     cls=Resumable,
 )  # fmt: skip
 def fit(**given: Any) -> None:

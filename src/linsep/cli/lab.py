@@ -9,57 +9,55 @@ import click
 
 from linsep.cli import options
 from linsep.cli.errors import flag_of, note
-from linsep.cli.options import Option, command
-from linsep.cli.output import check_all_free, open_output
+from linsep.cli.options import argument, command, option
+from linsep.cli.output import check_outputs, open_output
 from linsep.errors import DataError, LinsepError
 from linsep.sources.remote.file import no_file
 
 #: endings of lessons, and of models
 MARKDOWN, MODELS = (".md", ".markdown"), (".linsep", ".safetensors")
-FILES = options.Argument(
-    "files", "FILE...",
-    "A lesson in Markdown (.md), a model (.linsep), or a data file, of which the first 500 "
-    "rows are shown; a model and a data file run its learner on the rows.",
-    required=False, type=options.LocalPath(),
-)  # fmt: skip
-#: reading options of a data file
-POINTS = options.Gathered(
-    "how",
-    (
+
+
+@command()
+def lab(
+    files: list[Path] | None = argument(
+        "files", "FILE...",
+        "A lesson in Markdown (.md), a model (.linsep), or a data file, of which the first 500 "
+        "rows are shown; a model and a data file run its learner on the rows.",
+        required=False, type=options.LocalPath(),
+    ),
+    scene: str | None = option(
+        "--scene", "NAME", "Initial setup, such as xor, or the part of a lab URL after #."
+    ),
+    output: Path | None = option(
+        "--output", options.FILE,
+        "Write the lab to this HTML file, which needs no server, and do not open it.",
+    ),
+    check: str | None = option(
+        "--check", "CODE", "Check the code of a finished lesson, and exit."
+    ),
+    how: dict[str, Any] = options.gathered("how", (  # of a data file
         options.TARGET, options.MISSING_VALUES, options.EXCLUDE, *options.TYPES,
-        Option(
+        options.Option(
             "--scale", options.choice(options.SCALES),
             "Standardize both coordinates, or not.  [default: standard if their standard "
             "deviations differ by a factor above 5, else none]",
         ),
         *options.FILES.options,
-    ),
-)  # fmt: skip
-LAB_OPTIONS = (
-    Option("--scene", "NAME", "Initial setup, such as xor, or the part of a lab URL after #."),
-    Option(
-        "--output", options.FILE,
-        "Write the lab to this HTML file, which needs no server, and do not open it.",
-    ),
-    Option("--check", "CODE", "Check the code of a finished lesson, and exit."),
-)  # fmt: skip
-
-
-@command(FILES, *LAB_OPTIONS, POINTS, options.FORCE)
-def lab(
-    files: list[Path] | None, *, scene: str | None, output: Path | None, check: str | None,
-    how: dict[str, Any], force: bool,
+    )),
+    force: bool = options.FORCE,
 ) -> None:  # fmt: skip
     """Open the lab: place points, watch a learner step by step, and see whether and why it stops.
 
     Example: linsep lab --scene xor --output class.html
     """
-    from linsep.lab import lab_file, lesson_of_code
+    from linsep.lab import address_of_file, address_of_model, lab_file, lesson_of_code
+    from linsep.model_files import load
 
     if check is not None:
         print(f"lesson   {lesson_of_code(check)}")
         return
-    check_all_free(force, output)
+    check_outputs(force, (), output)
     lesson, model, rows = _sorted(files or [])
     if rows is None and (given := [n for n, value in how.items() if value not in (None, "error")]):
         raise click.BadParameter(f"{flag_of(given[0])} needs a data file: name it.")
@@ -68,7 +66,12 @@ def lab(
             "--scene and a data file or a model cannot be combined: give one of them."
         )
     try:
-        first = _address(rows, model, how) if rows or model else scene or ""
+        loaded = None if model is None else load(model)
+        first = scene or ""
+        if rows is not None:
+            first = address_of_file(rows, note, loaded, **how)
+        elif loaded is not None:
+            first = address_of_model(loaded)
         page = lab_file(first, _text_of(lesson) if lesson else "")
     except LinsepError as problem:
         if scene is None or problem.code != "bad-scene":
@@ -94,22 +97,10 @@ def _sorted(files: list[Path]) -> tuple[Path | None, Path | None, Path | None]:
     return kinds.get("lesson"), kinds.get("model"), kinds.get("data file")
 
 
-def _address(rows: Path | None, path: Path | None, how: dict[str, Any]) -> str:
-    from linsep.lab import address_of_file, address_of_model
-    from linsep.model_files import load
-
-    model = None if path is None else load(path)
-    return address_of_model(model) if rows is None else address_of_file(rows, note, model, **how)
-
-
 def _text_of(path: Path) -> str:
+    if not path.exists():
+        raise no_file(path)
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise DataError(f"{path} is not UTF-8 text.", code="encoding", path=path) from None
-    except FileNotFoundError:
-        raise no_file(path) from None
-    except OSError as problem:
-        raise DataError(
-            f"{path} cannot be read: {problem.strerror}.", code="cannot-read", path=path
-        ) from None

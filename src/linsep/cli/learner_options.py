@@ -4,9 +4,11 @@ Options derive from the parameters that are declared beside the estimators.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from inspect import signature
 from itertools import chain
-from math import inf, prod
+from math import inf, isnan, nan, prod
 from typing import Any
 
 import click
@@ -21,11 +23,10 @@ from linsep.catalog import (
     is_regression,
 )
 from linsep.cli.errors import flag_of, in_options
-from linsep.cli.options import WHOLE, Command, Option, Value, section_of, typed
-from linsep.errors import DataError
+from linsep.cli.options import WHOLE, Command, Option, Value, typed
 from linsep.other_names import advice_for
-from linsep.parameters import Parameter, parameters_of
-from linsep.words import counted, either
+from linsep.parameters import parameters_of
+from linsep.words import either
 
 #: defaults of commands for learners in passes
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -86,11 +87,9 @@ class LearningCommand(Command):
         return rest
 
     def get_params(self, ctx: Any) -> list[click.Parameter]:
-        """Return the options of the command and of the learners."""
         return [*super().get_params(ctx), *ctx.meta.get("options", ())]
 
     def flags(self) -> dict[str, str]:
-        """Return the option of each parameter by its name, of all learners."""
         return super().flags() | {
             str(one.name): one.opts[0] for one in self._options(self.learners)
         }
@@ -99,7 +98,7 @@ class LearningCommand(Command):
         learners = {name: self.learners[name] for name in names}
         fixed, defaults = FIXED.get(str(self.name), ()), DEFAULTS[str(self.name)]
         return [
-            _option(parameter, having, len(having) < len(learners), defaults, next(iter(learners)))
+            _option(parameter, having, defaults)
             for parameter, having in _owners(learners).items()
             if parameter not in fixed
         ]
@@ -113,7 +112,6 @@ class LearningCommand(Command):
         return [one for one in options if one in own or _takes(ctx.meta["learner"], str(one.name))]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and the options, and where the others are."""
         super().format_options(ctx, formatter)
         formatter.write_paragraph()
         formatter.write_text(
@@ -122,43 +120,28 @@ class LearningCommand(Command):
         )
 
 
-def _option(
-    name: str, owners: list[str], whose: bool, defaults: Mapping[str, Any], chosen: str
-) -> Option:
+def _option(name: str, owners: list[str], defaults: Mapping[str, Any]) -> Option:
     """Return the option of a parameter, None if it is not given, whose default and values may
-    differ between learners; its help names them if ``whose``.
+    differ between learners.
     """
-    kinds: dict[Parameter, list[str]] = {}
-    meant: dict[str, list[str]] = {}
-    for owner in owners:
-        parameter = parameters_of(ESTIMATORS[owner])[name]
-        kinds.setdefault(parameter, []).append(owner)
-        meant.setdefault(parameter.help, []).append(owner)
-    help = "; ".join(
-        f"{text} ({', '.join(names)})" if whose else text for text, names in meant.items()
-    )
+    kinds = dict.fromkeys(parameters_of(ESTIMATORS[owner])[name] for owner in owners)
+    first, help = next(iter(kinds)), next(iter(kinds)).help
     usual = {_default(ESTIMATORS[owner], name, defaults) for owner in owners}
     default = usual.pop() if len(usual) == 1 else None
     flag = flag_of(name)
     told = flag[2:] if default is True else default
     shown = "" if default is None or default is False else f"  [default: {told}]"
+    typed_as = None
+    if first.kind is not bool:
+        words = [word for one in kinds for word in one.words]
+        known = ["X", *words] if words else dict.fromkeys(x for one in kinds for x in one.choices)
+        metavar = "|".join(known) or {int: "N", float: "X"}[first.kind]
+        typed_as = typed(Value(*kinds), metavar)
     return Option(
-        f"{name} {flag}/--no-{flag[2:]}" if default is True else f"{name} {flag}", _kind(kinds),
+        f"{name} {flag}/--no-{flag[2:]}" if default is True else f"{name} {flag}", typed_as,
         f"{help[:1].upper()}{help[1:]}.{shown}", default=None,
-        section=f"Options of --learner {chosen}",
+        section=f"Options of --learner {owners[0]}",
     )  # fmt: skip
-
-
-def _kind(kinds: Mapping[Parameter, list[str]]) -> dict[str, Any] | None:
-    kind = next(iter(kinds)).kind
-    if kind is bool:
-        return None
-    choices = dict.fromkeys(choice for one in kinds for choice in one.choices)
-    words = [word for one in kinds for word in one.words]
-    usual = {int: "N", float: "X", str: "|".join(choices)}[kind]
-    return typed(
-        Value(*kinds, owners=[*kinds.values()]), "|".join(["X", *words]) if words else usual
-    )
 
 
 def _named(args: list[str], known: Mapping[str, Any]) -> list[str]:
@@ -194,16 +177,13 @@ def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) 
 
     given = {option: value for option, value in given.items() if value is not None}
     own, takes = parameters_of(ESTIMATORS[name]), signature(ESTIMATORS[name]).parameters
-    common = {option: value for option, value in others.items() if option in takes}
-    unknown = given.keys() - own.keys() | others.keys() - takes.keys() - {"random_state"}
-    for option in sorted(unknown):
-        if option in given or others[option] is not None:
-            raise not_of(name, option)
+    asked = given.keys() | {n for n, v in others.items() if v is not None} - {"random_state"}
+    for option in sorted(asked - own.keys() - takes.keys()):
+        raise not_of(name, option)
     for option, value in given.items():
         if not own[option].accepts(value):
-            raise click.BadParameter(
-                f"{flag_of(option)} must be {own[option].typed}, not {value!r}."
-            )
+            raise click.BadParameter(f"{flag_of(option)} must be {own[option].typed}.")
+    common = {option: value for option, value in others.items() if option in takes}
     return make_estimator(name, given | common, DEFAULTS[command])
 
 
@@ -224,7 +204,6 @@ def _parts(pair: str) -> tuple[str, str, str]:
 
 
 def in_grid(grid: list[str] | None) -> dict[str, str]:
-    """Return the parameters in a grid, each with its values as typed."""
     return {parameter: texts for _, parameter, texts in map(_parts, grid or ())}
 
 
@@ -237,31 +216,21 @@ def grids_of(
     it. ``options`` are the parameters given as options, which the grid must not repeat.
     """
     grids: dict[str, dict[str, list]] = {name: {} for name in names}
-    for pair in given or ():
-        owner, parameter, texts = _parts(pair)
+    for owner, parameter, texts in map(_parts, given or ()):
+        asked = f"--grid {owner + '.' * bool(owner)}{parameter}"
         if not parameter or not all(text.strip() for text in texts.split(",")):
             raise click.BadParameter(
-                f"--grid takes PARAMETER=VALUE,VALUE,..., such as {grid_example(names[0])}, not "
-                f"{pair!r}."
+                f"{asked} needs values: PARAMETER=VALUE,VALUE,..., as in {grid_example(names[0])}."
             )
         if owner and owner not in grids:
-            raise click.BadParameter(
-                f"--grid {owner}.{parameter} is not for a learner that is compared: choose from "
-                f"{', '.join(names)}, or add --learner {owner}."
-            )
+            raise click.BadParameter(f"{asked} needs --learner {owner}.")
         having = [name for name in names if parameter in parameters_of(ESTIMATORS[name])]
         for learner in [owner] if owner else having or names[:1]:
             if parameter in grids[learner] or options.get(parameter) is not None:
-                raise click.BadParameter(
-                    f"--grid {parameter} is given again: give its values once."
-                )
-            values = _values(parameter, texts, learner)
-            grids[learner][parameter] = list(dict.fromkeys(values))
+                raise click.BadParameter(f"{asked} is given again: give its values once.")
+            grids[learner][parameter] = list(dict.fromkeys(_values(parameter, texts, learner)))
     if (n_models := sum(prod(map(len, grid.values())) for grid in grids.values())) > MOST_MODELS:
-        raise click.BadParameter(
-            f"--grid defines {n_models:,} models side by side, more than {MOST_MODELS:,}: give "
-            "fewer values."
-        )
+        raise click.BadParameter(f"--grid has {n_models:,} models, more than {MOST_MODELS:,}.")
     return grids
 
 
@@ -285,43 +254,34 @@ GRIDS = {
 
 
 def grid_example(learner: str) -> str:
-    """Return values of parameters that are worth comparing."""
     return GRIDS[learner] if learner in GRIDS else str(LEARNERS[learner].grid_example)
 
 
 def _values(name: str, texts: str, learner: str) -> list[Any]:
-    owners, asked = _owners(ESTIMATORS).get(name, ()), f"--grid {name}"
-    common = [one for one in click.get_current_context().command.params if one.name == name]
-    shared = not owners and common and section_of(common[0]) in ("Data", "Text", "Learner")
-    if shared or (learner in owners and name in (*FIXED["tune"], "validation_fraction")):
-        raise click.BadParameter(f"{asked} is not allowed: all models share {flag_of(name)}.")
-    if not owners:
-        raise click.BadParameter(
-            f"{asked} is not a parameter of {learner}; `linsep tune --learner {learner} --help` "
-            "lists its parameters."
-        )
-    if learner not in owners:
+    asked, spec = f"--grid {name}", parameters_of(ESTIMATORS[learner]).get(name)
+    if spec is None and name in _owners(ESTIMATORS):
         raise not_of(learner, name, asked)
-    spec = parameters_of(ESTIMATORS[learner])[name]
-    if spec.kind is bool:
-        known = {"true": True, "false": False}
-        values = [known.get(text.strip().lower()) for text in texts.split(",")]
-        if None in values:
-            raise click.BadParameter(f"{asked} must be true or false, not {texts!r}.")
-        return values
+    if spec is None or name in (*NOT_HERE, *FIXED["tune"], "validation_fraction"):
+        raise click.BadParameter(
+            f"{asked} is not a parameter by which models of {learner} differ; `linsep tune "
+            f"--learner {learner} --help` lists its parameters."
+        )
+    kind = Value(replace(spec, kind=str, choices=("true", "false")) if spec.kind is bool else spec)
     try:
-        return [Value(spec).convert(text.strip(), None, None) for text in texts.split(",")]
+        values = [kind.convert(text.strip().lower() if spec.kind is bool else text.strip(), None,
+                               None) for text in texts.split(",")]  # fmt: skip
     except click.BadParameter as problem:
         raise click.BadParameter(f"{asked} {problem.message}") from None
+    return [value == "true" for value in values] if spec.kind is bool else values
 
 
 def not_of(learner: str, option: str, asked: str = "") -> click.BadParameter:
-    """Return the error for the parameter of an option that a learner, or several, do not have."""
-    owners = _owners(ESTIMATORS).get(option) or _having(option)
+    owners = [*LINEAR] if option == "init_weights" else _owners(ESTIMATORS).get(option)
     advice = advice_for(option)
     told = "." if advice is None else f"; {advice.render(in_options)}."
     return click.BadParameter(
-        f"{asked or flag_of(option)} is for --learner {either(owners)}, not {learner}{told}"
+        f"{asked or flag_of(option)} is for --learner {either(owners or _having(option))}, not "
+        f"{learner}{told}"
     )
 
 
@@ -352,8 +312,6 @@ def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
 
 
 def _default(kind: Any, name: str, defaults: Mapping[str, Any]) -> Any:
-    """Return the default of a parameter of a class, or the default of commands for learners in
-    passes."""
     usual = signature(kind).parameters[name].default
     passes = not (is_regression(kind) or is_margin(kind))
     return defaults.get(name, usual) if passes else usual
@@ -364,35 +322,26 @@ def common_parameters(
 ) -> dict[str, Any]:
     """Return the parameters that learners share, their labels in the type of the source's."""
     kind = source.layout().get("target_kind")
-    return {
-        "random_state": random_state,
-        "class_weight": _class_weights(class_weight, kind),
-        "reference": None if reference is None else _label(reference, kind),
-    }
-
-
-def _class_weights(given: list[str] | None, kind: str | None) -> Any:
-    """Return ``balanced`` or LABEL=WEIGHT pairs as class_weight."""
-    if not given or set(given) == {"balanced"}:
-        return "balanced" if given else None
-    weights = {}
-    for pair in chain.from_iterable(map(_pairs, given)):
-        label, equals, weight = pair.rpartition("=")
-        number = _number(weight)
-        if not equals or number is None or not 0 <= number < inf:
-            raise click.BadParameter(
-                "--class-weight takes 'balanced' or LABEL=WEIGHT with a weight of at least 0, "
-                f"not {pair!r}."
-            )
-        weights[_label(label, kind)] = number
-    return weights
+    weights: Any = "balanced" if class_weight else None
+    if {*(class_weight or ())} - {"balanced"}:
+        weights = {}
+        for pair in chain.from_iterable(map(_pairs, class_weight or ())):
+            label, equals, weight = pair.rpartition("=")
+            if not equals or not 0 <= (number := _number(weight)) < inf:
+                raise click.BadParameter(
+                    "--class-weight takes 'balanced' or LABEL=WEIGHT with a weight of at least 0, "
+                    f"not {pair!r}."
+                )
+            weights[_label(label, kind)] = number
+    named = None if reference is None else _label(reference, kind)
+    return {"random_state": random_state, "class_weight": weights, "reference": named}
 
 
 def _pairs(given: str) -> list[str]:
     """Return LABEL=WEIGHT pairs that commas separate; a label may contain commas, too."""
-    cells = [part.rpartition("=") for part in given.split(",")]
-    pairs = all(equals and _number(weight) is not None for _, equals, weight in cells)
-    return given.split(",") if pairs else [given]
+    pairs = given.split(",")
+    several = all("=" in pair and not isnan(_number(pair.rpartition("=")[2])) for pair in pairs)
+    return pairs if several else [given]
 
 
 def _label(text: str, kind: str | None) -> Any:
@@ -401,18 +350,15 @@ def _label(text: str, kind: str | None) -> Any:
         return text
     if kind == "bool" and text.lower() in ("true", "false"):
         return text.lower() == "true"
-    try:
+    with suppress(ValueError):
         return int(text)  # keeps all digits
-    except ValueError:
-        number = _number(text)
-        return text if number is None else number
+    return text if isnan(number := _number(text)) else number
 
 
-def _number(text: str) -> float | None:
-    try:
+def _number(text: str) -> float:
+    with suppress(ValueError):
         return float(text)
-    except ValueError:
-        return None
+    return nan
 
 
 def initial_weights(
@@ -424,28 +370,16 @@ def initial_weights(
     if vectors is None:
         return {}
     if learner not in LINEAR:
-        raise click.BadParameter(
-            f"--init-weights is for --learner {either(list(LINEAR))}, not {learner}."
-        )
-    if estimator.positive_only and min(map(min, vectors)) <= 0:
-        kind = type(estimator).__name__
-        raise click.BadParameter(f"--init-weights must be numbers above 0 for {kind}.")
-    if getattr(estimator, "gamma", None) == "auto":
-        raise click.BadParameter("--init-weights needs a number for --gamma, not 'auto'.")
+        raise not_of(learner, "init_weights")
     intercept = int(estimator.learns_intercept)
-    if len(vectors[0]) == intercept:
-        raise click.BadParameter(
-            "--init-weights needs a number for each feature, after the intercept."
-        )
+    why = ""
+    if estimator.positive_only and min(map(min, vectors)) <= 0:
+        why = f"numbers above 0 for {learner}"
+    elif getattr(estimator, "gamma", None) == "auto":
+        why = "a number for --gamma, not 'auto'"
+    elif len(vectors[0]) == intercept:
+        why = "a number for each feature, after the intercept"
+    if why:
+        raise click.BadParameter(f"--init-weights needs {why}.")
     coef = {"coef_init": [vector[intercept:] for vector in vectors]}
     return coef | ({"intercept_init": [vector[0] for vector in vectors]} if intercept else {})
-
-
-def told_by_option(problem: Any) -> DataError:
-    """Return the error of initial weights of another shape, in terms of --init-weights."""
-    vectors, features = problem.needed if len(problem.needed) > 1 else (1, problem.needed[0])
-    return DataError(
-        f"--init-weights needs {counted(vectors, 'list')} of one number for each of "
-        f"{counted(features, 'feature')}, after the intercept if there is one.",
-        code="shape", option="init_weights",
-    )  # fmt: skip

@@ -1,9 +1,11 @@
 """Options of commands: the types of their values, and every option that commands share."""
 
+import ast
 import gc
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
+from inspect import signature
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,13 +14,14 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+import linsep
 from linsep._system.files import is_address
-from linsep.catalog import ESTIMATORS, LINEAR, OF_TEXT, USUAL_LEARNER, is_scaled
+from linsep.catalog import ESTIMATORS, is_scaled
 from linsep.cli.errors import TYPED, in_options
 from linsep.cli.standard_input import reads_data
-from linsep.errors import DataError
+from linsep.errors import LinsepError
 from linsep.other_names import advice_for
-from linsep.parameters import INTERVALS, Parameter
+from linsep.parameters import Parameter
 from linsep.sources.formats import FORMATS, MISSING, SCALES, is_delimiter
 from linsep.sources.limits import bytes_of
 from linsep.words import either
@@ -54,7 +57,6 @@ class Option(click.Option):
         self.section, self._help, self.needs, self.excludes = section, help, needs, excludes
 
     def get_help_record(self, ctx: Any) -> tuple[str, str] | None:
-        """Return the flags, and the help."""
         if callable(self._help):
             self.help = self._help()
         return super().get_help_record(ctx)
@@ -96,15 +98,12 @@ class Argument(click.Argument):
         self.line = help  # newer versions of click have a section of their own for ``help``
 
     def get_help_record(self, ctx: Any) -> tuple[str, str]:
-        """Return the name and the line."""
         return self.make_metavar(ctx), self.line + "  [required]" * self.required
 
     def get_error_hint(self, ctx: Any, *more: Any) -> str:
-        """Return the name for error messages."""
         return f"'{str(self.metavar).removesuffix('...')}'"
 
     def make_metavar(self, ctx: Any) -> str:
-        """Return the name, in brackets if it is optional."""
         shown = str(self.metavar)
         return shown if self.required else f"[{shown}]"
 
@@ -128,7 +127,6 @@ def _columns_typed(data: list[str], typed: dict[str, Any]) -> list[str]:
 
 
 def as_list(ctx: Any, param: Any, value: Sequence[Any]) -> list[Any] | None:
-    """Return the values of a repeated option."""
     return list(value) or None
 
 
@@ -141,7 +139,6 @@ class Gathered(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The names of the options."""
         return [option.name for option in self.options]
 
 
@@ -169,7 +166,6 @@ class Command(click.Command):
     """A command whose help explains its arguments."""
 
     def flags(self) -> dict[str, str]:
-        """Return the option of each parameter by its name."""
         return {str(one.name): one.opts[0] for one in self.params}
 
     def shown(self, ctx: Any) -> list[Any]:
@@ -203,12 +199,10 @@ class Command(click.Command):
 
 
 def section_of(option: Any) -> str:
-    """Return the section of an option; click's own option for help has none."""
     return getattr(option, "section", "Output")
 
 
 def _rank(title: str) -> int:
-    """Return the place of a section: options of a learner come before those of the output."""
     return SECTIONS.index(title) if title in SECTIONS else len(SECTIONS) + (title == "Output")
 
 
@@ -219,14 +213,17 @@ def _print_whole(ctx: Any, param: Any, value: bool) -> None:
         ctx.exit()
 
 
-def command(
-    *parameters: Any, cls: Callable[..., Command] = Command
-) -> Callable[[Callable], Command]:
-    """Make a command of a function: its arguments and options, in the order of the help."""
-    gathered = [one for one in parameters if isinstance(one, Gathered)]
-    params = [p for one in parameters for p in (one.options if one in gathered else (one,))]
+def command(*parameters: Any, cls: Callable[..., Command] = Command) -> Callable[[Any], Command]:
+    """Make a command of a function: its arguments and options, in the order of the help, are
+    ``parameters``, or the defaults of its arguments.
+    """
 
     def made(function: Callable) -> Command:
+        defaults = [one.default for one in signature(function).parameters.values()]
+        kinds = click.Parameter | Gathered
+        declared = parameters or [one for one in defaults if isinstance(one, kinds)]
+        gathered = [one for one in declared if isinstance(one, Gathered)]
+
         def run(**given: Any) -> Any:
             gc.freeze()  # what has been imported so far is never garbage
             gc.enable()
@@ -235,6 +232,7 @@ def command(
                 given[group.name] = group.into(values)
             return function(**given)
 
+        params = [p for one in declared for p in (one.options if one in gathered else (one,))]
         return cls(
             function.__name__, params=[*params, HELP_ALL], callback=reads_data(run),
             help=function.__doc__,
@@ -244,6 +242,10 @@ def command(
     return made
 
 
+#: options and arguments of commands that are declared as defaults of arguments of functions
+option: Any = Option
+argument: Any = Argument
+gathered: Any = Gathered
 HELP_ALL = Option(
     "--help-all", None, "Show all options and exit.",
     is_eager=True, expose_value=False, callback=_print_whole,
@@ -251,57 +253,54 @@ HELP_ALL = Option(
 
 
 class Value(click.ParamType):
-    """A value that one of ``declared`` parameters accepts.
-
-    Parameters may differ between learners, whose names are ``owners``.
-    """
+    """A value that one of ``declared`` parameters, of different learners, accepts."""
 
     name = "value"
 
-    def __init__(self, *declared: Parameter, owners: Sequence[list[str]] = ()):
-        self.declared, self.owners = declared, owners or [[] for _ in declared]
+    def __init__(self, *declared: Parameter):
+        self.declared = declared
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the value of a text; BadParameter if it is not valid."""
         if not isinstance(value, str):
             return value
         for parameter in self.declared:
             if parameter.accepts(found := parameter.parse(value)):
                 return found
+        wanted = " or ".join(dict.fromkeys(parameter.typed for parameter in self.declared))
         advice = advice_for("penalty") if getattr(param, "name", "") == "penalty" else None
         told = "." if advice is None else f"; {advice.render(in_options)}."
-        raise click.BadParameter(f"must be {self._wanted()}, not {value!r}{told}")
+        raise click.BadParameter(f"must be {wanted}, not {value!r}{told}")
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
-        """Return the completions of a word."""
         words = [word for one in self.declared for word in (*one.choices, *one.words)]
         return _completed(dict.fromkeys(words), incomplete)
 
-    def _wanted(self) -> str:
-        kinds: dict[str, list[str]] = {}
-        for parameter, names in zip(self.declared, self.owners, strict=True):
-            kinds.setdefault(parameter.typed, []).extend(names)
-        wanted = []
-        for kind, names in kinds.items():
-            if not any(kind != other and other.startswith(kind + " or") for other in kinds):
-                some = any(kind.startswith(other + " or") for other in kinds)
-                wanted.append(f"{kind} with --learner {' or '.join(names)}" if some else kind)
-        return " or ".join(wanted)
+
+class LearnerNames(Value):
+    """Names of learners, with commas between them if ``several``; imports as little as possible."""
+
+    name = "learner"
+
+    def __init__(self, known: Iterable[str], several: bool = False):
+        super().__init__(Parameter(choices=tuple(known)))
+        self.several = several
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        for name in value.split(",") if self.several else [value]:
+            super().convert(name, param, ctx)
+        return value
 
 
 def typed(type: Any, metavar: str) -> dict[str, Any]:
-    """Return the kind of an option: the type of its values, and their name in the help."""
     return {"type": type, "metavar": metavar}
 
 
 def number(kind: type = int, metavar: str = "", **bounds: Any) -> dict[str, Any]:
-    """Return the kind of a number within bounds."""
     usual = "N" if kind is int else "X"
     return typed(Value(Parameter(kind=kind, **bounds)), metavar or usual)
 
 
 def choice(choices: Iterable[str]) -> dict[str, Any]:
-    """Return the kind of one of several words."""
     known = tuple(choices)
     return typed(Value(Parameter(choices=known)), "|".join(known))
 
@@ -317,7 +316,6 @@ class LocalPath(click.Path):
         self.dash, self.formats = dash, formats
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the path; BadParameter, which does not show credentials of a URL."""
         path = Path(value)
         if is_address(path):
             raise click.BadParameter(
@@ -332,65 +330,60 @@ class LocalPath(click.Path):
         return path
 
 
-def size_of(what: str) -> dict[str, Any]:
-    """Return the kind of bytes, the size of ``what``."""
+def parsed(metavar: str, wanted: str, made: Callable[[str], Any]) -> dict[str, Any]:
+    """Return the kind of a text of which ``made`` makes a value; it raises ValueError for others
+    than are ``wanted``.
+    """
 
-    def size(text: Any) -> int:
+    def value(text: str) -> Any:
         try:
-            return bytes_of(text, what)
-        except DataError as problem:
-            raise click.BadParameter(str(problem)) from None
+            return made(text)
+        except (ValueError, ArithmeticError, LinsepError):
+            raise click.BadParameter(f"must be {wanted}, not {text!r}.") from None
 
-    return typed(size, "SIZE")
-
-
-def numbers(text: Any) -> list[float]:
-    """Return the numbers of an option."""
-    try:
-        found = [float(number) for number in text.split(",")]
-    except ValueError:
-        found = []
-    if not found or not all(map(isfinite, found)):
-        raise click.BadParameter(f"must be finite numbers separated by commas, not {text!r}.")
-    return found
+    return typed(value, metavar)
 
 
-def _vectors(text: Any) -> list[list[float]]:
-    found = [numbers(part) for part in text.split(";")]
-    if len({len(vector) for vector in found}) > 1:
-        raise click.BadParameter(f"must be lists of equally many numbers, not {text!r}.")
-    return found
+def valid(value: Any, condition: bool) -> Any:
+    """Return a value; ValueError unless the condition holds."""
+    if not condition:
+        raise ValueError
+    return value
+
+
+def size_of(what: str) -> dict[str, Any]:
+    return parsed("SIZE", "a size such as 64MB", lambda text: bytes_of(text, what))
+
+
+def _numbers(text: str) -> list[float]:
+    found = [float(number) for number in text.split(",")]
+    return valid(found, all(map(isfinite, found)))
+
+
+def _vectors(text: str) -> list[list[float]]:
+    found = [_numbers(part) for part in text.split(";")]
+    return valid(found, len({len(vector) for vector in found}) == 1)
+
+
+NUMBERS = parsed("X,X,...", "finite numbers separated by commas", _numbers)
 
 
 def _delimiter(text: str) -> str:
     by_name = {name: character for character, name in TYPED.items()} | {"\\t": "\t"}
     character = by_name.get(text, text)
-    if not is_delimiter(character):
-        raise click.BadParameter(
-            "must be 'tab', 'whitespace' or one character that is not a letter or digit, not "
-            f"{text!r}."
-        )
-    return character
+    return valid(character, is_delimiter(character))
 
 
-def _ngram_range(text: Any) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", text)
-    low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
-    if not 1 <= low <= high <= 100:
-        raise click.BadParameter(
-            f"must be a number from 1 to 100, or a range such as 1-2, not {text!r}."
-        )
-    return low, high
+def _ngram_range(text: str) -> tuple[int, int]:
+    low, _, high = text.partition("-")
+    found = int(low), int(high or low)
+    return valid(found, 1 <= found[0] <= found[1] <= 100)
 
 
-def _rows_or_share(text: Any) -> float:
-    if re.fullmatch(r"\d{1,18}", text) and int(text):
-        return int(text)
-    if re.fullmatch(r"0?\.\d+|[01]\.\d*", text) and float(text) <= 1:
-        return float(text)
-    raise click.BadParameter(
-        f"must be a number of rows (1 or more) or a share of the rows (0.0 to 1.0), not {text!r}."
-    )
+def _rows_or_share(text: str) -> float:
+    if text.isdecimal():
+        return valid(int(text), int(text) > 0)
+    return valid(float(text), 0 <= float(text) <= 1)
 
 
 def _reference_levels(ctx: Any, param: Any, value: Sequence[str]) -> Any:
@@ -408,262 +401,180 @@ def _reference_levels(ctx: Any, param: Any, value: Sequence[str]) -> Any:
     return levels
 
 
-DATA = Argument(
+@cache
+def _documented(path: str, name: str) -> dict[str, str]:
+    """Return the first sentence about each parameter in the docstring of a function or a class. It
+    is read, not imported, which would take a second.
+    """
+    tree = ast.parse(Path(linsep.__file__).with_name("sources").joinpath(path).read_text("utf-8"))
+    (owner,) = [node for node in tree.body if getattr(node, "name", "") == name]
+    _, _, text = str(ast.get_docstring(owner)).partition("----------\n")  # type: ignore[arg-type]
+    found: dict[str, str] = {}
+    for names, lines in re.findall(r"^(\S.*) : .*\n((?: .*\n?)+)", text, re.M):
+        sentence = " ".join(lines.replace("`", "").split()).split(". ")[0].rstrip(".")
+        found |= dict.fromkeys(names.split(", "), sentence)
+    return found
+
+
+DATA: Any = Argument(
     "data", "DATA...",
     "Files, folders, globs or URLs: CSV, TSV, JSON lines, Parquet, Arrow, svmlight text "
     "(.svm) or Vowpal Wabbit's (.vw); plain or compressed. - is standard input; name its format.",
     required=True,
 )  # fmt: skip
-MODEL = Argument("model", "MODEL", "A model saved by `linsep fit --model`.", type=LocalPath())
+MODEL: Any = Argument("model", "MODEL", "A model saved by `linsep fit --model`.", type=LocalPath())
 
 PICTURES = (".png", ".svg", ".pdf")
 FILE, NEW_FILE = typed(LocalPath(), "FILE"), typed(LocalPath(dash=False), "FILE")
-AS_JSON = Option("--json as_json", None, "Print JSON.")
-FORCE = Option("--force", None, "Overwrite an existing file.")
+AS_JSON: Any = Option("--json as_json", None, "Print JSON.")
+FORCE: Any = Option("--force", None, "Overwrite an existing file.")
 MODEL_OUT = Option("--model -m", NEW_FILE, "Save the model here.")
-OUTPUT = Option(
+OUTPUT: Any = Option(
     "--output -o", FILE, "Write to this file; - is standard output.",
     callback=lambda ctx, param, path: None if path == Path("-") else path,
 )  # fmt: skip
-PLOT = Option(
+PLOT: Any = Option(
     "--plot", typed(LocalPath(formats=PICTURES), "FILE"),
     "Draw the result in this file: .png, .svg or .pdf.",
 )  # fmt: skip
-TOP_WEIGHTS = Option(
-    "--top", number(at_least=0),
-    "Number of weights to show.  [default: 10, or 3 each for several classes or pairs]",
-)  # fmt: skip
-TOP_COEFFICIENTS = Option(
-    "--top", number(at_least=1),
-    "Show the N coefficients with the largest statistics.  [default: all, up to 60]",
-)  # fmt: skip
-SCORES = Option("--scores", None, "Add the scores, separated by tabs.", excludes=["probabilities"])
-PROBABILITIES = Option(
-    "--probabilities", None, "Add the probability of each class, separated by tabs."
-)
-INTERVAL = Option(
-    "--interval", choice(INTERVALS),
-    "Add a confidence interval for the mean (linear) or the probabilities (logistic), "
-    "or a prediction interval (linear), separated by tabs.",
-)  # fmt: skip
-LEVEL = Option(
+LEVEL: Any = Option(
     "--level", number(float, above=0.0, below=1.0), "Coverage of the intervals.", default=0.95
 )
 
 # How columns of tables become features.
 
-_Data, _Text = partial(Option, section="Data"), partial(Option, section="Text")
-TARGET = _Data("--target", "COLUMN", "Column to predict (tables only).")
-FORMULA = _Data(
-    "--formula", "FORMULA",
-    "Label and features as in R, such as 'y ~ x * C(rank) + poly(age, 2)', instead of "
-    "--target (tables only).",
-)  # fmt: skip
-PRODUCTS = _Data(
-    "--products", "COLUMN:COLUMN",
-    "Add products of two columns, numeric or text, as features; repeatable (tables only).",
-    many=True,
-)  # fmt: skip
-ROW_NAMES = _Data(
-    "--row-names", "COLUMN",
-    "Column of row names, not a feature (tables only).  [default: row numbers]",
-)  # fmt: skip
-EXCLUDE = _Data(
-    "--exclude", "COLUMN", "Column to exclude, or a glob such as 'id_*'; repeatable.", many=True
+
+def of_data(flags: str, kind: Any = "COLUMN", help: str = "", **how: Any) -> Any:
+    """Return an option of reading; if it has no help, that of the argument of
+    :func:`linsep.open_source` with its name.
+    """
+    repeated = "; repeatable" * bool(how.get("many"))
+
+    def documented() -> str:
+        return _documented("opening.py", "open_source")[str(option.name)] + repeated + "."
+
+    option = Option(flags, kind, help or documented, section="Data", **how)
+    return option
+
+
+def _word(flags: str, kind: Any, parameter: str, help: str = "", **how: Any) -> Option:
+    """Return an option of words; if it has no help, that of a parameter of :class:`linsep.Text`."""
+    return Option(
+        flags, kind, help or (lambda: _documented("text.py", "Text")[parameter] + "."),
+        section="Text", **{"needs": ["text"]} | how,
+    )  # fmt: skip
+
+
+TARGET: Any = of_data("--target")
+FORMULA = of_data("--formula", "FORMULA")
+PRODUCTS = of_data("--products", "COLUMN:COLUMN", many=True)
+EXCLUDE = of_data(
+    "--exclude", "COLUMN", "Column to leave out, or a glob such as 'id_*'; repeatable.", many=True
 )
 #: what users say of columns; names may be globs
 TYPES = (
-    _Data(
-        "--include", "COLUMN",
-        "Column to use; all others are excluded; repeatable (tables only).", many=True,
+    of_data("--include", "COLUMN", "The only columns to use; repeatable.", many=True),
+    of_data(
+        "--categorical", "COLUMN", "Column to read as categories, with a feature per value; "
+        "repeatable.", many=True,
     ),
-    _Data(
-        "--categorical", "COLUMN",
-        "Column to read as categories, with one feature per value; repeatable (tables only).",
-        many=True,
-    ),
-    _Data(
-        "--numeric", "COLUMN", "Column to read as numbers; repeatable (tables only).", many=True
-    ),
-    _Data(
-        "--date", "COLUMN[=FORMAT]",
-        "Column of dates, read as days since 1970; FORMAT as in 'day=%d.%m.%Y', by "
-        "default ISO 8601; repeatable (tables only).",
-        many=True,
+    of_data("--numeric", "COLUMN", "Column to read as numbers; repeatable.", many=True),
+    of_data(
+        "--date", "COLUMN[=FORMAT]", "Column of dates, read as days since 1970; FORMAT as in "
+        "'day=%d.%m.%Y', by default ISO 8601; repeatable.", many=True,
     ),
 )  # fmt: skip
-WEIGHT = _Data(
-    "--weight", "COLUMN",
-    "Column of sample weights of at least 0, not a feature (tables only).",
-)  # fmt: skip
-GROUP = _Data(
-    "--group", "COLUMN",
-    "Column of groups, which are held out whole; not a feature (tables only).",
-)  # fmt: skip
+WEIGHT = of_data("--weight", help="Column of row weights of at least 0, not a feature.")
+GROUP = of_data("--group", help="Column of groups, which are held out whole; not a feature.")
 #: what else regressions take from columns
 OF_REGRESSIONS = (
-    _Data(
-        "--offset", "COLUMN",
-        "Column of offsets, added to the linear predictor of a linear or logistic "
-        "regression, also for predictions; not a feature (tables only).",
-    ),
-    _Data(
-        "--successes", "COLUMN",
-        "Column of successes among --trials, instead of --target (tables only).",
-    ),
-    _Data("--trials", "COLUMN", "Column of numbers of trials (tables only)."),
-)  # fmt: skip
-MISSING_VALUES = _Data(
-    "--missing", choice(MISSING), "How to treat missing values (tables only).", default="error"
+    of_data("--offset", help="Column of offsets, added to the linear predictor of a regression."),
+    of_data("--successes", help="Column of successes among --trials, instead of --target."),
+    of_data("--trials", help="Column of numbers of trials."),
 )
-SCALE = _Data(
+MISSING_VALUES = of_data("--missing", choice(MISSING), default="error")
+SCALE = Option(
     "--scale", choice(SCALES),
-    lambda: "Scale numeric columns to mean 0 and standard deviation 1 (standard), or not "
-    "(tables only).  [default: standard; none for "
-    f"{', '.join(name for name in ESTIMATORS if not is_scaled(name))}]",
+    lambda: "Scale numeric columns to mean 0 and standard deviation 1 (standard), or not; "
+    "tables only.  [default: standard; none for "
+    f"{', '.join(name for name in ESTIMATORS if not is_scaled(name))}]", section="Data",
 )  # fmt: skip
-HASH_BITS = _Data(
-    "--hash-bits", number(metavar="BITS", at_least=1, at_most=30),
-    "Hash text columns, or the features of Vowpal Wabbit's text, into 2^BITS columns.  "
-    "[default: 18 for Vowpal Wabbit's text]",
-)  # fmt: skip
-MIN_COUNT = _Data(
-    "--min-count", number(at_least=1),
-    "Merge the values of a text column that occur in fewer than N rows into one "
-    "indicator (tables only).",
-)  # fmt: skip
-REFERENCE_LEVEL = _Data(
+HASH_BITS = of_data("--hash-bits", number(metavar="BITS", at_least=1, at_most=30))
+MIN_COUNT = of_data("--min-count", number(at_least=1))
+REFERENCE_LEVEL = of_data(
     "--reference-level", "COLUMN=VALUE",
     "Reference value of a text column, without an indicator; repeatable. Other columns use "
     "their first value. 'first' uses the first value of every column, 'none' no reference values.  "
     "[default: first for linear and logistic with an intercept, else none]",
     multiple=True, callback=_reference_levels,
 )  # fmt: skip
-INDEX_BASE = _Data(
-    "--index-base", number(metavar="0|1", at_least=0, at_most=1),
-    "First feature index of svmlight text.  [default: detected]",
-)  # fmt: skip
-TEST = _Data("--test", "DATA", "Held-out data to score; repeatable.", many=True)
+INDEX_BASE: Any = of_data("--index-base", number(metavar="0|1", at_least=0, at_most=1))
+TEST = of_data("--test", "DATA", "Held-out data to score; repeatable.", many=True)
 CACHE = (
-    _Data(
+    of_data(
         "--cache", typed(LocalPath(), "FOLDER"),
         "Folder for parsed rows that do not fit in memory.  [default: the user's cache]",
     ),
-    _Data("--no-cache", None, "Do not keep parsed rows for later runs."),
+    of_data("--no-cache", None, "Do not keep parsed rows for later runs."),
 )  # fmt: skip
 #: how files are read: arguments of :func:`linsep.open_source`
-FILES = Gathered("files", (
-    _Data(
-        "--format", choice(FORMATS),
-        "Format of DATA.  [default: inferred from file names or first lines]",
-    ),
-    _Data(
-        "--delimiter", typed(_delimiter, "CHARACTER"),
-        "Delimiter of CSV fields: one character, 'tab', or 'whitespace' for any run of blanks.",
-    ),
-    _Data(
-        "--quotes/--no-quotes", None,
-        "Whether double quotes enclose CSV fields or are ordinary characters.  [default: quotes]",
-        default=None,
-    ),
-    _Data(
-        "--header/--no-header", None,
-        "Whether the first row of CSV holds the column names; without a header they "
-        "are column_1, column_2, ...  [default: header]",
-        default=None,
-    ),
-    _Data(
-        "--null-values", "TEXT",
-        "Text that marks a missing value in CSV, such as ?, in addition to empty cells; "
-        "repeatable.",
-        many=True,
-    ),
-    _Data("--decimal", "CHARACTER", "Decimal mark of numbers.  [default: .]"),
-    _Data("--thousands", "CHARACTER", "Thousands separator of numbers."),
-    _Data(
-        "--units/--no-units", None,
-        "Read 5%, $5, (5) and numbers with unusual signs, digits and spaces as numbers.",
-        default=None,
-    ),
-    _Data("--comment", "TEXT", "Skip CSV lines that begin with TEXT."),
-    _Data("--skip-rows", number(at_least=0), "Skip N lines before the header of CSV."),
-    _Data(
-        "--encoding", "NAME", "Encoding of CSV, such as latin-1 or utf-16.  [default: utf-8]"
-    ),
-    _Data("--max-line", size_of("a line"), "Maximum length of a line of text.  [default: 64MB]"),
+FILES: Any = Gathered("files", (
+    of_data("--format", choice(FORMATS)),
+    of_data("--delimiter", parsed(
+        "CHARACTER", "'tab', 'whitespace' or one character that is not a letter or digit",
+        _delimiter,
+    )),
+    of_data("--quotes/--no-quotes", None, default=None),
+    of_data("--header/--no-header", None, default=None),
+    of_data("--null-values", "TEXT", many=True),
+    of_data("--decimal", "CHARACTER", "Decimal mark of numbers.  [default: .]"),
+    of_data("--thousands", "CHARACTER", "Thousands separator of numbers."),
+    of_data("--units/--no-units", None, default=None),
+    of_data("--comment", "TEXT", "Skip lines of CSV that begin with TEXT."),
+    of_data("--skip-rows", number(at_least=0), "Skip N lines before the header of CSV."),
+    of_data("--encoding", "NAME"),
+    of_data("--max-line", size_of("a line")),
 ))  # fmt: skip
-_ROWS = (TARGET, MISSING_VALUES, HASH_BITS, MIN_COUNT, EXCLUDE, *TYPES, INDEX_BASE)
+TABLE_ROWS = (TARGET, MISSING_VALUES, HASH_BITS, MIN_COUNT, EXCLUDE, *TYPES, INDEX_BASE)
 #: reading options of commands whose features match Python's ``open_source``
-ROWS = Gathered("how", (*_ROWS, FORMULA, PRODUCTS, REFERENCE_LEVEL, *FILES.options))
-ROWS_OF_TRACE = Gathered("how", (
-    *_ROWS, _Data("--data-format format", choice(FORMATS), FILES.options[0].help),
-    *FILES.options[1:],
-))  # fmt: skip
+ROWS: Any = Gathered("how", (*TABLE_ROWS, FORMULA, PRODUCTS, REFERENCE_LEVEL, *FILES.options))
 READING = Gathered("reading", (
-    TARGET, FORMULA, MISSING_VALUES, HASH_BITS, MIN_COUNT, EXCLUDE, *TYPES, PRODUCTS, SCALE,
-    REFERENCE_LEVEL, INDEX_BASE, *FILES.options, *CACHE,
+    *TABLE_ROWS, FORMULA, PRODUCTS, SCALE, REFERENCE_LEVEL, *FILES.options, *CACHE,
 ))  # fmt: skip
 
 
 # Words of text, and namespaces of Vowpal Wabbit's text.
 
-TEXT = _Text(
-    "--text", "COLUMN",
-    "Text column to split into words; repeatable. Other text columns have one feature "
-    "per value (tables only).",
-    many=True,
+TEXT = Option(
+    "--text", "COLUMN", "Column of text whose words become features; tables only; repeatable.",
+    section="Text", many=True,
 )  # fmt: skip
-_Words, _Counted = partial(_Text, needs=["text"]), partial(_Text, needs=["text", "vocabulary"])
-#: options for words, each with its parameter of :class:`linsep.Text`
+_COUNT = parsed(
+    "N|SHARE", "a number of rows (1 or more) or a share of the rows (0.0 to 1.0)", _rows_or_share
+)
+_COUNTED = ["text", "vocabulary"]
+#: options for words, by the parameters of :class:`linsep.Text`
 WORDS = {
-    _Words(
-        "--analyzer", choice(("word", "char", "char_wb")),
-        "Unit of n-grams: words, characters, or characters within words.  [default: word]",
-    ): "analyzer",
-    _Words(
-        "--ngrams", typed(_ngram_range, "N|N-N"),
-        "Words or characters per n-gram, or a range such as 1-2.  [default: 1]",
-    ): "ngram_range",
-    _Words(
-        "--vocabulary", None, "Build a vocabulary in a first pass instead of hashing words."
-    ): "vocabulary",
-    _Counted(
-        "--min-df", typed(_rows_or_share, "N|SHARE"),
-        "Ignore words that occur in fewer rows; needs --vocabulary.",
-    ): "min_df",
-    _Counted(
-        "--max-df", typed(_rows_or_share, "N|SHARE"),
-        "Ignore words that occur in more rows; needs --vocabulary.",
-    ): "max_df",
-    _Words(
-        "--text-bits", number(metavar="BITS", at_least=1, at_most=30),
+    "analyzer": _word("--analyzer", choice(("word", "char", "char_wb")), "analyzer"),
+    "ngram_range": _word("--ngrams", parsed(
+        "N|N-N", "a number from 1 to 100, or a range such as 1-2", _ngram_range
+    ), "ngram_range"),
+    "vocabulary": _word("--vocabulary", None, "vocabulary"),
+    "min_df": _word("--min-df", _COUNT, "min_df", needs=_COUNTED),
+    "max_df": _word("--max-df", _COUNT, "max_df", needs=_COUNTED),
+    "n_features": _word(
+        "--text-bits", number(metavar="BITS", at_least=1, at_most=30), "",
         "Hash words into 2^BITS features.  [default: 18]", excludes=["vocabulary"],
-    ): "n_features",
-    _Words("--binary", None, "Count each word once per row."): "binary",
-    _Words("--sublinear", None, "Replace a count c by 1 + ln(c)."): "sublinear_tf",
-    _Words(
-        "--tf-idf", None, "Weight words by inverse document frequency (reads the data twice)."
-    ): "use_idf",
-    _Words(
-        "--norm", choice(("l2", "l1", "none")),
-        "Divide the word counts of a row by their norm.  [default: l2]",
-    ): "norm",
-    _Words("--keep-case", None, "Do not convert text to lower case."): "lowercase",
+    ),
+    "binary": _word("--binary", None, "binary"),
+    "sublinear_tf": _word("--sublinear", None, "sublinear_tf"),
+    "use_idf": _word("--tf-idf", None, "use_idf"),
+    "norm": _word("--norm", choice(("l2", "l1", "none")), "norm"),
+    "lowercase": _word("--keep-case", None, "", "Do not convert text to lower case."),
 }  # fmt: skip
 NAMESPACES = (
-    _Data(
-        "--interactions", "LETTERS",
-        "First letters of two namespaces to multiply (Vowpal Wabbit's text only); repeatable.",
-        many=True,
-    ),
-    _Data(
-        "--ignore-namespaces", "LETTERS",
-        "First letters of namespaces to leave out (Vowpal Wabbit's text only).",
-    ),
-    _Data(
-        "--keep-namespaces", "LETTERS",
-        "First letters of the only namespaces to read (Vowpal Wabbit's text only).",
-    ),
+    of_data("--interactions", "LETTERS", many=True),
+    of_data("--ignore-namespaces", "LETTERS"), of_data("--keep-namespaces", "LETTERS"),
 )  # fmt: skip
 #: values of :class:`linsep.Text` by options whose own values differ
 _AS_PARAMETER: dict[str, Callable[[Any], Any]] = {
@@ -675,7 +586,7 @@ _AS_PARAMETER: dict[str, Callable[[Any], Any]] = {
 
 def _columns(given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of :func:`linsep.open_source` about columns and namespaces."""
-    chosen = {parameter: given.pop(option.name) for option, parameter in WORDS.items()}
+    chosen = {parameter: given.pop(option.name) for parameter, option in WORDS.items()}
     if given["text"]:
         from linsep.sources.text import Text as TextColumn
 
@@ -688,87 +599,39 @@ def _columns(given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-COLUMNS = Gathered("columns", (WEIGHT, GROUP, *NAMESPACES, TEXT, *WORDS), _columns)
+COLUMNS: Any = Gathered("columns", (WEIGHT, GROUP, *NAMESPACES, TEXT, *WORDS.values()), _columns)
 FIT_COLUMNS = Gathered(
-    "columns", (WEIGHT, GROUP, *OF_REGRESSIONS, *NAMESPACES, TEXT, *WORDS), _columns
+    "columns", (WEIGHT, GROUP, *OF_REGRESSIONS, *NAMESPACES, TEXT, *WORDS.values()), _columns
 )
-UNGROUPED_COLUMNS = Gathered("columns", (WEIGHT, *NAMESPACES, TEXT, *WORDS), _columns)
+UNGROUPED_COLUMNS: Any = Gathered("columns", (WEIGHT, *NAMESPACES, TEXT, *WORDS.values()), _columns)
 
 # What is learned, and how.
 
-_Learner, _Cluster = partial(Option, section="Learner"), partial(Option, section="Cluster")
+_Learner = partial(Option, section="Learner")
 
 
-class LearnerNames(click.ParamType):
-    """Names of learners, with commas between them if ``several``; imports as little as possible."""
-
-    name = "learner"
-
-    def __init__(self, known: Iterable[str], several: bool = False):
-        self.known, self.several = tuple(known), several
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the text; BadParameter, which lists all names, for an unknown one."""
-        for name in value.split(",") if self.several else [value]:
-            choice(self.known)["type"].convert(name, None, ctx)
-        return value
-
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
-        """Return the names that may complete a word."""
-        return _completed(self.known, incomplete)
-
-
-LEARNER = _Learner(
-    "--learner", typed(LearnerNames(ESTIMATORS), "NAME"),
-    f"Learning algorithm: {', '.join(ESTIMATORS)}.  [default: {OF_TEXT} for texts and similar "
-    f"wide, sparse rows, else {USUAL_LEARNER}]",
-)  # fmt: skip
-# Traces need learners with a weight per feature; kernel learners have one per row.
-TRACEABLE_LEARNER = _Learner(
-    "--learner", typed(LearnerNames(LINEAR), "NAME"), f"Learning algorithm: {', '.join(LINEAR)}.",
-    default=USUAL_LEARNER,
-)  # fmt: skip
-CURVE = _Learner("--curve", None, "Print validation errors per pass; needs --early-stopping.")
-CLASS_WEIGHT = _Learner(
+CLASS_WEIGHT: Any = _Learner(
     "--class-weight", "LABEL=WEIGHT",
     "Weight of the rows of a class, or 'balanced'; separate several by commas; repeatable.",
     many=True,
 )  # fmt: skip
-INIT_WEIGHTS = _Learner(
-    "--init-weights", typed(_vectors, "X,X,..."),
+INIT_WEIGHTS: Any = _Learner(
+    "--init-weights", parsed("X,X,...", "lists of equally many finite numbers", _vectors),
     "Initial weights: the intercept, then one number per feature (after scaling); for "
     "several classes, one such list per class or pair, separated by semicolons.",
 )  # fmt: skip
-RANDOM_STATE = _Learner(
+RANDOM_STATE: Any = _Learner(
     "--random-state", number(at_least=0, at_most=2**32 - 1),
     "Seed of the random number generator.", default=0,
 )  # fmt: skip
-REFERENCE = _Learner(
+REFERENCE: Any = _Learner(
     "--reference", "LABEL",
     "The class encoded as -1; for logistic regression, the reference class, which has "
     "no weights.  [default: the smaller of two, else the last]",
 )  # fmt: skip
-FIT_INTERCEPT = Option(
+FIT_INTERCEPT: Any = Option(
     "--fit-intercept/--no-fit-intercept", None, "Whether the hyperplane has an intercept.",
     default=True,
-)  # fmt: skip
-
-# Work on a cluster.
-
-DASK = _Cluster(
-    "--dask", "ADDRESS",
-    "Train on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers "
-    "read DATA under the same paths. local: worker processes on this machine.",
-    excludes=["cv"],
-)  # fmt: skip
-MIXING = _Cluster(
-    "--mixing", "uniform|mistakes",
-    "With --dask: weight shards in the mixture equally (the default) or by their mistakes.",
-    needs=["dask"],
-)  # fmt: skip
-SHARD_MB = _Cluster(
-    "--shard-mb", typed(float, "MB"),
-    "With --dask: size of a shard (64), on which the result depends.", needs=["dask"],
 )  # fmt: skip
 
 # Cross-validation.
@@ -777,7 +640,6 @@ _Validation = partial(Option, section="Validation")
 
 
 def _folds(given: dict[str, Any]) -> Any:
-    """Return how rows are divided; None without --cv."""
     if given["cv"] is None:
         return None
     from linsep.cross_validation import Folds

@@ -1,15 +1,24 @@
-"""Results on the screen, aligned; results in files, atomically; progress bars on terminals."""
+"""Results on the screen, aligned; results in files, atomically; how pictures look; progress bars
+on terminals.
+"""
 
 import json
 import math
 import os
+import re
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from rich.console import Console
@@ -19,6 +28,7 @@ from rich.table import Column
 from linsep._system.files import check_free, written_whole
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.cli.errors import named
+from linsep.cli.options import Gathered, Option, number, parsed, valid
 from linsep.errors import DataError
 from linsep.estimators.labels import label_text
 from linsep.layout import pair_lines, table_lines
@@ -27,13 +37,11 @@ from linsep.sources.remote.file import File
 
 
 def labels_text(labels: list[Any], most: int = 8) -> str:
-    """Return a few labels, comma separated."""
     shown = ", ".join(label_text(label) for label in labels[:most])
     return shown + (", ..." if len(labels) > most else "")
 
 
 def on_terminal() -> bool:
-    """Return whether stdout is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
@@ -101,68 +109,101 @@ def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
             )
         yield sys.stdout
         return
-    check_free(path, force)
     with finishing(written_whole(path, "w", force=force)) as (file,):
         yield file
 
 
-def check_all_free(force: bool, *paths: Path | None) -> None:
-    """Raise DataError if a file to write exists, unless --force is given; None stands for no
-    file."""
+def check_outputs(force: bool, read: Sequence[File], *paths: Path | None) -> None:
+    """Raise DataError if a file to write exists, unless --force is given, or is one of the files to
+    read or to write; None stands for no file.
+    """
+    seen = set[str]()
     for path in filter(None, paths):
         check_free(path, force)
-
-
-def never_overwrite(read: Sequence[File], *paths: Path | None) -> None:
-    """Raise DataError if a file to write, with --force, is one of the files to read or to write."""
-    written = [os.path.realpath(path) for path in paths if path is not None]
-    for path in filter(None, paths):
-        if written.count(os.path.realpath(path)) > 1:
-            raise DataError(
-                f"{path} is named for two output files; give each its own name.",
-                code="duplicate-name",
-                path=path,
-            )
-    for path in filter(None, paths):
-        if path.exists() and any(_same(path, file) for file in read if isinstance(file, Path)):
-            raise DataError(
-                f"{path} is an input of this command; give the output another name.",
-                code="conflict",
-                path=path,
-            )
+        why = ""
+        if (real := os.path.realpath(path)) in seen:
+            why, code = "is named for two output files; give each its own name", "duplicate-name"
+        elif any(_same(path, file) for file in read if isinstance(file, Path)):
+            why, code = "is an input of this command; give the output another name", "conflict"
+        if why:
+            raise DataError(f"{path} {why}.", code=code, path=path)
+        seen.add(real)
 
 
 def _same(path: Path, file: Path) -> bool:
-    """Return whether an existing path is this file; a missing file is refused when read."""
-    try:
+    """Return whether a path is this file, also by another hard link; missing files are not."""
+    with suppress(OSError):
         return path.samefile(file)
-    except OSError:
-        return False
+    return False
 
 
-class LeftOpen:
-    """A file that stays open at the end of compression."""
-
-    closed = False
-
-    def __init__(self, file: Any):
-        self.write, self.flush = file.write, file.flush
-
-    def close(self) -> None:
-        """Leave it open."""
+#: inches of a side of a picture, at least and at most
+SIDES = 0.5, 100.0
 
 
-def write_picture(display: Any, path: Path, force: bool, **look: Any) -> None:
-    """Write a picture to a file, atomically; ``look`` has arguments of its ``save``."""
-    with written_whole(path, force=force) as file:
-        display.save(file, format=path.suffix.lower().lstrip("."), **look)
+def _inches(text: str) -> tuple[float, float]:
+    width, height = map(float, re.split(r"\s*[x×]\s*", text))
+    return valid((width, height), SIDES[0] <= min(width, height) <= max(width, height) <= SIDES[1])
+
+
+class Look(NamedTuple):
+    """How pictures look: what the options say."""
+
+    dpi: int | None
+    size: tuple[float, float] | None
+    title: str | None
+    palette: str | None
+
+    def colors(self) -> AbstractContextManager[None]:
+        """Return the palette of pictures, which must be known."""
+        if self.palette is None:
+            return nullcontext()
+        from linsep.plot import palette
+
+        return palette(self.palette)
+
+    def write(self, made: Callable[[], Any], path: Path, force: bool) -> None:
+        """Make a picture and write it to a file, atomically."""
+        given = {"dpi": self.dpi, "size": self.size, "title": self.title}
+        how = {name: value for name, value in given.items() if value is not None}
+        with self.colors():
+            display = made()
+            with written_whole(path, force=force) as file:
+                display.save(file, format=path.suffix.lower().lstrip("."), **how)
+
+
+def _look(given: dict[str, Any]) -> Look:
+    look = Look(**given)
+    with look.colors():  # an unknown palette is an error before anything is read
+        return look
+
+
+#: options of every command that draws
+LOOK: Any = Gathered("look", (
+    Option(
+        "--dpi", number(at_least=10, at_most=2400),
+        "Resolution of a picture in dots per inch.  [default: 100]", needs=["plot"],
+    ),
+    Option(
+        "--size", parsed(
+            "WIDTHxHEIGHT", f"the width and the height in inches, of {SIDES[0]:g} to {SIDES[1]:g} "
+            "each, as in 8x6", _inches,
+        ),
+        "Size of a picture in inches, as in 8x6.  [default: as large as needed]", needs=["plot"],
+    ),
+    Option("--title", "TEXT", "Title above a picture.", needs=["plot"]),
+    Option(
+        "--palette", "NAME",
+        "Colors of a picture: a color map of matplotlib, such as tab10 or viridis, "
+        "or colors separated by commas.",
+        needs=["plot"],
+    ),
+), _look)  # fmt: skip
 
 
 SECONDS = 0.1
 #: largest part of a bar that is drawn before the work is done
 MOST = 0.999
-#: passes whose mistakes are drawn
-MOST_BARS = 12
 
 
 @contextmanager
@@ -179,10 +220,8 @@ def watching(source: Source, model: Any = None, task: Any = None) -> Iterator[No
         BarColumn(None, table_column=Column(ratio=1)),
         TextColumn("{task.fields[rows]}", table_column=whole),
         TimeRemainingColumn(table_column=Column(no_wrap=True, min_width=7)),
-        console=Console(stderr=True),
-        transient=True,
-        expand=True,
-    )
+        console=Console(stderr=True), transient=True, expand=True,
+    )  # fmt: skip
     done = threading.Event()
 
     def draw() -> None:
@@ -204,42 +243,24 @@ def watching(source: Source, model: Any = None, task: Any = None) -> Iterator[No
 
 
 def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
-    """Update the bar from the counters of the working thread."""
-    run = getattr(model, "progress_", None)
-    if run is not None and run.stage == "learning":
-        seconds = max(1e-9, bar.tasks[line].elapsed or 0.0)
-        reports, most = run.run.reports, run.max_iter
-        total = getattr(run.stream, "n_rows", None)  # no stream is left at the end
-        before = sum(report.rows for report in [*(run.run.trial or ()), *reports])
-        part = run.rows / total if total else _read(source) or 0.0
-        _show(
-            bar, line, "learning", (run.number + part) / most,
-            description=f"pass {run.number + 1} of {most}",
-            rows=f"{run.rows:,} rows, {short((before + run.rows) / seconds)} rows/s, "
-            f"{run.mistakes:,} mistakes "
-            + sparkline([report.mistakes for report in reports], bar.console.options.ascii_only),
-        )  # fmt: skip
-        return
-    stage, read = source.stage if run is None or run.stage == "reading" else run.stage, None
-    if stage in ("reading", "surveying"):
-        read = _read(source)
-        if read == 1.0:  # still working on what was read
-            stage, read = "working", None
-    doing = source.doing
-    _show(bar, line, stage, read, "" if doing is None else doing())
-
-
-def _read(source: Source) -> float | None:
-    """Return the share of the source that has been read, or None if unknown."""
-    return min(1.0, source.position / source.size) if source.size else None
-
-
-def _show(
-    bar: Progress, line: Any, stage: str, part: float | None, description: str = "", rows: str = ""
-) -> None:
-    """Draw the progress of a stage; None is work of unknown length. Each stage has its own line,
-    since a complete line does not show the time left.
+    """Update the bar from the counters of the working thread. Each stage has its own line, since a
+    complete line does not show the time left; the part of work of unknown length is None.
     """
+    run = getattr(model, "progress_", None)
+    stage = source.stage if run is None or run.stage == "reading" else run.stage
+    part = min(1.0, source.position / source.size) if source.size else None
+    description, rows = "" if source.doing is None else source.doing(), ""
+    if stage == "learning" and run is not None:
+        total = getattr(run.stream, "n_rows", None)  # no stream is left at the end
+        part = (run.number + (run.rows / total if total else part or 0.0)) / run.max_iter
+        before = sum(report.rows for report in [*(run.run.trial or ()), *run.run.reports])
+        speed = (before + run.rows) / max(1e-9, bar.tasks[line].elapsed or 0.0)
+        description = f"pass {run.number + 1} of {run.max_iter}"
+        rows = f"{run.rows:,} rows, {speed:,.0f} rows/s, {run.mistakes:,} mistakes"
+    elif stage not in ("reading", "surveying"):
+        part = None
+    elif part == 1.0:  # still working on what was read
+        stage, part = "working", None
     if bar.tasks[line].fields["stage"] != stage:
         bar.reset(line, stage=stage, rows="")
     bar.tasks[line].total = None if part is None else 1.0
@@ -250,25 +271,7 @@ def _update_verdict(bar: Progress, line: Any, task: Any) -> None:
     which = f"subproblem {task.question:,} of {task.questions:,}, " * (task.questions > 1)
     left = max(0.0, task.until - time.monotonic())
     bar.update(
-        line,
-        description=f"{which}{task.doing}",
+        line, description=f"{which}{task.doing}",
         completed=max(0, task.question - 1) / task.questions,
         rows=f"{left:,.0f} s left" if math.isfinite(left) else "",
-    )
-
-
-def sparkline(values: Sequence[float], ascii_only: bool = False) -> str:
-    """Return the last values as a row of bars, the largest at full height."""
-    heights = " .:-=+*#" if ascii_only else "▁▂▃▄▅▆▇█"
-    shown = values[-MOST_BARS:]
-    scale = (len(heights) - 1) / max(1, *shown, 1)
-    return "".join(heights[round(scale * value)] for value in shown)
-
-
-def short(number: float) -> str:
-    """Return a number in three digits: 12, 345 k, 6.7 M."""
-    for unit, size in (("M", 1e6), ("k", 1e3)):
-        if number >= 0.9995 * size:
-            scaled = number / size
-            return f"{scaled:.1f} {unit}" if scaled < 99.95 else f"{scaled:,.0f} {unit}"
-    return f"{number:.0f}"
+    )  # fmt: skip

@@ -1,6 +1,6 @@
 """The command ``plot``: pictures of models."""
 
-import re
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,9 +9,15 @@ import click
 from linsep import model_files
 from linsep.catalog import LINEAR
 from linsep.cli import options
-from linsep.cli.look import LOOK, Look
-from linsep.cli.options import Argument, Option, choice, command, number, typed
-from linsep.cli.output import check_all_free, never_overwrite, watching, write_picture
+from linsep.cli.options import (
+    Command,
+    argument,
+    choice,
+    command,
+    option,
+    typed,
+)
+from linsep.cli.output import LOOK, Look, check_outputs, watching
 from linsep.cli.reading import MOST_ROWS, LineNames, open_like, rows_of, tell_unknown
 from linsep.drawing import display
 from linsep.errors import DataError
@@ -37,8 +43,6 @@ class Picture(NamedTuple):
 #: kinds that read the rows of the fit themselves, and kinds that take the weights of rows
 OF_SOURCE = ("assumptions", "diagnostics")
 WEIGHED = ("reliability", "run")
-#: the options of one kind, by the keyword of its picture
-OWN = {"odds": "coefficients", "n_mistakes": "updates", "shape": "images"}
 #: kinds that accept one feature name, and two
 ONE_FEATURE = ("regression", "diagnostics")
 TWO_FEATURES = ("decision", "probability", "run")
@@ -69,69 +73,46 @@ PICTURES = {
 }  # fmt: skip
 
 
-def _height_and_width(text: Any) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d{1,6})x(\d{1,6})", text)
-    shape = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not all(shape):
-        raise click.BadParameter(
-            f"must be a height and a width in pixels, as in 8x8, not {text!r}."
-        )
-    return shape
-
-
-KIND = Argument(
-    "kind", help="; ".join(f"{name}: {kind.help}" for name, kind in PICTURES.items()) + ".",
-    required=True, **choice(PICTURES) | {"metavar": "KIND"},
-)  # fmt: skip
-DRAWN_ROWS = Argument(
-    "data", "DATA...",
-    "Rows to draw: the training rows for updates, run, bounds, cycle, assumptions and "
-    "diagnostics; omitted for curve, gap, coefficients and images.",
-)  # fmt: skip
-PICTURE_OUT = Option(
-    "--output -o", typed(options.LocalPath(formats=(*options.PICTURES, ".gif")), "FILE"),
-    "Write the picture to this file: .png, .svg or .pdf; a run: .gif.", required=True,
-)  # fmt: skip
-DRAWN_FEATURE = Option(
-    "--feature", "NAME",
-    "Name of a feature to draw (decision, run, probability, regression, diagnostics); "
-    "repeatable once.",
-    many=True,
-)  # fmt: skip
-ODDS = Option("--odds", None, "Draw odds ratios (coefficients).")
-N_MISTAKES = Option(
-    "--mistakes n_mistakes", number(at_least=1),
-    "Draw the first N mistakes (updates).  [default: 3]",
-)  # fmt: skip
-SHAPE = Option(
-    "--shape", typed(_height_and_width, "HEIGHTxWIDTH"),
-    "Pixels of an image (images).  [default: a square]",
-)  # fmt: skip
-
-
-class PlotCommand(options.Command):
+class PlotCommand(Command):
     """The command, whose ``--feature`` is ``features`` for pictures of two features."""
 
     def flags(self) -> dict[str, str]:
-        """Return the option of each parameter of a picture by its name."""
         return super().flags() | {"features": "--feature"}
 
 
-@command(
-    KIND, options.MODEL, DRAWN_ROWS, PICTURE_OUT, DRAWN_FEATURE, ODDS, N_MISTAKES, SHAPE, LOOK,
-    options.FILES, options.FORCE, cls=PlotCommand,
-)  # fmt: skip
+@command(cls=PlotCommand)
 def plot(
-    kind: str, model: Path, data: list[str] | None, *, output: Path, feature: list[str] | None,
-    odds: bool, n_mistakes: int | None, shape: tuple[int, int] | None, look: Look,
-    files: dict[str, Any], force: bool,
+    kind: str = argument(
+        "kind", help="; ".join(f"{name}: {kind.help}" for name, kind in PICTURES.items()) + ".",
+        required=True, **choice(PICTURES) | {"metavar": "KIND"},
+    ),
+    model: Path = options.MODEL,
+    data: list[str] | None = argument(
+        "data", "DATA...",
+        "Rows to draw: the training rows for updates, run, bounds, cycle, assumptions and "
+        "diagnostics; omitted for curve, gap, coefficients and images.",
+    ),
+    output: Path = option(
+        "--output -o", typed(options.LocalPath(formats=(*options.PICTURES, ".gif")), "FILE"),
+        "Write the picture to this file: .png, .svg or .pdf; a run: .gif.", required=True,
+    ),
+    feature: list[str] | None = option(
+        "--feature", "NAME",
+        "Name of a feature to draw (decision, run, probability, regression, diagnostics); "
+        "repeatable once.",
+        many=True,
+    ),
+    odds: bool = option("--odds", None, "Draw odds ratios (coefficients)."),
+    look: Look = LOOK, files: dict[str, Any] = options.FILES, force: bool = options.FORCE,
 ) -> None:  # fmt: skip
     """Draw a picture of a model.
 
     Example: linsep plot decision species.linsep test.csv --output species.png
     """
-    own = {"odds": odds or None, "n_mistakes": n_mistakes, "shape": shape}
-    shown, choices = PICTURES[kind], _choices(kind, feature or [], own)
+    shown, choices = PICTURES[kind], _choices(kind, feature or [])
+    if odds and kind != "coefficients":
+        raise click.BadParameter("--odds is for `linsep plot coefficients` only.")
+    choices |= {"odds": True} if odds else {}
     if (output.suffix.lower() == ".gif") != (kind == "run"):
         wanted = either((".gif",) if kind == "run" else options.PICTURES)
         raise click.BadParameter(f"--output must end in {wanted} for {kind}, not {str(output)!r}.")
@@ -142,8 +123,7 @@ def plot(
         raise DataError(
             f"linsep plot {kind} {needs}.", code="needs-option" if shown.rows else "conflict"
         )
-    check_all_free(force, output)
-    never_overwrite([model], output)
+    check_outputs(force, [model], output)
     estimator = model_files.load(model)
     fits = not shown.of or (shown.of == "classifier") == hasattr(estimator, "classes_")
     if not fits or (kind == "updates" and not isinstance(estimator, tuple(LINEAR.values()))):
@@ -151,12 +131,11 @@ def plot(
         raise DataError(
             f"linsep plot {kind} draws {of}, which {model} is not",
             *["use linsep plot diagnostics"] * hasattr(estimator, "diagnostics"),
-            code="unsupported",
-            path=model,
-        )
-    with of_features(), look.colors():  # the columns are in the order of the recipe
-        made = _drawn(kind, estimator, model, data, files, output, choices)
-        write_picture(made, output, force, **look.saved())
+            code="unsupported", path=model,
+        )  # fmt: skip
+    with of_features():  # the columns are in the order of the recipe
+        drawn = partial(_drawn, kind, estimator, model, data, files, output, choices)
+        look.write(drawn, output, force)
     print(f"picture  {output}")
 
 
@@ -170,7 +149,7 @@ def _drawn(
         return picture.from_estimator(estimator, **choices)
     labeled = None if kind == "decision" else True
     source = open_like(estimator, path, data, **files, labeled=labeled)
-    never_overwrite(source.paths, output)
+    check_outputs(True, source.paths, output)
     if shown.rows == "scored":
         with watching(source):
             found = scored(estimator, source)
@@ -188,21 +167,15 @@ def _drawn(
     return picture.from_estimator(estimator, *rows, **choices)
 
 
-def _choices(kind: str, features: list[str], own: dict[str, Any]) -> dict[str, Any]:
-    """Return the keywords of a picture; raise BadParameter for an option of another picture."""
-    given = {name: value for name, value in own.items() if value is not None}
-    for name in given:
-        if kind != OWN[name]:
-            option = click.get_current_context().command.flags()[name]  # type: ignore[attr-defined]
-            raise click.BadParameter(f"{option} is for `linsep plot {OWN[name]}` only.")
+def _choices(kind: str, features: list[str]) -> dict[str, Any]:
     if len(features) > 2 * (kind in TWO_FEATURES) + (kind in ONE_FEATURE):
         raise click.BadParameter(
             "--feature is for decision, run and probability (up to two) and for regression and "
             "diagnostics (one)."
         )
-    if features and kind in ONE_FEATURE:
+    if not features:
+        return {"n_mistakes": 3} if kind == "updates" else {}
+    if kind in ONE_FEATURE:
         return {"feature": features[0]}
-    if features:
-        alone = kind == "probability" and len(features) == 1
-        return {"features": features[0] if alone else features}
-    return ({"n_mistakes": 3} if kind == "updates" else {}) | given
+    alone = kind == "probability" and len(features) == 1
+    return {"features": features[0] if alone else features}

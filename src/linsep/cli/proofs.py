@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -15,22 +16,9 @@ from linsep.certificate.canonical import read_whole
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.certificate.proofs import read
 from linsep.certificate.verdicts import AS_STORED, Blocked, Check, Separations, Undecided
-from linsep.cli import options
+from linsep.cli import options, output
 from linsep.cli.errors import fail
-from linsep.cli.look import LOOK, Look
-from linsep.cli.options import Option, command
-from linsep.cli.output import (
-    check_all_free,
-    label_text,
-    labels_text,
-    never_overwrite,
-    open_output,
-    print_json,
-    print_pairs,
-    print_table,
-    watching,
-    write_picture,
-)
+from linsep.cli.options import argument, choice, command, number, option
 from linsep.cli.reading import feature_names, open_like, rows_of
 from linsep.cli.report import reference_pairs, shown as text_of
 from linsep.cli.standard_input import as_given
@@ -51,38 +39,6 @@ from linsep.sources.tables.reading_options import OF_CSV
 from linsep.validation.checks import of_features
 from linsep.words import escaped
 
-MARGIN = Option(
-    "--margin", options.choice(["max"]),
-    "Maximize the margin of the separator, to within a millionth.",
-)  # fmt: skip
-ERRORS = Option(
-    "--errors", None,
-    "Also bound the fewest errors of any hyperplane, with proofs of both bounds.",
-)  # fmt: skip
-STRICT = Option(
-    "--strict/--no-strict", None, "With --errors: whether a row on the hyperplane is an error.",
-    default=True,
-)  # fmt: skip
-DISTANCE = Option(
-    "--gamma", options.number(float, above=0.0),
-    "Also find the least total distance by which the rows of two classes must move to "
-    "be separated with this margin; it bounds errors, too.",
-)  # fmt: skip
-PROOF_OUT = Option("--proof", options.NEW_FILE, "Write the proof to this file, as JSON.")
-PROOF = options.Argument(
-    "proof", "PROOF", "A proof saved by `linsep separate --proof`.",
-    required=True, type=options.LocalPath(),
-)  # fmt: skip
-SEARCH_LIMIT = Option(
-    "--time-limit", options.typed(float, "SECONDS"),
-    "Time limit for the search, in seconds; the final check may take the same again.",
-    default=60.0,
-)  # fmt: skip
-CHECK_LIMIT = Option(
-    "--time-limit", options.number(float, "SECONDS", at_least=0),
-    "Time limit for exact arithmetic, in seconds; reading DATA is not included.", default=60.0,
-)  # fmt: skip
-
 #: added to the command that checks a proof
 CHECKS = "   checks it"
 #: added for numbers read from text
@@ -93,16 +49,39 @@ MOST_TEXT = 200
 MOST_ROWS, MOST_VALUES, MOST_LETTERS = 12, 5, 20
 
 
-@command(
-    options.DATA, MARGIN, ERRORS, STRICT, DISTANCE, options.FIT_INTERCEPT, PROOF_OUT,
-    options.ROWS, options.UNGROUPED_COLUMNS, options.FORCE, SEARCH_LIMIT, options.AS_JSON,
-    options.PLOT, LOOK,
-)  # fmt: skip
+@command()
 def separate(
-    data: list[str], *, margin: str | None, errors: bool, strict: bool, gamma: float | None,
-    fit_intercept: bool, proof: Path | None, how: dict[str, Any],
-    columns: dict[str, Any], force: bool, time_limit: float, as_json: bool, plot: Path | None,
-    look: Look,
+    data: list[str] = options.DATA,
+    margin: str | None = option(
+        "--margin", choice(["max"]),
+        "Maximize the margin of the separator, to within a millionth.",
+    ),
+    errors: bool = option(
+        "--errors", None,
+        "Also bound the fewest errors of any hyperplane, with proofs of both bounds.",
+    ),
+    strict: bool = option(
+        "--strict/--no-strict", None,
+        "With --errors: whether a row on the hyperplane is an error.", default=True,
+    ),
+    gamma: float | None = option(
+        "--gamma", number(float, above=0.0),
+        "Also find the least total distance by which the rows of two classes must move to "
+        "be separated with this margin; it bounds errors, too.",
+    ),
+    fit_intercept: bool = options.FIT_INTERCEPT,
+    proof: Path | None = option(
+        "--proof", options.NEW_FILE, "Write the proof to this file, as JSON."
+    ),
+    how: dict[str, Any] = options.ROWS, columns: dict[str, Any] = options.UNGROUPED_COLUMNS,
+    force: bool = options.FORCE,
+    time_limit: float = option(
+        "--time-limit", options.typed(float, "SECONDS"),
+        "Time limit for the search, in seconds; the final check may take the same again.",
+        default=60.0,
+    ),
+    as_json: bool = options.AS_JSON, plot: Path | None = options.PLOT,
+    look: output.Look = output.LOOK,
 ) -> None:  # fmt: skip
     """Decide whether a hyperplane separates the classes of DATA, and prove it.
 
@@ -115,47 +94,52 @@ def separate(
     from linsep.separability.time_limit import Task
     from linsep.separability.weighted_rows import asked
 
-    check_all_free(force, proof, plot)
     fit_intercept = _has_intercept(how, fit_intercept)
     source = open_source(data, **how, **columns)
-    never_overwrite(source.paths, proof, plot)
-    with watching(source):
+    output.check_outputs(force, source.paths, proof, plot)
+    with output.watching(source):
         opened = data_of(source)
     opened.names = feature_names(source, opened.n_features)
-    task = Task(time_limit)
-    with watching(source, task=task):
+    task, least = Task(time_limit), None
+    with output.watching(source, task=task):
         claim = decide(opened, fit_intercept, margin, task=task)
         if errors:
             wanted = asked(strict, weights_of(source), opened.n_rows)
             claim = with_fewest_errors(opened, claim, wanted, task)
         task.doing = "the check of the proof"
-        checked = _checked(claim, opened, time_limit)
-        least = None
+        checked = claim.verify(opened, time_limit=time_limit)
+        if checked.holds is False:
+            raise AssertionError(f"A proof that linsep made does not hold: {checked.reason}")
         if gamma is not None:
             task.doing = "the least total distance"
             least = linsep.total_distance(source, gamma=gamma, fit_intercept=fit_intercept)
     written = claim.to_json(source.recipe())
-    undecided = isinstance(claim, Undecided)
-    if proof is not None and not undecided:
-        with open_output(proof, force) as out:
+    verdicts = claim.verdicts()
+    if proof is not None and not isinstance(claim, Undecided):
+        with output.open_output(proof, force) as out:
             out.write(written)
     if as_json:
         found = json.loads(written)
-        for plain, verdict in zip(found["verdicts"], claim.verdicts(), strict=True):
+        for plain, verdict in zip(found["verdicts"], verdicts, strict=True):
             plain.update(verdict.plain_details())
-        if least is not None:
-            found["total_distance"] = _of_distance(least)
-        print_json(found | {"checked": checked.reason})
-    if undecided:
+        distance = {} if least is None else {"total_distance": _of_distance(least)}
+        output.print_json(found | distance | {"checked": checked.reason})
+    if isinstance(claim, Undecided):
         fail(_undecided([claim]), 3)
     if not as_json:
-        distance = [] if least is None else [("distance", str(least))]
-        _print_claim(claim, opened, source, [*distance, ("checked", checked.reason)])
+        last = text_of(("distance", least and str(least)), ("checked", checked.reason))
+        _print_claim(claim, opened, source, last)
         if proof is not None:
             _print_verify(proof, data)
-    _draw(claim, source, opened.n_features, plot, force, look)
+    if plot is not None:
+        if isinstance(claim, Separations):
+            raise DataError(
+                "Verdicts on more than two classes are not drawn: give the rows of two classes.",
+                code="class-count",
+            )
+        X, y, _ = rows_of(source, opened.n_features, None)
+        look.write(lambda: claim.plot(X, y), plot, force)
     if checked.holds is None:
-        verdicts = claim.verdicts() if isinstance(claim, Separations) else []
         fail(_undecided(verdicts) or checked.reason, 3)
 
 
@@ -164,29 +148,6 @@ def _has_intercept(how: dict[str, Any], fit_intercept: bool) -> bool:
     given = {} if fit_intercept else {"fit_intercept": False}
     told = with_intercept("perceptron", how.get("formula"), given)
     return bool(told.get("fit_intercept", True))
-
-
-def _checked(claim: Any, rows: Any, limit: float) -> Any:
-    """Check a claim about rows; the check may end undecided, but must not fail."""
-    checked = claim.verify(rows, time_limit=limit)
-    if checked.holds is False:
-        raise AssertionError(f"A proof that linsep made does not hold: {checked.reason}")
-    return checked
-
-
-def _draw(
-    claim: Any, source: Source, width: int, path: Path | None, force: bool, look: Look
-) -> None:
-    if path is None:
-        return
-    if isinstance(claim, Separations):
-        raise DataError(
-            "Verdicts on more than two classes are not drawn: give the rows of two classes.",
-            code="class-count",
-        )
-    with look.colors():
-        made = claim.plot(*rows_of(source, width, None)[:2])
-        write_picture(made, path, force, **look.saved())
 
 
 def _undecided(verdicts: list[Any]) -> str:
@@ -207,35 +168,22 @@ def _print_verify(proof: Path, data: list[str]) -> None:
 
 
 def _print_claim(claim: Any, opened: Any, source: Source, last: list[tuple[str, str]]) -> None:
+    last = [*reference_pairs(source.recipe()), *last]
     if isinstance(claim, Separations):
         head, *rows = claim.table(source.number)
-        print_table(head, rows, [False] * 3, sentences=True)
+        output.print_table(head, rows, [False] * 3, sentences=True)
         print()
-        print_pairs([*claim.chance_line(), *_coding(source.recipe()), *last])
+        output.print_pairs([*claim.chance_line(), *last])
         return
-    print_pairs([*claim.described(source.number), *_coding(source.recipe()), *last])
+    output.print_pairs([*claim.described(source.number), *last])
     if isinstance(claim, Blocked):
+        head = ["witness", "class", "share", "values"]
+        rows = _witness_rows(claim.witness, opened, source)
         print()
-        table = _witness_table(claim.witness, opened, source)
-        print_table(*table, [False, True, True, False], sentences=True)
+        output.print_table(head, rows, [False, True, True, False], sentences=True)
 
 
-def _coding(recipe: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return how text values became features, as a pair, if there are text columns."""
-    if recipe.get("reference") or not recipe.get("text") or recipe.get("hash_bits") is not None:
-        return reference_pairs(recipe)
-    names = list(recipe["text"])
-    shown = ", ".join(names[:MOST_VALUES]) + ", ..." * (len(names) > MOST_VALUES)
-    return [
-        (
-            "coding",
-            f"an indicator for every value of {shown}; regressions leave out the first value, "
-            "like --reference-level first",
-        )
-    ]
-
-
-def _witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str], list[list[str]]]:
+def _witness_rows(witness: Any, opened: Any, source: Source) -> list[list[str]]:
     from linsep.separability.data import exact_row
 
     labels = opened.labels()
@@ -243,26 +191,36 @@ def _witness_table(witness: Any, opened: Any, source: Source) -> tuple[list[str]
     share = {row: f"{x:.3g}" for row, x in zip(witness.rows, witness.shares(), strict=True)}
     wanted = np.unique(np.array(witness.rows))[:MOST_ROWS]
     rows = []
-    for number, batch, place in opened.rows(wanted):
+    for row, batch, place in opened.rows(wanted):
         columns, values = exact_row(batch.X, place)
-        shown = [
+        cells = [
             f"{elided(names[j], MOST_LETTERS)} {float(value):g}"
             for j, value in zip(columns.tolist(), values.tolist(), strict=True)
             if value
         ]
-        dots = ", ..." if len(shown) > MOST_VALUES else ""
-        label = label_text(labels[batch.y[place]])
-        text = ", ".join(shown[:MOST_VALUES]) + dots
-        rows.append([source.where(number), label, share[number], text])
+        text = ", ".join(cells[:MOST_VALUES]) + ", ..." * (len(cells) > MOST_VALUES)
+        rows.append(
+            [source.where(row), output.label_text(labels[batch.y[place]]), share[row], text]
+        )
     if len(witness.rows) > MOST_ROWS:
         rows.append([f"and {len(witness.rows) - MOST_ROWS} more", "", "", ""])
-    return ["witness", "class", "share", "values"], rows
+    return rows
 
 
-@command(PROOF, options.DATA, options.ROWS, options.UNGROUPED_COLUMNS, CHECK_LIMIT, options.AS_JSON)
+@command()
 def verify(
-    proof: Path, data: list[str], *, how: dict[str, Any], columns: dict[str, Any],
-    time_limit: float, as_json: bool,
+    proof: Path = argument(
+        "proof", "PROOF", "A proof saved by `linsep separate --proof`.",
+        required=True, type=options.LocalPath(),
+    ),
+    data: list[str] = options.DATA, how: dict[str, Any] = options.ROWS,
+    columns: dict[str, Any] = options.UNGROUPED_COLUMNS,
+    time_limit: float = option(
+        "--time-limit", number(float, "SECONDS", at_least=0),
+        "Time limit for exact arithmetic, in seconds; reading DATA is not included.",
+        default=60.0,
+    ),
+    as_json: bool = options.AS_JSON,
 ) -> None:  # fmt: skip
     """Check a proof against DATA, in exact arithmetic. Exit code 0: it holds; 1: it does not.
 
@@ -272,22 +230,22 @@ def verify(
     """
     claim, recipe = read_proof(proof)
     source = open_source(data, **how, **columns)
-    with watching(source):
+    with output.watching(source):
         checked = _check(claim, recipe, source, time_limit)
         lines = claim.lines()
         if checked and isinstance(claim, Cycle | Cycles):  # whose proof does not contain the rows
             rows = read_whole(source)
-            labels = labels_text(sorted(rows.labels))
+            labels = output.labels_text(sorted(rows.labels))
             lines += [("labels", labels), ("sha256", rows.sha256())]
     if source.is_text:
         lines = [(heading, text + NEAREST * (text == AS_STORED)) for heading, text in lines]
     if as_json:
-        print_json({"holds": checked.holds, "reason": checked.reason, "claim": lines})
+        output.print_json({"holds": checked.holds, "reason": checked.reason, "claim": lines})
         raise click.exceptions.Exit(0 if checked else 1)
     if not checked:
         fail(checked.reason)
     print(*folded(escaped(checked.reason)), "", sep="\n")
-    print_pairs(lines)
+    output.print_pairs(lines)
 
 
 def read_proof(path: Path) -> Any:
@@ -309,8 +267,7 @@ def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: flo
         if not checked:
             return checked
         difference = _difference(recipe, source.recipe(), ())
-        cycle = isinstance(claim, Cycle | Cycles)
-        names = None if cycle else claim.verdicts()[0].subject.names
+        names = None if isinstance(claim, Cycle | Cycles) else claim.verdicts()[0].subject.names
         if names is not None and list(names) != feature_names(source, len(names)):
             difference = "the features have other names"
     return checked if difference is None else Check(False, f"It does not hold: {difference}.")
@@ -328,75 +285,72 @@ def _difference(
     recipe: dict[str, Any] | None, ours: dict[str, Any], but: tuple[str, ...]
 ) -> str | None:
     """Return how the data of a proof were read differently, as a phrase, or None."""
-    if recipe is None:
-        return None
-    names = dict.fromkeys([*FIRST, *recipe, *ours])
-    for name in [name for name in names if name not in (*STORAGE, *but)]:
-        wanted, given = (json.dumps(one.get(name)) for one in (recipe, ours))
-        if wanted != given:
-            if max(len(wanted), len(given)) > MOST_TEXT:
-                return f"its data were read with another setting of {name}"
+    for name in dict.fromkeys([*FIRST, *(recipe or ()), *ours]):
+        wanted, given = (json.dumps(one.get(name)) for one in (recipe or ours, ours))
+        if wanted != given and name not in (*STORAGE, *but):
+            wanted, given = (elided(text, MOST_TEXT) for text in (wanted, given))
             return f"its data were read with {name} {wanted}, these with {given}"
     return None
 
 
-WEIGHTS = Option(
-    "--weights", options.typed(options.numbers, "X,X,..."),
-    "Weights of a reference classifier for two classes, for bounds and margins: the "
-    "intercept, then one number per feature.  [default: the best found]",
-    excludes=["model"],
-)  # fmt: skip
-MODEL = Option(
-    "--model", options.typed(options.LocalPath(), "MODEL"),
-    "Show the margins of this model; parse DATA with its stored options.",
-)  # fmt: skip
-MULTICLASS = Option(
-    "--multiclass", options.choice(parameters_of(Perceptron)["multiclass"].choices),
-    "How to learn more than two classes.", default="native",
-)  # fmt: skip
-GAMMA = Option(
-    "--gamma", options.number(float, above=0.0),
-    "Also bound mistakes by the total distance of the rows from this margin.",
-)  # fmt: skip
-PASSES = Option("--passes", options.number(at_least=1), "Number of passes.", default=1)
-LITERALS = Option(
-    "--literals", options.number(at_least=1), "Number of literals of the disjunction."
-)
-MAJORITY = Option(
-    "--majority", options.number(at_least=1),
-    "Minimum number of literals that are 1 in positive rows; negative rows have fewer.",
-    default=1,
-)  # fmt: skip
-
-
-@command(
-    options.DATA, options.FIT_INTERCEPT, MULTICLASS, PASSES, WEIGHTS, MODEL, GAMMA, LITERALS,
-    MAJORITY, options.ROWS, options.AS_JSON,
-)  # fmt: skip
+@command()
 def bounds(
-    data: list[str], *, fit_intercept: bool, multiclass: str, passes: int,
-    weights: list[float] | None, model: Path | None, gamma: float | None, literals: int | None,
-    majority: int, how: dict[str, Any], as_json: bool,
+    data: list[str] = options.DATA, fit_intercept: bool = options.FIT_INTERCEPT,
+    multiclass: str = option(
+        "--multiclass", choice(parameters_of(Perceptron)["multiclass"].choices),
+        "How to learn more than two classes.", default="native",
+    ),
+    passes: int = option("--passes", number(at_least=1), "Number of passes.", default=1),
+    weights: list[float] | None = option(
+        "--weights", options.NUMBERS,
+        "Weights of a reference classifier for two classes, for bounds and margins: the "
+        "intercept, then one number per feature.  [default: the best found]",
+        excludes=["model"],
+    ),
+    model: Path | None = option(
+        "--model", options.typed(options.LocalPath(), "MODEL"),
+        "Show the margins of this model; parse DATA with its stored options.",
+    ),
+    gamma: float | None = option(
+        "--gamma", number(float, above=0.0),
+        "Also bound mistakes by the total distance of the rows from this margin.",
+    ),
+    literals: int | None = option(
+        "--literals", number(at_least=1), "Number of literals of the disjunction."
+    ),
+    majority: int = option(
+        "--majority", number(at_least=1),
+        "Minimum number of literals that are 1 in positive rows; negative rows have fewer.",
+        default=1,
+    ),
+    how: dict[str, Any] = options.ROWS, as_json: bool = options.AS_JSON,
 ) -> None:  # fmt: skip
     """Bound the mistakes of learners on DATA, and show the margins of weights.
 
     Example: linsep bounds train.csv --target species --gamma 0.1
     """
     if majority > (literals or 1):
-        raise click.BadParameter(
-            f"--majority {majority} needs --literals N of at least {majority}."
-        )
-    loaded = None if model is None else model_files.load(model)
-    if loaded is None:
+        raise click.BadParameter(f"--majority {majority} needs --literals {majority} or more.")
+    line, width, margins = None, None, {}
+    if model is None:
         fit_intercept = _has_intercept(how, fit_intercept)
         source = open_source(data, **how)
     else:
-        source = open_like(loaded, model, data, **{name: how[name] for name in options.FILES.names})
-    X, y, _ = rows_of(source, None if loaded is None else loaded.n_features_in_, None)
+        loaded = model_files.load(model)
+        files = {name: how[name] for name in options.FILES.names}
+        source, line = open_like(loaded, model, data, **files), linear_of(loaded)
+        width = loaded.n_features_in_
+    X, y, _ = rows_of(source, width, None)
     y = source_labels(source, y)
-    line = _line(loaded, weights, fit_intercept, np.unique(y), X.shape[1])
+    classes, width = np.unique(y), X.shape[1]
+    if weights is not None:
+        given = SimpleNamespace(
+            coef_=np.array([weights[fit_intercept:]]), intercept_=weights[0] * fit_intercept,
+            classes_=classes, fit_intercept=fit_intercept,
+        )  # fmt: skip
+        line = linear_of(given)
     with of_features():  # the columns are in the order of the recipe
-        rows, margins = X, {}
+        rows = X
         if line is not None:
             rows, margins, fit_intercept = line.rows(X), _margins(line, X, y), line.fit_intercept
     found = linsep.bounds(
@@ -406,11 +360,11 @@ def bounds(
         passes=passes, gamma=gamma, literals=literals, majority=majority,
     )  # fmt: skip
     least = None
-    if gamma is not None and len(np.unique(y)) == 2:
+    if gamma is not None and len(classes) == 2:
         least = linsep.total_distance(rows, y, gamma, fit_intercept=fit_intercept)
     if as_json:
         names = ("name", "value", "what", "learner", "source", "comparator", "distance")
-        print_json({
+        output.print_json({
             "longest": found.longest,
             "margin": found.margin,
             "bounds": [{name: getattr(bound, name) for name in names} for bound in found],
@@ -420,34 +374,15 @@ def bounds(
         })  # fmt: skip
         return
     print(escaped(str(found), lines=True))
-    pairs = _compared(found, source, X.shape[1], np.unique(y)) + text_of(
-        ("least distance", "" if least is None else f"{least}"),
+    pairs = _compared(
+        found, feature_names(source, width), output.label_text(classes[-1])
+    ) + text_of(
+        ("least distance", least and str(least)),
         ("margins", ", ".join(f"{kind} {value:.6g}" for kind, value in margins.items())),
     )
     if pairs:
         print()
-        print_pairs(pairs)
-
-
-def _line(
-    model: Any, weights: list[float] | None, intercept: bool, classes: np.ndarray, width: int
-) -> Linear | None:
-    if model is not None:
-        return linear_of(model)
-    if weights is None:
-        return None
-    need = width + intercept
-    if len(weights) != need or len(classes) != 2:
-        raise DataError(
-            f"--weights is {need} numbers for these data "
-            f"({'the intercept, then ' * intercept}one for each of {width} features), for two "
-            f"classes; got {len(weights)} numbers and {len(classes)} classes.",
-            code="shape",
-            option="weights",
-        )
-    last = weights[0] * intercept
-    W = np.array([[0.0] * (width + 1), [*weights[intercept:], last]])
-    return Linear(W, classes, intercept)
+        output.print_pairs(pairs)
 
 
 def _margins(line: Linear, X: Any, y: np.ndarray) -> dict[str, float]:
@@ -459,23 +394,18 @@ def _margins(line: Linear, X: Any, y: np.ndarray) -> dict[str, float]:
     return found | ({"unsigned": linsep.unsigned_margin(line, X)} if len(line.classes) == 2 else {})
 
 
-def _compared(
-    found: Bounds, source: Source, width: int, classes: np.ndarray
-) -> list[tuple[str, str]]:
+def _compared(found: Bounds, names: list[str], means: str) -> list[tuple[str, str]]:
     """Return the weights of the hinge bounds as equations, each with the distance of the rows."""
     pairs: list[tuple[str, str]] = []
-    for name in ("hinge", "total distance"):
-        bound = next((bound for bound in found if bound.name == name), None)
-        if bound is None or bound.comparator is None or bound.distance is None:
-            continue
-        w = bound.comparator
-        intercept = float(w[width]) if len(w) > width else 0.0
-        names, means = feature_names(source, width), label_text(classes[1])
-        pairs += [
-            (f"w of {name}", inequality(w[:width], names, intercept, means)),
-            ("", f"total distance {rounded_up(bound.distance)} of the rows from its margin "
-             f"{1 / length(w):.4g}"),
-        ]  # fmt: skip
+    for bound in found:
+        w, moved = bound.comparator, bound.distance
+        if bound.name in ("hinge", "total distance") and w is not None and moved is not None:
+            intercept = float(w[len(names)]) if len(w) > len(names) else 0.0
+            pairs += [
+                (f"w of {bound.name}", inequality(w[: len(names)], names, intercept, means)),
+                ("", f"total distance {rounded_up(moved)} of the rows from its margin "
+                 f"{1 / length(w):.4g}"),
+            ]  # fmt: skip
     return pairs
 
 

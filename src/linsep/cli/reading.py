@@ -21,7 +21,6 @@ from linsep.scoring import recipe_with
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 from linsep.sources.remote.file import File
-from linsep.sources.vw import VwSource
 from linsep.words import a
 
 
@@ -33,7 +32,6 @@ class Reading(NamedTuple):
 
     @property
     def files(self) -> dict[str, Any]:
-        """How other files are read."""
         return {name: self.given[name] for name in options.FILES.names}
 
     def source(
@@ -49,77 +47,30 @@ class Reading(NamedTuple):
             learner, data, intercept=parameters.get("fit_intercept") is not False,
             cache=None if no_cache else cache, **how, **columns,
         )  # fmt: skip
-        _tell_repeated(source)
-        _tell_absent(source, columns)
+        names = {_whole(path): path for path in source.paths}
+        for path, count in Counter(map(_whole, source.paths)).items():
+            if count > 1:
+                told = f"{names[path]} is given {count} times, so each of its rows is used {count}"
+                note(f"{told} times.", "warning")
         return source
 
     def check(self, source: Source, **others: list[str] | None) -> None:
         """Report other files that cannot be read like the source, before training, and warn about
         training files among them. ``others`` are the values of options by name.
         """
+        learned = set(map(_whole, source.paths))
         for name, data in others.items():
             if data:
                 group = self.group if name == "test" else None
                 recipe = recipe_with(source.layout(), group=group)
-                _tell_learned(name, source, open_source(data, recipe=recipe, **self.files))
+                other = open_source(data, recipe=recipe, **self.files)
+                if both := [path for path in other.paths if _whole(path) in learned]:
+                    told = f"{flag_of(name)} {both[0]} is also training data, so its rows are not "
+                    note(f"{told}new; `linsep split` holds rows out.", "warning")
 
     def like(self, model: Any, data: list[str], group: str | None = None) -> Source:
         """Open other files for a model, with groups if their column is named."""
         return open_like(model, None, data, group, **self.files)
-
-
-#: why the files of an option must not be training data
-_WHY = {
-    "test": "so its score does not measure performance on new rows",
-    "calibrate": "so its probabilities are over-confident for new rows",
-}
-
-
-def _tell_learned(option: str, source: Source, other: Source) -> None:
-    learned = set(map(_whole, source.paths))
-    both = [path for path in other.paths if _whole(path) in learned]
-    if both:
-        note(
-            f"{flag_of(option)} {both[0]} is also training data, {_WHY[option]}; `linsep split` "
-            "holds rows out.",
-            "warning",
-        )
-
-
-#: rows whose namespaces are compared with the namespaces that options name
-_ROWS = 1_000
-
-
-def _tell_absent(source: Source, given: dict[str, Any]) -> None:
-    """Warn if no namespace in Vowpal Wabbit's text begins with a letter that an option names."""
-    letters_of = {str(one.name): given.get(str(one.name)) for one in options.NAMESPACES}
-    if not any(letters_of.values()) or not isinstance(source, VwSource):
-        return
-    try:
-        there = source.namespaces(_ROWS)
-    except DataError:
-        return  # training, which reads the same rows, reports it with its line
-    for name, letters in letters_of.items():
-        absent = sorted({x for x in "".join(letters or ()) if not set(x.encode()) & set(there)})
-        if absent:
-            known, wanted = (
-                ", ".join(map(repr, x)) for x in (there.decode(errors="replace"), absent)
-            )
-            note(
-                f"No namespace of the first {_ROWS:,} rows begins with {wanted} "
-                f"({flag_of(name)}), only with {known}.",
-                "warning",
-            )
-
-
-def _tell_repeated(source: Source) -> None:
-    counts = Counter(map(_whole, source.paths))
-    for path in {_whole(path): path for path in source.paths}.values():
-        if (count := counts[_whole(path)]) > 1:
-            note(
-                f"{path} is given {count} times, so each of its rows is used {count} times.",
-                "warning",
-            )
 
 
 def _whole(path: File) -> str:
@@ -138,16 +89,14 @@ def open_like(
         raise DataError(
             f"{path} was not trained on a file, so linsep cannot infer how to read files for it; "
             "use it in Python.",
-            code="unsupported",
-            path=path,
-        )
+            code="unsupported", path=path,
+        )  # fmt: skip
     source = open_source(data, recipe=recipe_with(model.recipe_, group=group), **how)
     source.warns = False
     return source
 
 
 def lacks(model: Any, path: Path, what: str, **fields: Any) -> DataError:
-    """Return the error for a model in a file that lacks what was requested."""
     return DataError(
         f"{path} is {a(type(model).__name__)}, {what}", code="unsupported", path=path, **fields
     )
@@ -171,7 +120,6 @@ def rows_of(
 
 
 def tell_unknown(unknown: dict[str, int], recipe: dict[str, Any]) -> None:
-    """Report values that are not in the training data, if there are any."""
     if unknown:
         note(f"{unknown_text(unknown)}.", "warning")
 
@@ -180,21 +128,19 @@ def gathered(
     batches: Iterable[Batch], width: int | None = None, most: int | None = None
 ) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
     """Return the rows of some batches together, as :func:`rows_of` does."""
-    parts: list[Any] = []
-    labels: list[np.ndarray] = []
-    weights: list[np.ndarray] = []
+    parts: list[Batch] = []
     rows = 0
     for batch in batches:
-        parts.append(batch.X)
-        labels += [] if batch.y is None else [batch.y]
-        weights += [] if batch.weights is None else [batch.weights]
+        parts.append(batch)
         rows += batch.X.shape[0]
         if most is not None and rows >= most:
             break
-    width = max(part.shape[1] for part in parts) if width is None else width
-    wide = [_as_wide(part, width) for part in parts]
+    width = max(part.X.shape[1] for part in parts) if width is None else width
+    wide = [_as_wide(part.X, width) for part in parts]
     X = sp.vstack(wide, format="csr") if sp.issparse(wide[0]) else np.vstack(wide)
-    y, w = (np.concatenate(found)[:most] if found else None for found in (labels, weights))
+    others = ([x for x in each if x is not None] for each in zip(*((p.y, p.weights) for p in parts),
+                                                                 strict=True))  # fmt: skip
+    y, w = (np.concatenate(found)[:most] if found else None for found in others)
     return X[:most], y, w
 
 
@@ -229,7 +175,6 @@ class LineNames(Sequence):
     def __init__(self, source: Source, count: int):
         self._source, self._count = source, count
         self._only = f"{source.paths[0]} " if len(source.paths) == 1 else ""
-        self._known: dict[int, str] = {}
         word, _, number = self._place(0).rpartition(" ")
         # Consecutive lines, the usual case, need no second look at the file.
         last = f"{word} {int(number) + count - 1}"
@@ -239,12 +184,10 @@ class LineNames(Sequence):
         return self._count
 
     def __getitem__(self, row: Any) -> Any:
-        if self._follow is not None:
-            word, first = self._follow
-            return f"{word} {first + row}"
-        if row not in self._known:
-            self._known[row] = self._place(row)
-        return self._known[row]
+        if self._follow is None:
+            return self._place(row)
+        word, first = self._follow
+        return f"{word} {first + row}"
 
     def _place(self, row: int) -> str:
         return self._source.where(row).removeprefix(self._only)

@@ -1,6 +1,6 @@
 """What commands print about models: one screen, the main result first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,17 +33,9 @@ OF_FOLDS = ("accuracy", *SHORT_METRICS, "r2", "rmse", "mae")
 MOST_COEFFICIENTS, MOST_COLUMNS = 60, 8
 #: letters of an equation that fits on a line
 LINE = 100
-#: names of the weights used to predict, by the parameter keep
-WEIGHTS = {
-    "last": "last weights", "average": "averaged weights", "vote": "a vote of all weights",
-    "best": "best weights",
-}  # fmt: skip
-# If values exceed the smallest range of a column by this factor, suggest scaling. Of 24 tables
-# (`make bench BENCH=tables`) this finds the ten that scaling improves by 2% and more.
-UNEVEN = 50
 
 
-def shown(*pairs: tuple[str, str | None]) -> Pairs:
+def shown(*pairs: tuple[str, Any]) -> Pairs:
     """Return the pairs of a heading and a text that have a text."""
     return [(heading, text) for heading, text in pairs if text]
 
@@ -54,11 +46,6 @@ def _listed(parts: Sequence[str], what: str = "") -> str:
     return ", ".join(parts[:MOST_COLUMNS]) + more * (len(parts) > MOST_COLUMNS)
 
 
-def _names(recipe: dict[str, Any]) -> dict[str, str]:
-    """Return the names of columns as shown; only tables have some."""
-    return names_in_recipe(recipe) if "numeric" in recipe else {}
-
-
 # What is known of a model, as plain JSON.
 
 
@@ -66,31 +53,13 @@ def fit_summary(
     model: Any, seconds: dict[str, float], source: Source, path: Path | None
 ) -> dict[str, Any]:
     """Return everything that ``linsep fit`` prints, as plain JSON, without ``test``."""
-    scale = "standard" if getattr(model, "recipe_", {}).get("scale") else "none"
-    summary = training_summary(model) | gaps_of(source) | {"scale": scale}
-    if not is_regression(model):  # statistics are in the units of the columns
-        summary["uneven_columns"] = _uneven(model, source) if scale == "none" else None
-    return summary | {
+    return training_summary(model) | gaps_of(source) | {
+        "scale": "standard" if getattr(model, "recipe_", {}).get("scale") else "none",
         "test": None,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
         "model": None if path is None else str(path),
         "cache": None if source.kept is None else str(source.kept),
-    }
-
-
-def _uneven(model: Any, source: Source) -> dict[str, dict[str, float]] | None:
-    """Return the columns of the smallest range and of the largest value, if these differ many
-    times. An indicator has range 1.
-    """
-    spans = {name: high - low for name, (low, high) in source.ranges.items() if high > low}
-    sizes = {name: max(-low, high) for name, (low, high) in source.ranges.items() if high > low}
-    spans |= dict.fromkeys(getattr(model, "recipe_", {}).get("text", {}), 1.0)
-    if not sizes:
-        return None
-    least, most = min(spans, key=spans.__getitem__), max(sizes, key=sizes.__getitem__)
-    if sizes[most] <= UNEVEN * spans[least]:
-        return None
-    return {"spans": {least: spans[least]}, "reaches": {most: sizes[most]}}
+    }  # fmt: skip
 
 
 def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
@@ -109,8 +78,9 @@ def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
         for name in ("accuracy", "rows", "sampled", "baseline"):
             summary[f"training_{name}"] = getattr(model, f"training_{name}_", None)
     if is_regression(model):
-        table = model.summary(level) if hasattr(model, "summary") else None
-        return summary | {"summary": _naive_bayes(model) if table is None else table.to_dict()}
+        has_table = hasattr(model, "summary")
+        table = model.summary(level).to_dict() if has_table else _naive_bayes(model)
+        return summary | {"summary": table}
     summary["kernel"] = repr(model.kernel_) if hasattr(model, "kernel_") else None
     summary["stop_reason"] = model.stop_reason_
     if is_margin(model):
@@ -136,17 +106,13 @@ def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
         "curve": [
             {
                 "pass": p.number + 1,
-                "training_error": _error(p.training_score),
-                "held_out_error": _error(p.validation_score),
+                "training_error": None if p.training_score is None else 1.0 - p.training_score,
+                "held_out_error": 1.0 - p.validation_score,
             }
             for p in scored
         ],
         "criterion": [p.criterion for p in passes if p.criterion is not None],
     }
-
-
-def _error(score: float | None) -> float | None:
-    return None if score is None else 1.0 - score
 
 
 def _equation(model: Any) -> str | None:
@@ -167,55 +133,55 @@ def _naive_bayes(model: Any) -> dict[str, Any]:
     weights where each class has its own variances.
     """
     names, signs = words_and_signs(model)
-    classes, means, spreads = plain_labels(model.classes_), signs * model.means_, model.variances_
+    classes, curved = plain_labels(model.classes_), is_curved(model)
+    deviations, means = np.sqrt(model.variances_), (signs * model.means_).T.tolist()
+    spread = "standard_deviations" if curved else "standard_deviation"
+    weights: Any = np.empty((len(names), 0))
     found: dict[str, Any] = {
-        "title": "Gaussian naive Bayes", "shares": model.priors_.tolist(), "weights_of": [],
-        "reference": None, "intercepts": [], "classes": classes,
+        "title": "Gaussian naive Bayes" + ", variances per class" * curved,
+        "shares": model.priors_.tolist(), "weights_of": [], "reference": None, "intercepts": [],
+        "classes": classes,
     }  # fmt: skip
-    of_features = [{"name": name, "means": means[:, j].tolist()} for j, name in enumerate(names)]
-    if is_curved(model):
-        found["title"] += ", variances per class"
-        for j, one in enumerate(of_features):
-            one |= {"standard_deviations": np.sqrt(spreads[:, j]).tolist(), "weights": []}
-    else:
+    if not curved:
         implied = model.to_logistic()
         (reference,) = plain_labels([implied.reference_])
+        weights = (signs * implied.coef_).T
         found |= {
             "weights_of": [label for label in classes if label != reference],
             "reference": reference, "intercepts": implied.intercept_.tolist(),
         }  # fmt: skip
-        for j, one in enumerate(of_features):
-            weights = (signs * implied.coef_)[:, j].tolist()
-            one |= {"standard_deviation": float(np.sqrt(spreads[j])), "weights": weights}
-    return found | {"features": of_features}
+    columns = zip(names, means, deviations.T.tolist(), weights.tolist(), strict=True)
+    return found | {
+        "features": [
+            {"name": name, "means": mean, spread: deviation, "weights": own}
+            for name, mean, deviation, own in columns
+        ]
+    }
 
 
 # How a model was made.
 
 
 def equation_pairs(model: Any) -> Pairs:
-    """Return the equation of a linear model if it fits on a line, as a pair."""
     text = _equation(model) or ""
     return shown(("equation", "" if "\n" in text or len(text) > LINE else text))
 
 
 def scaled_pairs(model: Any, more: str) -> Pairs:
-    """Return that numeric columns are standardized, if they are, as a pair."""
     scaled = len(getattr(model, "recipe_", {}).get("scale") or ())
     text = f"{counted(scaled, 'numeric column')} to mean 0 and standard deviation 1; {more}"
     return shown(("scaled", text * bool(scaled)))
 
 
 def reference_pairs(recipe: dict[str, Any]) -> Pairs:
-    """Return the text values without indicator, the reference levels, as a pair of a heading and a
-    text, if there are any.
-    """
-    references, called = recipe.get("reference") or {}, _names(recipe)
+    """Return the text values without indicator, the reference levels, as a pair."""
+    references = recipe.get("reference") or {}
+    called = names_in_recipe(recipe) if references else {}
     listed = _listed([f"{called[name]}={value}" for name, value in references.items()])
     these = "these" if len(references) > 1 else "it"
-    filled = recipe.get("missing") in ("zero", "mean")
-    gaps = f"; missing values are treated as {these}" * filled
-    text = f"{listed}; other values are compared with {these}{gaps}"
+    gaps = f"; missing values are treated as {these}"
+    filled = gaps * (recipe.get("missing") in ("zero", "mean"))
+    text = f"{listed}; other values are compared with {these}{filled}"
     return shown(("reference", text * bool(references)))
 
 
@@ -224,28 +190,27 @@ def text_pairs(model: Any) -> Pairs:
     recipe = getattr(model, "recipe_", {})
     if formula := recipe.get("formula"):
         return [("formula", formula["text"])]
-    words = ""
+    words, rare = "", recipe.get("rare") or {}
     if recipe.get("words"):
         from linsep.sources.text import described
 
         words = described(recipe["words"])
-    rare, called = recipe.get("rare") or {}, _names(recipe)
+    called = names_in_recipe(recipe) if rare else {}
     levels = [
         f"{called[name]}={stored['level']} stands for {counted(len(stored['values']), 'value')} "
         f"in fewer than {counted(stored['min_count'], 'row')} each"
         for name, stored in rare.items()
     ]
-    return shown(
-        ("products", ", ".join(":".join(one["columns"]) for one in recipe.get("products") or ())),
-        ("text", words),
-        ("rare", "; ".join(levels[:MOST_COLUMNS]) + "; ..." * (len(levels) > MOST_COLUMNS)),
-    )
+    products = [":".join(one["columns"]) for one in recipe.get("products") or ()]
+    return shown(("products", ", ".join(products)), ("text", words), ("rare", _listed(levels)))
 
 
 def _recipe_pairs(model: Any) -> Pairs:
-    recipe, parts = getattr(model, "recipe_", {}), []
-    converted, called = recipe.get("converted") or {}, _names(recipe)
+    recipe = getattr(model, "recipe_", {})
+    converted = recipe.get("converted") or {}
+    called = names_in_recipe(recipe) if converted else {}
     units = " without percent signs, currencies and similar marks" * bool(recipe.get("units"))
+    parts = []
     for kind, what in (("number", f"numbers{units}"), ("date", "days since 1970")):
         names = [called.get(n, n) for n, how in converted.items() if how.startswith(kind)]
         parts += [f"{_listed(names)} to {what}"] * bool(names)
@@ -258,7 +223,6 @@ def _recipe_pairs(model: Any) -> Pairs:
 
 
 def learned_text(summary: dict[str, Any]) -> str:
-    """Return learner, classes if any, rows and features in one line."""
     labels, rows, features = summary["classes"], summary["rows"], summary["features"]
     parts = [
         summary["learner"],
@@ -270,45 +234,37 @@ def learned_text(summary: dict[str, Any]) -> str:
 
 
 def kernel_pairs(summary: dict[str, Any]) -> Pairs:
-    """Return the kernel of a model and its number of support vectors, if any."""
     many = summary.get("support_vectors")
     with_them = f", {counted(many, 'support vector')}" if isinstance(many, int) else ""
     return shown(("kernel", summary.get("kernel") and f"{summary['kernel']}{with_them}"))
 
 
 def course_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
-    """Return the result of a fit, and why it ended."""
-    if "duality_gap" not in summary:
+    reason, sentence = model.stop_reason_, model.stop_sentence_
+    if "duality_gap" in summary:
+        vectors, gap = summary["support_vectors"], summary["duality_gap"]
+        of = "" if len(vectors) == 1 else f" in {len(vectors)} binary classifiers"
+        bounded = f", {sum(summary['at_bound']):,} of them inside the margin"
+        proved = f"within {gap:.1g} of the optimum" if gap < 1 else "gap to the optimum not proved"
+        found = [
+            ("objective", f"{summary['objective']:.6g}, {proved}"),
+            ("support", f"{counted(sum(vectors), 'support vector')}{of}"
+             + bounded * (model.loss == "hinge")),
+        ]  # fmt: skip
+    else:
         mistakes = summary["mistakes"]
         text = f"{len(mistakes)}, mistakes {sum(mistakes):,}"
         if len(mistakes) > 1:
             text += f" (first pass {mistakes[0]:,}, last {mistakes[-1]:,})"
-        return [("passes", text), ("stopped", _stopped_text(model))]
-    many, at_bound = sum(summary["support_vectors"]), sum(summary["at_bound"])
-    machines = len(summary["support_vectors"])
-    of = "" if machines == 1 else f" in {machines} binary classifiers"
-    bounded = f", {at_bound:,} of them inside the margin" * (model.loss == "hinge")
-    gap = summary["duality_gap"]
-    proved = f"within {gap:.1g} of the optimum" if gap < 1 else "gap to the optimum not proved"
-    return [
-        ("objective", f"{summary['objective']:.6g}, {proved}"),
-        ("support", f"{counted(many, 'support vector')}{of}{bounded}"),
-        ("stopped", f"{model.stop_reason_}: {model.stop_sentence_}"),
-    ]
-
-
-def _stopped_text(model: Any) -> str:
-    if model.stop_reason_ is None:
-        return "no stopping rule: the model was trained incrementally"
-    sentence = model.stop_sentence_
-    if model.stop_reason_ == StopReason.MAX_ITER:
-        advice = "; `linsep separate` shows whether the rows are separable"
-        sentence = ALL_PASSES + ("" if hasattr(model, "kernel_") else advice)
-    return f"{model.stop_reason_}: {sentence}"
+        found = [("passes", text)]
+        if reason == StopReason.MAX_ITER:
+            advice = "; `linsep separate` shows whether the rows are separable"
+            sentence = ALL_PASSES + advice * (not hasattr(model, "kernel_"))
+    stopped = f"{reason}: {sentence}" if reason else "no stopping rule: trained incrementally"
+    return [*found, ("stopped", stopped)]
 
 
 def threshold_pairs(summary: dict[str, Any]) -> Pairs:
-    """Return the threshold of a summary, how it was chosen, and its results on held-out rows."""
     about = summary.get("threshold")
     if about is None:
         return []
@@ -344,67 +300,55 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         unscored = [f"{name} {text}" for name, text in unscored_pairs(test, model)]
         tested = "; ".join([how_good(test), *unscored])
     times = [f"{name} {value:.2f} s" for name, value in summary["seconds"].items()]
-    uneven = [
-        f"'{name}' {does} {x:g}"
-        for does, column in (summary.get("uneven_columns") or {}).items()
-        for name, x in column.items()
-    ]
-    advice = f"{', '.join(uneven)}: --scale standard brings columns to one scale"
-    cache = f"{summary['cache']}; later runs read it instead of the data"
+    cache = summary["cache"] and f"{summary['cache']}; later runs read it instead of the data"
     print_pairs([
         *shown(("test", tested), ("cv", _validation_text(summary.get("cross_validation")))),
-        *(_estimation_pairs(model, summary) if regression else _run_pairs(model, summary)),
+        *_fit_pairs(model, summary, regression),
         ("time", ", ".join(times)),
         ("model", summary["model"] or "not saved; --model FILE saves it"),
-        *shown(("advice", advice * bool(uneven)), ("cache", cache * bool(summary["cache"]))),
+        *shown(("cache", cache)),
     ])  # fmt: skip
 
 
-def _estimation_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
+def _fit_pairs(model: Any, summary: dict[str, Any], regression: bool) -> Pairs:
+    training, at_zero = _training_text(model, summary), _at_zero(summary)
+    first: Pairs = []
+    if not regression:
+        held_out, progressive = (
+            summary.get(f"{which}_accuracy") for which in ("validation", "progressive")
+        )
+        if held_out is not None:
+            passes = f"{summary['passes']:,} pass{'es' * (summary['passes'] != 1)}"
+            again = model.fitted_run().trial is not None
+            then = f"; then trained on all rows in {passes}" * again
+            text = f"{percent(held_out)} right on held-out rows (best pass){then}{at_zero}"
+            first.append(("held out", text))
+        if progressive is not None:
+            text = f"{percent(progressive)} right in the first pass, each row predicted before it "
+            first.append(("progressive", f"{text}was used{at_zero}"))
+        why = interruption(model) if summary["interrupted"] else "the rows were not kept"
+        training = training or f"not measured: {why}; `linsep score` measures it"
+    told, shards = summary["calibration"], summary.get("shards")
+    chosen = summary.get("chosen_for")
     return [
-        *shown(("training", _training_text(model, summary))),
+        *first,
+        *shown(("training", training)),
         *(metric_pairs(summary) if hasattr(model, "classes_") else []),
         ("learned", learned_text(summary)),
-        *threshold_pairs(summary),
-        *_recipe_pairs(model),
-        *gap_pairs(summary, getattr(model, "recipe_", {})),
-    ]
-
-
-def _run_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
-    """Return how well the rows of a run are predicted, and how the run was made."""
-    held_out, progressive = (
-        summary.get(f"{which}_accuracy") for which in ("validation", "progressive")
-    )
-    tested = right = ""
-    if held_out is not None:
-        passes = f"{summary['passes']:,} pass{'es' * (summary['passes'] != 1)}"
-        then = f"; then trained on all rows in {passes}" * (model.fitted_run().trial is not None)
-        tested = f"{percent(held_out)} right on held-out rows (best pass){then}{_at_zero(summary)}"
-    if progressive is not None:
-        right = f"{percent(progressive)} right in the first pass, each row predicted before it was "
-        right += f"used{_at_zero(summary)}"
-    why = interruption(model) if summary["interrupted"] else "the rows were not kept"
-    told, shards = summary["calibration"], summary.get("shards")
-    by_mistakes = ", by their mistakes" * (summary.get("mixing") == "mistakes")
-    chosen = f"{summary['learner']} for {summary.get('chosen_for')}; --learner selects another"
-    return [
-        *shown(("held out", tested), ("progressive", right)),
-        ("training", _training_text(model, summary)
-                     or f"not measured: {why}; `linsep score` measures it"),
-        *metric_pairs(summary),
-        ("learned", learned_text(summary)),
-        *shown(("chosen", chosen * (summary.get("chosen_for") is not None))),
-        *equation_pairs(model),
+        *shown(("chosen", chosen and f"{summary['learner']} for {chosen}; --learner selects "
+                                     "another")),
+        *([] if regression else equation_pairs(model)),
         *_recipe_pairs(model),
         *kernel_pairs(summary),
         *gap_pairs(summary, getattr(model, "recipe_", {})),
-        *shown(("calibrated", told and f"{told['method']}, on {told['rows']:,} rows of "
-                                       f"{' and '.join(told['data'])}")),
+        *shown(
+            ("calibrated", told and f"{told['method']}, on {told['rows']:,} rows of "
+                                    f"{' and '.join(told['data'])}"),
+            ("shards", shards and f"{shards:,}; their weights were mixed after every pass"
+                       + ", by their mistakes" * (summary["mixing"] == "mistakes")),
+        ),
         *threshold_pairs(summary),
-        *shown(("shards", shards and f"{shards:,}; their weights were mixed after every pass"
-                                     f"{by_mistakes}")),
-        *course_pairs(model, summary),
+        *([] if regression else course_pairs(model, summary)),
         *_margin_pairs(model),
     ]  # fmt: skip
 
@@ -420,13 +364,14 @@ def _training_text(model: Any, summary: dict[str, Any]) -> str:
     elif rows > summary["rows"]:
         unused = counted(rows - summary["rows"], "row")
         which, rest = f" of {rows:,} rows", f" ({unused} not used)"
-    weights = f", {WEIGHTS[model.keep]}" if "keep" in model.get_params() else ""
+    names = {"average": "averaged weights", "vote": "a vote of all weights"}
+    keep = model.get_params().get("keep")
+    weights = f", {names.get(keep, f'{keep} weights')}" if keep else ""
     baseline = percent(summary["training_baseline"])
     return f"{percent(right)}{which} right{rest}{weights}; baseline {baseline}"
 
 
 def _margin_pairs(model: Any) -> Pairs:
-    """Return what a run of the margin perceptron proves about the margin."""
     if not hasattr(model, "margin_interval_"):
         return []
     low, high = model.margin_interval_
@@ -436,21 +381,18 @@ def _margin_pairs(model: Any) -> Pairs:
 
 
 def interruption(model: Any) -> str:
-    """Return what Ctrl-C has interrupted: the training, or the steps after it."""
     learning = getattr(model, "stop_reason_", None) == StopReason.INTERRUPTED
     return f"{'training' if learning else 'the command'} was interrupted"
 
 
 def print_curve(summary: dict[str, Any]) -> None:
-    """Print the validation curve: errors of the weights after each pass."""
+    kinds = ("training_error", "held_out_error")
+    errors = [["-" if p[e] is None else percent(p[e]) for e in kinds] for p in summary["curve"]]
+    at_zero = _at_zero(summary)
     print()
     print_table(
-        ["pass", *(f"{rows} error{_at_zero(summary)}" for rows in ("training", "held-out"))],
-        [
-            [str(p["pass"])]
-            + ["-" if p[e] is None else percent(p[e]) for e in ("training_error", "held_out_error")]
-            for p in summary["curve"]
-        ],
+        ["pass", f"training error{at_zero}", f"held-out error{at_zero}"],
+        [[str(p["pass"]), *cells] for p, cells in zip(summary["curve"], errors, strict=True)],
     )
 
 
@@ -462,28 +404,21 @@ def _at_zero(summary: dict[str, Any]) -> str:
 
 
 def right_text(result: dict[str, Any]) -> str:
-    """Return the accuracy of a score and its number of rows, as text."""
-    unknown = result["unknown_labels"]
-    first = (
-        f", the first {result['first_unknown_label']}" if "first_unknown_label" in result else ""
-    )
-    more = f"; {unknown:,} with unknown classes{first}" if unknown else ""
-    return f"{percent(result['accuracy'])} of {rows_text(result)} right{more}"
+    unknown, first = result["unknown_labels"], result.get("first_unknown_label")
+    more = f"; {unknown:,} with unknown classes" + f", the first {first}" * (first is not None)
+    return f"{percent(result['accuracy'])} of {rows_text(result)} right{more * bool(unknown)}"
 
 
 def rows_text(result: dict[str, Any]) -> str:
-    """Return the number of rows of a score as text, with their weight if they are weighted."""
     rows = counted(result["rows"], "row")
     return rows if result["weight"] is None else f"the weight {result['weight']:.6g} of {rows}"
 
 
 def baseline_text(result: dict[str, Any]) -> str:
-    """Return the accuracy of always predicting the most frequent class, as text."""
     return f"{percent(result['most_frequent'])}, always {label_text(result['most_frequent_class'])}"
 
 
 def how_good(test: dict[str, Any]) -> str:
-    """Return how well test data are predicted, with the baseline."""
     if "accuracy" in test:
         return f"{right_text(test)}; baseline {baseline_text(test)}"
     return (
@@ -497,12 +432,12 @@ def metric_text(name: str, value: float | None) -> str:
     """Return a metric as text: shares in percent, numbers of targets with six digits."""
     if value is None:
         return "-"
-    digits = f"{value:.6g}" if name in NUMBER_METRICS else f"{value:.4f}"
-    return percent(value) if METRICS[name].is_share and name not in NUMBER_METRICS else digits
+    if name in NUMBER_METRICS:
+        return f"{value:.6g}"
+    return percent(value) if METRICS[name].is_share else f"{value:.4f}"
 
 
 def metric_pairs(summary: dict[str, Any]) -> Pairs:
-    """Return a few metrics of the test rows as a pair, if classes were predicted of some."""
     found = {} if summary["test"] is None else summary["test"]["metrics"]
     each = [
         f"{METRICS[name].title} {metric_text(name, found[name]['value'])}"
@@ -513,14 +448,12 @@ def metric_pairs(summary: dict[str, Any]) -> Pairs:
 
 
 def with_error(name: str, mean: float, error: float, unit: bool = False) -> str:
-    """Return a metric and its standard error: in percent, or to four digits."""
     if METRICS[name].is_share:
         return f"{100 * mean:.2f} ± {100 * error:.2f}{'%' * unit}"
     return f"{mean:.4g} ± {error:.2g}"
 
 
 def folds_text(cv: dict[str, Any]) -> str:
-    """Return how the rows were divided, as a phrase."""
     repeated = f", {counted(cv['repeats'], 'time')}" if cv["repeats"] > 1 else ""
     return f"{cv['folds']} folds{' by time' * cv['by_time']}{repeated}"
 
@@ -565,7 +498,6 @@ def _taken_for(name: str, recipe: dict[str, Any]) -> str:
 
 
 def unscored_pairs(result: dict[str, Any], model: Any) -> Pairs:
-    """Return the rows left out of a score, and the values that were missing or unknown."""
     unknown, recipe = result["unknown_values"], getattr(model, "recipe_", {})
     text = unknown_text(unknown) if unknown else ""
     return [*gap_pairs(result, recipe), *shown(("unknown", text))]
@@ -575,29 +507,23 @@ def unscored_pairs(result: dict[str, Any], model: Any) -> Pairs:
 
 
 def print_statistics(model: Any, top: int | None = None, level: float | None = None) -> None:
-    """Print the table of a model, cut to ``top`` coefficients, or to a screen, and its equation."""
-    table = model.summary(level) if hasattr(model, "summary") else None
-    if table is None:
-        _print_naive_bayes(_naive_bayes(model), top or MOST_COEFFICIENTS)
+    if hasattr(model, "summary"):
+        print_summary(model.summary(level), top)
     else:
-        print_summary(table, top)
+        _print_naive_bayes(_naive_bayes(model), top or MOST_COEFFICIENTS)
     for _, text in equation_pairs(model):
         print("", *wrapped(escaped(text), indent="    "), sep="\n")
 
 
 def print_summary(table: "Summary", top: int | None = None) -> None:
     """Print a table, cut to the ``top`` coefficients, or to a screen."""
-    rows, left_out = table.coefficients, []
+    rows, left_out = table.coefficients, 0
     if len(rows) > (top or MOST_COEFFICIENTS):
         kept = table.largest(top or MOST_COEFFICIENTS // 2)
-        dependent = sum(row.status == "dependent" for row in rows)
-        smaller = len(rows) - len(kept) - dependent
-        left_out += [f"{smaller:,} more, with smaller |{table.statistic}|"] * bool(smaller)
-        left_out += [f"{dependent:,} that are dependent"] * bool(dependent)
-        table = replace(table, coefficients=kept)
+        table, left_out = replace(table, coefficients=kept), len(rows) - len(kept)
     print("\n".join(escaped(line) for line in str(table).splitlines()))
     if left_out:
-        print(f"... and {' and '.join(left_out)}; --json has all")
+        print(f"... and {left_out:,} more; --json has all")
 
 
 def _print_naive_bayes(about: dict[str, Any], most: int) -> None:
@@ -606,30 +532,30 @@ def _print_naive_bayes(about: dict[str, Any], most: int) -> None:
     shares = [[name, percent(of)] for name, of in zip(labels, about["shares"], strict=True)]
     print_table(["class", "share"], shares)
     print()
-    features, curved = about["features"], about["reference"] is None
-    if len(features) > most and not curved:
-        size = np.array([max(map(abs, feature["weights"])) for feature in features])
-        order = np.argsort(-size, kind="stable")[:most]
-        features = [features[k] for k in np.sort(order[size[order] > 0])]
-    kinds = ("mean", "std") if curved else ("mean",)
-    head = [f"{what} of {name}" for name in labels for what in kinds]
-    last = []
-    if not curved:
-        against = label_text(about["reference"])
-        head += ["std. dev."]
-        head += [f"weight, {label_text(one)} against {against}" for one in about["weights_of"]]
-        blank = ["" for _ in [*labels, ""]]
-        last = [["intercept", *blank, *(f"{b:+.6g}" for b in about["intercepts"])]]
-    print_table(["", *head], [*map(_of_feature, features[:most]), *last])
-    if (rest := len(about["features"]) - len(features[:most])) > 0:
-        print(f"... and {rest:,} more; --json has all")
-
-
-def _of_feature(feature: Mapping[str, Any]) -> list[str]:
-    means, weights = feature["means"], [f"{w + 0.0:+.6g}" for w in feature["weights"]]
-    if "standard_deviations" in feature:
-        pairs = zip(means, feature["standard_deviations"], strict=True)
-        numbers = [value for pair in pairs for value in pair]
+    sizes = [max(map(abs, one["weights"]), default=0.0) for one in about["features"]]
+    order = np.argsort(-np.array(sizes), kind="stable")[:most]
+    features = [about["features"][k] for k in np.sort(order)]
+    if about["reference"] is None:
+        head = [f"{what} of {name}" for name in labels for what in ("mean", "std")]
+        numbers: list[Any] = [
+            np.ravel([one["means"], one["standard_deviations"]], order="F") for one in features
+        ]
+        last = []
     else:
-        numbers = [*means, feature["standard_deviation"]]
-    return [feature["name"], *(f"{value + 0.0:.6g}" for value in numbers), *weights]
+        against = label_text(about["reference"])
+        weights = [f"weight, {label_text(one)} against {against}" for one in about["weights_of"]]
+        head = [*(f"mean of {name}" for name in labels), "std. dev.", *weights]
+        numbers = [[*one["means"], one["standard_deviation"]] for one in features]
+        blank = [""] * (len(labels) + 1)
+        last = [["intercept", *blank, *(f"{b:+.6g}" for b in about["intercepts"])]]
+    lines = [
+        [
+            one["name"],
+            *(f"{x + 0.0:.6g}" for x in own),
+            *(f"{w + 0.0:+.6g}" for w in one["weights"]),
+        ]
+        for one, own in zip(features, numbers, strict=True)
+    ]
+    print_table(["", *head], lines + last)
+    if (rest := len(about["features"]) - len(features)) > 0:
+        print(f"... and {rest:,} more; --json has all")

@@ -5,7 +5,7 @@ from typing import Any
 
 from linsep.cli import options
 from linsep.cli.errors import note
-from linsep.cli.options import Option, command
+from linsep.cli.options import command, number, option
 from linsep.cli.output import print_pairs
 from linsep.errors import LinsepError
 from linsep.serving import Limits
@@ -15,57 +15,53 @@ from linsep.words import counted
 NEEDED = ("uvicorn", "httptools", "orjson", "prometheus_client")
 DEFAULT = Limits()
 
-SERVE_OPTIONS = (
-    Option(
+
+@command()
+def serve(
+    model: Path = options.MODEL,
+    host: str = option(
         "--host", "ADDRESS",
         "Network address to listen on; --token is required unless it is local.",
         default="127.0.0.1",
     ),
-    Option(
-        "--port", options.number(at_least=0, at_most=65535), "Port; 0 selects a free one.",
-        default=8000,
+    port: int = option(
+        "--port", number(at_least=0, at_most=65535), "Port; 0 selects a free one.", default=8000
     ),
-    Option(
+    token: str | None = option(
         "--token", "WORD",
         "Access token: requests must send the header Authorization: Bearer WORD. The "
         "environment variable LINSEP_TOKEN sets it without showing it to other users.",
         envvar="LINSEP_TOKEN",
     ),
-    Option(
+    allowed_host: list[str] | None = option(
         "--allowed-host", "NAME",
         "Additional host name of this server, such as the name of a proxy; repeatable. "
         "Servers on a local address refuse other names.",
         many=True,
     ),
-    Option("--log", options.FILE, "Train on rows sent to /learn, and log them in this file."),
-    Option(
+    log: Path | None = option(
+        "--log", options.FILE, "Train on rows sent to /learn, and log them in this file."
+    ),
+    max_body: int = option(
         "--max-body", options.size_of("a body"), "Maximum size of a request body.", default="10MB"
     ),
-    Option(
-        "--max-rows", options.number(at_least=1), "Maximum number of rows in a request.",
+    max_rows: int = option(
+        "--max-rows", number(at_least=1), "Maximum number of rows in a request.",
         default=DEFAULT.rows,
     ),
-    Option(
-        "--max-features", options.number(at_least=1),
+    max_features: int = option(
+        "--max-features", number(at_least=1),
         "Maximum number of columns of a table or values of a row, if the model has fewer.",
         default=DEFAULT.features,
     ),
-    Option(
+    max_memory: int = option(
         "--max-memory", options.size_of("memory"),
         "Maximum memory for the rows of a request and the response.", default="256MB",
     ),
-    Option(
-        "--max-seconds", options.number(float, "SECONDS", above=0.0),
+    max_seconds: float = option(
+        "--max-seconds", number(float, "SECONDS", above=0.0),
         "Maximum time to process a request.", default=DEFAULT.seconds,
     ),
-)  # fmt: skip
-
-
-@command(options.MODEL, *SERVE_OPTIONS)
-def serve(
-    model: Path, *, host: str, port: int, token: str | None, allowed_host: list[str] | None,
-    log: Path | None, max_body: int, max_rows: int, max_features: int, max_memory: int,
-    max_seconds: float,
 ) -> None:  # fmt: skip
     """Serve a model over HTTP: /predict, /learn, /model, /health, /metrics; / documents them.
 

@@ -11,81 +11,87 @@ import scipy.sparse as sp
 
 import linsep
 from linsep.batches import Batch
-from linsep.catalog import LEARNERS
+from linsep.catalog import LEARNERS, LINEAR, USUAL_LEARNER
 from linsep.cli import learner_options as learners, options
-from linsep.cli.learner_options import LearningCommand, initial_weights, told_by_option
-from linsep.cli.look import LOOK, Look
-from linsep.cli.options import Option, command
+from linsep.cli.learner_options import LearningCommand, initial_weights
+from linsep.cli.options import choice, command, number, option
 from linsep.cli.output import (
-    check_all_free,
+    LOOK,
+    Look,
+    check_outputs,
     label_text,
-    never_overwrite,
     on_terminal,
     open_output,
-    write_picture,
 )
 from linsep.cli.reading import LineNames, feature_names, gathered
 from linsep.errors import DataError
-from linsep.estimators.labels import InitialShape, source_labels
+from linsep.estimators.labels import source_labels
 from linsep.sources.base import Source
+from linsep.sources.formats import FORMATS
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.teaching import MOST_NUMBERS, Trace
 from linsep.words import escaped
 
-MAX_ROUNDS = Option(
-    "--max-rounds", options.number(at_least=1), "Stop the trace after N steps.",
-    section="Learner", default=1000,
-)  # fmt: skip
-ROUNDS = Option(
-    "--rounds", options.number(at_least=1),
-    "Run N steps, however many passes that takes, even beyond a cycle.", section="Learner",
-)  # fmt: skip
-FORMAT = Option(
-    "--format written", options.choice(("text", "csv", "markdown", "latex", "html")),
-    "Output format.  [default: inferred from --output, such as trace.csv, else text]",
-)  # fmt: skip
+#: --format is of the output
+ROWS: Any = options.Gathered("how", (
+    *options.TABLE_ROWS, options.of_data("--data-format format", choice(FORMATS)),
+    *options.FILES.options[1:],
+))  # fmt: skip
 #: formats by the endings of files
 ENDINGS = {".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html", ".htm": "html"}
 
 
-@command(
-    options.DATA, options.TRACEABLE_LEARNER, FORMAT, options.OUTPUT, options.FORCE, options.PLOT,
-    LOOK, MAX_ROUNDS, ROUNDS, options.ROW_NAMES, options.ROWS_OF_TRACE, options.RANDOM_STATE,
-    options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE,
-    cls=partial(LearningCommand, learners=LEARNERS),
-)  # fmt: skip
+@command(cls=partial(LearningCommand, learners=LEARNERS))
 def trace(
-    data: list[str], *, learner: str, written: str | None, output: Path | None, force: bool,
-    plot: Path | None, look: Look, max_rounds: int, rounds: int | None, row_names: str | None,
-    how: dict[str, Any], random_state: int, class_weight: list[str] | None, init_weights: Any,
-    reference: str | None, parameters: dict[str, Any],
+    data: list[str] = options.DATA,
+    learner: str = option(  # kernel learners have a weight per row
+        "--learner", options.typed(options.LearnerNames(LINEAR), "NAME"),
+        f"Learning algorithm: {', '.join(LINEAR)}.", section="Learner", default=USUAL_LEARNER,
+    ),
+    written: str | None = option(
+        "--format written", choice(("text", "csv", "markdown", "latex", "html")),
+        "Output format.  [default: inferred from --output, such as trace.csv, else text]",
+    ),
+    output: Path | None = options.OUTPUT, force: bool = options.FORCE,
+    plot: Path | None = options.PLOT, look: Look = LOOK,
+    max_rounds: int = option(
+        "--max-rounds", number(at_least=1), "Stop the trace after N steps.",
+        section="Learner", default=1000,
+    ),
+    rounds: int | None = option(
+        "--rounds", number(at_least=1),
+        "Run N steps, however many passes that takes, even beyond a cycle.", section="Learner",
+    ),
+    row_names: str | None = options.of_data(
+        "--row-names",
+        help="Column of row names, not a feature; tables only.  [default: row numbers]",
+    ),
+    how: dict[str, Any] = ROWS, random_state: int = options.RANDOM_STATE,
+    class_weight: list[str] | None = options.CLASS_WEIGHT, init_weights: Any = options.INIT_WEIGHTS,
+    reference: str | None = options.REFERENCE,
+    parameters: Any = None,
 ) -> None:  # fmt: skip
     """Show every step of training on small DATA: score, mistake, update and new weights.
 
     Example: linsep trace students.csv --target grade --row-names name --no-shuffle
     """
-    check_all_free(force, output, plot)
     written = written or ENDINGS.get("" if output is None else output.suffix.lower(), "text")
     source, X, y, names = _read_rows(data, row_names, **how)
-    never_overwrite(source.paths, output, plot)
+    check_outputs(force, source.paths, output, plot)
     estimator = learners.make_learner(
         "trace", learner, parameters,
         **learners.common_parameters(source, class_weight, reference, random_state),
     )  # fmt: skip
     learners.check_effects(estimator, parameters)
     start = initial_weights(init_weights, learner, estimator)
-    try:
-        made = linsep.trace(
-            estimator, X, y, max_rounds=max_rounds, rounds=rounds, row_names=names,
-            feature_names=feature_names(source, X.shape[1]), **start,
-        )  # fmt: skip
-    except InitialShape as problem:
-        raise told_by_option(problem) from None
+    made = linsep.trace(
+        estimator, X, y, max_rounds=max_rounds, rounds=rounds, row_names=names,
+        feature_names=feature_names(source, X.shape[1]), **start,
+    )  # fmt: skip
     with open_output(output, force) as out:
         _write_trace(out, made, written, to_screen=output is None)
     if plot is not None:
-        with look.colors():
-            write_picture(made.plot(), plot, force, **look.saved())
+        look.write(made.plot, plot, force)
 
 
 def _read_rows(
@@ -105,9 +111,8 @@ def _read_rows(
     if names is not None and kind_of(find_files(list(data), format), format) != "table":
         raise DataError(
             "--row-names needs a table; svmlight text has no columns: leave it out.",
-            code="unsupported",
-            option="row_names",
-        )
+            code="unsupported", option="row_names",
+        )  # fmt: skip
     left_out = [*(exclude or []), *([] if names is None else [names])]
     source = open_source(data, exclude=left_out, **how)
     X, y, *_ = _whole(source)
@@ -120,14 +125,12 @@ def _read_rows(
     if len(named) != len(y):
         raise DataError(
             f"{source.name} has rows without a name in column '{names}': fill them in.",
-            code="missing-value",
-            column=names,
-        )
+            code="missing-value", column=names,
+        )  # fmt: skip
     return source, X, y, [label_text(name) for name in named]
 
 
 def _whole(source: Source) -> tuple[np.ndarray, Any]:
-    """Return all rows of a small source as an array, and their labels."""
     X, y, _ = gathered(_small(source))
     return X.toarray() if sp.issparse(X) else X, y
 

@@ -14,14 +14,14 @@ import numpy as np
 
 from linsep import model_files
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
-from linsep.catalog import REGRESSIONS, USUAL_LEARNER, is_margin, is_regression
+from linsep.catalog import REGRESSIONS, USUAL_LEARNER
 from linsep.checkpoints.saving import Checkpoint
 from linsep.cli import learner_options as learners, report
-from linsep.cli.errors import NAME, in_options, interrupted_code, note, told_once
-from linsep.cli.output import check_all_free, never_overwrite, print_json, watching
+from linsep.cli.errors import NAME, interrupted_code, note, noting_warnings
+from linsep.cli.output import check_outputs, print_json, watching
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
-from linsep.errors import DataError, LinsepError, hint
+from linsep.errors import DataError, LinsepError
 from linsep.estimators.labels import InitialShape, has_offset
 from linsep.fitting import (
     Chosen,
@@ -47,28 +47,26 @@ class Training(SimpleNamespace):
     """
 
     def run(self) -> None:
-        """Train, and finish."""
-        # What exists beside a checkpoint may be what an earlier process of this command wrote.
-        resumed = self.checkpoint is not None and self.checkpoint.exists()
-        check_all_free(self.force or resumed, self.model)
+        self.typed = click.get_current_context().meta["arguments"]
         if self.checkpoint is not None:
-            _check_secrets(click.get_current_context().meta["arguments"])
+            _check_secrets(self.typed)
         self.started = perf_counter()
         self.error: LinsepError | None = None
         self.calibrated: dict[str, Any] | None = None
-        first, formula = self.learner or USUAL_LEARNER, self.reading["formula"]
-        self.reader = Reading(self.reading, self.columns["group"])
-        self.given = with_intercept(first, formula, self.parameters)
+        first, group = self.learner or USUAL_LEARNER, self.columns["group"]
+        self.reader = Reading(self.reading, group)
+        self.given = with_intercept(first, self.reading["formula"], self.parameters)
         self.rule = decision_rule(self.threshold, first, self.given)
         if self.cluster_by is not None and self.given.get("covariance") != CLUSTERED:
             raise click.BadParameter(f"--cluster-by needs --covariance {CLUSTERED}.")
-        groups = {"group": self.cluster_by or self.columns["group"]}
-        self.source = self.reader.source(self.data, first, self.columns | groups, self.given)
-        never_overwrite(self.source.paths, self.model, self.checkpoint)
         if self.calibrate and first in REGRESSIONS:
-            raise click.BadParameter(
-                f"--calibrate applies to online classifiers only, not to {first}."
-            )
+            raise click.BadParameter(f"--calibrate is for online classifiers, not for {first}.")
+        columns = self.columns | {"group": self.cluster_by or group}
+        self.source = self.reader.source(self.data, first, columns, self.given)
+        # What exists beside a checkpoint may be what an earlier process of this command wrote.
+        resumed = self.checkpoint is not None and self.checkpoint.exists()
+        check_outputs(self.force or resumed, self.source.paths, self.model)
+        check_outputs(True, self.source.paths, self.model, self.checkpoint)
         self.reader.check(self.source, test=self.test, calibrate=self.calibrate)
         learner, self.chosen_for = (
             Chosen(self.learner) if self.learner else chosen_learner(self.source, self.given)
@@ -81,7 +79,7 @@ class Training(SimpleNamespace):
         )  # fmt: skip
         self.in_folds = self._folds_of_threshold()
         start = learners.initial_weights(self.init_weights, learner, self.estimator)
-        self.saved = self._checkpoint()
+        self.saved = None if self.checkpoint is None else self._checkpoint()
         self.rows: Any = None
         if self.folds or self.in_folds:
             from linsep.cross_validation import kept
@@ -111,34 +109,27 @@ class Training(SimpleNamespace):
             check_in_folds(self.estimator)
         learners.check_effects(self.estimator, self.given)
         held_out = getattr(self.estimator, "early_stopping", False)
-        folds = self.folds or chosen_in
-        if folds is not None:
+        if (folds := self.folds or chosen_in) is not None:
             folds.check(self.source.grouped)
-        elif self.reader.group is not None and not held_out:
-            raise click.BadParameter("--group needs --early-stopping or --cv, which hold rows out.")
-        if self.curve and not held_out:
-            raise click.BadParameter("--curve needs --early-stopping, which holds rows out.")
+        for name, given in {"group": self.reader.group and not folds, "curve": self.curve}.items():
+            if given and not held_out:
+                raise click.BadParameter(f"--{name} needs --early-stopping, which holds rows out.")
         return chosen_in
 
-    def _checkpoint(self) -> Checkpoint | None:
-        """Return the checkpoint of the options, or None; it reports where its fit resumes."""
-        if self.checkpoint is None:
-            return None
+    def _checkpoint(self) -> Checkpoint:
+        """Return the checkpoint of the options; it reports where its fit resumes."""
+        why = ""
         if "checkpoint" not in inspect.signature(self.estimator.fit).parameters:
-            raise click.BadParameter(
-                "--checkpoint is for learners that make several passes; this learner reads the "
-                "rows once."
-            )
-        if any(file.name == NAME for file in self.source.paths):
-            raise click.BadParameter(
-                "--checkpoint needs a file: standard input cannot be read again."
-            )
+            why = "is for learners that make several passes; this one reads the rows once"
+        elif any(file.name == NAME for file in self.source.paths):
+            why = "needs a file: standard input cannot be read again"
+        if why:
+            raise click.BadParameter(f"--checkpoint {why}.")
         try:
             saved = Checkpoint(self.checkpoint, self.every or "60s", keep=True)
         except ValueError as problem:
             raise click.BadParameter(str(problem).replace("every=", "--every ")) from None
-        arguments = _without(click.get_current_context().meta["arguments"])
-        saved.command = {"folder": os.getcwd(), "arguments": arguments}
+        saved.command = {"folder": os.getcwd(), "arguments": _without(self.typed)}
         saved.on_resume = lambda place: note(f"resuming from {self.checkpoint}: {place}.")
         return saved
 
@@ -151,7 +142,7 @@ class Training(SimpleNamespace):
         # --verbose prints to stdout, which is for results.
         results = redirect_stdout(sys.stderr or sys.stdout)
         try:
-            with watching(self.source, estimator), results, told_once():
+            with watching(self.source, estimator), results, noting_warnings(once=True):
                 if self.dask is None:
                     estimator.fit(self.source, **arguments)
                 else:
@@ -159,8 +150,6 @@ class Training(SimpleNamespace):
                 if start and len(start["coef_init"][0]) != (width := estimator.n_features_in_):
                     shape = len(start["coef_init"]), width  # later rows have more features
                     raise InitialShape("coef_init", (), shape)
-        except InitialShape as problem:
-            raise learners.told_by_option(problem) from None
         except KeyboardInterrupt:
             learned = getattr(estimator, "stop_reason_", None) is not None
             if self.saved is not None or not learned or not hasattr(estimator, "recipe_"):
@@ -193,7 +182,6 @@ class Training(SimpleNamespace):
         return None
 
     def _finish(self) -> None:
-        """Calibrate, choose a threshold, cross-validate, save, test and print the summary."""
         estimator, validated = self.estimator, None
         with interrupts_deferred() as pressed:  # if Ctrl-C is pressed again, too
             if not self.interrupted:
@@ -244,7 +232,6 @@ class Training(SimpleNamespace):
             raise click.exceptions.Exit(code)
 
     def _calibrate(self) -> None:
-        """Calibrate the fitted model and choose its threshold, if requested."""
         estimator, source = self.estimator, self.source
         if self.calibrate:
             from linsep.estimators.thresholds import calibrate
@@ -277,8 +264,8 @@ class Training(SimpleNamespace):
         return score_source(self.estimator, self.reader.like(self.estimator, self.test, groups))
 
 
-def _check_secrets(args: list[str]) -> None:
-    for word in args:
+def _check_secrets(arguments: list[str]) -> None:
+    for word in arguments:
         address = word.partition("=")[2] if word.startswith("--") else word
         if is_remote(address) and shown(address) != normal(address):
             raise click.BadParameter(
@@ -299,60 +286,28 @@ def _without(args: list[str]) -> list[str]:
 
 
 def _worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
-    """Return a warning if ``model`` is worse than its baseline on training or test rows.
-
-    ``summary`` is what ``fit`` prints. The list is empty if there is nothing to warn about.
+    """Return a warning if ``model`` is worse than its baseline on training or test rows, of which
+    ``summary`` has the metrics; empty if there is nothing to warn about.
     """
-    each: dict[str, Any] = {}
-    test = summary["test"]
-    shares, what = hasattr(model, "classes_"), "accuracy"
+    test, shares, what, name = summary["test"], hasattr(model, "classes_"), "accuracy", "accuracy"
+    training: Any = summary.get("training_accuracy"), summary.get("training_baseline")
     if not shares:
-        what, fitted = "rms error", model.solution_
-        each["training"] = np.sqrt(fitted.rss / fitted.total_weight), model.training_deviation_
-        if test is not None:
-            each["test"] = test["root_mean_squared_error"], test["standard_deviation"]
+        what, name, fitted = "rms error", "rmse", model.solution_
+        training = np.sqrt(fitted.rss / fitted.total_weight), model.training_deviation_
     elif hasattr(model, "threshold_") or has_offset(model):  # for a purpose other than accuracy
         return []
     elif getattr(model, "class_weight", None) is not None:  # which trades accuracy for recall
-        what = "mean recall of the classes"
-        each["training"] = (
-            getattr(model, "training_balanced_accuracy_", None),
-            1 / len(model.classes_),
-        )
-        if test is not None:
-            each["test"] = (test["metrics"]["balanced_accuracy"][k] for k in ("value", "baseline"))
-    else:
-        each["training"] = summary["training_accuracy"], summary["training_baseline"]
-        if test is not None:
-            each["test"] = test["accuracy"], test["most_frequent"]
+        what, name = "mean recall of the classes", "balanced_accuracy"
+        training = getattr(model, "training_balanced_accuracy_", None), 1 / len(model.classes_)
+    each = {"training": training}
+    if test is not None:
+        each["test"] = (test["metrics"][name][key] for key in ("value", "baseline"))
     worse = []
     for rows, (found, baseline) in each.items():
-        if found is None:
-            continue
-        if found < baseline - ROUNDING if shares else found > baseline * (1 + ROUNDING):
+        if found is not None and (
+            found < baseline - ROUNDING if shares else found > baseline * (1 + ROUNDING)
+        ):
             one, other = (percent(x) if shares else f"{x:.6g}" for x in (found, baseline))
             worse.append(f"{what} {one} on the {rows} rows, baseline {other}")
-    if not worse:
-        return []
-    problem = f"the model predicts worse than the baseline: {'; '.join(worse)}"
-    told = LinsepError(problem, *_advice(model, summary), code="not-converged")
-    return [told.render(lambda hint: hint.render(in_options))]
-
-
-def _advice(model: Any, summary: dict[str, Any]) -> list[Any]:
-    """Return hints about unused options that may help."""
-    hints: list[Any] = []
-    online = not is_regression(model) and not is_margin(model)
-    table = not is_regression(model) and model.recipe_["format"] == "table"
-    unscaled = table and summary["scale"] == "none"
-    if unscaled and not getattr(model, "positive_only", False):
-        hints.append(hint("choose {}", scale="standard"))
-    if online and model.keep == "last":
-        hints.append(hint("choose {}", keep="average"))
-    if getattr(model, "class_weight", None) is not None:
-        hints.append(hint("leave out {}", class_weight=None))
-    if online and model.stop_reason_ == "max_iter":
-        hints.append(hint("raise {}", max_iter=None))
-    if getattr(model, "fit_intercept", True) is False:
-        hints.append(hint("leave out {}", no_fit_intercept=None))
-    return [*hints, hint("choose another {}", learner=None)]
+    told = f"the model predicts worse than the baseline: {'; '.join(worse)}"
+    return [f"{told}; choose another --learner."] if worse else []

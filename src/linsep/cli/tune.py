@@ -11,17 +11,9 @@ import numpy as np
 from linsep import model_files
 from linsep._system.interrupts import interrupts_allowed
 from linsep.catalog import ESTIMATORS, LEARNERS, LINEAR, REGRESSIONS, USUAL_LEARNER, is_scaled
-from linsep.cli import learner_options as learners, options, report
-from linsep.cli.errors import in_options, told_once
+from linsep.cli import learner_options as learners, options, output, report
+from linsep.cli.errors import in_options, noting_warnings
 from linsep.cli.options import LearnerNames, Option, as_typed, command, typed
-from linsep.cli.output import (
-    check_all_free,
-    never_overwrite,
-    print_json,
-    print_pairs,
-    print_table,
-    watching,
-)
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
 from linsep.cli.report import folds_text, with_error
@@ -84,9 +76,7 @@ class Tuning(SimpleNamespace):
     """A run of ``tune``; the options of the command are attributes, by their names."""
 
     def run(self) -> None:
-        """Compare the models, train the best on all rows if requested, and print."""
         self.started = perf_counter()
-        check_all_free(self.force, self.model)
         self.formula = self.reading["formula"]
         self.reader = Reading(self.reading, self.columns["group"])
         names = [name for given in self.learner or () for name in given.split(",")]
@@ -102,7 +92,7 @@ class Tuning(SimpleNamespace):
         if not self.learners:
             given = parameters | learners.in_grid(self.grid)
             self.learners = [chosen_learner(source, given).learner]
-        never_overwrite(source.paths, self.model)
+        output.check_outputs(self.force, source.paths, self.model)
         self.reader.check(source, test=self.test)
         return source
 
@@ -111,54 +101,41 @@ class Tuning(SimpleNamespace):
             source, self.class_weight, self.reference, self.random_state
         )
 
-    def _print(self, summary: dict[str, Any], model: Any, source: Source, show: Any) -> None:
-        """Save and test the model that was trained, if requested, and print everything."""
+    def _print(self, found: dict[str, Any], model: Any, source: Source) -> None:
         tested = None
         if self.model is not None:
             model_files.save(model, self.model, force=self.force)
         if self.test:
             tested = score_source(model, self.reader.like(model, self.test, self.reader.group))
-        summary |= {
+        found |= {
             **gaps_of(source), "test": tested, "seconds": round(perf_counter() - self.started, 4),
             "model": None if self.model is None else str(self.model),
         }  # fmt: skip
         if self.as_json:
-            print_json(summary)
+            output.print_json(found)
             return
-        best, compared, last, heading, lines = show(summary)
-        pairs = best
-        if tested is not None:
-            pairs.append(("test", report.how_good(tested)))
-            pairs += report.metric_pairs(summary) if "accuracy" in tested else []
-        print_pairs(
-            [
-                *pairs,
-                compared,
-                *report.gap_pairs(summary, source.recipe()),
-                ("time", f"total {summary['seconds']:.2f} s"),
-                (
-                    "model",
-                    summary["model"] or "not saved; --model FILE trains the best on all rows",
-                ),
-                last,
-            ]
-        )
+        best, compared, last, heading, lines = (_raced if self.folds is None else _rated)(found)
+        output.print_pairs([
+            *best,
+            *report.shown(("test", tested and report.how_good(tested))),
+            *(report.metric_pairs(found) if "accuracy" in (tested or {}) else []),
+            compared,
+            *report.gap_pairs(found, source.recipe()),
+            ("time", f"total {found['seconds']:.2f} s"),
+            ("model", found["model"] or "not saved; --model FILE trains the best on all rows"),
+            last,
+        ])  # fmt: skip
         print()
-        print_table(heading, lines[:MOST_LINES])
+        output.print_table(heading, lines[:MOST_LINES])
         if len(lines) > MOST_LINES:
             print(f"... and {len(lines) - MOST_LINES:,} worse models; --json has all")
 
     def _on_one_hold_out(self) -> None:
-        if len(self.learners) > 1 or not {*self.learners} <= LINEAR.keys():
-            raise click.BadParameter(
-                f"--learner must be one of {', '.join(LINEAR)} without --cv N, not "
-                f"{', '.join(self.learners)}."
-            )
         first = self.learners[0] if self.learners else USUAL_LEARNER
-        if not self.grid:
-            example = learners.grid_example(first)
+        if len(self.learners) > 1 or not {*self.learners} <= LINEAR.keys() or not self.grid:
             raise click.BadParameter(
-                f"give values to compare with --grid, such as --grid {example}."
+                f"--cv N compares learners; without it, --learner is one of {', '.join(LINEAR)}, "
+                f"and --grid has values to compare, such as {learners.grid_example(first)}."
             )
         parameters = with_intercept(first, self.formula, self.parameters)
         if self.learners:  # raises errors before the data are opened
@@ -167,12 +144,10 @@ class Tuning(SimpleNamespace):
         (learner,) = self.learners
         common = self._common(source)
         grid = learners.grids_of(self.grid, [learner], parameters)[learner]
-        models = [
-            (values, learners.make_learner(
-                "tune", learner, parameters | values | {"early_stopping": True}, **common
-            ))
-            for values in combinations(grid)
-        ]  # fmt: skip
+        models = []
+        for values in combinations(grid):
+            own = parameters | values | {"early_stopping": True}
+            models.append((values, learners.make_learner("tune", learner, own, **common)))
         race = SideBySide(models, source)
 
         def learn_best(source: Source) -> Any:
@@ -182,11 +157,11 @@ class Tuning(SimpleNamespace):
             with interrupts_allowed():
                 return race.final.fit(source) if self.model is not None or self.test else None
 
-        with watching(source, race):
+        with output.watching(source, race):
             best = race.run(learn_best)
-        self._print(self._raced(race, learner, source), best, race.source, _raced_text)
+        self._print(self._result(race, learner, source), best, race.source)
 
-    def _raced(self, race: SideBySide, learner: str, source: Source) -> dict[str, Any]:
+    def _result(self, race: SideBySide, learner: str, source: Source) -> dict[str, Any]:
         named = [*_named_for_fit(learner, source), learners.options_of_model(race.final)]
         if self.columns["group"] is not None:  # which `fit` takes with early stopping only
             named.append(in_options("exclude", [self.columns["group"]]))
@@ -228,7 +203,7 @@ class Tuning(SimpleNamespace):
         self.folds.check(source.grouped)
         numbers = self.learners == ["linear"]
         metric = self.metric or ("r2" if numbers else "accuracy")
-        with watching(source), told_once():
+        with output.watching(source), noting_warnings(once=True):
             from linsep.cross_validation import kept, labeled_rows
 
             source, batch = kept(source)
@@ -241,22 +216,18 @@ class Tuning(SimpleNamespace):
         summary = self._compared(comparison, first, rows) | {
             "command": self._fit_command(first.candidate, source, files)
         }
-        self._print(summary, first.candidate.estimator, source, _compared_text)
+        self._print(summary, first.candidate.estimator, source)
 
     def _check(self, names: list[str]) -> None:
+        known = NUMBER_METRICS if names == ["linear"] else CLASS_METRICS
         if "linear" in names and len(names) > 1:
             raise click.BadParameter(
-                "--learner linear predicts numbers and the other learners predict classes: tune "
-                "it alone."
+                "--learner linear predicts numbers and the others predict classes: tune it alone."
             )
-        known = NUMBER_METRICS if names == ["linear"] else CLASS_METRICS
         if self.metric is not None and self.metric not in known:
-            raise click.BadParameter(
-                f"--metric must be one of {', '.join(known)}, not {self.metric!r}."
-            )
+            raise click.BadParameter(f"--metric must be one of {', '.join(known)}.")
         for name, value in self.parameters.items():
-            having = [one for one in names if name in parameters_of(ESTIMATORS[one])]
-            if value is not None and not having:
+            if value is not None and not any(name in parameters_of(ESTIMATORS[x]) for x in names):
                 raise learners.not_of(" or ".join(names), name)
         if self.parameters.get("validation_fraction") is not None:
             raise click.BadParameter("--validation-fraction has no effect with --cv: leave it out.")
@@ -296,7 +267,6 @@ class Tuning(SimpleNamespace):
         return " ".join([*words, learners.options_of_model(chosen.estimator)]).strip()
 
     def _compared(self, comparison: Comparison, first: Any, rows: Any) -> dict[str, Any]:
-        """Return what is printed of a comparison in folds, the chosen model first."""
         baseline = None
         if comparison.metric == "accuracy":
             total = rows.size if rows.weights is None else rows.weights.sum()
@@ -330,69 +300,57 @@ def _named_for_fit(learner: str, source: Source) -> list[str]:
     return [] if usual else [f"--learner {learner}"]
 
 
-def _raced_text(found: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what is printed of a comparison on held-out rows: lines, and a table."""
-    models, rows = found["models"], counted(found["held_out_rows"], "held-out row")
+def _raced(found: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what is printed of a comparison on held-out rows: pairs, and a table."""
+    models, rows = found["models"], found["held_out_rows"]
     dropped = sum(model["stop_reason"] == "dropped" for model in models)
-    spared = f", {dropped:,} dropped early" if dropped else ""
-    right = [
-        with_error("accuracy", one["held_out_accuracy"], one["standard_error"]) for one in models
-    ]
+    spared = f", {dropped:,} dropped early" * bool(dropped)
+    passes = f"{found['passes']:,} passes over {counted(found['rows'] - rows, 'row')}"
+    lines = [
+        [*map(_value_text, model["parameters"].values()),
+         with_error("accuracy", model["held_out_accuracy"], model["standard_error"]),
+         _behind("accuracy", model), str(model["passes"]), str(model["stop_reason"])]
+        for model in models
+    ]  # fmt: skip
+    right = f"{lines[0][len(found['best'])]}% of {counted(rows, 'held-out row')} right"
     best = [
-        ("best", ", ".join(f"{name}={_value_text(v)}" for name, v in found["best"].items())),
-        ("held out", f"{right[0]}% of {rows} right; baseline {percent(found['baseline'])}"),
+        ("best", _values_text(found["best"], ", ")),
+        ("held out", f"{right}; baseline {percent(found['baseline'])}"),
     ]
-    compared = (
-        "learned",
-        f"{counted(len(models), 'model')} of {found['learner']}{spared}, "
-        f"{found['passes']:,} passes over {counted(found['rows'] - found['held_out_rows'], 'row')}",
-    )
+    compared = f"{counted(len(models), 'model')} of {found['learner']}{spared}, {passes}"
     typed = found["options"] or "all at their defaults"
     last = ("options", f"{typed}; `linsep fit` trains the same model with these")
-    lines = [
-        [*(_value_text(model["parameters"][name]) for name in found["best"]), cell,
-         _behind("accuracy", model), str(model["passes"]), str(model["stop_reason"])]
-        for model, cell in zip(models, right, strict=True)
-    ]  # fmt: skip
-    return (
-        best,
-        compared,
-        last,
-        [*found["best"], "held out, %", "behind", "passes", "stopped"],
-        lines,
-    )
+    heading = [*found["best"], "held out, %", "behind", "passes", "stopped"]
+    return best, ("learned", compared), last, heading, lines
 
 
-def _compared_text(found: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what is printed of a comparison in folds: lines, and a table."""
+def _rated(found: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what is printed of a comparison in folds: pairs, and a table."""
     models, metric = found["models"], METRICS[found["metric"]]
-    values = [
-        " ".join(f"{name}={_value_text(v)}" for name, v in model["parameters"].items())
+    lines = [
+        [model["learner"], _values_text(model["parameters"], " ") or "-",
+         with_error(found["metric"], model["mean"], model["standard_error"]),
+         _behind(found["metric"], model)]
         for model in models
-    ]
-    names = [f"{m['learner']} {text}".strip() for m, text in zip(models, values, strict=True)]
-    cells = [with_error(found["metric"], one["mean"], one["standard_error"]) for one in models]
-    baseline = f"; baseline {percent(found['baseline'])}" if found["baseline"] is not None else ""
-    chosen = names[0]
+    ]  # fmt: skip
+    names = [" ".join(line[:2]).removesuffix(" -") for line in lines]
+    chosen, unit = names[0], "%" * metric.is_share
     if found["one_se"] and models[0]["behind"] > 0:
         best_of_all = min(range(len(models)), key=lambda k: models[k]["behind"])
         chosen += f"; the simplest within one standard error of {names[best_of_all]}"
+    baseline = f"; baseline {percent(found['baseline'])}" if found["baseline"] is not None else ""
     best = [
         ("best", chosen),
-        (metric.title, f"{cells[0]}{'%' * metric.is_share} in {folds_text(found)}{baseline}"),
+        (metric.title, f"{lines[0][2]}{unit} in {folds_text(found)}{baseline}"),
     ]
-    n_learners = len({model["learner"] for model in models})
-    compared = (
-        "compared",
-        f"{counted(len(models), 'model')} of {counted(n_learners, 'learner')} on "
-        f"{counted(found['rows'], 'row')}",
-    )
-    lines = [
-        [model["learner"], text or "-", cell, _behind(found["metric"], model)]
-        for model, text, cell in zip(models, values, cells, strict=True)
-    ]
-    heading = ["learner", "parameters", metric.title + ", %" * metric.is_share, "behind"]
-    return best, compared, ("command", found["command"]), heading, lines
+    of = counted(len({model["learner"] for model in models}), "learner")
+    compared = f"{counted(len(models), 'model')} of {of} on {counted(found['rows'], 'row')}"
+    heading = ["learner", "parameters", metric.title + ", %" * bool(unit), "behind"]
+    return best, ("compared", compared), ("command", found["command"]), heading, lines
+
+
+def _values_text(values: dict[str, Any], between: str) -> str:
+    return between.join(f"{name}={_value_text(value)}" for name, value in values.items())
 
 
 def _value_text(value: Any) -> str:
@@ -400,6 +358,5 @@ def _value_text(value: Any) -> str:
 
 
 def _behind(metric: str, model: dict[str, Any]) -> str:
-    if not model["behind"] and not model["behind_standard_error"]:
-        return "-"
-    return with_error(metric, model["behind"], model["behind_standard_error"])
+    behind, error = model["behind"], model["behind_standard_error"]
+    return with_error(metric, behind, error) if behind or error else "-"
