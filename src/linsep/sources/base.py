@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from linsep.batches import Batch, numbers_of_weighed, weighed
 from linsep.errors import DataError, hint
@@ -200,6 +201,18 @@ class Source(ABC):
         """Return how raw rows become features, as plain JSON. Models store it, so that
         :func:`linsep.sources.open_source` reads new files in the same way.
         """
+
+
+def as_matrix(
+    values: np.ndarray, columns: np.ndarray, starts: np.ndarray, width: int
+) -> sp.csr_matrix:
+    """Return a canonical matrix: set one by one, its arrays are neither copied nor checked."""
+    index = columns.dtype if values.size < 2**31 else np.dtype(np.int64)
+    X = sp.csr_matrix((starts.size - 1, width), dtype=values.dtype)
+    X.data, X.indices = values, columns.astype(index, copy=False)
+    X.indptr = starts.astype(index, copy=False)
+    X.has_canonical_format = True
+    return X
 
 
 def is_frame(data: Any) -> bool:

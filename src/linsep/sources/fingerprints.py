@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from linsep.sources.remote.address import identified
-from linsep.sources.remote.file import File, RemoteFile, changed, removed
+from linsep.sources.remote.file import File, RemoteFile, changed
 
 #: bytes of a block of a sample, and how many are spread over a file
 BLOCK, BLOCKS = 1 << 14, 16
@@ -88,7 +88,5 @@ class Unchanged:
         seen, now = self._seen.get(path), self._now(path)
         if seen is None:
             self._seen[path] = now
-        elif now is None:
-            raise removed(path)
         elif now != seen:
             raise changed(path)

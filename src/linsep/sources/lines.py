@@ -12,13 +12,12 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from linsep._system.threads import thread_count
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError, Located, NoRows, hint
-from linsep.sources.base import Source
+from linsep.sources.base import Source, as_matrix
 from linsep.sources.exact import check_written, far_rows
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import DAMAGE, bytes_on_disk, codec_of, damage, opened
@@ -50,11 +49,10 @@ def no_text(line: bytes) -> DataError | None:
     text = line.decode(errors="replace")
     if _CONTROLS.search(text.replace("\0", "").replace("\ufffd", "")):
         return DataError("this is not text", "check the name of the file", code="wrong-format")
-    for wrong, what in ("\0", "NUL byte"), ("\ufffd", "byte that is not UTF-8"):
-        if wrong in text:
-            said = f"the line has {counted(text.count(wrong), what)}"
-            return DataError(said, "save it as UTF-8", "copy the file again", code="encoding")
-    return None
+    if not (strange := text.count("\0") + text.count("\ufffd")):
+        return None
+    said = f"the line is not UTF-8 text, because of {counted(strange, 'byte')}"
+    return DataError(said, "save it as UTF-8", "copy the file again", code="encoding")
 
 
 class Chunk(NamedTuple):
@@ -331,7 +329,8 @@ class ScannedFiles(Source):
         lines, passed, first = self._data_lines(), 0, 0
         with closing(self._parts()) as parts:
             for part in parts:
-                X, y = self._matrix(part), part.labels
+                self._width, y = max(self._width, part.width), part.labels
+                X = as_matrix(part.values, part.columns, part.starts, self._width)
                 if part.importance is not None:
                     self.weighted = self.weighted or bool((part.importance != 1).any())
                 for row in far_rows(X):
@@ -348,15 +347,6 @@ class ScannedFiles(Source):
             what = "holds" if len(self.paths) == 1 else "hold"
             raise NoRows(f"{self.name} {what} no rows: give lines such as '{self.example}'.")
         self.n_rows = first
-
-    def _matrix(self, part: ScannedChunk) -> sp.csr_matrix:
-        self._width = max(self._width, part.width)
-        X = sp.csr_matrix((part.labels.size, self._width), dtype=part.values.dtype)
-        index = np.int32 if part.columns.size < 2**31 else np.int64
-        X.data, X.indices = part.values, part.columns.astype(index, copy=False)
-        X.indptr = part.starts.astype(index, copy=False)
-        X.has_sorted_indices = X.has_canonical_format = True
-        return X
 
     def _parts(self) -> Generator[ScannedChunk, None, None]:
         """Yield what each chunk holds, in file order; DataError for a line that is refused."""

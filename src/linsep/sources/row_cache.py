@@ -44,7 +44,7 @@ from linsep._system.interrupts import interrupts_deferred
 from linsep.batches import Batch
 from linsep.compiled.loop import BLOCK
 from linsep.errors import DataError, LinsepError, Located, hint
-from linsep.sources.base import Source
+from linsep.sources.base import Source, as_matrix
 from linsep.sources.fingerprints import state_of
 from linsep.sources.remote.file import File, located
 
@@ -196,12 +196,7 @@ class RowCache:
         _forget(self._data)
         if sparse:
             columns, sizes = sparse
-            matrix = sp.csr_matrix((y.size, self.n_features), dtype=X.dtype)
-            # Set one by one, arrays are neither copied nor checked.
-            matrix.data, matrix.indices = X, columns
-            matrix.indptr = np.append(0, np.cumsum(sizes)).astype(columns.dtype)
-            matrix.has_canonical_format = True
-            X = matrix
+            X = as_matrix(X, columns, np.append(0, np.cumsum(sizes)), self.n_features)
         return Batch(X, y, BLOCK * int(blocks[0]), weights if self.weighted else None)
 
     def _runs(self, blocks: np.ndarray) -> Iterator[tuple[list[np.ndarray], slice]]:

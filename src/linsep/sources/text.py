@@ -48,6 +48,7 @@ from linsep.compiled.text_cutting import (
 )
 from linsep.errors import DataError, ParameterError, hint
 from linsep.parameters import HasParameters
+from linsep.sources.base import as_matrix
 
 ANALYZERS = {"word": WORD, "char": CHAR, "char_wb": CHAR_WB}
 NORMS = {None: 0, "l1": 1, "l2": 2}
@@ -410,13 +411,7 @@ class TextCounter:
 
     def rows(self, column: TextColumn) -> sp.csr_matrix:
         """Return the rows of texts; NotUtf8 for bytes that are not text."""
-        values, columns, starts = self._counted(column)
-        matrix = sp.csr_matrix((len(column), self.n_columns))
-        small = values.size < 1 << 31
-        matrix.data, matrix.indices = values, columns if small else columns.astype(np.int64)
-        matrix.indptr = starts.astype(np.int32) if small else starts
-        matrix.has_canonical_format = True
-        return matrix
+        return as_matrix(*self._counted(column), self.n_columns)
 
     def _counted(self, column: TextColumn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return weighed counts, columns and starts of rows, made by all threads."""
@@ -500,19 +495,15 @@ def code_point_table(lowercase: bool) -> np.ndarray:
     Code points of :data:`SPECIAL` stand for themselves; the caller must lower-case them before.
     """
     points = np.arange(_ALL, dtype=np.int32)
-    text = "".join(map(chr, range(_ALL)))
-    kinds = np.zeros(_ALL, np.int32)
-    for kind, pattern in ((LETTER, r"\w+"), (BLANK, r"\s+")):
-        for found in re.finditer(pattern, text):
-            kinds[found.start() : found.end()] = kind
-    lower = points
+    letters, lower = points.view("U1"), points.copy()
+    kinds = LETTER * (np.strings.isalnum(letters) | (letters == "_"))
+    kinds += BLANK * np.strings.isspace(letters)
     if lowercase:
-        plain = text.translate(dict.fromkeys(map(ord, SPECIAL), "\0"))
-        lowered = plain.lower().encode("utf-32-le", "surrogatepass")
-        lower = np.frombuffer(lowered, np.int32).copy()
-        for special in map(ord, SPECIAL):
-            lower[special] = special
-    return 4 * lower + kinds[lower]
+        text = "".join("\0" if letter in SPECIAL else letter for letter in map(chr, range(_ALL)))
+        lower[:] = np.frombuffer(text.lower().encode("utf-32-le", "surrogatepass"), np.int32)
+        special = list(map(ord, SPECIAL))
+        lower[special] = special
+    return (4 * lower + kinds[lower]).astype(np.int32)
 
 
 #: most terms of a vocabulary while it is learned, and their bytes
@@ -551,10 +542,8 @@ def _as_arrow(pool: np.ndarray, ends: np.ndarray) -> pa.Array:
 
 
 def _grown(words: Vocabulary) -> Vocabulary:
-    n_terms, n_bytes = words.hashes.size, words.pool.size
-    n_terms, n_bytes = (
-        (2 * n_terms, n_bytes) if words.size[0] == n_terms else (n_terms, 2 * n_bytes)
-    )
+    full = int(words.size[0] == words.hashes.size)
+    n_terms, n_bytes = words.hashes.size << full, words.pool.size << (not full)
     if n_terms > MOST_TERMS or n_bytes > MOST_BYTES:
         raise DataError(
             f"The vocabulary has more than {MOST_TERMS:,} different words and n-grams, or "

@@ -81,14 +81,12 @@ class RemoteFile:
         return RemoteFile, (self.address,), {"_seen": self._seen}
 
     def exists(self) -> bool:
-        try:
+        with suppress(FileNotFoundError):
             self._look()
-        except FileNotFoundError:
-            return False
-        return True
+            return True
+        return False
 
-    def is_file(self) -> bool:
-        return True
+    is_file = exists  # folders are listed instead
 
     def is_dir(self) -> bool:
         return False
@@ -110,7 +108,7 @@ class RemoteFile:
         try:
             return self._look()
         except FileNotFoundError:
-            raise (no_file if self._seen is None else removed)(self) from None
+            raise (no_file if self._seen is None else changed)(self) from None
 
     @contextmanager
     def reading(self, parts: bool = False) -> Iterator[Any]:
@@ -228,7 +226,7 @@ def failure(error: Exception, address: str, seen: bool) -> Exception:
             path=file,
         )
     if isinstance(cause, FileNotFoundError) or status in (404, 410):
-        return removed(file) if seen else FileNotFoundError(file)
+        return changed(file) if seen else FileNotFoundError(file)
     if isinstance(cause, ValueError) and not seen:
         return _bad_url(address)
     return _unreachable(file, what)
@@ -260,19 +258,8 @@ def no_file(file: File) -> DataError:
 
 
 def changed(file: File | str) -> DataError:
-    return DataError(
-        f"{file} changed while it was read: start again when nothing writes to it.",
-        code="file-changed",
-        path=file,
-    )
-
-
-def removed(file: File | str) -> DataError:
-    return DataError(
-        f"{file} was removed while it was read: restore it and start again.",
-        code="file-changed",
-        path=file,
-    )
+    said = f"{file} changed or was removed while it was read"
+    return DataError(said, "start again when nothing writes to it", code="file-changed", path=file)
 
 
 def located(name: str | os.PathLike[str] | RemoteFile) -> File:
