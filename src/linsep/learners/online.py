@@ -41,15 +41,7 @@ from linsep.parameters import (
     parameter,
 )
 from linsep.rows.arrays import ArrayStream, HoldOut, MemoryStream
-from linsep.validation.checks import (
-    as_csr,
-    check_beside,
-    check_prepared,
-    faults_named,
-    labels_of,
-    rows_to_fit,
-    tidy,
-)
+from linsep.validation import checks
 from linsep.words import row_text
 
 
@@ -294,7 +286,7 @@ class OnlineClassifier(
         learner, first = self.check_partial_fit(classes), not hasattr(self, "_run")
         if not first:
             self.check_same_parameters("partial_fit")
-        check_beside(X, y=y, sample_weight=sample_weight)
+        checks.check_beside(X, y=y, sample_weight=sample_weight)
         rows, y = self.checked_rows(X, y, learner, reset=first, checked=True)
         known, codes, counted = self._labeled_so_far(y, classes, sample_weight)
         with interrupts_deferred():
@@ -328,7 +320,7 @@ class OnlineClassifier(
         self, y: np.ndarray, classes: Any, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         listed = list(classes) if isinstance(classes, Set) else classes
-        known = self.classes_ if classes is None else np.unique(labels_of(listed))
+        known = self.classes_ if classes is None else np.unique(checks.labels_of(listed))
         if hasattr(self, "_run") and not np.array_equal(known, self.classes_):
             raise DataError(
                 "classes differ from the first call to partial_fit.",
@@ -350,8 +342,8 @@ class OnlineClassifier(
         rows, y = self.checked_rows(X, y, learner, reset=True, checked=False)
         classes, codes, counted = labels.labeled(self, y, sample_weight)
         if (self.early_stopping or not counted.all()) and rows.dtype != object:
-            with faults_named(rows, self):  # skipped rows are not checked while learning
-                assert_all_finite(as_csr(rows), input_name="X")
+            with checks.faults_named(rows, self):  # skipped rows are not checked while learning
+                assert_all_finite(checks.as_csr(rows), input_name="X")
         if saving is not None:
             saving.check_arrays(rows, classes, codes, counted)
         seed = self.draw_seed(saving) if seed is None else seed
@@ -371,8 +363,8 @@ class OnlineClassifier(
                 self.run_passes(course, all_passes(self, course), rows, y, metadata)
             except Unlearnable as problem:
                 if problem.code == "overflow":
-                    with faults_named(rows, self):
-                        assert_all_finite(as_csr(rows), input_name="X")
+                    with checks.faults_named(rows, self):
+                        assert_all_finite(checks.as_csr(rows), input_name="X")
                 raise self._refusal(problem) from None
             finally:
                 self._select()
@@ -653,7 +645,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         if self.normalize:
             if hasattr(X, "batches"):
                 raise DataError("normalize needs arrays.", code="conflict", option="normalize")
-            check_beside(X, y=y)
+            checks.check_beside(X, y=y)
             X, y, *_ = in_memory(X, y)
             X = seen_rows(X, False, True)
         X, y = with_features(X, y)
@@ -667,9 +659,11 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     def checked_rows(
         self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool
     ) -> tuple[Any, np.ndarray]:
-        X = rows_to_fit(X, self, FLOATS, order="C", checked=checked, columns=checked, reset=reset)
+        X = checks.rows_to_fit(
+            X, self, FLOATS, "C", checked=checked, columns=checked, reset=reset
+        )  # fmt: skip
         y = labels.label_a_row(self, y, X.shape[0])
-        X = tidy(X) if self.normalize or learner.needs_lengths else X
+        X = checks.tidy(X) if self.normalize or learner.needs_lengths else X
         if checked and type(learner).check is not Learner.check:
             try:
                 learner.check(as_rows(X))
@@ -684,14 +678,14 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         return stream
 
     def _rows_to_score(self, X: Any) -> Any:
-        check_prepared(self)
+        checks.check_prepared(self)
         voting = fitted_parameter(self, "keep") == "vote"
-        return rows_to_fit(X, self, FLOATS, "C", checked=False, columns=voting, reset=False)
+        return checks.rows_to_fit(X, self, FLOATS, "C", checked=False, columns=voting, reset=False)
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         rows, n = as_rows(X), X.shape[0]
         if fitted_parameter(self, "normalize"):  # features without a weight count in the length
-            rows = Unit(as_rows(tidy(X)), scales(as_rows(tidy(whole)), n))
+            rows = Unit(as_rows(checks.tidy(X)), scales(as_rows(checks.tidy(whole)), n))
         return self._run.keeping.scores(self._run.state, rows, n)
 
 

@@ -6,15 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from linsep.compiled.rules.perceptron import (
-    BatchRule,
-    Constant,
-    Inverse,
-    InverseRoot,
-    PerceptronRule,
-    Table,
-    apply_batch_update,
-)
+from linsep.compiled.rules import perceptron as rules
 from linsep.errors import ParameterError, hint
 from linsep.learners.online import LinearClassifier
 from linsep.learners.state import Learner, State, Weights, sparing
@@ -139,13 +131,13 @@ class PerceptronLearner(Learner):
     def rule(self, state: State) -> Any:
         updates = state.per_machine("updates")
         if callable(self.rate):
-            schedule: Any = Table(self._rates_for(int(updates.max())), updates)
+            schedule: Any = rules.Table(self._rates_for(int(updates.max())), updates)
         elif self.constant_rate is not None:
-            schedule = Constant(self.constant_rate)
+            schedule = rules.Constant(self.constant_rate)
         else:
-            kind = Inverse if self.schedule == "inverse" else InverseRoot
+            kind = rules.Inverse if self.schedule == "inverse" else rules.InverseRoot
             schedule = kind(float(self.rate), updates)
-        return self._sparing(PerceptronRule(schedule), state)
+        return self._sparing(rules.PerceptronRule(schedule), state)
 
     def _rates_for(self, update: int) -> np.ndarray:
         """Return the rates of a function up to more updates than the next rows can make."""
@@ -179,7 +171,7 @@ class BatchLearner(PerceptronLearner):
 
     def rule(self, state: State) -> Any:
         sums, asked = state.like_weights("asked_for"), state.per_machine("asked")
-        rule = BatchRule(sums, asked, state.per_machine("criterion", np.float64))
+        rule = rules.BatchRule(sums, asked, state.per_machine("criterion", np.float64))
         return self._sparing(rule, state)
 
     def close_pass(self, state: State, scheme: Any, keep: Any) -> int:
@@ -190,7 +182,7 @@ class BatchLearner(PerceptronLearner):
         for machine in np.flatnonzero(due):
             amounts[machine] = self._rate(int(updates[machine]))
         if due.any():
-            apply_batch_update(scheme, keep, state.W, state.bias, sums, amounts, state.rounds)
+            rules.apply_batch_update(scheme, keep, state.W, state.bias, sums, amounts, state.rounds)
         if self.zero != "mistake":
             state.per_machine("spared")[due] = 0
         criterion = state.per_machine("criterion", np.float64)

@@ -14,12 +14,7 @@ from linsep.batches import Batch
 from linsep.errors import DataError
 from linsep.estimators.frames import to_predict
 from linsep.estimators.labels import HasReference
-from linsep.estimators.predicting import (
-    Prediction,
-    decided,
-    probabilities_of,
-    share_right,
-)
+from linsep.estimators.predicting import Prediction, decided, probabilities_of, share_right
 from linsep.estimators.reading import StopReason
 from linsep.estimators.showing import PlotsDecision
 from linsep.learners.passes import Run
