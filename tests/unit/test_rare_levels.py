@@ -111,7 +111,7 @@ def test_a_column_of_rare_values_only():
         ({"min_count": 0}, "bad-option"),
         ({"min_count": 2.5}, "bad-option"),
         ({"min_count": 3, "hash_bits": 8}, "conflict"),
-        ({"min_count": 3, "reference_level": {"town": "Calw"}}, "bad-option"),
+        ({"min_count": 3, "reference_level": {"town": "Calw"}}, "unknown-value"),
         ({"min_count": 3, "reference_level": {"town": "Rom"}}, "unknown-value"),
     ],
 )

@@ -34,11 +34,15 @@ if TYPE_CHECKING:
 _CELLS, _ROWS_BYTES, _BUFFER = 1 << 20, 1 << 25, 1 << 17
 #: rows of a table in memory that are taken at a time
 _FRAME_ROWS = 1 << 16
-#: what an old file of Feather and an Arrow file begin with
-_OLD_FEATHER, _MAGIC = b"FEA1", b"ARROW1"
+#: what an Arrow file begins with, but not a stream
+_MAGIC = b"ARROW1"
 #: advice for a valid file that becomes very large in memory
 _UNCOMPRESSED = "write it without compression"
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+
+
+#: a schema, and record batches of it
+Opened = Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]
 
 
 class ArrowFile(TableFile):
@@ -46,9 +50,7 @@ class ArrowFile(TableFile):
 
     @contextmanager
     @abstractmethod
-    def _opened(
-        self, names: list[str] | None
-    ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    def _opened(self, names: list[str] | None) -> Opened:
         """Open the file; ``names`` are the columns to read, None for the first rows of all."""
         yield NotImplemented
 
@@ -81,9 +83,7 @@ class ParquetFile(ArrowFile):
     _about: "pq.FileMetaData | None" = None
 
     @contextmanager
-    def _opened(
-        self, names: list[str] | None
-    ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    def _opened(self, names: list[str] | None) -> Opened:
         import pyarrow.parquet as pq  # with all stores of Arrow's own, which other tables need not
 
         remote = isinstance(self.path, RemoteFile)
@@ -140,18 +140,10 @@ class IpcFile(ArrowFile):
     """
 
     @contextmanager
-    def _opened(
-        self, names: list[str] | None
-    ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    def _opened(self, names: list[str] | None) -> Opened:
         with reading(self.path, "an Arrow file", self.unchanged), opened_raw(self.path) as raw:
             magic = raw.read(len(_MAGIC))
             raw.seek(0)
-            if magic[:4] == _OLD_FEATHER:
-                raise DataError(
-                    f"{self.path} has the old Feather format: write it again as Arrow.",
-                    code="wrong-format",
-                    path=self.path,
-                )
             if magic != _MAGIC:
                 stream = pa.ipc.open_stream(raw)
                 yield stream.schema, self._checked(stream, raw)
@@ -199,9 +191,7 @@ class FrameFile(ArrowFile):
         return []
 
     @contextmanager
-    def _opened(
-        self, names: list[str] | None
-    ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    def _opened(self, names: list[str] | None) -> Opened:
         first = self._table.slice(0, SAMPLE_ROWS).combine_chunks()
         table = first if names is None else self._table.select(names)
         yield table.schema, iter(table.to_batches(max_chunksize=_FRAME_ROWS))

@@ -75,21 +75,18 @@ def column_types(files: list[TableFile], exclude: Iterable[str] = ()) -> dict[st
     file, head = first_rows(files)
     guessed = zip(file.columns().items(), head.schema.types, strict=True)
     found = {name: stored or kind for (name, stored), kind in guessed}
-    empty = [n for n, kind in found.items() if pa.types.is_null(kind) and n not in exclude]
-    for look in (_first_types, lambda other, names: other.later_types(names)):
-        for other in files:
-            known = look(other, empty) if empty else {}
-            found |= known
-            empty = [name for name in empty if name not in known]
+    empty = {n for n, kind in found.items() if pa.types.is_null(kind)} - {*exclude}
+    for other in files if empty else ():
+        head = other.sample()
+        seen = dict(zip(head.schema.names, head.schema.types, strict=True))
+        seen |= {name: kind for name, kind in other.columns().items() if kind is not None}
+        some = {name: seen[name] for name in empty & seen.keys() if head.num_rows}
+        found |= some
+        empty -= {name for name, kind in some.items() if not pa.types.is_null(kind)}
+    for other in files if empty else ():
+        found |= (some := other.later_types(list(empty)))
+        empty -= some.keys()
     return found
-
-
-def _first_types(file: TableFile, names: list[str]) -> dict[str, pa.DataType]:
-    """Return the types of columns of which the first rows of a file have a value."""
-    head, stored = file.sample(), file.columns()
-    there = [name for name in names if head.num_rows and name in head.schema.names]
-    found = {name: stored[name] or head.schema.field(name).type for name in there}
-    return {name: kind for name, kind in found.items() if not pa.types.is_null(kind)}
 
 
 def label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:

@@ -361,13 +361,6 @@ def check_target(path: File, names: Iterable[str], target: str | None) -> None:
         raise unknown_column(path, names, target, "label column", "target")
 
 
-#: column options that formulas replace
-IN_FORMULAS = (
-    "exclude", "include", "categorical", "text", "hash_bits", "reference_level", "min_count",
-    "products",
-)  # fmt: skip
-
-
 def check_column(path: File, names: Iterable[str], name: str) -> None:
     """Raise DataError unless a column of this name, whatever it is for, is one of ``names``."""
     if name not in names:
@@ -472,31 +465,6 @@ def used_in_recipe(recipe: dict[str, Any], target: str | None, names: list[str])
     return {name for name in names if name in used}
 
 
-def check_counted(columns: Columns) -> None:
-    """Raise DataError for counts of one kind only, or beside labels or weights."""
-    given = {"successes": columns.successes, "trials": columns.trials}
-    if not any(given.values()):
-        return
-    if not all(given.values()):
-        missing = next(name for name, column in given.items() if column is None)
-        raise DataError(
-            "Counts need both successes and trials",
-            hint("name both, with {}", **{missing: None}),
-            code="needs-option",
-            option=missing,
-        )
-    others = {"target": columns.target, "weight": columns.weight}
-    for name, column in others.items():
-        if column is not None:
-            what = "labels" if name == "target" else "weights"
-            raise DataError(
-                f"Successes and trials take the place of {what}",
-                hint("leave out {}", **{name: None}),
-                code="conflict",
-                option=name,
-            )
-
-
 def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
     """Raise DataError for a reference level of a column without levels."""
     if reference_level is None or reference_level == FIRST_LEVEL:
@@ -507,20 +475,7 @@ def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
             "values.",
             code="bad-option", option="reference_level", value=reference_level,
         )  # fmt: skip
-    if columns.hash_bits is not None:
-        raise DataError(
-            "A reference level needs a feature per value, not hashing",
-            hint("leave out {}", hash_bits=None),
-            code="conflict",
-            option="reference_level",
-        )
     for column in reference_level:
-        if column in columns.numeric:
-            raise DataError(
-                f"{name}, column '{column}' holds numbers, which have no reference level: read "
-                "it as categorical.",
-                code="column-type", column=column, option="reference_level",
-            )  # fmt: skip
         if column not in columns.text:
             raise unknown_column(name, columns.text, column, "text column", "reference_level")
 

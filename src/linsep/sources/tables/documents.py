@@ -15,7 +15,7 @@ from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import LABEL, TEXT
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
-from linsep.sources.tables.arrow_files import ArrowFile
+from linsep.sources.tables.arrow_files import ArrowFile, Opened
 
 #: a record batch ends at this many texts or bytes
 _TEXTS, _BYTES = 4096, 1 << 23
@@ -75,9 +75,7 @@ class Documents(ArrowFile):
         return Located(str(path), path=path)
 
     @contextmanager
-    def _opened(
-        self, names: list[str] | None
-    ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+    def _opened(self, names: list[str] | None) -> Opened:
         yield self._schema, self._batches(self._documents[: _SHOWN if names is None else None])
 
     def _batches(self, documents: list[tuple[Path, str | None]]) -> Iterator[pa.RecordBatch]:

@@ -228,7 +228,13 @@ class Encoder:
             holes[""] = gaps
         if columns.missing in {"error", "drop", "skip"}:
             names = [*columns.text, *(formula.inputs if formula else ())]
-            holes |= self._holes(X, {n: plain_values(table.column(n)) for n in names})
+            found = {name: _missing(plain_values(table.column(name))) for name in names}
+            with np.errstate(all="ignore"):
+                whole = np.isfinite(X.sum(dtype=np.float64))
+            if not whole:
+                gaps = np.isnan(X)
+                found |= {n: gaps[:, k] for k, n in enumerate(columns.numeric) if gaps[:, k].any()}
+            holes |= {name: gaps for name, gaps in found.items() if gaps is not None}
         if holes and columns.missing == "error":
             row, name = min((int(np.argmax(gaps)), name) for name, gaps in holes.items())
             ways = [hint("leave out such rows with {}", missing="drop")]
@@ -245,16 +251,6 @@ class Encoder:
                 code="missing-value", column=name,
             )  # fmt: skip
         return ~np.logical_or.reduce(list(holes.values())) if holes else None
-
-    def _holes(self, X: np.ndarray, texts: dict[str, pa.ChunkedArray]) -> dict[str, np.ndarray]:
-        """Return, for each feature column with missing values, in which rows they are."""
-        holes = {name: gaps for name in texts if (gaps := _missing(texts[name])) is not None}
-        with np.errstate(all="ignore"):
-            if not np.isfinite(X.sum(dtype=np.float64)):
-                for number, name in enumerate(self.columns.numeric):
-                    if (gaps := np.isnan(X[:, number])).any():
-                        holes[name] = gaps
-        return holes
 
     def _cells(self, table: pa.Table, place: Place) -> dict[str, Cells]:
         names = self.columns.text

@@ -92,7 +92,7 @@ def kinds_in(
     """
     by_recipe, beside, inputs = first is None, dict(columns.beside), columns.inputs
     named = {*inputs, *beside, columns.target} - {None}
-    found = file.present(named) if by_recipe else file.columns()  # type: ignore[arg-type]
+    found = file.columns()
     model = "the model was trained on" if by_recipe else f"{first} has"
     wanted = require_target or columns.weight in found
     kinds = {
@@ -183,7 +183,11 @@ class FilesInOrder:
 
     def __init__(self, files: list[Any]):
         self._files, self._running = files, 0
-        self.name, self.size = str(files[0].path), sum(file.size for file in files)
+        self.name = str(files[0].path)
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self._files)
 
     @property
     def position(self) -> int:

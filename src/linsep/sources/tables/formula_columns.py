@@ -2,38 +2,15 @@
 
 from typing import Any
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError
 from linsep.sources.tables.column_types import first_rows
-from linsep.sources.tables.columns import (
-    IN_FORMULAS,
-    Columns,
-    check_text_columns,
-    guess_columns,
-)
+from linsep.sources.tables.columns import Columns, check_text_columns, guess_columns
 from linsep.sources.tables.conversions import ColumnTypes
 from linsep.sources.tables.formula_parsing import parsed, shown
 from linsep.sources.tables.formulas import Formula
-from linsep.sources.tables.reading_options import ROLES, TableOptions
+from linsep.sources.tables.reading_options import ROLES
 from linsep.sources.tables.spellings import Spelling
 from linsep.sources.tables.table_file import TableFile, unknown_column
-
-
-def check_formula_alone(options: TableOptions) -> None:
-    for name in ("target", *IN_FORMULAS):
-        if getattr(options, name):
-            what = "names the label" if name == "target" else "defines the features"
-            raise DataError(
-                f"The formula {what}",
-                hint("leave out {}", **{name: None}),
-                code="conflict",
-                option=name,
-            )
-    if options.missing in ("zero", "mean"):
-        raise DataError(
-            "A formula needs complete rows",
-            hint("leave out rows with missing values with {}", missing="drop"),
-            code="conflict", option="missing", value=options.missing,
-        )  # fmt: skip
 
 
 def used_in_formula(options: dict[str, Any], names: list[str]) -> set[str]:

@@ -112,9 +112,7 @@ class JsonFile(TextFile):
             place = f"{self.path} row {row}"
             fields = _fields(line)
             if fields is None:
-                comment = line.lstrip().startswith((b"#", b"//"))
-                what = "is a comment, which JSON lines do not have" if comment else error
-                return no_object(place, what, **where)
+                return no_object(place, error, **where)
             if twice := repeated(line):
                 return DataError(
                     f"{place} has the field '{twice}' twice", "remove one",

@@ -7,6 +7,7 @@ argument of :func:`linsep.open_source`; the recipe, row caches and every reader 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, Self
 
 from linsep.errors import DataError, hint
@@ -188,6 +189,11 @@ class ReadingOptions:
 AS_USUAL = ReadingOptions()
 #: columns beside features and labels
 ROLES = ("weight", "group", "offset", "successes", "trials")
+#: column options that formulas replace
+_IN_FORMULAS = (
+    "exclude", "include", "categorical", "text", "hash_bits", "reference_level", "min_count",
+    "products",
+)  # fmt: skip
 #: options that are names of columns, or of products of these
 _NAMES = ("exclude", "products", *ColumnTypes._fields)
 
@@ -224,6 +230,37 @@ class TableOptions(ReadingOptions):
             setattr(self, name, [names] if isinstance(names, str) else list(names or ()))
         self.types = ColumnTypes(*(tuple(getattr(self, n)) for n in ColumnTypes._fields))
         super().__post_init__()
+        self._check_conflicts()
+
+    def _check_conflicts(self) -> None:
+        """Raise DataError for an option that another replaces, or needs."""
+        formula = dict.fromkeys(_IN_FORMULAS, "The formula defines the features")
+        counts = {
+            "target": "Successes and trials take the place of labels",
+            "weight": "Successes and trials take the place of weights",
+        }
+        if bool(self.successes) != bool(self.trials):
+            missing = "trials" if self.successes else "successes"
+            raise DataError(
+                "Counts need both successes and trials",
+                hint("name both, with {}", **{missing: None}),
+                code="needs-option",
+                option=missing,
+            )
+        for given, others in (
+            (self.formula, {"target": "The formula names the label"} | formula),
+            (self.successes, counts),
+            (self.reference_level, {"hash_bits": "A reference level needs a feature per value"}),
+        ):
+            for name in filter(partial(getattr, self), others if given else ()):
+                leave = hint("leave out {}", **{name: None})
+                raise DataError(others[name], leave, code="conflict", option=name)
+        if self.formula and self.missing in ("zero", "mean"):
+            raise DataError(
+                "A formula needs complete rows",
+                hint("leave out rows with missing values with {}", missing="drop"),
+                code="conflict", option="missing", value=self.missing,
+            )  # fmt: skip
 
     @property
     def given(self) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from linsep.errors import DataError, hint
 from linsep.sources.tables.columns import FIRST_LEVEL, Columns
-from linsep.words import counted
 
 #: text columns with more values than this are hashed or left out, so that memory stays flat
 MOST_VALUES = 1 << 20
@@ -194,16 +193,6 @@ class Survey:
         for name, value in reference_level.items():
             if value not in levels[name]:
                 some = ", ".join(f"'{known}'" for known in in_order(name, levels[name])[:20])
-                if rows := self._counts[name].get(value):
-                    least = self._columns.rare[name].min_count
-                    raise DataError(
-                        f"{who}, column '{name}' has the reference level '{value}' in "
-                        f"{counted(rows, 'row')}, fewer than {least}, so it is merged with other "
-                        "rare levels",
-                        hint("choose one of " + some + " with {}", reference_level=None),
-                        hint("take {}", min_count=rows),
-                        code="bad-option", column=name, option="reference_level", value=value,
-                    )  # fmt: skip
                 raise DataError(
                     f"{who}, column '{name}' has no value '{value}' to be the reference level, "
                     f"only {some}",

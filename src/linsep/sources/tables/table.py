@@ -22,7 +22,6 @@ from linsep.sources.tables.beside import with_beside
 from linsep.sources.tables.columns import (
     Columns,
     check_column,
-    check_counted,
     check_reference,
     check_text_columns,
     from_recipe,
@@ -34,6 +33,7 @@ from linsep.sources.tables.conversions import converted, matching
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.encoding import Encoder
 from linsep.sources.tables.files import (
+    FilesInOrder,
     all_dropped,
     check_no_text_is_lost,
     check_separated,
@@ -51,7 +51,7 @@ from linsep.sources.tables.text_file import TextFile
 _BATCH_VALUES = 1 << 21
 
 
-class TableSource(Source):
+class TableSource(FilesInOrder, Source):
     """Rows of one table in one or several files, read in batches with flat memory.
 
     Numeric and bool columns are features in file order; text columns become indicator features
@@ -104,10 +104,17 @@ class TableSource(Source):
         self.reading = options.or_of(recipe or {})
         self._as = [format, options.delimiter]
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
-        self._open(opening, format, mixed=recipe is None and require_target)
+        mixed = recipe is None and require_target
+        super().__init__(open_tables(opening, format, self.reading, mixed))
+        named = [path for path in opening if not isinstance(path, pa.Table)]
+        kinds = {format or format_by_name(path) or "unknown" for path in named} or {"frame"}
+        self.kind = " and ".join(sorted(kinds))
+        self.paths = [path for file in self._files for path in file.files]
+        check_no_text_is_lost(self._files, labeled=require_target)
+        self.is_text = not all(file.typed for file in self._files)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = str(self._files[0].path) + more
-        check_separated(self._files[0].path, self.kind.split(" and "), options)
+        check_separated(self._files[0].path, kinds, options)
         self.by_recipe = recipe is not None
         if recipe is None:
             self._columns = Columns(
@@ -115,7 +122,6 @@ class TableSource(Source):
                 list(options.exclude), words=self._words,
                 **{role: getattr(options, role) for role in ROLES},
             )  # fmt: skip
-            check_counted(self._columns)
             self._guess()
         else:
             self._columns = from_recipe(recipe, options.target)
@@ -140,9 +146,8 @@ class TableSource(Source):
             check_reference(options.reference_level, columns, self.name)
             columns.products = products_of(options.products, columns, self._files[0].path)
             return
-        from linsep.sources.tables.formula_columns import check_formula_alone, guess_formula
+        from linsep.sources.tables.formula_columns import guess_formula
 
-        check_formula_alone(options)
         guess_formula(*told, options.formula)
 
     def _fit_batches(self) -> None:
@@ -151,15 +156,6 @@ class TableSource(Source):
             columns = self._columns
             width = max(len(columns.inputs), len(columns.numeric) + len(columns.text))
             self._batch_rows = rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
-
-    def _open(self, opening: list[Any], format: str | None, mixed: bool) -> None:
-        self._files = open_tables(opening, format, self.reading, mixed)
-        named = [path for path in opening if not isinstance(path, pa.Table)]
-        kinds = {format or format_by_name(path) or "unknown" for path in named} or {"frame"}
-        self.kind = " and ".join(sorted(kinds))
-        self.paths = [path for file in self._files for path in file.files]
-        check_no_text_is_lost(self._files, labeled=self._require_target)
-        self.is_text = not all(file.typed for file in self._files)
 
     def _prepare(self) -> None:
         formula = self._columns.formula
@@ -182,7 +178,6 @@ class TableSource(Source):
         self._surveyed = not self.surveys
         self._units: dict[str, tuple[str, str]] = {}
         self._starts: list[int] = []  # number of the first row of every file reached so far
-        self._running = 0
 
     def check_files(self) -> None:
         for file in self._files:
@@ -335,12 +330,11 @@ class TableSource(Source):
         yield from in_background(self._read_tables())
 
     def _read_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
-        for number in range(len(self._files)):
-            self._running = number
+        for number, file in enumerate(self.each_file()):
             for start, table in self._tables(number):
                 yield number, start, table
-            for path in self._files[number].files:
-                self._files[number].unchanged.check(path)
+            for path in file.files:
+                file.unchanged.check(path)
         # Arrow keeps what it freed for what it may read next; passes from a cache read nothing.
         pa.default_memory_pool().release_unused()
 
@@ -436,15 +430,6 @@ class TableSource(Source):
         each = (numbers + texts) * (value + 4) if texts else numbers * value
         each *= 1 + self.counts
         return None if None in rows else each * sum(n for n in rows if n is not None)
-
-    @property
-    def size(self) -> int:
-        return sum(file.size for file in self._files)
-
-    @property
-    def position(self) -> int:
-        running = self._files[self._running]
-        return sum(file.size for file in self._files[: self._running]) + running.position
 
     def options(self) -> dict[str, Any]:
         words = {name: counter.parameters for name, counter in self._words.items()}

@@ -100,11 +100,6 @@ class TableFile(ABC):
         """Yield columns as they stand in the file, text of text formats as it is written."""
         yield from self.chunks(dict.fromkeys(names, "text"))
 
-    def present(self, names: Iterable[str]) -> dict[str, pa.DataType | None]:
-        """Return the `names` that :meth:`columns` has, with their types."""
-        found = self.columns()
-        return {name: found[name] for name in names if name in found}
-
     def absent(self, names: Iterable[str]) -> list[str]:
         """Return the `names` that are not a column; may read the file to find out."""
         found = self.columns()
@@ -255,20 +250,13 @@ def text_codes(
     try:
         return codes, found.dictionary.to_pylist()
     except UnicodeDecodeError as error:
-        bad = next(code for code, value in enumerate(found.dictionary) if not _is_utf8(value))
+        texts = found.dictionary.cast(pa.binary()).to_pylist()
+        bad = next(k for k, x in enumerate(texts) if x != x.decode(errors="ignore").encode())
         raise DataError(
             place(int(np.argmax(codes == bad))) + f", column '{name}' is not UTF-8 text",
             "correct it",
             code="encoding", column=name,
         ) from error  # fmt: skip
-
-
-def _is_utf8(value: pa.StringScalar) -> bool:
-    try:
-        value.as_py()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def is_text(kind: pa.DataType) -> bool:
