@@ -169,12 +169,7 @@ class IpcFile(ArrowFile):
 
 
 class FrameFile(ArrowFile):
-    """An Arrow table in memory.
-
-    Parameters
-    ----------
-    table : pa.Table
-    """
+    """An Arrow table in memory."""
 
     def __init__(self, table: pa.Table):
         self.path: Any = "the table"

@@ -21,12 +21,8 @@ def with_beside(
     groups, and two rows for each row with counts: successes of class 1, and failures of class 0,
     with their numbers as weights.
 
-    Raises
-    ------
-    DataError
-        If an offset is missing or not finite, unless such rows get no prediction; if trials are
-        below successes, or a count is not a whole number of at least 0; for a weight that is
-        missing, negative or not finite; for a row without a group. The message names the row.
+    Raises DataError, which names the row, for an offset, a weight or a count that cannot be, and
+    for a row without a group.
     """
     if wanted:
         weights, groups = _weights(table, columns, place), _groups(table, columns, place)

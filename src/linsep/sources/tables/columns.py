@@ -236,20 +236,11 @@ def guess_columns(
     files: list[TableFile], columns: Columns, require_target: bool, told: ColumnTypes,
     spelling: Spelling,
 ) -> None:  # fmt: skip
-    """Infer the types of the columns without a role, of labels and of groups.
+    """Infer the types of the columns without a role, of labels and of groups, from the first file
+    with rows, and from the next files for columns without a value.
 
-    Types come from the first file with rows, and from the next files for columns without a value.
-
-    Parameters
-    ----------
-    files : list of TableFile
-    columns : Columns
-        With the target, and the columns of exclusions, weights, groups and words, which must all be
-        in the file; the target only if ``require_target``.
-    told : column options of the user
-    spelling : how numbers are written in text
-
-    Raises DataError when there are no rows, no features, or columns that cannot be features.
+    Columns of weights, groups and words must be in the file; the target only if
+    ``require_target``. Raises DataError when there are no rows, or columns that cannot be features.
     """
     file, head = first_rows(files)
     columns.exclude = matching(columns.exclude, list(file.columns()))

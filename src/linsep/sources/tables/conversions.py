@@ -93,15 +93,9 @@ def converted(
     place: Place,
     units: dict[str, tuple[str, str]],
 ) -> pa.Table:
-    """Return a table with the columns that are converted as numbers.
-
-    Parameters
-    ----------
-    table : pa.Table
-    columns : dict of name to "number", "date", or "date=" and a format
-    spelling : how numbers are written
-    place : function from a row to where it stands, for errors
-    units : dict of column to the unit of its numbers and a text with that, as far as they are known
+    """Return a table with the columns that are converted, to "number", "date", or "date=" and a
+    format, as numbers. ``units`` are the unit of the numbers of a column and a text with that, as
+    far as they are known.
     """
     for name, how in columns.items():
         if name in table.column_names:

@@ -57,16 +57,8 @@ class OpenQuote(bytes):
 
 
 class CsvFile(TextFile):
-    """Values separated by commas, tabs or the like, with a header row.
-
-    Quoted fields may hold the delimiter and line breaks. Empty lines are skipped.
-
-    Parameters
-    ----------
-    path : Path
-    options : ReadingOptions
-    format : "csv" or "tsv"
-        Sets the default delimiter.
+    """Values separated by commas, tabs or the like, with a header row. Quoted fields may hold the
+    delimiter and line breaks. Empty lines are skipped.
     """
 
     returns = marks_missing = True

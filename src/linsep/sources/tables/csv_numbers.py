@@ -15,20 +15,8 @@ _DECIMAL = re.compile(rb"[ \t]*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[ \t]*")
 
 
 class NumberColumns:
-    """Reads blocks of CSV in which the columns wanted hold numbers only.
-
-    Parameters
-    ----------
-    header : list of str
-        The columns of the file.
-    names : list of str
-        The columns to read, in the order wanted.
-    separator : str
-        The character between cells.
-    quotes : bool
-        Whether quotes enclose cells: blocks with any are left to another parser.
-    missing : list of str
-        Cells that have no value, beside empty ones.
+    """Reads blocks of CSV in which the columns wanted, ``names``, hold numbers only, or cells that
+    are ``missing``. Blocks with quotes that enclose cells are left to another parser.
     """
 
     def __init__(

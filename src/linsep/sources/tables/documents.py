@@ -28,16 +28,8 @@ class Documents(ArrowFile):
     A folder has a folder of texts for each label, at any depth, or texts alone, which have no
     label. Files beside folders of labels are left out, and so is what has a name that begins with a
     dot. Text is UTF-8. For an e-mail (.eml), it is the subject and the plain-text body, or else the
-    HTML source, decoded with the declared charset.
-
-    Parameters
-    ----------
-    paths : list of Path
-    mixed : bool
-        Whether to read texts in a fixed random order instead of by name: online learners need mixed
-        labels.
-    max_bytes : int
-        The bytes that a text may have.
+    HTML source, decoded with the declared charset. ``mixed`` texts come in a fixed random order:
+    online learners need mixed labels.
     """
 
     def __init__(self, paths: Sequence[File], mixed: bool = False, max_bytes: int = MAX_LINE):

@@ -39,12 +39,6 @@ _NONE, _UNKNOWN = -1, -2
 class Encoder:
     """Turns tables into features and labels.
 
-    Parameters
-    ----------
-    columns : Columns
-    labels_needed : bool
-        False makes the labels None where some are missing instead of refusing them.
-
     Attributes
     ----------
     unseen : dict of text column to how many of its values were met that the columns do not have
@@ -86,21 +80,11 @@ class Encoder:
     def encode(
         self, table: pa.Table, place: Place, exact: bool = False
     ) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray | None, np.ndarray | None]:
-        """Return the features, the labels, and which rows were kept.
+        """Return the features (an array, or a canonical csr_matrix when there are text columns or
+        words), the labels or None, and which rows were kept, None for all.
 
-        Parameters
-        ----------
-        table : pa.Table
-            At least one row, with the columns of :attr:`columns` (the target may be absent).
-        place : function from a row of the table to where it stands, for errors
-        exact : whether numbers that no double equals are kept as Python numbers in an array X;
-            otherwise, and in scaled columns, decimals below 2^53 are rounded
-
-        Returns
-        -------
-        X : C-contiguous array, or canonical csr_matrix when there are text columns or words
-        y : array of shape (rows kept,) or None
-        kept : bool array of shape (rows,), or None when all are kept
+        With ``exact``, numbers that no double equals are kept as Python numbers in an array;
+        otherwise, and in scaled columns, decimals below 2^53 are rounded.
 
         Raises DataError at infinity, at a missing value unless ``missing`` says otherwise, and at
         a number beyond 2^53 that would be rounded.

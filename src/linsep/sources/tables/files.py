@@ -172,12 +172,7 @@ def rechunked(
 
 
 class FilesInOrder:
-    """Base class of what reads the files of a table one after the other.
-
-    Attributes
-    ----------
-    name, size, position, stage, doing : for progress displays, as for a source
-    """
+    """Base class of what reads the files of a table one after the other."""
 
     stage, doing = "reading", None
 

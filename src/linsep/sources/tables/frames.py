@@ -14,12 +14,8 @@ def to_arrow(
 ) -> pa.Table:
     """Return a data frame as an Arrow table, without the index of pandas.
 
-    Parameters
-    ----------
-    data : data frame
-    exclude : columns that may have values that Arrow cannot represent; they are empty then
-    used : returns the only columns that may not, from the names of all; it is called if a column
-        has such values
+    Columns of ``exclude`` may have values that Arrow cannot represent; they are empty then.
+    ``used`` returns the only columns that may not, from the names of all.
 
     Raises DataError for columns whose names are not text, and for values that Arrow cannot
     represent.

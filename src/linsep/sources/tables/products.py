@@ -40,12 +40,8 @@ class Product(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """The values of a column of text in some rows.
-
-    Attributes
-    ----------
-    codes : array of shape (rows,), the number of the value, -1 where it is missing
-    distinct : list of the values
+    """The values of a column of text in some rows: the number of the value of each, -1 where it is
+    missing, and the values.
     """
 
     codes: np.ndarray
@@ -152,12 +148,8 @@ def _levels(product: Product, columns: Any, values: Key) -> Key:
 def entries(
     product: Product, columns: Any, X: np.ndarray, cells: dict[str, Cells]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the feature of a product that is not zero in each row, and its value.
-
-    Parameters
-    ----------
-    X : the features of the columns of numbers, shape (rows, columns of numbers)
-    cells : values of the columns of text
+    """Return the feature of a product that is not zero in each row, and its value. ``X`` are the
+    features of the columns of numbers, ``cells`` the values of the columns of text.
     """
     names = list(columns.numeric)
     numbers = [X[:, names.index(n)] for n in (product.first, product.second) if n in names]

@@ -167,12 +167,8 @@ def _ungrouped(text: str, mark: str, decimal: str) -> str:
 
 
 def days(text: str, format: str | None) -> float | None:
-    """Return the days from 1970 to a date, with a time as their fraction; None for other text.
-
-    Parameters
-    ----------
-    text : in ISO 8601, unless there is a format
-    format : as of :meth:`datetime.datetime.strptime`, or None
+    """Return the days from 1970 to a date in ISO 8601, or in a format as of ``strptime``, with a
+    time as their fraction; None for other text.
     """
     try:
         found = (

@@ -92,14 +92,7 @@ class Moments:
 
 
 class Survey:
-    """Reads all rows of a table once and completes its columns.
-
-    Parameters
-    ----------
-    columns : Columns
-    moments : whether to compute means and spreads of the numeric columns
-    min_count : rows that a value must be in to have a level of its own
-    """
+    """Reads all rows of a table once and completes its columns."""
 
     def __init__(self, columns: Columns, moments: bool, min_count: int = 1):
         self._columns = columns

@@ -65,29 +65,9 @@ class TableSource(FilesInOrder, Source):
     A table that takes up to a quarter of :attr:`memory_bytes` is kept in memory meanwhile, a larger
     one is read twice. The batches, and so all results, are the same either way.
 
-    Parameters
-    ----------
-    paths : list of Path
-        Files of the formats of :mod:`linsep.sources.formats`, folders of texts, or an Arrow table.
-    batch_rows : int or None
-        Rows per batch; the last batch of each file may have fewer, and so may any with "drop".
-        None fits batches to half a million values, of wide rows up to two million.
-    recipe : dict or None
-        What :meth:`recipe` returned: columns mean exactly the same again, other columns are
-        ignored, `missing`, `hash_bits`, `exclude`, `scale` and `reference_level` are taken from it,
-        and unknown text values set no indicator and are counted in :attr:`unseen`.
-    require_target : bool
-        False allows files without labels: Batch.y is then None, also where some are missing, and
-        weights and groups are not read.
-    **given : fields of :class:`linsep.sources.tables.reading_options.TableOptions`
-        How CSV is read and which column has labels or weights is taken from the recipe where it is
-        None. A missing label is an error unless ``missing`` is "drop". In text columns, "zero" and
-        "mean" set no indicator, which is the same as the reference level if there is one.
-
-    Raises
-    ------
-    DataError
-        When the files cannot be used as they are; here, and from :meth:`batches`.
+    With a recipe, other columns are ignored, and unknown text values set no indicator and are
+    counted in :attr:`unseen`. Without ``require_target``, Batch.y is None where labels are missing,
+    and weights and groups are not read. ``given`` are fields of :class:`TableOptions`.
     """
 
     def __init__(

@@ -30,13 +30,7 @@ SAMPLE_ROWS = 10_000
 
 
 class TableFile(ABC):
-    """One file with named columns.
-
-    Parameters
-    ----------
-    path : Path
-        Must be a readable file with at least one byte; anything else raises DataError.
-    """
+    """One file with named columns, of at least one byte."""
 
     #: the column types are written in the file, not guessed from its first rows
     typed = True
@@ -131,16 +125,8 @@ def opened_raw(path: File, parts: bool = False) -> Iterator[pa.NativeFile]:
 
 @contextmanager
 def reading(path: File, what: str, unchanged: Unchanged | None = None) -> Iterator[None]:
-    """Turn the errors of opening and reading `path` into a DataError of one sentence.
-
-    Parameters
-    ----------
-    path : Path
-        The file the message names.
-    what : str
-        What the file should be, such as "an Arrow file".
-    unchanged : Unchanged or None
-        Asked first whether the file has changed since.
+    """Turn the errors of opening and reading `path`, which should be ``what``, into a DataError of
+    one sentence; ``unchanged`` is asked first whether the file has changed since.
     """
     try:
         yield
@@ -230,20 +216,8 @@ def numbers_in(table: pa.Table, name: str) -> np.ndarray:
 def text_codes(
     column: pa.ChunkedArray, name: str | None, place: Place
 ) -> tuple[np.ndarray, list[str]]:
-    """Return each row's text as a number and the different texts, by first appearance.
-
-    Parameters
-    ----------
-    column : pa.ChunkedArray of shape (rows,)
-    name : what the column is called in errors
-    place : function from a row to where it stands, for errors
-
-    Returns
-    -------
-    codes : int32 array of shape (rows,), -1 where the column is null
-    values : list of str; ``values[code]`` is the text
-
-    Raises DataError where text is not UTF-8.
+    """Return each row's text as a number, -1 where it is null, and the different texts, by first
+    appearance. Raises DataError where text is not UTF-8.
     """
     found = as_text(column).combine_chunks().dictionary_encode()
     codes = found.indices.fill_null(-1).to_numpy()

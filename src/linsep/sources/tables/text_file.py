@@ -30,14 +30,8 @@ _WANTED = {"number": "a number", "bool": "true or false", "text": "text"}
 
 
 class TextFile(TableFile):
-    """What CSV and JSON lines share.
-
-    Parameters
-    ----------
-    path : Path
-        A text file in UTF-8, compressed when its name ends in .gz, .bz2 or .zst.
-    max_line : int
-        Bytes that a line may have.
+    """What CSV and JSON lines share: text in UTF-8, compressed when its name ends in .gz, .bz2 or
+    .zst.
     """
 
     typed = False
