@@ -101,35 +101,30 @@ def label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
     guessed = pa.types.is_temporal(kind) and not file.typed
     if guessed:  # text that looks like a date to Arrow is a name as good as any other
         return "text"
-    message, change = unusable(file, name, kind)
-    raise DataError(
-        f"{file.path}, label column '{name}' {message}",
-        change,
-        code="label-type", path=file.path, column=name,
-    )  # fmt: skip
+    raise no_feature(file, name, kind, role="label column", code="label-type")
 
 
-def unusable(file: TableFile, name: str, kind: pa.DataType) -> tuple[str, str | Hint]:
-    """Return what a column of this type holds, and how to make it usable; DataError, which names
-    the line, for text of another encoding.
+def no_feature(
+    file: TableFile, name: str, kind: pa.DataType, role: str = "column", code: str = "column-type"
+) -> DataError:
+    """Return the error for a column whose type has no use in its role; DataError, which names the
+    line, for text of another encoding.
     """
-    if pa.types.is_temporal(kind):
-        return f"holds dates or times ({kind})", "convert it to numbers"
-    if pa.types.is_nested(kind) and not pa.types.is_run_end_encoded(kind):
-        return f"holds lists or objects ({kind})", "flatten it"
+    change: str | Hint = "convert it to numbers or text"
+    what = f"values of type {kind}"
     if pa.types.is_binary(kind) and not file.typed:
         find_bytes(file, name)
-    return f"holds values of type {kind}", "convert it to numbers or text"
-
-
-def no_feature(file: TableFile, name: str, kind: pa.DataType) -> DataError:
-    message, change = unusable(file, name, kind)
-    dates = hint("read days with {}", date=[name])
+    if pa.types.is_temporal(kind):
+        moments = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+        days = hint("read days with {}", date=[name])
+        what = f"dates or times ({kind})"
+        change = days if moments and role == "column" else "convert it to numbers"
+    elif pa.types.is_nested(kind) and not pa.types.is_run_end_encoded(kind):
+        what, change = f"lists or objects ({kind})", "flatten it"
+    leave = [hint("leave it out with {}", exclude=[name])]
     return DataError(
-        f"{file.path}, column '{name}' {message}",
-        dates if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else change,
-        hint("leave it out with {}", exclude=[name]),
-        code="column-type", path=file.path, column=name,
+        f"{file.path}, {role} '{name}' holds {what}", change, *leave * (role == "column"),
+        code=code, path=file.path, column=name,
     )  # fmt: skip
 
 

@@ -106,7 +106,26 @@ class TableSource(FilesInOrder, Source):
         else:
             self._columns = from_recipe(recipe, options.target)
         self._batch_rows, self._of_width = batch_rows or 0, batch_rows is None
-        self._prepare()
+        formula = self._columns.formula
+        self.counts = self._require_target and self._columns.successes is not None
+        self.weighted = self.counts or (self._require_target and self._columns.weight is not None)
+        self.offsets = self._columns.offset is not None or bool(formula and formula.offset)
+        self.grouped, self._proving = self._columns.group is not None, False
+        first = None if self.by_recipe else self._files[0].path
+        self._fit_batches()
+        self._kinds = [kinds_in(f, self._columns, self._require_target, first) for f in self._files]
+        self._encoder = Encoder(self._columns, self._require_target and not self.counts)
+        columns = self._columns
+        moments = self._given.scale != "none" or columns.missing == "mean"
+        self.surveys = not self.by_recipe and bool(
+            formula is not None
+            or (columns.text and columns.hash_bits is None)
+            or (columns.numeric and moments)
+            or any(counter.learns for counter in columns.words.values())
+        )
+        self._surveyed = not self.surveys
+        self._units: dict[str, tuple[str, str]] = {}
+        self._starts: list[int] = []  # number of the first row of every file reached so far
 
     def _guess(self) -> None:
         options, columns = self._given, self._columns
@@ -136,28 +155,6 @@ class TableSource(FilesInOrder, Source):
             columns = self._columns
             width = max(len(columns.inputs), len(columns.numeric) + len(columns.text))
             self._batch_rows = rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
-
-    def _prepare(self) -> None:
-        formula = self._columns.formula
-        self.counts = self._require_target and self._columns.successes is not None
-        self.weighted = self.counts or (self._require_target and self._columns.weight is not None)
-        self.offsets = self._columns.offset is not None or bool(formula and formula.offset)
-        self.grouped, self._proving = self._columns.group is not None, False
-        first = None if self.by_recipe else self._files[0].path
-        self._fit_batches()
-        self._kinds = [kinds_in(f, self._columns, self._require_target, first) for f in self._files]
-        self._encoder = Encoder(self._columns, self._require_target and not self.counts)
-        columns = self._columns
-        moments = self._given.scale != "none" or columns.missing == "mean"
-        self.surveys = not self.by_recipe and bool(
-            formula is not None
-            or (columns.text and columns.hash_bits is None)
-            or (columns.numeric and moments)
-            or any(counter.learns for counter in columns.words.values())
-        )
-        self._surveyed = not self.surveys
-        self._units: dict[str, tuple[str, str]] = {}
-        self._starts: list[int] = []  # number of the first row of every file reached so far
 
     def check_files(self) -> None:
         for file in self._files:
@@ -234,7 +231,7 @@ class TableSource(FilesInOrder, Source):
         self._encoder.filled.clear()
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
         sent, read, weightless = 0, 0, False
-        for number, start, table in self._all_tables() if kept is None else _drained(kept):
+        for number, start, table in in_background(self._read()) if kept is None else _drained(kept):
             table = self._changes(table)  # noqa: PLW2901
             # Files without rows begin where the next one does.
             self._starts += [read] * (number + 1 - len(self._starts))
@@ -282,7 +279,7 @@ class TableSource(FilesInOrder, Source):
         survey = Survey(self._columns, moments, options.min_count or 1)
         small, held = (self.memory_needed or 0) <= self.memory_bytes // 4, 0
         kept: list[tuple[int, int, pa.Table]] | None = [] if small else None
-        for number, start, table in self._all_tables():
+        for number, start, table in in_background(self._read()):
             place = self._files[number].places_from(start)
             X, counts = self._encoder.survey(table, place)
             survey.take(X, counts)
@@ -303,13 +300,8 @@ class TableSource(FilesInOrder, Source):
                 kept = kept if self._batch_rows == before else None
         return kept
 
-    def _all_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
-        """Yield file number, row number in the file and rows of every table; the next one is read
-        meanwhile.
-        """
-        yield from in_background(self._read_tables())
-
-    def _read_tables(self) -> Iterator[tuple[int, int, pa.Table]]:
+    def _read(self) -> Iterator[tuple[int, int, pa.Table]]:
+        """Yield file number, row number in the file and rows of every table."""
         for number, file in enumerate(self.each_file()):
             for start, table in self._tables(number):
                 yield number, start, table
