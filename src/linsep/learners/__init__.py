@@ -15,7 +15,6 @@ prediction, ``predicting`` the methods that use them, ``proofs`` the proofs abou
 ``stored`` a fit in files.
 
 In the space of a kernel, the dual weights ``a_j`` are ordinary weights, with one feature per
-example: state, schemes, rules, ``keep``, votes and the pass loop are the same. Rows of that space
-come as a ``Block`` (``compiled/rows.py``), as ``kernel_rows`` describes; the kernel values of new
-rows are scored as dense rows (``support_vectors``, also for soft margins).
+example: state, schemes, rules, ``keep``, votes and the pass loop are the same. ``kernel_rows``
+describes its rows; the kernel values of new rows are scored as dense rows (``support_vectors``).
 """

@@ -1,11 +1,10 @@
 """Passes over rows in the feature space of a kernel.
 
-The dual weights of the rows are weights like any others for the loop, the schemes and the keepers.
 The stream provides the scores of a block of rows; within the block the loop updates them
 (:class:`linsep.compiled.rows.Block`). If kernel values are cached, all rows are one block, and the
 loop stops at a row whose kernel values are needed for the first time. Otherwise the scores of a
 block are updated with one Gram matrix for all weights that have changed since its rows were last
-scored. The mistakes are therefore the same as when scoring one row at a time, up to rounding.
+scored.
 """
 
 from collections.abc import Iterator

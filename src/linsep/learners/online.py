@@ -138,7 +138,7 @@ class OnlineClassifier(
         """Return the learner; raise ValueError if parameters are incompatible."""
         raise NotImplementedError
 
-    #: return X and y validated; unless ``checked``, the pass loop checks rows one by one
+    #: returns X and y, validated unless the pass loop checks rows one by one
     checked_rows: ClassVar[Callable[..., tuple[Any, np.ndarray]]]
     #: return the passes over rows, ``again`` if there are several, with further arguments of
     #: :class:`linsep.rows.arrays.MemoryStream`
@@ -227,9 +227,7 @@ class OnlineClassifier(
         return other
 
     def get_state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the fitted state as arrays and plain JSON, see :mod:`linsep.learners.stored`;
-        ValueError if parameters that shape the weights differ from the fit.
-        """
+        """Return the fitted state as arrays and plain JSON, see :mod:`linsep.learners.stored`."""
         from linsep.learners import stored
 
         self.check_same_parameters("save")
@@ -264,10 +262,6 @@ class OnlineClassifier(
         y : array of shape (rows,); None for the labels of a batch
         classes : array of all labels that will occur; required only in the first call
         sample_weight : array of shape (rows,), default ones
-
-        Returns
-        -------
-        self
 
         Raises
         ------
@@ -445,10 +439,8 @@ class OnlineClassifier(
         self, course: Course, reports: Iterator[PassReport], X: Any = None, y: Any = None,
         metadata: Any = None,
     ) -> None:  # fmt: skip
-        """Make the passes of a course, and call scikit-learn's callbacks for each.
-
-        Ctrl-C takes effect only while waiting for rows, between slices of rows and in callbacks, so
-        that weights, counts and reports stay consistent.
+        """Make the passes of a course, with callbacks. Ctrl-C takes effect only while waiting for
+        rows, between slices and in callbacks: weights, counts and reports stay consistent.
         """
         self.progress_ = course
         known = {"estimator": self, "X": X, "y": y, "metadata": metadata}
@@ -494,11 +486,10 @@ class OnlineClassifier(
         return {"_run": self._run.snapshot(), "_learned_with": self._learned_with}
 
     def _refusal(self, problem: Unlearnable, end: str = "") -> DataError:
-        message, column, row = str(problem), problem.column, problem.row
-        names = getattr(self, "feature_names_in_", None)
-        if column is not None and names is not None:
-            column = names[column]
-            message = problem.message_for(f"feature {column!r}")
+        row, column = problem.row, problem.column
+        if column is not None:
+            column = getattr(self, "feature_names_in_", range(column + 1))[column]
+        message = problem.message_for(f"feature {column!r}")
         place, number = ("", None) if row is None else (f"{row_text(row).capitalize()}: ", row + 1)
         return DataError(f"{place}{message}{end}.", code=problem.code, row=number, column=column)
 
@@ -571,10 +562,6 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         checkpoint : path or :class:`linsep.Checkpoint`, default None
             File in which the fit saves its state, to resume from with bit-identical results.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError
@@ -626,7 +613,8 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         return bounds_of(self, X, y, literals, majority)
 
     def separation(self, X: Any, y: Any = None, **how: Any) -> Any:
-        """Decide whether a hyperplane separates the rows, with a proof: :func:`linsep.separation`.
+        """Decide whether a hyperplane separates the rows, with a proof: :func:`linsep.separation`
+        with the ``fit_intercept`` and ``normalize`` of this estimator, which is not changed.
 
         Parameters
         ----------
@@ -637,7 +625,6 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         Returns
         -------
         linsep.certificate.verdicts.Verdict
-            With the ``fit_intercept`` and ``normalize`` of this estimator, which is not changed.
         """
         from linsep.mistake_bounds.margins import seen_rows
         from linsep.separability.deciding import separation

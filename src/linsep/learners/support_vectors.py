@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from linsep.compiled.rows import as_rows
 from linsep.errors import DataError, ModelFileError
@@ -94,7 +94,6 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         return {"_examples": examples, "_prepared": prepared, "support_": numbers}
 
     def _rows_to_score(self, X: Any) -> Any:
-        check_is_fitted(self)
         check_prepared(self)
         return checked_for_kernel(self, self.kernel_, X, reset=False)
 
