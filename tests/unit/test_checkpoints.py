@@ -20,6 +20,7 @@ from linsep import AROW, Checkpoint, KernelPerceptron, PassiveAggressive, Percep
 from linsep.errors import CheckpointError, ModelFileError, ParameterError
 from linsep.kernels import RBF
 from linsep.kernels.naming import as_kernel
+from linsep.learners.keeping import KeepLast
 from linsep.sources.arrays import ArraySource
 from refusals import refused
 
@@ -144,7 +145,7 @@ def test_a_pass_that_is_learned_but_not_measured_goes_on(tmp_path, monkeypatch):
             X, TWO, checkpoint=checkpoint
         )
 
-    measure, count = linsep.learners.passes.held_out_accuracy, []
+    measure, count = KeepLast.accuracy, []
 
     def pressed(*of):
         count.append(1)
@@ -153,7 +154,7 @@ def test_a_pass_that_is_learned_but_not_measured_goes_on(tmp_path, monkeypatch):
         return measure(*of)
 
     expected = fit()
-    monkeypatch.setattr(linsep.learners.passes, "held_out_accuracy", pressed)
+    monkeypatch.setattr(KeepLast, "accuracy", pressed)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             fit(tmp_path / "c")

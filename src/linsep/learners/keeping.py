@@ -19,8 +19,8 @@ from linsep.rows.arrays import RowBatch, rows_per_slice, slices
 def count_mistakes(
     state: State, weights: np.ndarray, row_batches: Iterable[RowBatch], tie: str,
     zero: str = "mistake",
-) -> tuple[np.ndarray, int, int]:  # fmt: skip
-    """Return the weighted mistakes of each machine, the rows predicted wrongly, and all rows."""
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return the weighted mistakes of each machine, and the tally of the loop."""
     watch, tally = Watch(np.zeros(state.n_machines)), np.zeros(4, np.int64)
     rule = sparing(watch, zero, np.zeros(state.n_machines, np.int64))
     scheme = state.scheme(tie, count_errors=True, learning=False)
@@ -32,7 +32,7 @@ def count_mistakes(
             )  # fmt: skip
             if done < piece.size:
                 raise Unlearnable(int(piece[done])).beyond(row_batch.first)
-    return watch.mistakes, int(tally[ERRORS]), int(tally[ROWS])
+    return watch.mistakes, tally
 
 
 Learned = Callable[[], Iterator[RowBatch] | None]
@@ -73,9 +73,9 @@ class KeepLast:
                 wrong = float(np.cumsum(np.append(wrong, weights[missed]))[-1])
                 right = float(np.cumsum(np.append(right, weights[~missed]))[-1])
             else:
-                _, errors, rows = count_mistakes(state, self.weights(state), [row_batch], tie)
-                wrong, right = wrong + errors, right + rows - errors
-        return 1.0 - wrong / (wrong + right) if wrong + right else None
+                _, tally = count_mistakes(state, self.weights(state), [row_batch], tie)
+                wrong, right = wrong + tally[ERRORS], right + tally[ROWS] - tally[ERRORS]
+        return float(1.0 - wrong / (wrong + right)) if wrong + right else None
 
     def missed(self, state: State, row_batch: RowBatch, tie: str) -> np.ndarray:
         """Return which visited rows are predicted wrongly, of random ties as the lowest class."""
@@ -115,18 +115,16 @@ class KeepBest(KeepLast):
         last = state.machine_rounds() - state.per_machine("created")
         longest = np.maximum(last, state.per_machine("record"))
         for candidate, survived in ((self._longest_surviving(state), longest), (state.W, last)):
-            rows = learned()
-            if rows is None:  # the rows were not kept
+            if (rows := learned()) is None:  # the rows were not kept
                 return
             fewest = state.per_machine("pocket_mistakes", np.float64)
             if "pocket" not in state.shaped:
                 fewest[:] = np.inf
-            pocket = state.like_weights("pocket")
-            found, _, _ = count_mistakes(state, candidate, rows, tie, self.zero)
+            found, _ = count_mistakes(state, candidate, rows, tie, self.zero)
             better = found < fewest
             fewest[better] = found[better]
             state.per_machine("pocket_record")[better] = survived[better]
-            _choose(state, better, candidate, pocket)
+            _choose(state, better, candidate, state.like_weights("pocket"))
         state.per_machine("record")[:] = 0
 
     def weights(self, state: State) -> np.ndarray:

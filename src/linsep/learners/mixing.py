@@ -150,7 +150,7 @@ class Setting(NamedTuple):
         return rows._replace(X=X, y=labels.codes_given(model, self.classes, codes))
 
     def learn(self, shard: int, rows: Batch, start: Arrays, number: int) -> ShardSums:
-        """Return the result of a shard's pass ``number`` (from 0), from the mixture before it."""
+        """Return the result of a shard's pass from the mixture before it."""
         model, importance = copy(self.estimator), rows.importance
         learner = model.learner()
         state = model.new_state(learner, self.classes.size, self.n_features)
@@ -250,7 +250,6 @@ class Shards:
         return self.mixed | {"counts": self.run.mixture.counts}
 
     def resume(self, number: int, arrays: Arrays) -> None:
-        """Restore what :meth:`arrays` returned after so many passes; ValueError if it is wrong."""
         counts = np.zeros((number, *self.run.mixture.counts.shape[1:]), np.int64)
         for name, own in (self.mixed | {"counts": counts}).items():
             if (own.dtype, own.shape) != (arrays[name].dtype, arrays[name].shape):

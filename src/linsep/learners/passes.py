@@ -17,11 +17,11 @@ from linsep.errors import DataError, hint
 from linsep.estimators.reading import StopReason
 from linsep.learners.keeping import KeepLast, KeepVote
 from linsep.learners.state import SCALE, Learner, State, Unlearnable
-from linsep.rows.arrays import RowBatch, RowStream, row_lengths, rows_per_slice, slices
+from linsep.rows.arrays import RowBatch, row_lengths, rows_per_slice, slices
 
 
 def nothing_counted() -> np.ndarray:
-    """Return the counts of a pass before its first row, as :func:`pass_loop` updates them."""
+    """Return the tally of :func:`pass_loop` before the first row."""
     return np.zeros(4, np.int64)
 
 
@@ -52,10 +52,9 @@ class Run:
     """The result of a fit, also of one in progress.
 
     It is ``fresh`` if it started from the learner's initial weights and had the same parameters
-    throughout, ``weighted`` if rows or classes have weights; ``left_out`` says whether a training
-    row was never learned. ``open_mistakes`` are those on rows passed to partial_fit, ``cycle`` is
-    the one that ended it, ``mixture`` of a fit in shards, and ``trial`` the reports of earlier
-    passes without the held-out rows, see :func:`all_passes`.
+    throughout, ``weighted`` if rows or classes have weights, ``left_out`` if a training row was
+    never learned. ``open_mistakes`` are those of partial_fit, ``mixture`` is of a fit in shards,
+    and ``trial`` has the passes without the held-out rows, see :func:`all_passes`.
     """
 
     state: State
@@ -94,13 +93,12 @@ class Run:
 
 @dataclass
 class Course:
-    """A fit in progress, whose counts another thread may read: a run, its rows, its stopping
-    criteria, and its position between two slices of rows.
+    """A fit in progress, whose counts another thread may read, between two slices of rows.
 
     ``patience`` is the most passes without a better score on held-out rows, ``last`` the reason of
     a run that makes all passes. ``number`` passes are complete; the next has counted a ``tally``,
-    and is ``learned`` if only its scores are missing. ``best`` is a score and its state. The
-    ``stage`` is "reading" before the first pass, then "learning", in the end "measuring".
+    and is ``learned`` if only its scores are missing. The ``stage`` is "reading" before the first
+    pass, then "learning", in the end "measuring".
     """
 
     run: Run
@@ -244,18 +242,6 @@ def nothing_learned() -> DataError:
     )  # fmt: skip
 
 
-def held_out_accuracy(run: Run, stream: RowStream, tie: str) -> float:
-    """Return the weighted accuracy of the kept weights on the held-out rows."""
-    found = run.keeping.accuracy(run.state, stream.held_out(), tie)
-    if found is None:
-        raise DataError(
-            "No row is held out for early stopping",
-            hint("raise {}", validation_fraction=None), "add rows",
-            code="too-few-rows", option="validation_fraction",
-        )  # fmt: skip
-    return found
-
-
 def one_pass(course: Course) -> Scores:
     """Train on every row once; return the scores of the kept weights, if needed."""
     run, stream, seconds = course.run, course.stream, course.seconds
@@ -278,8 +264,13 @@ def one_pass(course: Course) -> Scores:
     criterion = run.state.counts.get("last_criterion", NO_CRITERION).tolist()[0]
     if course.patience is None:
         return None, None, criterion
-    held_out, learned = held_out_accuracy(run, stream, course.tie), stream.training_rows()
-    if learned is None:
+    held_out = run.keeping.accuracy(run.state, stream.held_out(), course.tie)
+    if held_out is None:
+        raise DataError(
+            "No row is held out for early stopping", hint("raise {}", validation_fraction=None),
+            "add rows", code="too-few-rows", option="validation_fraction",
+        )  # fmt: skip
+    if (learned := stream.training_rows()) is None:
         return held_out, None, criterion
     unweighted = (batch._replace(importance=NO_IMPORTANCE) for batch in learned)
     return held_out, run.keeping.accuracy(run.state, unweighted, course.tie), criterion

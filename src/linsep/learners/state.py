@@ -44,9 +44,9 @@ def columns_of(multiclass: str, n_classes: int) -> int:
 class State:
     """Weights and counters of one linear learner, for two classes or several.
 
-    ``W`` has shape (features + 1,) for two classes, else (features + 1, columns) with the number
-    of columns rounded up to a multiple of 8; the last row is the intercept. ``n_features`` may grow
-    later, the initial weight of a feature is ``fill``.
+    ``W`` has shape (features + 1,) for two classes, else (features + 1, columns), with the number
+    of columns rounded up to a multiple of 8; the last row is the intercept. Features may be added
+    later, with a weight of ``fill``.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class State:
         self.n_features = features.size
 
     def machine_rounds(self) -> np.ndarray:
-        """The examples that each machine has seen; in one-vs-one those of its two classes."""
+        """Return the examples that each machine has seen: of one-vs-one, those of two classes."""
         if self.n_classes > 2 and self.multiclass == "ovo":
             return self.per_machine("rounds")
         return np.full(self.n_machines, self.rounds)

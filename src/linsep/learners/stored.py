@@ -162,7 +162,7 @@ def calibration_of(model: Any, arrays: Arrays, method: str) -> Calibration:
 
 
 class SavedOnlineFit(SavedFit):
-    """Saves an online fit, and resumes a saved one."""
+    """An online fit in a checkpoint."""
 
     def begin(self, arrays: Arrays, about: dict[str, Any]) -> None:
         self.seed, self.classes = int(about["seed"]), tuple(about["classes"])
@@ -176,10 +176,9 @@ class SavedOnlineFit(SavedFit):
         # Of a trial and the run after it, only the interrupted one resumes.
         if self.found is None or (self.trial is None) != (run.trial is None):
             return
-        # Learning changes the arrays, and a class that is seen late restarts the run.
+        # Learning changes the arrays, and a class that is seen late restarts the first pass.
         arrays, about = {k: array.copy() for k, array in self.found[0].items()}, self.found[1]
         with self.as_checkpoint_error():
-            # A class that this stream has not met yet restarts the first pass, as it did then.
             n_classes, n_columns = about["machines"]
             if (n_classes, n_columns) != (state.n_classes, state.n_columns):
                 return
