@@ -31,14 +31,10 @@ def exact_numbers(
     """
     found = X
     for number, name in enumerate(names):
+        if sparse:
+            refuse_rounded(table, name, X[:, number], place, 0.0)
+            continue
         for row, value in rounded_cells(table.column(name), X[:, number]).items():
-            if sparse:
-                raise DataError(
-                    place(row) + f", column '{name}' is {value}, which is not exactly "
-                    "representable as float64, and tables with text columns are read as floats",
-                    hint("leave the column out with {}", exclude=[name]),
-                    code="not-exact", column=name, value=value,
-                )  # fmt: skip
             if found is X:
                 found = X.astype(object)
             found[row, number] = value
@@ -74,14 +70,15 @@ def may_be_rounded(kind: pa.DataType) -> bool:
 
 
 def refuse_rounded(
-    table: pa.Table, name: str, floats: np.ndarray, place: Callable[[int], str]
-) -> None:
-    """Raise DataError for a number of 2^53 or more in a column that no double equals."""
-    for row, value in rounded_cells(table.column(name), floats, EXACT).items():
+    table: pa.Table, name: str, floats: np.ndarray, place: Callable[[int], str],
+    least: float = EXACT,
+) -> None:  # fmt: skip
+    """Raise DataError for a number in a column, from ``least`` on, that no double equals."""
+    for row, value in rounded_cells(table.column(name), floats, least).items():
         raise DataError(
             place(row) + f", column '{name}' is {value}, which is not exactly representable as "
             "float64",
-            SMALLER,
+            SMALLER, hint("leave the column out with {}", exclude=[name]),
             code="not-exact", column=name, value=value,
         )  # fmt: skip
 

@@ -419,23 +419,19 @@ def scanned_chunks(
     """Read on one thread, scan on others, up to ``ahead()`` chunks at a time; yield in file order.
     ``scan`` takes a chunk that is coming, and returns None where none is left.
     """
-    reading = ThreadPoolExecutor(1, "linsep-read")
-    scanning = ThreadPoolExecutor(threads, "linsep-scan")
     pending: deque[Future[Any]] = deque()
-    try:
+    # Reading ends first: a scan may be waiting for its chunk.
+    with (
+        closing(chunks),
+        ThreadPoolExecutor(threads, "linsep-scan") as scanning,
+        ThreadPoolExecutor(1, "linsep-read") as reading,
+    ):
         while True:
             while len(pending) < ahead():
-                chunk = reading.submit(next, chunks, None)
-                pending.append(scanning.submit(scan, chunk))
-            part = pending.popleft().result()
-            if part is None:
+                pending.append(scanning.submit(scan, reading.submit(next, chunks, None)))
+            if (part := pending.popleft().result()) is None:
                 return
             yield part
-    finally:
-        # Reading ends first: a scan may be waiting for its chunk.
-        reading.shutdown(wait=True, cancel_futures=True)
-        scanning.shutdown(wait=True, cancel_futures=True)
-        chunks.close()
 
 
 def line_at(chunk: Chunk, at: int) -> tuple[int, bytes]:

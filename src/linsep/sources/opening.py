@@ -347,27 +347,28 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
     for item in data:
         if isinstance(item, RemoteFile):
             found.append(item)
-            continue
-        if is_remote(item):
+        elif is_remote(item):
             found += _remote(item, format)
-            continue
-        place = item.removeprefix("file://") if isinstance(item, str) else item
-        path = Path(place).expanduser()
-        if path.is_dir():
-            found += _of_folder(path, format)
-        elif has_magic(str(path)) and not path.exists():
-            matches = [p for p in map(Path, sorted(glob(str(path), recursive=True))) if p.is_file()]
-            matches = [p for p in matches if not is_hidden(p.name.lstrip("."))]  # glob hides others
-            if not matches:
-                raise DataError(f"No file matches {path}.", code="no-file", path=path)
-            found += matches
         else:
-            found.append(path)
+            found += _local(item, format)
+    if not found:
+        raise DataError("There are no files: name at least one.", code="no-file")
     for file in found:
         if not file.exists():
             raise no_file(file)
+    return found
+
+
+def _local(item: Any, format: str | None) -> list[Path]:
+    path = Path(item.removeprefix("file://") if isinstance(item, str) else item).expanduser()
+    if path.is_dir():
+        return _of_folder(path, format)
+    if path.exists() or not has_magic(str(path)):
+        return [path]
+    matches = map(Path, sorted(glob(str(path), recursive=True)))  # which hides hidden files
+    found = [p for p in matches if p.is_file() and not is_hidden(p.name.lstrip("."))]
     if not found:
-        raise DataError("There are no files: name at least one.", code="no-file")
+        raise DataError(f"No file matches {path}.", code="no-file", path=path)
     return found
 
 

@@ -20,11 +20,11 @@ from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.compiled.scanners.svmlight import DONE, INDEX_ZERO, LABELS_BELOW, count, scan
 from linsep.errors import DataError, hint, refuse
+from linsep.sources.formats import first_lines
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.lines import (
     CHUNK_BYTES,
     Chunk,
-    LineReader,
     ScannedChunk,
     ScannedFiles,
     line_at,
@@ -175,14 +175,8 @@ class SvmlightSource(ScannedFiles):
         super().__init__(paths, chunk_bytes, threads, max_line)
         self._base = index_base
         self._mended: list[int] = []  # lines of chunks, which threads append
-        self._bare = [not require_labels and self._begins_with_pair(path) for path in self.paths]
-
-    def _begins_with_pair(self, path: File) -> bool:
-        reader = LineReader([path], CHUNK_BYTES, max_line=self.reading.max_line)
-        for chunk in reader.chunks():
-            if row := self.row.search(chunk.text, 0, chunk.size):
-                return _PAIR.match(chunk.text, row.end() - 1) is not None
-        return False
+        #: files whose lines have no labels
+        self._bare = [not require_labels and _begins_with_pair(path) for path in self.paths]
 
     @property
     def index_base(self) -> int:
@@ -233,6 +227,10 @@ class SvmlightSource(ScannedFiles):
 
     def _parse(self, line: bytes, part: ScannedChunk) -> None:
         parse_line(line, part.base)
+
+
+def _begins_with_pair(path: File) -> bool:
+    return any(_PAIR.match(line.strip()) for line in (first_lines(path) or [])[:1])
 
 
 def _padded(file: int, text: bytes) -> Chunk:

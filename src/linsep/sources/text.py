@@ -415,15 +415,14 @@ class TextCounter:
 
     def _counted(self, column: TextColumn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return weighed counts, columns and starts of rows, made by all threads."""
-        with ThreadPoolExecutor(thread_count()) as pool:
-            found = list(pool.map(self._count_piece, _pieces(column)))
         nothing = np.empty(0), np.empty(0, np.int32), np.empty(0, np.int64), None
-        values, columns, sizes, _ = zip(nothing, *found, strict=True)
-        starts = np.append(0, np.cumsum(np.concatenate(sizes)))
-        if self.seen is not None:
-            for *_, news in found:
-                keep_new_terms(self.seen.arrays, news)  # as far as there is room
-        return np.concatenate(values), np.concatenate(columns), starts
+        with ThreadPoolExecutor(thread_count()) as pool:
+            found = [nothing, *pool.map(self._count_piece, _pieces(column))]
+            *parts, news = zip(*found, strict=True)
+            values, columns, sizes = pool.map(np.concatenate, parts)
+        for new in news[1:] if self.seen is not None else ():
+            keep_new_terms(self.seen.arrays, new)  # type: ignore[union-attr] # as far as possible
+        return values, columns, np.append(0, np.cumsum(sizes))
 
     def _count_piece(self, piece: tuple[int, pa.Array]) -> tuple[Any, ...]:
         """Return weighed counts, columns, sizes of rows, and terms to be kept, of some texts."""
