@@ -1,5 +1,5 @@
-"""Probabilities of a logistic regression as functions of the features: predictions of sources, with
-confidence intervals, and marginal effects, averaged over rows or at given values.
+"""Probabilities of a logistic regression: predictions of sources, with confidence intervals, and
+marginal effects, averaged over rows or at given values.
 
 For P_k the probability of class k, b_l the weights of equation l and V the covariance of all, the
 average effect of feature j is f = mean P_k sum_l (d_kl - P_l) b_lj, with Kronecker's d; that of a
@@ -44,11 +44,10 @@ SIGNS = {"+inf": 1.0, "-inf": -1.0, "finite": 0.0, "dependent": 0.0}
 #: a variance that is a smaller share of the sum of its terms' sizes has lost its digits
 LOST = 1e-12
 NEARLY = 1e-6  #: how far a 0/1 feature of a scaled column may be from its two values
-MOST_NAMED = 10  #: names that a message lists
+MOST_NAMED = 10  #: names that a sentence lists
 #: the levels of boolean columns in a formula, as files and numbers spell them
 BOOLEANS = {"0": "False", "1": "True", "false": "False", "true": "True"}
-#: some rows with their weights
-Part = tuple[np.ndarray, np.ndarray]
+Part = tuple[np.ndarray, np.ndarray]  #: some rows with their weights
 
 
 def delta_errors(J: np.ndarray, covariance: np.ndarray) -> np.ndarray:
@@ -69,7 +68,7 @@ class Curves:
 
     def __init__(self, model: Any):
         self.model, self.order = model, order_of(model.reference_, model.classes_)
-        self.classes, self.n_features = len(self.order), model.n_features_in_
+        self.classes = len(self.order)
         self.constant = int(bool(fitted_parameter(model, "fit_intercept")))
         self.B, limits = np.atleast_2d(model._shown), np.atleast_2d(model.limits_)
         separated, V = model.stop_reason_ in SEPARATED, model._covariance_matrix
@@ -79,6 +78,8 @@ class Curves:
         self.signs = signs if self.in_limit else np.zeros(len(signs))
         known = V is not None and (separated or not (limits == UNKNOWN).any())
         self.covariance = np.where(np.isfinite(V), V, 0.0) if known else None
+        #: columns of gradients in the parameters, none of which are needed without a covariance
+        self.needed = slice(None) if known else slice(0)
 
     def with_ones(self, X: np.ndarray, constant: float = 1.0) -> np.ndarray:
         """Return rows with the constant feature before the others."""
@@ -160,7 +161,7 @@ class LogisticPrediction(Prediction):
 class Variable(NamedTuple):
     """A column whose features change together.
 
-    ``zero``, ``unit`` : of numbers, the feature where the column is 0, and its change per unit
+    ``zero``, ``unit`` : the feature where a number is 0, and its change per unit
     ``levels`` : the features {number: value} of each level, the others being zero, or of a tangled
         column its value in the table; None for numbers
     ``base`` : the level, or zero, that others are compared with
@@ -186,7 +187,7 @@ class Variable(NamedTuple):
                 if name in ends:
                     return ends[name]
             raise DataError(
-                f"'{self.name}' has no level '{value}': choose one of {_first([*ends])}.",
+                f"'{self.name}' has no level '{value}': choose one of {first_of([*ends])}.",
                 code="unknown-value", option="at", column=self.name, value=value,
             )  # fmt: skip
         try:
@@ -302,8 +303,7 @@ def marginal_effects(
     table = source if hasattr(source, "changed") and not means else None
     differ = _differing(curves, variables, binary, table, discrete)
 
-    def read(source: Any) -> Iterator[Part]:
-        """Yield the rows at which effects are computed, with weights that sum to 1."""
+    def read(source: Any) -> Iterator[Part]:  # with weights that sum to 1
         if means:
             yield center[None, :], np.ones(1)
             return
@@ -321,16 +321,14 @@ def marginal_effects(
     for effect in effects:
         if effect.v.tangled:
             effect.add_table(table, read)
-    q, width = curves.B.shape
-    moves, inside = np.zeros((q + 1, q)), False  # the slopes of all other numbers are moves @ B
-    bends = np.zeros((q + 1, q, q, 0 if curves.covariance is None else width))
+    q, inside = len(curves.B), False
+    moves, bends = np.zeros((q + 1, q)), np.zeros(())  # slopes are moves @ B
     for rows, weights in read(source):
         P = curves.probabilities(rows)
         inside |= bool(_inside(P, weights).any())
         own_moves, own_bends = _bends(P)
         moves += np.einsum("i,ikl->kl", weights, own_moves)
-        if curves.covariance is not None:
-            bends += _summed(weights, own_bends, curves.with_ones(rows))
+        bends = bends + _summed(weights, own_bends, curves.with_ones(rows)[:, curves.needed])
         for effect in effects:
             if effect.ends is not None and not effect.v.tangled:
                 effect.add_difference(weights, *(replaced(rows, end) for end in effect.ends))
@@ -340,11 +338,10 @@ def marginal_effects(
             along = unit * curves.B[:, place]
             effect.lost, effect.inside = bool(curves.signs[place] != 0), inside
             effect.values = moves @ along + (np.nan if effect.lost else 0.0)
-            if curves.covariance is not None:
-                effect.gradient = np.einsum("kmlw,l->kmw", bends, along)
-                effect.gradient[:, :, place] += unit * moves
-    header: Facts = [("rows", n_rows)]
-    header += [("sum of their weights", total)] if total != n_rows else []
+            effect.gradient = np.einsum("kmlw,l->kmw", bends, along)
+            effect.gradient[:, :, place : place + 1] += unit * moves[:, :, None]
+    weighed = [("sum of their weights", total)] * (total != n_rows)
+    header: Facts = [("rows", n_rows), *weighed]
     what = "Marginal effects at the means" if means else "Average marginal effects"
     if isinstance(at, dict) and at:
         what += f" at {', '.join(f'{name} = {value}' for name, value in at.items())}"
@@ -420,7 +417,7 @@ def _set_to(
         if name not in known:
             raise DataError(
                 f"`at` names '{name}', which is not a column of the model: choose "
-                f"{_first([*known])}.",
+                f"{first_of([*known])}.",
                 code="unknown-column", option="at", column=name,
             )  # fmt: skip
         given = known[name].at(value)
@@ -466,7 +463,7 @@ class _Effect:
         if ends is not None and not v.tangled:
             self.features = [j for j in self.features if ends[0][j] != ends[1][j]]
         self.values = np.zeros(curves.classes)
-        self.gradient = np.zeros((curves.classes, *curves.B.shape))
+        self.gradient = np.zeros((curves.classes, *curves.B[:, curves.needed].shape))
 
     def add_table(self, table: Any, read: Callable[[Any], Iterator[Part]]) -> None:
         """Add the rows of a table, whose cells a tangled column changes; unknown without."""
@@ -488,15 +485,13 @@ class _Effect:
                 self.add_slope(weights, rows, D)
 
     def add_difference(self, weights: np.ndarray, one: np.ndarray, base: np.ndarray) -> None:
-        """Add the change of the probabilities from rows to others."""
         curves, terms = self.curves, []
         for X, side in ((one, weights), (base, -weights)):
             P = curves.probabilities(X)
             self.values += side @ P
             self.inside |= bool(_inside(P, weights).any())
             terms.append(curves.diverging(X))
-            if curves.covariance is not None:
-                self.gradient += _summed(side, _moves(P)[1], curves.with_ones(X))
+            self.gradient += _summed(side, _moves(P)[1], curves.with_ones(X)[:, curves.needed])
         self.lost |= bool((terms[0] != terms[1])[weights > 0].any())
 
     def add_slope(self, weights: np.ndarray, X: np.ndarray, D: np.ndarray) -> None:
@@ -510,10 +505,9 @@ class _Effect:
         self.values += np.nan if (through & inside).any() else 0.0  # a step there
         self.inside |= bool(inside.any())
         self.lost |= bool((through & (weights > 0)).any())
-        if curves.covariance is not None:
-            bent = np.einsum("ikml,il->ikm", bends, along)
-            self.gradient += _summed(weights, bent, curves.with_ones(X))
-            self.gradient[:, :, constant:] += _summed(weights, moves, D)
+        bent = np.einsum("ikml,il->ikm", bends, along)
+        self.gradient += _summed(weights, bent, curves.with_ones(X)[:, curves.needed])
+        self.gradient[:, :, constant:] += _summed(weights, moves, D[:, curves.needed])
 
 
 def _inside(P: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -558,10 +552,8 @@ def _table(
     reach, rows, errors = t_reach(level, model._degrees), [], []
     for effect in effects:
         known = not effect.lost and (effect.inside or not curves.in_limit)
-        J = effect.gradient.reshape(curves.classes, -1)
-        errors.append(
-            delta_errors(J, V) if known and V is not None else np.full(curves.classes, np.nan)
-        )
+        J, unknown = effect.gradient.reshape(curves.classes, -1), np.full(curves.classes, np.nan)
+        errors.append(delta_errors(J, V) if known and V is not None else unknown)
     for k in np.argsort(curves.order).tolist() if several else [0]:
         own = f"{classes[curves.order[k]]}: " * several
         for effect, error in zip(effects, errors, strict=True):
@@ -580,7 +572,8 @@ def _table(
     )  # fmt: skip
 
 
-def _first(names: list[str]) -> str:
+def first_of(names: list[str]) -> str:
+    """Return the first names, listed."""
     return ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED)
 
 
@@ -590,10 +583,10 @@ def _notes(
     lost = [v.name for v in variables if v.tangled and not has_table]
     listed = [f"{v.name} (from 0 to 1)" for v in variables if v.name in differ]
     listed += [f"{v.name} (from {v.base})" for v in variables if v.levels]
-    notes = [f"Differences, not slopes: {_first(listed)}."] * bool(listed)
+    notes = [f"Differences, not slopes: {first_of(listed)}."] * bool(listed)
     if lost:
         why = "at means of features" if means else "without the columns of the formula"
-        notes.append(f"In several terms of the formula, so unknown {why}: {_first(lost)}.")
+        notes.append(f"In several terms of the formula, so unknown {why}: {first_of(lost)}.")
     if model.stop_reason_ not in SEPARATED:
         return notes + model._notes()
     return [

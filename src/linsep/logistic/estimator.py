@@ -24,21 +24,13 @@ from linsep.estimators import fitted_state as stored, labels
 from linsep.estimators.frames import to_learn, to_predict
 from linsep.estimators.predicting import codes_of, decided, log_probabilities, share_right
 from linsep.estimators.showing import PlotsDecision
-from linsep.inference import robust
+from linsep.inference import results, robust
 from linsep.inference.hypotheses import WithTests
-from linsep.inference.results import (
-    SEPARATED,
-    Bands,
-    Signature,
-    check_level,
-    check_option,
-    stored_signature,
-    upper_tail,
-)
 from linsep.inference.table import ODDS_RATIO, Facts, Summary
-from linsep.logistic.effects import LogisticPrediction
-from linsep.logistic.newton import fitted, gradient_ascent, pearson_of, with_robust
+from linsep.logistic import newton
+from linsep.logistic.effects import MOST_NAMED, LogisticPrediction, first_of
 from linsep.logistic.task import (
+    DOING,
     MOST_WEIGHTS,
     UNINFERRED,
     UNKNOWN,
@@ -73,18 +65,9 @@ from linsep.words import row_text
 
 if TYPE_CHECKING:
     from linsep.inference.diagnostics import Diagnostics
-    from linsep.rows.source_stream import SourceStream
 
-Solver = Literal["newton", "gradient_ascent"]
-OnSeparation = Literal["warn", "raise"]
-Intervals = Literal["wald", "profile"]
-
-
-MOST_NAMED = 10  #: most classes that a title names
 #: columns to rows up to which estimates are hardly biased, and so few columns, whatever the rows
 FEW_COLUMNS, FEWEST = 0.05, 9
-#: what is missing without a proof of a maximum
-UNINFERABLE = "standard errors, tests, AIC and BIC are not known"
 #: values of ``limits_``, by which files number them
 LIMITS = ("finite", "dependent", "+inf", "-inf", "infinite", UNKNOWN, UNSIGNED)
 #: numbers of a fit, NaN if there are none
@@ -114,12 +97,12 @@ STATE: dict[str, tuple[str, Any]] = {
     "profile": ("_profile", stored.Array("3, classes, weights", optional=True, finite=False)),
     "clusters": ("_clusters", stored.as_it_is),
     "separation": ("separation_", stored.as_it_is),
-    "signature": ("rows_signature_", stored_signature),
+    "signature": ("rows_signature_", results.stored_signature),
     "dependent": ("_depends", stored.as_it_is),
     "offset": ("_with_offset", stored.flag),
     "fractional": ("_fractional", stored.flag),
     "saturated": ("_saturated", _or_none),
-    "pearson": ("_pearson", _or_none),
+    "pearson": ("pearson_chi2_", _or_none),
 }  # fmt: skip
 
 
@@ -145,50 +128,47 @@ class LogisticRegression(
     ----------
     solver : {"newton", "gradient_ascent"}, default="newton"
         "newton": by a Cholesky factor for up to 2,500 weights, by conjugate gradients for more.
-        "gradient_ascent": w += eta sum of x (y - p). With both the existence of the maximum is then
-        proved, or decided by :func:`linsep.separation`.
+        "gradient_ascent": w += eta sum of x (y - p). Both prove that there is a maximum, or ask
+        :func:`linsep.separation`.
     l2 : float, default=0.0
-        Ridge penalty: maximize the log-likelihood - l2 / 2 times the sum of squared coefficients,
-        without intercepts (scikit-learn's C is 1 / l2). For several classes the coefficients of all
-        classes, shifted to sum to zero, are penalized, so the reference does not matter.
+        Maximize the log-likelihood - l2 / 2 times the sum of squared coefficients, without
+        intercepts (scikit-learn's C is 1 / l2); for several classes, of all classes, shifted to sum
+        to zero.
     penalty : {"firth"} or None, default=None
-        "firth": maximize the log-likelihood + ``ln |I| / 2`` with the information I. The estimates
-        are less biased in small samples and always finite. Needs rows in memory and at most 2,500
-        weights. Not with l2.
+        "firth": maximize the log-likelihood + ``ln |I| / 2`` with the information I: less bias in
+        small samples, finite estimates. For rows in memory and at most 2,500 weights, without l2.
     fit_intercept : bool, default=True
     reference : label or None, default=None
         The class whose weights are zero. None: the smaller label of two, the last of several.
     on_separation : {"warn", "raise"}, default="warn"
         If no maximum exists: issue a :class:`linsep.errors.SeparationWarning` with the verdict and
-        estimate the limit, or raise a :class:`linsep.errors.SeparationError`. With l2 or Firth's
-        penalty a maximum always exists, and separability is not checked.
+        estimate the limit, or raise a :class:`linsep.errors.SeparationError`. With a penalty a
+        maximum always exists, and separability is not checked.
     intervals : {"wald", "profile"} or None, default=None
-        "wald": estimate -+ quantile times standard error. "profile": profiles of the (penalized)
-        likelihood, for rows in memory and up to 2,500 weights, at the cost of a few fits per
-        weight. None: "profile" with Firth's penalty, else "wald".
+        "wald": estimate -+ quantile times standard error. "profile": by the (penalized) likelihood,
+        for rows in memory and at most 2,500 weights. None: "profile" with Firth's penalty, else
+        "wald".
     level : float, default=0.95
         Confidence level of the intervals in the summary and of profile intervals.
     covariance : {"HC0", "HC1", "CR1"} or None, default=None
-        Covariance of the estimates. None: the inverse information. "HC0": A M A, where A is the
-        inverse information and M the sum over the rows of s s' with the scores s = w (y - p) x, w
-        the weight of the row. "HC1": HC0 times n / (n - k) for n rows and k estimates. "CR1": s
-        summed over each of G clusters, times G / (G - 1) (n - 1) / (n - k), with t tests of G - 1
-        degrees of freedom. Not with l2, Firth's penalty or profiles.
+        None: the inverse information A. "HC0": A M A with the sum M of s s' over the rows, of
+        scores s = w (y - p) x with row weights w. "HC1": HC0 times n / (n - k) for n rows and k
+        estimates. "CR1": s summed over each of G clusters, times G / (G - 1) (n - 1) / (n - k),
+        with t tests of G - 1 degrees of freedom. Not with l2, Firth's penalty or profiles.
     dispersion : "estimated" or None, default=None
-        For counts: "estimated" multiplies the covariance by Pearson's chi-squared per residual
-        degree of freedom, as R's quasibinomial; the statistics are then t and F, AIC and BIC NaN.
-        Not with a robust covariance, l2, Firth's penalty or profiles.
+        For counts: multiply the covariance by Pearson's chi-squared per residual degree of freedom,
+        as R's quasibinomial; the statistics are then t and F, AIC and BIC NaN. Not with a robust
+        covariance, l2, Firth's penalty or profiles.
     class_weight : dict {label: weight}, "balanced" or None, default=None
         Positive factors of the row weights by class. "balanced": total weight of the rows / (number
         of classes * weight of the rows of the class); rows of weight 0 are ignored.
     max_iter : int, default=1000
     tol : float or None, default=None
         "newton": stop when every linear combination of weights is within tol standard errors of
-        its maximizer (Newton decrement). "gradient_ascent": stop when the next step is at most tol
-        long. None: 1e-8, or 1e-3 for more than 2,500 weights, which have no standard errors.
+        its maximizer; "gradient_ascent": when the next step is at most tol long. None: 1e-8, or
+        1e-3 for more than 2,500 weights, which have no standard errors.
     learning_rate : float, function of k or "auto", default="auto"
-        Step size of "gradient_ascent". "auto": 1 / (a bound on the curvature), which never
-        overshoots.
+        Step size of "gradient_ascent". "auto": 1 / (a bound on the curvature).
     schedule : {"constant", "inverse", "inverse_sqrt"}, default="constant"
         For "gradient_ascent" with a numeric learning_rate: its change with the step number k.
     warm_start : bool, default=False
@@ -202,19 +182,17 @@ class LogisticRegression(
     classes_ : array of shape (classes,)
     reference_ : label
     coef_ : array of shape (1, features) or (classes - 1, features)
-        In the order of ``classes_`` without the reference. If no maximum exists, coefficients that
-        diverge have the values of a very small ridge penalty: 1e-8 times the total weight of the
-        rows, on squared coefficients per standard deviation, or per unit for columns of zeros and
-        ones.
+        In the order of ``classes_`` without the reference. Coefficients that diverge have the
+        values of a very small ridge penalty: 1e-8 times the total weight of the rows, on squared
+        coefficients per standard deviation, or per unit for columns of zeros and ones.
     intercept_ : array of shape (1,) or (classes - 1,)
     limits_ : array of str, of the shape of ``params_``
-        "finite": proved to be finite. "+inf", "-inf": no finite estimate; the sign is proved.
-        "infinite": either sign is possible. "sign not checked": the work limit ended before the
-        sign was found. "dependent": a linear combination of the intercept and earlier features,
-        left out; with more than 2,500 weights only columns of zeros are found. "not checked": the
-        likelihood may have no maximum, but there are more than 2,500 weights and no penalty, or
-        deciding would take too long, or the fit was stopped before. Standard errors, tests, AIC and
-        BIC are then NaN.
+        "finite", "+inf", "-inf": proved. "infinite": either sign is possible. "sign not checked":
+        the work limit ended before the sign was found. "dependent": a linear combination of the
+        intercept and earlier features, left out; with more than 2,500 weights only columns of zeros
+        are found. "not checked": the likelihood may have no maximum, but there are more than 2,500
+        weights and no penalty, or deciding would take too long, or the fit was stopped before.
+        Standard errors, tests, AIC and BIC are then NaN.
     dependent_ : dict of the names of dependent features to those that they are combinations of
     log_likelihood_, null_log_likelihood_, deviance_, null_deviance_ : float
         For counts, likelihoods include the binomial coefficients, and deviances are relative to the
@@ -228,14 +206,13 @@ class LogisticRegression(
         binomial variances, 1 unless ``dispersion="estimated"``; NaN and 1 for single rows.
     residuals_ : array of shape (rows,), after a fit of single rows in memory, for two classes
     likelihood_ratio_ : (statistic, degrees of freedom, p), against the model without features
-        2 (l - l0) and chi-squared, NaN where standard errors are not known. For separable data l is
-        the supremum, and p a rough guide; with Firth's penalty the penalized likelihoods are
-        compared; F with a dispersion.
+        2 (l - l0) and chi-squared (F with a dispersion), NaN where standard errors are not known.
+        For separable data l is the supremum, with Firth's penalty the penalized likelihood.
     n_parameters_, df_residual_ : int, the estimated weights, and ``n_rows_`` less these
     params_, standard_errors_, statistics_, p_values_ : arrays
-        Of shape (parameters,) for two classes, else (classes - 1, parameters): the intercept first,
-        if there is one, then the features. ``params_`` are infinite where an estimate diverges, and
-        NaN where it is unknown; the statistics are Wald's z.
+        Of shape (parameters,) for two classes, else (classes - 1, parameters), the intercept first.
+        ``params_`` are infinite where an estimate diverges, and NaN where it is unknown; the
+        statistics are Wald's z.
     covariance_ : array or frame of shape (parameters, parameters) or None; ``param_names_``: list
     equation_ : the log-odds as an equation in the features, in the units of the data; print it
     separation_ : verdict of :func:`linsep.separation`, None if it was not needed
@@ -263,17 +240,19 @@ class LogisticRegression(
     (9, -105.6834, [[9.429, -0.238, -1.151, -0.033]])
     """
 
-    solver: Solver = parameter(default="newton", help="method: Newton, or gradient ascent")
+    solver: Literal["newton", "gradient_ascent"] = parameter(
+        default="newton", help="method: Newton, or gradient ascent"
+    )
     l2: float = parameter(default=0.0, at_least=0.0, help="penalty on squared coefficients")
     penalty: Literal["firth"] | None = parameter(
         default=None, help="Firth's penalized likelihood: less bias, finite estimates"
     )
     fit_intercept: bool = parameter(default=True, help="fit an intercept")
     reference: Any = None
-    on_separation: OnSeparation = parameter(
+    on_separation: Literal["warn", "raise"] = parameter(
         default="warn", help="if the likelihood has no maximum: warn, or raise an error"
     )
-    intervals: Intervals | None = parameter(
+    intervals: Literal["wald", "profile"] | None = parameter(
         default=None, help="intervals and tests of weights: Wald or profile likelihood"
     )
     level: float = parameter(
@@ -316,15 +295,14 @@ class LogisticRegression(
     ) -> Self:  # fmt: skip
         """Fit the weights by maximum likelihood, or find their limit if no maximum exists.
 
-        scikit-learn's callbacks are called after each iteration with a model of the current
-        weights, and may stop the fit.
+        scikit-learn's callbacks get a model of the weights of each iteration, and may stop the fit.
 
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
             Not copied if float32 or float64 and C-contiguous, or CSR. A source
-            (:func:`linsep.open_source`) has its own labels, so omit y, and is read batch by batch,
-            in constant memory, once per iteration, and again for a proof of separability.
+            (:func:`linsep.open_source`) has its own labels, and is read in constant memory, once
+            per iteration, and again for a proof of separability.
         y : array of shape (rows,), labels of any type
         sample_weight : array of shape (rows,), default ones
             Number of times that each row is counted.
@@ -333,8 +311,7 @@ class LogisticRegression(
         clusters : array of shape (rows,), labels of any type, default None
             For ``covariance="CR1"``; of a source, ``open_source(group=...)`` names the column.
         offset : array of shape (rows,), or a number; default None
-            A known part of the log-odds of each row; for two classes only. The model without
-            features includes it, too.
+            A known part of the log-odds of each row, without features, too; for two classes.
         successes, trials : arrays of shape (rows,) of whole numbers, 0 <= successes <= trials
             Counts instead of y and sample_weight: a row stands for its successes, of class 1, and
             for the rest of its trials, of class 0. ``trials`` may be one number for all rows.
@@ -342,13 +319,12 @@ class LogisticRegression(
         Raises
         ------
         ValueError
-            If a parameter, row, label, weight, offset or count is invalid, all rows of a class have
-            weight 0, there are offsets and more than two classes, or gradient ascent diverges.
+            If a parameter, row, label, weight, offset or count is invalid, a class has no weight,
+            or gradient ascent diverges.
         SeparationError
             If the data are separable and on_separation="raise".
         KeyboardInterrupt
-            On Ctrl-C. The weights of the last iteration are kept, and ``limits_``, standard errors
-            and intervals show what is unknown. Before the first iteration nothing is kept.
+            On Ctrl-C. The weights of the last iteration are kept, if there was one.
 
         Warns
         -----
@@ -374,8 +350,9 @@ class LogisticRegression(
                 return self
             if counted:
                 X = rows_to_fit(X, self, labels.FLOATS, order="C")
-                pairs = pairs_of(X, successes, trials, offset, clusters)
-                X, y, sample_weight, offset, clusters = pairs
+                X, y, sample_weight, offset, clusters = pairs_of(
+                    X, successes, trials, offset, clusters
+                )
             self._fit_rows(X, y, sample_weight, offset, clusters, saving, counted)
         return self
 
@@ -387,9 +364,8 @@ class LogisticRegression(
         task, y = task_of_arrays(
             self, X, y, sample_weight, offset, clusters, counted=counted, saving=saving
         )
-        beside = {"sample_weight": sample_weight, "offset": offset}
-        metadata = {name: value for name, value in beside.items() if value is not None} or None
-        self._fit(task, saving, X=X, y=y, metadata=metadata)
+        beside = (("sample_weight", sample_weight), ("offset", offset))
+        self._fit(task, saving, X, y, {name: x for name, x in beside if x is not None} or None)
         if not counted and len(self.classes_) == 2:
             (batch,) = task.batches()
             scores = self._scores(batch.X, batch.offset)
@@ -400,7 +376,7 @@ class LogisticRegression(
     def _fit_source(self, source: Source, saving: Any) -> None:
         from linsep.learners.from_source import fit_stream
 
-        def learn(stream: "SourceStream", task: Task) -> None:
+        def learn(_: Any, task: Task) -> None:
             source.stage = "fitting"
             self._fit(task, saving)
 
@@ -427,7 +403,7 @@ class LogisticRegression(
     def _fit(
         self, task: Task, saving: Any, X: Any = None, y: Any = None, metadata: Any = None
     ) -> None:
-        """Maximize the likelihood, call callbacks, and keep the weights so far if stopped early."""
+        """Maximize the likelihood; keep the weights so far if stopped early."""
         interrupted, shown = False, task.source or SimpleNamespace()
         with interrupts_deferred(), one_blas_thread:
             if self.dispersion is not None:
@@ -436,7 +412,7 @@ class LogisticRegression(
                 task.start = self._start(task)
             task.journal = saving and saving.journal
             self._begin(task)
-            signature = task.lanes.sum(Signature.of, add, lane_rows(task.n_features))
+            signature = task.lanes.sum(results.Signature.of, add, lane_rows(task.n_features))
             self.rows_signature_, self._fractional = str(signature), not signature.whole
             callbacks = Callbacks(self, {"X": X, "y": y, "metadata": metadata})
 
@@ -447,11 +423,11 @@ class LogisticRegression(
                 return dict(vars(model))
 
             steps = Steps(lambda: callbacks.iterated(snapshot))
-            shown.doing = steps.doing
+            shown.doing = lambda: DOING[steps.stage].format(steps.made + 1)
             try:
                 with labels.features_named(self):
                     found = self._found(task, steps)
-                    self._pearson = pearson_of(task, found)
+                    self.pearson_chi2_ = newton.pearson_of(task, found)
             except (KeyboardInterrupt, Stopped) as ending:
                 interrupted = isinstance(ending, KeyboardInterrupt)
                 so_far = steps.outcome(self, State.INTERRUPTED if interrupted else State.EARLY_STOP)
@@ -468,7 +444,6 @@ class LogisticRegression(
             callbacks.ended(lambda: dict(vars(self)))
 
     def _start(self, task: Task) -> np.ndarray:
-        """Return the weights of the last fit against the reference of this one."""
         known, d = task.known, task.n_features
         same = np.array_equal(self.classes_, known.classes) and self.coef_.shape[1] == d
         refuse(DataError, (
@@ -492,10 +467,10 @@ class LogisticRegression(
         self.method_ = "penalized likelihood" if self.l2 else "maximum likelihood"
         self._saturated = None if groups is None else float(groups[2])
         self._total_weight, self._with_offset = task.total, task.offsets
-        self._fractional, self._pearson = False, None
+        self._fractional, self.pearson_chi2_ = False, np.nan
         #: log-odds of several classes for rows, from those against the reference and its code
         self._nearer: Callable[[Any, np.ndarray, int], np.ndarray] | None = None
-        self.null_log_likelihood_ = task.null[1] + task.constant
+        self.null_log_likelihood_ = newton.null_likelihood(task) + task.constant
 
     def _found(self, task: Task, steps: Steps) -> Solution:
         """Maximize the (penalized) likelihood, or find its limit if there is no maximum."""
@@ -505,18 +480,18 @@ class LogisticRegression(
             self.method_ = "Firth"
             return by_firth(self, task, steps)
         if self.solver == "gradient_ascent":
-            found, self.ascent_ = gradient_ascent(task, steps)
+            found, self.ascent_ = newton.gradient_ascent(task, steps)
         else:
-            found = fitted(task, steps)
+            found = newton.fitted(task, steps)
         if found.state is State.SUSPECT:
             from linsep.logistic.limits import outcome_of_suspect, tell_separable
 
             found = outcome_of_suspect(task, found, steps)
             self.separation_ = found.verdict
-            if found.state in SEPARATED:
+            if found.state in results.SEPARATED:
                 tell_separable(self, task, found, *self._words_and_signs())
         else:
-            found = with_robust(task, found) if found.proved else found.unproved()
+            found = newton.with_robust(task, found) if found.proved else found.unproved()
         if self.intervals == "profile":
             from linsep.logistic.firth import with_profiles
 
@@ -525,8 +500,6 @@ class LogisticRegression(
 
     def _set_attributes(self, task: Task, found: Solution) -> None:
         d, value = task.n_features, float(found.log_likelihood)
-        if not d and task.intercept:  # the same model; both are rounded
-            self.null_log_likelihood_ = value + task.constant
         little = (self.null_log_likelihood_ - task.constant) * (1.0 - 1e-12)
         if found.state in (State.STUCK, State.SUSPECT, State.UNDECIDED) and value <= little:
             raise DataError(
@@ -561,12 +534,11 @@ class LogisticRegression(
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, features), or a Source
-            A source is read batch by batch; open it with ``recipe=model.recipe_``.
+            Open sources with ``recipe=model.recipe_``.
         missing : None or "skip"
             "skip": return NaN for a row with a missing value, instead of raising an error.
         offset : array of shape (rows,), or a number
-            Required by a model that was fitted with offsets. Sources, frames and files that hold
-            the training columns have their own.
+            Of a model with offsets; sources, frames and files with the training columns have some.
 
         Returns
         -------
@@ -597,8 +569,6 @@ class LogisticRegression(
                 code="overflow", row=row + 1,
             )  # fmt: skip
         order = order_of(self.reference_, self.classes_)
-        if len(order) == 2 and self._nearer is None:
-            return scores[:, 0] if order[0] == 1 else -scores[:, 0]
         found = np.zeros((len(scores), len(order)))
         found[:, order[:-1]] = scores
         found = found if self._nearer is None else self._nearer(X, found, order[-1])
@@ -630,8 +600,7 @@ class LogisticRegression(
         Returns
         -------
         linsep.inference.diagnostics.Diagnostics
-            With l2, and if the likelihood has no maximum, leverages and the numbers computed from
-            them are NaN.
+            With l2, and without a maximum, leverages and numbers computed from them are NaN.
 
         Raises
         ------
@@ -672,8 +641,7 @@ class LogisticRegression(
         X, missing, offset : as in :meth:`decision_function`
         interval : None or "confidence"
             "confidence": the log-odds of each class against all others, -+ quantile times their
-            delta-method standard error, transformed to probabilities; with two classes R's of
-            ``predict(fit, type = "link", se.fit = TRUE)``.
+            delta-method standard error, transformed to probabilities.
         level : float, default=0.95
             Coverage of the intervals, between 0 and 1.
 
@@ -681,17 +649,16 @@ class LogisticRegression(
         -------
         array of shape (rows, classes), in the order of ``classes_``, or with an interval
             :class:`linsep.inference.results.Bands` of such arrays ``prediction``, ``low`` and
-            ``high``. The ends are NaN where standard errors are unknown: with l2, and for rows
-            whose log-odds are infinite because the classes are separable.
+            ``high``, NaN where standard errors are unknown, or log-odds infinite.
         """
         if interval is None:
             return np.exp(self.predict_log_proba(X, missing, offset))
         choice = "choose None or 'confidence'"
-        check_option(interval == "confidence", "interval", interval, choice)
+        results.check_option(interval == "confidence", "interval", interval, choice)
         source = self._source_of(to_predict(self, X, missing, offset), offset)
-        bands_of = self.predictions(source).with_bands(check_level(level))
+        bands_of = self.predictions(source).with_bands(results.check_level(level))
         parts = [bands for *_, bands in bands_of]
-        return Bands(*map(np.concatenate, zip(*parts, strict=True)))
+        return results.Bands(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _source_of(self, X: Any, offset: Any = None) -> Source:
         if isinstance(X, Source):
@@ -713,7 +680,8 @@ class LogisticRegression(
         own: dict[str, Any] = {
             name.rpartition(".")[2]: getattr(self, of, None) for name, (of, _) in STATE.items()
         }
-        values = own | {name: None if np.isnan(own[name]) else own[name] for name in NUMBERS}
+        numbers = {name: own[name] for name in (*NUMBERS, "pearson")}
+        values = own | {name: None if np.isnan(x) else x for name, x in numbers.items()}
         values |= {
             "classes": stored.described(self.classes_),
             "limits": np.vectorize(LIMITS.index, otypes=[np.uint8])(np.atleast_2d(self.limits_)),
@@ -729,7 +697,7 @@ class LogisticRegression(
         (q, d), more = arrays["coef"].shape, bool(self.fit_intercept)
         sizes = {"weights": d + more, "all weights": q * (d + more)}
         found = stored.restored(PARTS, arrays, facts, **sizes)
-        found |= {name: np.nan for name in NUMBERS if found[name] is None}
+        found |= {name: np.nan for name in (*NUMBERS, "pearson") if found[name] is None}
         for name, (attribute, _) in STATE.items():
             setattr(self, attribute, found[name.rpartition(".")[2]])
         known = self.classes_.size == q + 1 and self.reference_ in self.classes_.tolist()
@@ -750,7 +718,6 @@ class LogisticRegression(
         self._derive()
 
     def _derive(self) -> None:
-        """Set what follows from the estimates."""
         quasi, value = fitted_parameter(self, "dispersion"), self.log_likelihood_
         none, top, reason = self.null_log_likelihood_, self._saturated, self.stop_reason_
         self.deviance_, self.null_deviance_ = (
@@ -760,14 +727,11 @@ class LogisticRegression(
         self.mcfadden_r2_ = 1.0 - value / none if none else np.nan
         self.n_parameters_ = int((self.limits_ != "dependent").sum())
         self.df_residual_ = rest = self.n_rows_ - self.n_parameters_
-        self.pearson_chi2_ = np.nan if self._pearson is None else self._pearson
-        self.dispersion_ = 1.0
-        if quasi is not None:
-            self.dispersion_ = self.pearson_chi2_ / rest if rest > 0 else np.nan
-        self._unproved = reason not in SEPARATED and bool((self.limits_ == UNKNOWN).any())
+        self.dispersion_ = self.pearson_chi2_ / (rest if rest > 0 else np.nan) if quasi else 1.0
+        unproved = reason not in results.SEPARATED and bool((self.limits_ == UNKNOWN).any())
         # whether the weights (nearly) reach a proved maximum without l2, or the supremum
         missing = self._covariance is None and reason == "quasi-separable"  # a ridge has none
-        known = not (fitted_parameter(self, "l2") or reason in UNINFERRED or self._unproved)
+        known = not (fitted_parameter(self, "l2") or reason in UNINFERRED or unproved)
         self._inferable = known and not missing
         self.aic_ = self.bic_ = np.nan
         if self._inferable and quasi is None:
@@ -780,7 +744,7 @@ class LogisticRegression(
             tested = self._gained if self.method_ == "Firth" else max(0.0, 2.0 * (value - none))
             if quasi is not None and df:
                 tested /= df * self.dispersion_
-            p = upper_tail(tested, df, np.inf if quasi is None else rest)
+            p = results.upper_tail(tested, df, np.inf if quasi is None else rest)
         self.likelihood_ratio_ = tested, df, p
         clusters = np.inf if self._clusters is None else self._clusters - 1
         self._degrees = clusters if quasi is None else rest
@@ -790,9 +754,9 @@ class LogisticRegression(
         self.standard_errors_ = errors.reshape(shape)
 
     def _glanced(self) -> dict[str, Any]:
-        names = ("null_deviance", "deviance", "mcfadden_r2")
-        test = zip(("chi2", "df", "p_value"), self.likelihood_ratio_, strict=True)
-        return {name: getattr(self, f"{name}_") for name in names} | dict(test)
+        names = "null_deviance", "deviance", "mcfadden_r2", "chi2", "df", "p_value"
+        own = self.null_deviance_, self.deviance_, self.mcfadden_r2_, *self.likelihood_ratio_
+        return dict(zip(names, own, strict=True))
 
     def _arranged(self, weights: np.ndarray) -> np.ndarray:
         """Return weights, which have the intercept last, as attributes show them."""
@@ -808,7 +772,7 @@ class LogisticRegression(
 
     @property
     def _words(self) -> np.ndarray:
-        numeric = ["finite"] if self.stop_reason_ in SEPARATED else ["finite", UNKNOWN]
+        numeric = ["finite"] if self.stop_reason_ in results.SEPARATED else ["finite", UNKNOWN]
         return np.where(np.isin(self.limits_, numeric), "", self.limits_)
 
     @property
@@ -838,16 +802,10 @@ class LogisticRegression(
 
     def _without_errors(self) -> str:
         if fitted_parameter(self, "l2"):
-            return (
-                "Standard errors are not known with l2: fit without it, or with Firth's penalty "
-                '(penalty="firth").'
-            )
+            return 'Standard errors are not known with l2: use Firth\'s penalty (penalty="firth").'
         if self._covariance is not None and self.stop_reason_ not in UNINFERRED:
             return ""
-        return (
-            f"Standard errors of this fit are not known ({self.stop_reason_}): print summary() "
-            "for the reason."
-        )
+        return f"Standard errors of this fit are not known ({self.stop_reason_}): see summary()."
 
     @property
     def p_values_(self) -> np.ndarray:
@@ -863,9 +821,8 @@ class LogisticRegression(
     def confidence_intervals(self, level: float | None = None) -> np.ndarray:
         """Return the confidence interval of each parameter, of shape ``params_.shape + (2,)``.
 
-        Wald intervals are NaN without a standard error. Ends of profile intervals are infinite
-        where the profile does not fall enough, and NaN if no maximum was reached; ValueError at
-        another level than that of the fit.
+        Wald intervals are NaN without a standard error. Ends of profiles are infinite where these
+        do not fall enough, NaN if no maximum was reached, and have the level of the fit.
 
         Parameters
         ----------
@@ -886,8 +843,8 @@ class LogisticRegression(
         """Return the table of odds ratios: the factors by which the odds of a class against the
         reference change per unit of a feature.
 
-        Estimates and ends are the exponentials of the coefficients' (infinite or 0 where one
-        diverges), standard errors come from the delta method; z and p are the coefficients' own.
+        Estimates and ends are the exponentials of the coefficients', standard errors come from the
+        delta method; z and p are the coefficients' own.
 
         Parameters
         ----------
@@ -910,32 +867,30 @@ class LogisticRegression(
         The effect of a numeric feature is the derivative of the probability; of a 0/1 feature the
         probability at 1 minus that at 0; of a level of a text column, a category, ``C(column)`` or
         a boolean column of a formula the probability at this level minus that at the reference, or
-        the first, level. A column in several terms of a formula acts through all of them. Effects
-        of scaled columns are per unit of the original column. With two classes the table has
-        effects on the class that is not the reference; with several, on each.
+        the first, level. A column acts through all terms of a formula; effects of scaled columns
+        are per original unit; of two classes, they are on the one that is not the reference.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (rows, features), Source, or name of a file
-            The rows to average over: usually the rows of the fit. Frames and files hold the columns
-            used for training. A source is read twice, in constant memory.
+            The rows to average over, usually of the fit. Frames and files hold the columns used for
+            training. A source is read twice, in constant memory.
         at : "overall", "mean" or dict of column to value, default="overall"
             "overall": effects at each row, averaged. "mean": effects at the means of all features.
-            ``{"age": 40, "sex": "f"}``: averaged over the rows with these columns set to these
-            values, as in R's margins, Stata and statsmodels.
+            ``{"age": 40, "sex": "f"}``: averaged over the rows with these columns set so.
         level : float between 0 and 1, default: the ``level`` of the model
         sample_weight : array of shape (rows,), default ones, or the weights in a file
         discrete : list of names of numeric columns, default None
-            Columns whose effects are differences from 0 to 1. None: boolean columns, and columns
-            that contain 0 and 1 and no other values.
+            Columns whose effects are differences from 0 to 1. None: boolean columns, and columns of
+            zeros and ones.
 
         Returns
         -------
         linsep.inference.table.Summary
-            Standard errors are missing where the covariance is unknown, as with l2. Effects of
-            separated classes are limits, NaN ("unknown") where these are unknown; those through
-            coefficients that diverge have no standard error, test or interval ("limit"). A column
-            in several terms has NaN at the means, and where X holds features instead of columns.
+            Without errors where the covariance is unknown. Effects of separated classes are limits,
+            NaN ("unknown") where these are unknown, without errors ("limit") through coefficients
+            that diverge. A column in several terms has NaN at the means, and where X holds features
+            instead of columns.
 
         Raises
         ------
@@ -977,12 +932,12 @@ class LogisticRegression(
             ("deviance", float(self.deviance_)),
             ("null deviance", float(self.null_deviance_)),
         ]
-        if self._saturated is not None and self._pearson is not None:
-            rest, chi2 = self.df_residual_, self._pearson
+        if not np.isnan(chi2 := self.pearson_chi2_):
+            rest = self.df_residual_
             tests = [("p of Pearson chi-squared", chi2), ("p of deviance", self.deviance_)]
             facts += [("degrees of freedom, residuals", rest), ("Pearson chi-squared", chi2)]
             facts += [("dispersion", float(self.dispersion_))] if quasi else [
-                (what, upper_tail(x, rest)) for what, x in tests
+                (what, results.upper_tail(x, rest)) for what, x in tests
             ]  # fmt: skip
         facts += [
             ("McFadden R2", float(self.mcfadden_r2_)),
@@ -1015,12 +970,11 @@ class LogisticRegression(
         of_classes = fitted_parameter(self, "class_weight") is not None
         weights = "class weights" if of_classes else "weights, some of which are fractions,"
         said = [f"{j} of {' and '.join(k)}" for j, k in self.dependent_.items() if k]
-        more = ", ..." * (len(said) > MOST_NAMED)
-        listed = f": {', '.join(said[:MOST_NAMED])}{more}" if said else ""
+        listed = f": {first_of(said)}" if said else ""
         no_errors = self._covariance is None and not np.isnan(self.log_likelihood_)
         legend = {
-            UNKNOWN: f"No maximum is proved, so {UNINFERABLE}." if self._unproved else
-            "Not checked: the time limit ended before this coefficient was checked.",
+            UNKNOWN: "Not checked: it is not proved whether the estimate is finite. Without proof "
+            "of a maximum or a limit, standard errors, tests, AIC and BIC are not known.",
             UNSIGNED: "Sign not checked: the coefficient diverges, but the work limit ended before "
             "its sign was found.",
             "dependent": "Dependent: the column is a linear combination of earlier columns and the "
@@ -1046,15 +1000,16 @@ class LogisticRegression(
         return notes + [said for word, said in legend.items() if (self.limits_ == word).any()]
 
     def _notes_of_dimension(self) -> list[str]:
-        columns = self.likelihood_ratio_[1]
-        plain = len(self.classes_) == 2 and self._weight is None and not self._with_offset
-        plain = plain and self.method_ != "Firth" and self.stop_reason_ not in SEPARATED
-        if not plain or not self._inferable or columns <= max(FEWEST, FEW_COLUMNS * self.n_rows_):
+        columns, n = self.likelihood_ratio_[1], self.n_rows_
+        if (
+            len(self.classes_) > 2 or self._weight is not None or self._with_offset
+            or self.method_ == "Firth" or self.stop_reason_ in results.SEPARATED
+            or not self._inferable or columns <= max(FEWEST, FEW_COLUMNS * n)
+        ):  # fmt: skip
             return []
         from linsep.chance.asymptotics import note_of_bias
 
-        logs = self.log_likelihood_, self.null_log_likelihood_
-        note = note_of_bias(self.n_rows_, columns, *(x / self.n_rows_ for x in logs))
+        note = note_of_bias(n, columns, self.log_likelihood_ / n, self.null_log_likelihood_ / n)
         return [note] if note else []
 
 
@@ -1069,14 +1024,9 @@ def implied(
 ) -> LogisticRegression:  # fmt: skip
     """Return a logistic regression with given weights, which predicts but has no inference.
 
-    Parameters
-    ----------
-    classes, reference : as in :class:`FittedClasses`
-    totals : array of shape (classes,), summed row weights, or shares; 0: the class has probability
-        0, and is not the reference, unless there are two
-    method : name of the method that gave the weights
-    weights_against : function of the code of a reference
-        Weights of shape (classes, features), and log-odds of the classes at zero.
+    A class whose total is 0 has probability 0, and is not the reference, unless there are two;
+    ``weights_against(code of a reference)`` are the weights, shape (classes, features), and the
+    log-odds of the classes at zero, by the method of this name.
     """
     order, model = order_of(reference, classes), LogisticRegression(reference=reference)
     if len(order) > 2 and not totals[order[-1]]:
@@ -1091,8 +1041,5 @@ def implied(
     model.null_log_likelihood_, model._total_weight = np.nan, float(n_rows)
     model._set_attributes(
         task, Solution(None, None, State.IMPLIED, 0, weights=weights, limits=limits)
-    )
-    model.stop_sentence_ = (
-        f"The weights come from {method}: standard errors and tests are not known."
     )
     return model

@@ -35,12 +35,7 @@ def examined(objective: Objective, point: Point, step: np.ndarray) -> tuple[bool
         return True, False
     moves = objective.moves(step)
     proved = moves.apart < 1.0 and reach(objective, point, step, moves) < 1.0
-    return proved, one_sided(moves)
-
-
-def one_sided(moves: Moves) -> bool:
-    """Return whether hardly any score moves backward."""
-    return moves.backward <= BACKWARD * moves.forward
+    return proved, moves.backward <= BACKWARD * moves.forward
 
 
 def reach(objective: Objective, point: Point, step: np.ndarray, moves: Moves) -> float:

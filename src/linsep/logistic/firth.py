@@ -57,12 +57,10 @@ NEAREST = 1e-8
 
 
 class Flat:
-    """An objective of flat weights, with Firth's penalty or without.
-
-    ``rows`` are the standardized rows in one block with few columns, their codes, weights and
-    offsets, or None; ``few`` these of two classes, unless columns are left out, whose weights the
-    objective keeps at zero; ``size`` is the number of the other weights; ``raw`` converts weights
-    to those of the raw features.
+    """An objective of flat weights, with Firth's penalty or without. ``rows`` are the
+    standardized rows in one block with few columns, their codes, weights and offsets, or None;
+    ``few`` these of two classes, unless columns are left out, whose weights the objective keeps at
+    zero; ``size`` is the number of the other weights; ``raw`` converts to the raw features.
     """
 
     def __init__(self, objective: Objective, penalized: bool):
@@ -166,7 +164,7 @@ def begun(task: Task, flat: Flat) -> Solution:
     start, columns = np.zeros((task.q, task.width)), flat.size / task.q
     if task.intercept:
         totals = task.known.totals + columns / 2.0
-        start[:, -1] = task.null[0] if task.offsets else np.log(totals[:-1] / totals[-1])
+        start[:, -1] = np.log(totals[:-1] / totals[-1])
     constant = np.arange(start.size) % task.width == task.n_features
     free = np.eye(start.size)[:, constant & task.offsets]
     return maximum(flat, start.ravel(), task, free)
@@ -174,15 +172,15 @@ def begun(task: Task, flat: Flat) -> Solution:
 
 def in_memory(task: Task) -> Task:
     """Return the task with its rows in memory; raise ParameterError if they do not fit."""
-    kept, model = task.in_memory() if task.factored else None, task.model
+    kept = task.in_memory() if task.factored else None
     if kept is None:
-        what = "Firth's penalized likelihood is" if model.penalty else "Profile intervals are"
-        instead: dict[str, Any] = {"l2": None} if model.penalty else {"intervals": "wald"}
         raise ParameterError(
-            f"{what} for rows that fit in memory and at most {MOST_WEIGHTS:,} weights; this fit "
-            f"has {task.n_rows:,} rows and {task.q * task.width:,} weights",
-            hint("use {} instead", **instead), code="too-large",
-        )  # fmt: skip
+            f"Firth's penalty and profile intervals are for rows that fit in memory and at most "
+            f"{MOST_WEIGHTS:,} weights; this fit has {task.n_rows:,} rows and "
+            f"{task.q * task.width:,} weights",
+            hint("use {} instead", **{"l2": None} if task.model.penalty else {"intervals": "wald"}),
+            code="too-large",
+        )
     return kept
 
 
@@ -201,9 +199,9 @@ def held_at_zero(
         held = flat.raw[places.ravel()]
         held = held[held.any(axis=1)]  # without features that are left out
         free = null_space(held / np.linalg.norm(held, axis=1, keepdims=True))
-        starts = [free @ (free.T @ b) for b in (top.B, none.B)]
-        best = max(starts, key=lambda b: flat.at(b).value)
-        end = maximum(flat, best, task, free, bend=top.bend)
+        starts = (free @ (free.T @ b) for b in (top.B, none.B))
+        start = max(starts, key=lambda b: flat.at(b).value)
+        end = maximum(flat, start, task, free, bend=top.bend)
         reached = top.state is State.CONVERGED and end.state is State.CONVERGED
         found.append((end.point.value if reached else np.nan, len(held)))
     return task.n_rows, top.point.log_likelihood, top.point.value, found
@@ -477,8 +475,7 @@ def profiled(
         profiles = Profiles(flat, top, model.level)
         some = size if flat.few is not None else 1  # of many rows one after another
         for k in range(0, size, some):
-            own = profiles.intervals(flat.raw[k : k + some], words[k : k + some])
-            ends[:, k : k + some] = own.T
+            ends[:, k : k + some] = profiles.intervals(flat.raw[k:][:some], words[k:][:some]).T
             steps.made = k + some
     return found
 

@@ -1,5 +1,4 @@
-"""What a logistic regression is if its likelihood seems to have no maximum: whether that is so, and
-the limit.
+"""What a logistic regression is if its likelihood seems to have no maximum.
 
 Along a direction with no row on the wrong side the likelihood keeps growing. In the limit the rows
 on the right side have probability 1 and no information; those on the boundary determine the
@@ -30,7 +29,6 @@ from linsep.logistic.newton import (
     fitted,
     goal_of,
     newton,
-    objective_of,
     sharpened,
     with_robust,
 )
@@ -132,12 +130,9 @@ def _gaps(W: np.ndarray, Z: np.ndarray, codes: np.ndarray, offset: Any) -> np.nd
 class Question:
     """Whether the likelihood of a fit has a maximum, and its limit if it has none.
 
-    Attributes
-    ----------
-    rows : the task with its rows in memory, or None
-    data : the data of a verdict, without dependent features
-    columns : int array, the numbers of the weights of each class that the verdict is about
-    dependent : bool, whether some of the columns are linear combinations of others
+    ``rows`` are the task with its rows in memory, or None; ``data`` those of a verdict, without
+    dependent features; ``columns`` the numbers of the weights of each class that it is about;
+    ``dependent``: some of these are linear combinations of others.
     """
 
     def __init__(self, task: Task, fit: Solution):
@@ -184,8 +179,7 @@ class Question:
         batch = rows.counted()
         Z = np.concatenate([block.copy() for _, block in ridge.terms.blocks(batch)])
         ahead = _gaps(ridge.B, Z, batch.y, np.zeros(1) if batch.offset is None else batch.offset)
-        others = np.arange(task.q + 1) != batch.y[:, None]
-        if apart and (ahead[others] > 0).all():
+        if apart and (ahead[np.arange(task.q + 1) != batch.y[:, None]] > 0).all():
             return found._replace(covariance=np.full((task.q * task.width,) * 2, np.nan))
         with interrupts_allowed():
             return self._conditional(found, batch, Z)
@@ -226,7 +220,6 @@ class Question:
             with np.errstate(divide="ignore", invalid="ignore"):
                 far = ((CERTAIN - _gaps(B, Z, codes, offset)[right]) / gaps[right]).max(initial=0.0)
             W = B + max(0.0, float(far)) * direction
-        finite, other = terms.raw(B), terms.raw(W)
         inverse = basis @ np.linalg.inv(basis.T @ boundary.at(B).hessian @ basis) @ basis.T
         if task.groups is not None and self.rows is not None:  # pairs of rows, also of weight 0
             (pairs,) = self.rows.batches()
@@ -239,16 +232,15 @@ class Question:
         # separable in exact arithmetic, even where floats are equal
         likelihood = 0.0 if found.state is State.SEPARABLE else top.point.log_likelihood
         return found._replace(
-            weights=np.where(found.limits == "finite", finite, other), clusters=many,
-            log_likelihood=likelihood, covariance=covariance,
+            weights=np.where(found.limits == "finite", terms.raw(B), terms.raw(W)),
+            clusters=many, log_likelihood=likelihood, covariance=covariance,
         )  # fmt: skip
 
 
 def outcome_of_suspect(task: Task, fit: Solution, steps: Steps) -> Solution:
-    """Decide separability; if there is a maximum, continue to it, else compute the limit.
-
-    The search for a verdict takes no longer than its time limit. Unless it is quick, the weights at
-    hand are checked exactly first, and those of the ridge if they may classify all rows correctly.
+    """Decide separability, within a time limit; if there is a maximum, continue to it, else compute
+    the limit. Unless a verdict is quick, the weights at hand are checked exactly first, and those
+    of the ridge if they may classify all rows correctly.
     """
     steps.begin("verdict", fit)
     if task.source is None and task.in_memory() is None:
@@ -317,13 +309,13 @@ def of_ridge(task: Task, fit: Solution) -> Solution:
     B = before = np.zeros((task.q, task.width))
     for k, ridge in enumerate(RIDGES):
         penalty = Penalty(ridge * task.total * square.tocsr(), task.share)
-        objective = objective_of(task, how, penalty=penalty)
         # weights grow as the logarithm of the factor
         begun = B if k < 2 else 2.0 * B - before
-        allowed = GAIN * objective.penalty.value(begun) * task.n_rows / task.total
+        allowed = GAIN * penalty.value(begun) * task.n_rows / task.total
         tol = float(np.sqrt(allowed)) if k else NEAR
         goal = goal_of(task, tol=tol, max_iter=STEPS, proved=True)
+        objective = Objective(task.lanes, how, penalty, task.journal)
         found = newton(objective, begun, goal, conjugate=conjugate)
         before, B = B, found.B
-    likelihood = found.point.log_likelihood
-    return fit._replace(B=B, terms=how, weights=how.raw(B), log_likelihood=likelihood)
+    weights, likelihood = how.raw(B), found.point.log_likelihood
+    return fit._replace(B=B, terms=how, weights=weights, log_likelihood=likelihood)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
@@ -17,7 +17,7 @@ from linsep._system.interrupts import interruption_point
 from linsep.compiled import logistic
 from linsep.errors import DataError
 from linsep.inference.robust import Robust, added_scores, without_noise
-from linsep.logistic.existence import examined, one_sided
+from linsep.logistic.existence import BACKWARD, examined
 from linsep.logistic.objective import Objective, Penalty, Point, Terms, columns_of
 from linsep.logistic.task import (
     UNIT,
@@ -28,9 +28,6 @@ from linsep.logistic.task import (
     Task,
     limits_without,
 )
-
-if TYPE_CHECKING:
-    from linsep.descent import Descent
 
 #: consecutive steps that shrink more slowly than Newton steps near a maximum, which cause a check
 SLOW = 3
@@ -57,11 +54,9 @@ NEAR = 0.01
 
 @dataclass
 class Goal:
-    """When one ascent stops.
-
-    If there is a maximum, Newton steps converge quadratically, and one of them proves it. If there
-    is none, each step moves the scores of the separated rows by one and the possible gain falls by
-    the factor e: such a fit is suspect if no row moves back.
+    """When one ascent stops. If there is a maximum, Newton steps converge quadratically, and one of
+    them proves it. If there is none, each step moves the scores of the separated rows by one and
+    the possible gain falls by the factor e: such a fit is suspect if no row moves back.
 
     ``tol`` is the distance to the maximum, in standard errors, from which the last step may begin;
     ``rows`` their number divided by their weight; ``proved`` whether a maximum exists or need not.
@@ -98,7 +93,7 @@ class Goal:
                 self.proved, seems_none = examined(objective, point, step)
                 if not self.proved and (small or seems_none):
                     return State.SUSPECT
-            elif slow and one_sided(objective.moves(step)):  # nothing can be proved
+            elif slow and (moves := objective.moves(step)).backward <= BACKWARD * moves.forward:
                 return State.SUSPECT
         return State.CONVERGED if small else None
 
@@ -109,26 +104,17 @@ def newton(
     free: np.ndarray | None = None, bend: np.ndarray | None = None,
 ) -> Solution:  # fmt: skip
     """Maximize an objective from some weights; the last step of a Cholesky factor is taken without
-    another evaluation.
-
-    Parameters
-    ----------
-    conjugate : bool
-        Steps by conjugate gradients, inexact (Dembo and Steihaug 1983) and preconditioned.
-    free : array of shape (weights, directions), orthonormal columns, to which steps are confined
-    bend : array of shape (weights, weights)
-        What the negative Hessian is beside ``hessian``, approximately; updated by changes of the
-        gradient's ``pull`` (symmetric rank-one updates; A. Conn, N. Gould and P. Toint,
-        Mathematical Programming 50, 1991).
+    another evaluation. ``conjugate``: by conjugate gradients, inexact (Dembo and Steihaug 1983) and
+    preconditioned; ``free``, of orthonormal columns: directions to which steps are confined;
+    ``bend``: what the negative Hessian is beside ``hessian``, approximately, updated by changes of
+    the gradient's ``pull`` (symmetric rank-one updates; A. Conn, N. Gould and P. Toint,
+    Mathematical Programming 50, 1991).
     """
     B, needs = start, {"hessian": not conjugate, "shares": conjugate}
     point, state, sure = objective.at(B, **needs), None, True
     steps = Conjugate(objective, goal) if conjugate else None
     for n_iter in range(1, goal.max_iter + 1):
-        if steps is not None:
-            step = steps.step(point)
-        else:
-            step, sure = direction(point, free, bend, goal.longest)
+        step, sure = steps.step(point) if steps else direction(point, free, bend, goal.longest)
         if not np.isfinite(point.value):
             return Solution(B, point, State.STUCK, n_iter, bend=bend)
         state = goal.state(objective, point, step)
@@ -143,10 +129,10 @@ def newton(
             break
         better = _searched(objective, B, point, step, needs)
         if better is None:  # only rounding errors are left
-            lost = state or goal.gains[-1] <= ROUNDING * max(1.0, abs(point.value))
-            state = State.CONVERGED if lost else State.STUCK
+            least = ROUNDING * max(1.0, abs(point.value))
+            state = State.CONVERGED if state or goal.gains[-1] <= least else State.STUCK
             break
-        if bend is not None and better[1].pull is not None:
+        if bend is not None:
             moved, change = better[0] - B, point.pull - better[1].pull
             (bend,) = updated(bend[None], moved[None], change[None])
         B, point = better
@@ -242,8 +228,7 @@ def _searched(
 class Conjugate:
     """Newton steps by conjugate gradients, preconditioned by a block for each class: feature
     correlations of a sample with the exact diagonal; with too many weights, or too few rows, only
-    the diagonal. For several classes the reference has a block as well: with weights that add up
-    to zero, the Hessian is nearer to its blocks.
+    the diagonal. Of several classes the reference has a block, too: weights then add up to zero.
     """
 
     def __init__(self, objective: Objective, goal: Goal):
@@ -251,17 +236,16 @@ class Conjugate:
         self.correlations: np.ndarray | None = None
         self._inverses: np.ndarray | None = None
         self._n_products = MOST_PRODUCTS
-        batch = next(iter(objective.lanes.batches()))
-        enough = batch.size >= LEAST_A_FEATURE * width
-        if enough and 1 < objective.q * width**2 <= MOST_VALUES:
-            step = max(1, batch.size // (ROWS_A_FEATURE * width))
-            products = objective.terms.products(batch.rows(np.arange(0, batch.size, step)))
+        rows = next(iter(objective.lanes.batches()))
+        if rows.size >= LEAST_A_FEATURE * width and 1 < objective.q * width**2 <= MOST_VALUES:
+            step = max(1, rows.size // (ROWS_A_FEATURE * width))
+            products = objective.terms.products(rows.rows(np.arange(0, rows.size, step)))
             scaled, _ = with_unit_diagonal(products)
             self.correlations = BELIEVED * scaled + (1.0 - BELIEVED) * np.eye(width)
 
-    def step(self, point: Point) -> np.ndarray:
+    def step(self, point: Point) -> tuple[np.ndarray, bool]:
         """Return a step whose residual is at most a tenth of the gradient, or less as it shrinks,
-        to converge fast, or, preconditioned, a small share of the tolerance.
+        to converge fast, or, preconditioned, a small share of the tolerance; and True.
         """
         slope, goal, most = point.gradient, self.goal, self.move(point)
         share = min(0.1, np.sqrt(np.abs(slope).max() / max(1.0, most)))
@@ -282,7 +266,7 @@ class Conjugate:
             if size <= enough:
                 break
             along = z + size / before * along
-        return step if step.any() else self.times(slope)
+        return step if step.any() else self.times(slope), True
 
     def move(self, point: Point) -> float:
         """Precondition for a point, and return the largest entry of the diagonal there; if the last
@@ -333,12 +317,10 @@ def fitted(task: Task, steps: Steps, before: Solution | None = None) -> Solution
     The ascent starts from the weights fitted to a sample, so that all rows are read only a few
     times. It stops if a maximum does not seem to exist.
     """
-    if before is None:
-        terms, goal, made = columns_of(task), goal_of(task), 0
-        start = _start(task, terms)
-    else:
-        terms, start, made = before.terms, before.B, before.n_iter
-        goal = goal_of(task, proved=True, max_iter=max(1, int(task.model.max_iter) - made))
+    terms = before.terms if before else columns_of(task)
+    start, made = (before.B, before.n_iter) if before else (_start(task, terms), 0)
+    goal = goal_of(task, max_iter=max(1, int(task.model.max_iter) - made))
+    goal.proved = goal.proved or before is not None
     objective, report = objective_of(task, terms), partial(steps.report, terms.raw, terms)
     found = newton(objective, start, goal, report, conjugate=not task.factored)
     found = found._replace(n_iter=made + found.n_iter)
@@ -350,27 +332,23 @@ def _start(task: Task, terms: Terms) -> np.ndarray:
         return terms.standard(task.start)
     B, sample = np.zeros(terms.shape), task.sample
     if task.intercept:
-        B[:, -1] = task.null[0]
+        B[:, -1] = np.log(task.known.totals[:-1] / task.known.totals[-1])
     if sample is None or not task.factored:
         return B
     share = (sample.size if sample.weights is None else sample.weights.sum()) / task.total
-    few = objective_of(task.of(lambda: [sample]), terms, share)
-    few.journal = None
+    few = Objective(RowLanes(lambda: [sample]), terms, objective_of(task, terms, share).penalty)
     # The maximum of a sample differs from the maximum of all rows: closer steps to it are wasted.
     found = newton(few, B, goal_of(task, tol=NEAR, max_iter=20))
     return found.B if found.state is State.CONVERGED else B
 
 
-def objective_of(
-    task: Task, terms: Terms, part: float = 1.0, penalty: Penalty | None = None
-) -> Objective:
-    """Return the objective of a ``part`` of the rows; ``penalty``: other than l2."""
-    if penalty is None:
-        factors, l2 = np.zeros(task.width), float(task.model.l2)
-        factors[: task.n_features] = l2 * part * terms.scales**2
-        factors[list(terms.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
-        square = np.diag(factors) if task.factored else sp.diags_array(factors, format="csr")
-        penalty = Penalty(square, task.share if l2 else 0.0)
+def objective_of(task: Task, terms: Terms, part: float = 1.0) -> Objective:
+    """Return the objective, whose penalty is that of a ``part`` of the rows."""
+    factors, l2 = np.zeros(task.width), float(task.model.l2)
+    factors[: task.n_features] = l2 * part * terms.scales**2
+    factors[list(terms.dependent)] = 1.0  # keeps the weight of a column of zeros at 0
+    square = np.diag(factors) if task.factored else sp.diags_array(factors, format="csr")
+    penalty = Penalty(square, task.share if l2 else 0.0)
     return Objective(task.lanes, terms, penalty, task.journal)
 
 
@@ -389,10 +367,9 @@ def with_existence(task: Task, objective: Objective, found: Solution) -> Solutio
     goal = goal_of(task, max_iter=QUESTION)
     if not newton(objective, found.B, goal).proved:
         return found._replace(state=State.SUSPECT)
-    if np.isnan(found.distance):
-        goal.gains = goal.gains[:1]
-        found = found._replace(distance=goal.distance)
-    return found._replace(proved=True)
+    goal.gains = goal.gains[:1]
+    known = not np.isnan(found.distance)
+    return found._replace(proved=True, distance=found.distance if known else goal.distance)
 
 
 def solution_of(terms: Terms, found: Solution) -> Solution:
@@ -407,9 +384,9 @@ def solution_of(terms: Terms, found: Solution) -> Solution:
     )  # fmt: skip
 
 
-def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
-    """Maximize from zero, in the raw features, then check that there is a maximum. Weights of
-    dependent features stay at zero. DataError if the ascent diverges or cycles.
+def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, Any]:
+    """Maximize from zero, in the raw features, then check that there is a maximum; also return the
+    :class:`linsep.descent.Descent`. Weights of dependent features stay at zero.
     """
     from linsep.descent import descended
 
@@ -417,9 +394,8 @@ def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
     free = np.append(terms.scales > 0, [True] * task.intercept)
     plain = replace(terms, centers=np.zeros(d), scales=np.ones(d), turn=None, dependent={})
     raw = objective_of(task, plain)
-    start, rate = np.zeros(raw.shape), model.learning_rate
-    if task.start is not None:
-        start = task.start * free
+    start = np.zeros(raw.shape) if task.start is None else task.start * free
+    rate = model.learning_rate
     if isinstance(rate, str):  # 1 / (Böhning's (1992) bound on the curvature)
         if task.factored:
             top = float(np.linalg.eigvalsh(raw.sum(plain.products, add))[-1])
@@ -450,8 +426,10 @@ def gradient_ascent(task: Task, steps: Steps) -> tuple[Solution, "Descent"]:
         values = np.roll(values, 1, axis=-1) if task.intercept else values
         return values[..., 0, :] if task.q == 1 else values
 
-    path = None if ascent.path is None else shown(ascent.path)
-    told = replace(ascent, x=shown(ascent.x), gradient=shown(ascent.gradient), path=path)
+    told = replace(
+        ascent, x=shown(ascent.x), gradient=shown(ascent.gradient),
+        path=None if ascent.path is None else shown(ascent.path),
+    )  # fmt: skip
     return fit._replace(weights=ascent.x), told
 
 
@@ -501,10 +479,23 @@ def covariance_of(
     return without_noise(root.T @ root, plain), robust.clusters
 
 
-def pearson_of(task: Task, found: Solution) -> float | None:
-    """Return Pearson's chi-squared of counts, None for single rows."""
+def null_likelihood(task: Task) -> float:
+    """Return the log-likelihood of the model without features, but with the offsets of the rows."""
+    totals = task.known.totals
+    if not task.offsets:
+        shares = totals / task.total if task.intercept else 1.0 / len(totals)
+        return float((totals * np.log(shares)).sum())
+    rows = [batch._replace(X=np.empty((batch.size, 0))) for batch in task.batches()]
+    terms = Terms(1, np.empty(0), np.empty(0), task.intercept)
+    start = np.full(terms.shape, np.log(totals[0] / totals[1]))
+    found = newton(Objective(RowLanes(lambda: rows), terms), start, Goal(1e-9, 1000))
+    return float(found.point.log_likelihood)
+
+
+def pearson_of(task: Task, found: Solution) -> float:
+    """Return Pearson's chi-squared of counts, NaN for single rows."""
     if task.groups is None:
-        return None
+        return np.nan
     d = task.n_features
     plain = Terms(task.q, np.zeros(d), np.ones(d), task.intercept)
     return float(task.lanes.sum(partial(plain.pearson, B=found.weights), add, plain.lane_rows))

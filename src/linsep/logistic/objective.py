@@ -1,14 +1,13 @@
 """The objective of a logistic regression: log-likelihood less penalty, its gradient and Hessian, as
-sums of the terms of fixed-size blocks of rows (lanes), in standardized features.
-
-Terms can be pickled, so that any process can compute them.
+sums of the terms of fixed-size blocks of rows (lanes), in standardized features. Terms can be
+pickled, so that any process can compute them.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from operator import add
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
@@ -22,9 +21,6 @@ from linsep.errors import FeatureOverflow
 from linsep.inference.robust import CLUSTERED, Scores, added_scores
 from linsep.lanes import Add, in_lanes
 from linsep.logistic.task import Batches, RowLanes, Task, Work, block_rows, lane_rows
-
-if TYPE_CHECKING:
-    from linsep.logistic.checkpointing import Journal
 
 MOST_SPREAD = 1e100  #: largest spread of values, and inverse of the smallest
 #: a spread that is a smaller share of the values is treated as none, as in a constant column
@@ -400,7 +396,6 @@ def moments(task: Task, batches: Batches, marks: bool = False) -> Terms:
 
 
 def _refuse_sizes(top: np.ndarray) -> None:
-    """Raise FeatureOverflow for features whose largest values are too large or too small."""
     tiny = (top > 0) & (top < 1.0 / MOST_SPREAD)
     bad = (top > MOST_SPREAD) | tiny
     if bad.any():
@@ -450,7 +445,7 @@ class Objective:
 
     def __init__(
         self, lanes: RowLanes, terms: Terms, penalty: Penalty | None = None,
-        journal: "Journal | None" = None,
+        journal: Any = None,
     ):  # fmt: skip
         self.lanes, self.terms, self.journal = lanes, terms, journal
         self.q, self.width, self.shape = terms.q, terms.width, terms.shape
@@ -480,8 +475,7 @@ class Objective:
         given = np.ascontiguousarray(step)
         found = self.sum(partial(self.terms.moves, step=given), furthest, None, "moves", given)
         most, sums = np.split(found, [(len(found) + 1) // 2])
-        (forward, backward, apart), (weight, blocks) = most[:3].tolist(), sums[:2].tolist()
-        return Moves(forward, backward, apart, most[3:], weight, blocks, sums[2:])
+        return Moves._make([*most[:3].tolist(), most[3:], *sums[:2].tolist(), sums[2:]])
 
     def curved(self, point: Point, V: np.ndarray) -> np.ndarray:
         """Return the negative Hessian at a point with shares, times V of the weights' shape."""

@@ -1,8 +1,6 @@
 """What a logistic regression is fitted to, and its solution: rows and classes, sums over fixed-size
-blocks of the rows (lanes), the progress of a fit step by step, and sentences about its end.
-
-A lane is counted from the first row of the data. It depends neither on the batches that the rows
-are read in nor on the process that sums them.
+blocks of the rows (lanes), the progress of a fit step by step, and sentences about its end. A lane
+is counted from the first row: neither batches nor processes matter.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import brentq
-from scipy.special import betaln, expit, xlogy
+from scipy.special import betaln, xlogy
 from sklearn.exceptions import ConvergenceWarning
 
 from linsep._system.interrupts import cached_property, interruption_point, interrupts_allowed
@@ -30,7 +27,6 @@ from linsep.validation.checks import check_counts, tidy
 from linsep.words import row_text
 
 if TYPE_CHECKING:
-    from linsep.logistic.checkpointing import Journal
     from linsep.rows.source_stream import SourceStream
 
 UNIT = 2.0**-53  #: half a unit in the last place of 1.0
@@ -105,14 +101,9 @@ class RowLanes:
 
 
 class FittedClasses:
-    """The classes of a logistic regression; ``reference``: the label whose weights are zero, or
-    None. Every class has weight.
-
-    Attributes
-    ----------
-    order : the codes of the classes, the reference last
-    labels, totals : arrays of their labels and of their weights, in this order
-    places : int32 array, the place of each code in this order
+    """The classes of a logistic regression, all of which have weight; ``reference``: the label
+    whose weights are zero, or None. ``order`` are the codes, the reference last, ``labels`` and
+    ``totals`` arrays of labels and of weights in this order, ``places`` the place of each code.
     """
 
     def __init__(self, classes: np.ndarray, reference: Any, totals: np.ndarray):
@@ -135,9 +126,9 @@ def order_of(reference: Any, classes: np.ndarray) -> list[int]:
         return [1, 0] if classes.size == 2 else list(range(classes.size))
     found = np.flatnonzero(classes == reference)
     if not found.size:
-        known = ", ".join(map(repr, classes.tolist()[:8]))
         raise DataError(
-            f"reference is {reference!r}, which is not a class of y: {known}.",
+            f"reference is {reference!r}, which is not a class of y: "
+            f"{labels.listed(classes.tolist())}.",
             code="unknown-label", option="reference", value=reference,
         )  # fmt: skip
     return sorted(range(classes.size), key=lambda code: code == found[0])
@@ -155,7 +146,7 @@ class Task:
     log-likelihood has beside the sum over the rows; ``start`` the weights to start from, or None.
     """
 
-    journal: "Journal | None" = None
+    journal: Any = None
     start: np.ndarray | None = None
 
     def __init__(
@@ -169,6 +160,7 @@ class Task:
         self.groups, self.given, self.source = groups, given, source
         self.clustered, self.lanes = clustered, lanes or RowLanes(batches)
         self.q, self.intercept = len(known.order) - 1, bool(model.fit_intercept)
+        labels.refuse_offset(self.q > 1 and offsets, "y has several classes", "class-count")
         self.width = n_features + self.intercept
         self.factored = self.q * self.width <= MOST_WEIGHTS
         default = WITH_INFERENCE if self.factored else WITHOUT
@@ -210,29 +202,6 @@ class Task:
         weights = batch.importance
         return batch if (weights > 0).all() else batch.rows(weights > 0)
 
-    @cached_property
-    def null(self) -> tuple[np.ndarray, float]:
-        """The model without features, but with the offsets of the rows: its intercepts, shape
-        (classes - 1,), zeros if it has none, and its log-likelihood, concave in the intercept.
-        """
-        totals, total = self.known.totals, self.total
-        if not self.offsets:
-            if not self.intercept:
-                return np.zeros(self.q), -total * float(np.log(len(totals)))
-            return np.log(totals[:-1] / totals[-1]), float((totals * np.log(totals / total)).sum())
-        rows = [(b.y == 0, np.ones(b.size) if b.weights is None else b.weights, b.offset)
-                for b in self.batches()]  # fmt: skip
-        own, weights, offsets = (np.concatenate(part) for part in zip(*rows, strict=True))
-        own, weights, offsets = (part[weights > 0] for part in (own, weights, offsets))
-        b, odds = 0.0, np.log(totals[0] / totals[1])
-        if self.intercept:  # between the log-odds less the largest offset, and the smallest
-            b = brentq(
-                lambda b: weights @ (own - expit(b + offsets)), odds - offsets.max() - 1.0,
-                odds - offsets.min() + 1.0, xtol=1e-14, maxiter=2_000,
-            )  # fmt: skip
-        scores = np.where(own, 1.0, -1.0) * (b + offsets)
-        return np.array([b]), -float((weights * np.logaddexp(0.0, -scores)).sum())
-
 
 def task_of_arrays(
     model: Any, X: Any, y: Any, sample_weight: Any = None, offset: Any = None,
@@ -250,9 +219,6 @@ def task_of_arrays(
     totals = np.bincount(codes, weights if weights.size else None, classes.size)
     known = FittedClasses(classes, model.reference, totals)
     offset = labels.check_offset(offset, len(y))
-    labels.refuse_offset(
-        len(classes) > 2 and offset is not None, "y has several classes", "class-count"
-    )
     if saving is not None:
         saving.check_arrays(X, classes, codes, weights, *([] if offset is None else [offset]))
     n_rows = int(np.count_nonzero(weights)) if weights.size else len(y)
@@ -284,9 +250,6 @@ def task_of_stream(model: Any, stream: "SourceStream") -> Task:
         n_rows += int((weights > 0).sum()) if weights.size else len(codes)
     classes = stream.classes
     labels.check_two_classes(classes, source.name)
-    labels.refuse_offset(
-        len(classes) > 2 and source.offsets, "y has several classes", "class-count"
-    )
     known = FittedClasses(classes, model.reference, totals)
     n_features = max(stream.n_features, len(stream.feature_names or []))
 
@@ -298,8 +261,7 @@ def task_of_stream(model: Any, stream: "SourceStream") -> Task:
             yield batch._replace(y=known.places[batch.y], offset=own)
             first += batch.size
 
-    def with_clusters() -> Iterator[Batch]:
-        """Yield the rows with the numbers of their clusters, which the stream does not keep."""
+    def with_clusters() -> Iterator[Batch]:  # whose numbers the stream does not keep
         for batch in source.batches():
             if batch.size:
                 codes = labels.codes_in(classes, batch.y)
@@ -394,6 +356,7 @@ ENDINGS: dict[str, tuple[Any, ...]] = {
     State.SEPARABLE: ("The classes are separable: no coefficient has a finite estimate",),
     State.QUASI_SEPARABLE: ("The classes are quasi-separable: coefficients shown as a status code "
                             "have no finite estimate; the others {others}",),
+    State.IMPLIED: ("The weights come from {method}: standard errors and tests are not known",),
     "digits": ("A maximum exists, but float64 determines hardly a digit of the estimates and "
                "standard errors", *FINITE),
     "ascent": ("{who} before the maximum was reached{near}: nothing can be inferred from the "
@@ -461,6 +424,7 @@ class Solution(NamedTuple):
         limit = "are estimated in the limit", "come from a very small ridge"
         message = message.format(
             near=near if self.distance <= NEAR else "", others=limit[self.covariance is None],
+            method=model.method_,
             who="A callback stopped the fit" if stopped else "The fit was interrupted",
         )  # fmt: skip
         sentence = f"{message}."
@@ -490,9 +454,7 @@ class Steps:
         self, raw: Callable[[np.ndarray], np.ndarray], terms: Any, B: np.ndarray,
         log_likelihood: float, distance: float = np.nan,
     ) -> None:  # fmt: skip
-        """Take in a step of an ascent, of weights that ``raw`` converts to the raw features, from
-        a distance to the maximum.
-        """
+        """Take in a step of an ascent to weights that ``raw`` converts to the raw features."""
         self.made, here = self.made + 1, B.copy()
         self.known = Solution(
             here, None, State.MAX_ITER, self.made, distance, terms=terms, weights=raw(here),
@@ -515,10 +477,6 @@ class Steps:
             found = found._replace(limits=limits_without(found.terms, found.weights.shape))
         # With a penalty there is a maximum, without the proof that was not reached.
         return (found if model.l2 or model.penalty else found.unproved())._replace(state=state)
-
-    def doing(self) -> str:
-        """Return the current stage as text."""
-        return DOING[self.stage].format(self.made + 1)
 
 
 class UnfinishedWarning(ConvergenceWarning):
@@ -564,8 +522,7 @@ def refuse_together(model: Any) -> None:
             (model.solver != "newton", "Only Newton's method maximizes Firth's penalized "
              "likelihood", "conflict", "solver", hint("use {}", solver="newton")),
         )  # fmt: skip
-    if model.intervals and model.l2:
-        raise ParameterError(
-            "Standard errors, tests and intervals are not known with l2",
-            hint("leave {} out", intervals=None), code="conflict", option="intervals",
-        )  # fmt: skip
+    refuse(ParameterError, (
+        model.intervals and model.l2, "Standard errors, tests and intervals are not known with l2",
+        "conflict", "intervals", hint("leave {} out", intervals=None),
+    ))  # fmt: skip
