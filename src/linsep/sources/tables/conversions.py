@@ -15,7 +15,7 @@ import pyarrow.csv
 from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, SMALLER, is_rounded
 from linsep.sources.tables.spellings import Spelling, days, unit
-from linsep.sources.tables.table_file import Place, decoded, is_text, text_codes, unknown_column
+from linsep.sources.tables.table_file import Place, is_text, text_codes, unknown_column
 
 #: missing numbers in CSV, as Arrow reads them
 NULL_VALUES = pa.csv.ConvertOptions().null_values
@@ -110,7 +110,12 @@ def _numbers(
 ) -> pa.ChunkedArray:  # fmt: skip
     kind = column.type
     if pa.types.is_temporal(kind) and how.startswith("date"):
-        return _days(decoded(column))
+        whole = column.cast(pa.timestamp("us"), safe=False)
+        found = whole.cast(pa.int64()).to_numpy().astype(np.float64)
+        if pa.types.is_timestamp(kind) and kind.unit == "ns":  # rounded to a double
+            rest = pc.subtract(column.cast(pa.int64()), whole.cast(kind).cast(pa.int64()))
+            found += rest.to_numpy() / 1000
+        return pa.chunked_array([pa.array(found / _DAY, from_pandas=True)])
     if how == "number" and not (pa.types.is_dictionary(kind) or is_text(kind)):
         return column
     if how == "date" and is_text(kind):
@@ -136,16 +141,6 @@ def _numbers(
             where = place(int(np.argmax(codes == code)))
             raise error.at(f"{where}, column '{name}' ", column=name) from None
     return pa.chunked_array([pa.array(values[codes], from_pandas=True)])
-
-
-def _days(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the days of dates; nanoseconds are rounded to a double."""
-    whole = column.cast(pa.timestamp("us"), safe=False)
-    found = whole.cast(pa.int64()).to_numpy().astype(np.float64)
-    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
-        rest = pc.subtract(column.cast(pa.int64()), whole.cast(column.type).cast(pa.int64()))
-        found += rest.to_numpy() / 1000
-    return pa.chunked_array([pa.array(found / _DAY, from_pandas=True)])
 
 
 def value_of(text: str, how: str, spelling: Spelling, name: str) -> float:

@@ -96,6 +96,7 @@ class CsvFile(TextFile):
     def _first_records(self) -> tuple[list[list[str]], list[int]]:
         """Return the first two records with fields, and at which bytes of the text they end."""
         records, ends, size = list[list[str]](), list[int](), 0
+        quoting: Any = csv.QUOTE_MINIMAL if self._options.quotes else csv.QUOTE_NONE
         before = csv.field_size_limit(self._max_line)
         try:
             with closing(self.records()) as blocks:
@@ -104,7 +105,7 @@ class CsvFile(TextFile):
                         raise self._explained(rows, _OPEN, -(self._options.header is not False), {})
                     text = rows.decode(errors="surrogateescape")
                     lines = io.StringIO(text, newline="").readlines()
-                    reader = self._reader_of(lines)
+                    reader = csv.reader(lines, delimiter=self._options.separator, quoting=quoting)
                     for fields in filter(None, reader):
                         records.append(fields)
                         seen = "".join(lines[: reader.line_num])
@@ -121,10 +122,6 @@ class CsvFile(TextFile):
         finally:
             csv.field_size_limit(before)
         return records, ends
-
-    def _reader_of(self, lines: list[str]) -> Any:
-        quoting: Any = csv.QUOTE_MINIMAL if self._options.quotes else csv.QUOTE_NONE
-        return csv.reader(lines, delimiter=self._options.separator, quoting=quoting)
 
     def _check_lines(self, records: list[list[str]], told: bool) -> None:
         """Raise DataError for first lines that are no header: comments, another delimiter."""
@@ -250,7 +247,7 @@ class CsvFile(TextFile):
                     table = table.set_column(number, table.field(number), cells)
             return table
 
-        for table, *_ in self._tables(parse, kinds):
+        for table, _ in self._tables(parse, kinds):
             yield from table.to_batches()
 
     def written(self) -> Iterator[dict[str, str]]:
@@ -259,7 +256,7 @@ class CsvFile(TextFile):
 
     def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         kinds = dict.fromkeys(names, "text")
-        for table, *_ in self._tables(lambda rows: self._parsed(rows, kinds, names), kinds):
+        for table, _ in self._tables(lambda rows: self._parsed(rows, kinds, names), kinds):
             yield from table.to_batches()
 
     def _parsed(self, rows: bytes, kinds: Kinds, names: list[str] | None) -> pa.Table:

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 
 from linsep.errors import DataError, hint
@@ -20,8 +21,6 @@ from linsep.validation.checks import check_names
 MOST_DEPTH = 100
 _DEEP = re.compile(rb"(?:[\[{][^\[\]{}]*+){%d}" % MOST_DEPTH)
 _NONE = "is not one JSON object"
-#: names of fields that are not read, after which no more are looked for
-MOST_NAMES = 3_000
 #: rows whose cells are taken at a time
 ROWS_OF_CELLS = 4096
 
@@ -60,22 +59,14 @@ class JsonFile(TextFile):
         known, self.others = {*kinds, *(others or ())}, {}
         schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
         parts = self._tables(lambda rows: _parsed(rows, schema, behavior), kinds, others == [])
-        for table, rows, done in parts:
-            if new := set(table.schema.names) - known - self.others.keys():
-                self._place_names(new, rows, done)
+        for table, done in parts:
+            for name in sorted(set(table.schema.names) - known - self.others.keys()):
+                first = pc.index(table.column(name).is_valid(), True).as_py()
+                self.others[name] = done + 1 + max(0, first)
             if others and self.others:
-                name, row = next(iter(self.others.items()))
-                raise self._new_field(row, name)
+                name = min(self.others, key=self.others.__getitem__)
+                raise self._new_field(self.others[name], name)
             yield from table.select(list(kinds)).to_batches()
-
-    def _place_names(self, names: set[str], rows: bytes, done: int) -> None:
-        """Note the first row of each of these fields."""
-        for row, line in enumerate(_filled(rows), done + 1):
-            if not names or len(self.others) >= MOST_NAMES:
-                return
-            here = names & json.loads(line).keys()
-            self.others |= dict.fromkeys(sorted(here), row)
-            names = names - here
 
     def absent(self, names: Iterable[str]) -> list[str]:
         missing = super().absent(names)
@@ -166,9 +157,10 @@ def _parsed(rows: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table:
         if schema is None or behavior == "error":
             raise
         table = by_arrow("ignore")  # fields that are not read may change their types
-        names = {name for line in _filled(rows) for name in _fields(line) or ()}
-        for name in names - set(schema.names):
-            table = table.append_column(name, pa.nulls(table.num_rows))
+        lines = [_fields(line) or {} for line in _filled(rows)][: table.num_rows]
+        for name in set().union(*lines) - set(schema.names):
+            there = pa.array([True if name in line else None for line in lines])
+            table = table.append_column(name, there)
     if table.num_rows != count:
         raise pa.ArrowInvalid(_NONE)
     return table

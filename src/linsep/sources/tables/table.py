@@ -178,12 +178,9 @@ class TableSource(FilesInOrder, Source):
                 values = numbers_in(table, name)
                 if filled:
                     values[np.isnan(values)] = self._columns.means.get(name, 0.0)
-                cells = pa.array(
-                    np.where(np.isnan(values), np.nan, change(values)), from_pandas=True
-                )
-            at = table.column_names.index(name)
-            new = cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
-            return table.set_column(at, name, new)
+                new = np.where(np.isnan(values), np.nan, change(values))
+                cells = pa.array(new, from_pandas=True)
+            return table.set_column(table.column_names.index(name), name, cells)
 
         found._changes = changes  # type: ignore[method-assign]
         found._encoder = Encoder(self._columns, self._require_target)
@@ -209,7 +206,7 @@ class TableSource(FilesInOrder, Source):
         return table
 
     def batches(self) -> Iterator[Batch]:
-        return self._batches(exact=False)
+        return (batch for batch, _ in self._placed(exact=False, proving=False))
 
     def exactly(self, weightless: bool = False) -> Iterator[Batch]:
         """Yield the rows with whole numbers and decimals as in the file, unless they are scaled.
@@ -217,10 +214,7 @@ class TableSource(FilesInOrder, Source):
         Decimals in text are the nearest doubles. Rows of weight 0 are left out unless
         ``weightless``.
         """
-        return self._batches(exact=True, proving=not weightless)
-
-    def _batches(self, exact: bool, proving: bool = False) -> Iterator[Batch]:
-        return (batch for batch, _ in self._placed(exact, proving))
+        return (batch for batch, _ in self._placed(exact=True, proving=not weightless))
 
     def _placed(self, exact: bool, proving: bool) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield the rows, each with its number among all rows of the files."""

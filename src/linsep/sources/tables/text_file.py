@@ -118,8 +118,8 @@ class TextFile(TableFile):
 
     def _tables(
         self, parse: Callable[[bytes], pa.Table], kinds: Any, only: bool = False
-    ) -> Generator[tuple[pa.Table, bytes, int], None, None]:
-        """Yield what Arrow makes of each block, with the block and how many rows come before it."""
+    ) -> Generator[tuple[pa.Table, int], None, None]:
+        """Yield what Arrow makes of each block, with how many rows come before it."""
 
         def read(coming: "Future[bytes | None]") -> tuple[bytes, Any] | None:
             if (rows := coming.result()) is None:
@@ -134,7 +134,7 @@ class TextFile(TableFile):
             for rows, table in parts:
                 if isinstance(table, pa.ArrowInvalid):
                     raise self._explained(rows, str(table), done, kinds, only) from table
-                yield table, rows, done
+                yield table, done
                 done += table.num_rows
 
     @abstractmethod
