@@ -4,7 +4,6 @@ with a value; and text that represents another type, such as numbers with commas
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -167,9 +166,13 @@ def text_refusal(
     None."""
     codes, values = text_codes(pa.chunked_array([first]), name, file.where)
 
-    def refused(what: str, *ways: str | Hint, place: str = "", **fields: Any) -> DataError:
-        fields = {"code": "column-type", "path": file.path, "column": name} | fields
-        return DataError((place or str(file.path)) + f", column '{name}' {what}", *ways, **fields)
+    def refused(
+        what: str, *ways: str | Hint, place: str = "", code: str = "column-type"
+    ) -> DataError:
+        place = place or str(file.path)
+        return DataError(
+            place + f", column '{name}' {what}", *ways, code=code, path=file.path, column=name
+        )
 
     filled = int(np.count_nonzero(codes >= 0))
     odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]

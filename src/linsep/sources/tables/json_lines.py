@@ -19,7 +19,7 @@ from linsep.validation.checks import check_names
 
 #: brackets that may open one after the other: Arrow's parser calls itself for each
 MOST_DEPTH = 100
-_DEEP = re.compile(rb"(?:[\[{][^\[\]{}]*+){%d}" % MOST_DEPTH)
+_DEEP = re.compile(rb"(?:[\[{][^\[\]{}]*+){%d}" % (MOST_DEPTH + 1))
 _NONE = "is not one JSON object"
 #: rows whose cells are taken at a time
 ROWS_OF_CELLS = 4096
