@@ -1,10 +1,9 @@
 """Detect weights that recur at the start of a pass, which proves the rows inseparable.
 
 A perceptron with constant rate and order repeats itself from the same weights, as does each of
-several binary classifiers. Each pass hashes the weights, if they are few. Before a cycle is
-reported, its passes are replayed in integers (:mod:`linsep.certificate.cycles`), so neither hashes
-nor rounding matter. For a kernel classifier, scores are compared, because different dual weights
-can be the same vector in the feature space of the kernel.
+several binary classifiers. Each pass hashes the weights, if they are few; then the passes of a
+cycle are replayed in integers (:mod:`linsep.certificate.cycles`), so neither hashes nor rounding
+matter. Of kernels, scores are compared: different dual weights can be the same vector.
 """
 
 from hashlib import blake2b

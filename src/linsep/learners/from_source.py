@@ -25,9 +25,7 @@ from linsep.validation.checks import warn_of_many_classes
 
 
 def _measure(model: Any, stream: SourceStream, accuracy: float | None = None) -> None:
-    """Measure a fit on the rows read, including held-out rows, with row weights, as
-    :func:`_measured` has it; without the ``accuracy`` on all rows, on a sample of them.
-    """
+    """Measure a fit on all rows read, or without its ``accuracy`` on them, on a sample."""
     stream.source.stage = "measuring"
     sample, weight = stream.sample, getattr(model, "class_weight", None)
     n_rows, totals = int(sample.counts.sum()), sample.totals
@@ -49,9 +47,7 @@ def _measure(model: Any, stream: SourceStream, accuracy: float | None = None) ->
 def _measured(
     model: Any, accuracy: float | None, totals: np.ndarray, rows: ArraySource, n_rows: int
 ) -> None:
-    """Set the accuracy on training rows, and the share of the most frequent class; if class weights
-    have made the accuracy worse, also the balanced accuracy, which they are meant to raise.
-    """
+    # Class weights are meant to raise the balanced accuracy.
     baseline, balanced = float(totals.max() / (totals.sum() or 1.0)), None
     weighted = getattr(model, "class_weight", None) is not None
     if weighted and accuracy is not None and accuracy < baseline:
@@ -62,8 +58,7 @@ def _measured(
 
 def fit_in_memory(model: Any, source: Source, fit: Callable[..., Any]) -> None:
     """Fit to all rows of a source in memory by ``fit(X, y, weights, groups)``, and measure the fit;
-    ``support_positions_`` are the numbers of support vectors among the rows that were read, where
-    ``support_`` has those in the data as given.
+    ``support_`` are rows in the data as given, ``support_positions_`` among those that were read.
     """
     started = perf_counter()
     with interrupts_deferred():
@@ -184,9 +179,8 @@ def fit_stream(
 ) -> None:  # fmt: skip
     """Fit a classifier to a source; the fit is described and measured.
 
-    ``read`` reads the rows of a stream, again if a class is seen late; ``learn`` gets the stream,
-    now described, and what ``read`` returned. Ctrl-C ends ``reading`` early. ``how`` are arguments
-    of :class:`SourceStream`.
+    ``read`` reads the rows of a stream, again if a class is seen late, and ``learn`` gets what it
+    returned. Ctrl-C ends ``reading`` early. ``how`` are arguments of :class:`SourceStream`.
     """
     stream = SourceStream(source, seed=0, shuffle=False, lengths=True, **how)
     with interrupts_deferred(), closing(stream):

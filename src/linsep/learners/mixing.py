@@ -2,9 +2,8 @@
 mixed.
 
 R. McDonald, K. Hall and G. Mann, Distributed training strategies for the structured perceptron,
-NAACL 2010, Figure 3. The result does not depend on which process trains a shard, or when: results
-of shards are summed in a fixed reduction tree over their order. A
-:class:`linsep.learners.state.Learner` declares how other arrays, such as variances, are mixed.
+NAACL 2010, Figure 3. Results of shards are summed in a fixed tree over their order, whichever
+process trains a shard. A learner declares how other arrays, such as variances, are mixed.
 """
 
 from collections.abc import Callable
@@ -86,8 +85,8 @@ def _sums(run: Run, start: Arrays, counts: list[int]) -> ShardSums:
 
 
 def mix(run: Run, before: Arrays, total: ShardSums, number: int) -> Arrays:
-    """Return the mixture after pass ``number`` (from 0), which changes nothing without mistakes and
-    updates, or if no shard has a share, nor a weight in which none has.
+    """Return the mixture after a pass, which changes nothing without mistakes and updates, or
+    where no shard has a share.
     """
     # Without rows, the average of a pass is the weights before it.
     found = before | {name: before["W"] for name in before.keys() & {"average"}}

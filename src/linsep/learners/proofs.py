@@ -125,12 +125,8 @@ def why_not_again(model: Any) -> str | None:
 
 
 def _refuse_others(model: Any, X: Any, y: Any) -> None:
-    """Raise DataError unless fitting X and y again gives the same mistakes and weights, up to
-    rounding.
-
-    Dense and sparse rows are summed in different orders, so both are tried.
-    """
-    run = model.fitted_run()
+    """Raise DataError unless fitting X and y again gives the same mistakes and weights."""
+    run = model.fitted_run()  # dense and sparse rows are summed in different orders
     for rows in (X, X.toarray() if sp.issparse(X) else sp.csr_matrix(X)):
         again = type(model)(**model.get_params(deep=False))
         again.set_params(verbose=0)
