@@ -24,7 +24,6 @@ from linsep.cli.output import (
     print_table,
     watching,
 )
-from linsep.cli.standard_input import as_given
 from linsep.describing import Description, next_command, pairs_of, table_of
 from linsep.errors import DataError, LinsepError
 from linsep.rewriting import (
@@ -55,7 +54,7 @@ def describe(
     Example: linsep describe train.csv --target species
     """
     description = Description(
-        data, target=target, index_base=index_base, **files, typed=as_given(data)
+        data, target=target, index_base=index_base, **files, typed=options.as_given(data)
     )
     with watching(description.source):  # type: ignore[arg-type]
         found = description.read()

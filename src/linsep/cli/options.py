@@ -3,7 +3,10 @@
 import ast
 import gc
 import re
-from collections.abc import Callable, Iterable, Sequence
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, partial
 from inspect import signature
 from math import isfinite
@@ -15,14 +18,20 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 import linsep
-from linsep._system.files import is_address
+from linsep._system.files import is_address, scratch_folder
 from linsep.catalog import ESTIMATORS, is_scaled
-from linsep.cli.errors import TYPED, in_options
-from linsep.cli.standard_input import reads_data
-from linsep.errors import LinsepError
+from linsep.cli.errors import NAME, TYPED, copies, in_options, note
+from linsep.errors import DataError, LinsepError
 from linsep.other_names import advice_for
 from linsep.parameters import Parameter
-from linsep.sources.formats import FORMATS, MISSING, SCALES, is_delimiter
+from linsep.sources.formats import (
+    FORMATS,
+    MISSING,
+    SCALES,
+    format_by_content,
+    is_delimiter,
+    named_vaguely,
+)
 from linsep.sources.limits import bytes_of
 from linsep.words import either
 
@@ -213,6 +222,72 @@ def _print_whole(ctx: Any, param: Any, value: bool) -> None:
         ctx.exit()
 
 
+# DATA: standard input, which - stands for, and formats that are inferred.
+
+#: formats that first lines show, in words
+_WORDS = {"svmlight": "svmlight text", "vw": "Vowpal Wabbit's text"}
+
+
+def as_given(data: list[str]) -> list[str]:
+    """Return the names of data with ``-`` for the copy of standard input."""
+    return ["-" if item in copies else item for item in data]
+
+
+@contextmanager
+def _opened_data(given: dict[str, Any]) -> Iterator[None]:
+    """Let ``-`` among ``data`` and ``test`` of a command stand for standard input.
+
+    It is copied to a temporary file, so that it can be read several times.
+    """
+    named = [name for name in ("data", "test") if given.get(name)]
+    count = [item for name in named for item in given[name]].count("-")
+    if count > 1:
+        raise click.BadParameter("- is standard input, which can be read only once.")
+    with scratch_folder() if count else nullcontext() as folder:
+        if count:
+            path = _filled(Path(str(folder)) / NAME)
+            copies[:] = [str(path)]
+            for name in named:
+                given[name] = [str(path) if item == "-" else item for item in given[name]]
+            if "no_cache" in given:
+                given["no_cache"] = True  # its rows are never read again
+            if given["format"] is None and format_by_content(path) is None:
+                flag = "--data-format" if "written" in given else "--format"
+                raise click.BadParameter(
+                    f"The format of - cannot be inferred from its first lines: add {flag}."
+                )
+        if given.get("format") is None and "data" in given:
+            _tell_recognized([item for name in named for item in given[name]])
+        yield
+
+
+def _tell_recognized(names: list[str]) -> None:
+    """Report the files whose format is inferred from their first lines, because their names do not
+    determine it.
+    """
+    from linsep.sources.opening import find_files
+
+    found: dict[str, list[str]] = {}
+    for name in names:
+        if not is_address(Path(name)):
+            with suppress(LinsepError, OSError):  # the command reports the error
+                for path in filter(named_vaguely, find_files([name])):
+                    if (format := format_by_content(path)) is not None:
+                        found.setdefault(format, []).append(str(path))
+    for format, (first, *more) in found.items():
+        others = f" and {len(more):,} more" * bool(more)
+        are, their = ("are", "their") if more else ("is", "its")
+        note(f"{first}{others} {are} read as {_WORDS[format]}, inferred from {their} first lines.")
+
+
+def _filled(path: Path) -> Path:
+    if sys.stdin is None:
+        raise DataError("There is no standard input: name a file.", code="no-file")
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    return path
+
+
 def command(*parameters: Any, cls: Callable[..., Command] = Command) -> Callable[[Any], Command]:
     """Make a command of a function: its arguments and options, in the order of the help, are
     ``parameters``, or the defaults of its arguments.
@@ -227,14 +302,15 @@ def command(*parameters: Any, cls: Callable[..., Command] = Command) -> Callable
         def run(**given: Any) -> Any:
             gc.freeze()  # what has been imported so far is never garbage
             gc.enable()
-            for group in gathered:
-                values = {option.name: given.pop(option.name) for option in group.options}
-                given[group.name] = group.into(values)
-            return function(**given)
+            with _opened_data(given):
+                for group in gathered:
+                    values = {option.name: given.pop(option.name) for option in group.options}
+                    given[group.name] = group.into(values)
+                return function(**given)
 
         params = [p for one in declared for p in (one.options if one in gathered else (one,))]
         return cls(
-            function.__name__, params=[*params, HELP_ALL], callback=reads_data(run),
+            function.__name__, params=[*params, HELP_ALL], callback=run,
             help=function.__doc__,
             context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
         )  # fmt: skip

@@ -21,7 +21,6 @@ from linsep.cli.errors import fail
 from linsep.cli.options import argument, choice, command, number, option
 from linsep.cli.reading import feature_names, open_like, rows_of
 from linsep.cli.report import reference_pairs, shown as text_of
-from linsep.cli.standard_input import as_given
 from linsep.errors import DataError
 from linsep.estimators.labels import source_labels
 from linsep.estimators.showing import inequality
@@ -160,7 +159,7 @@ def _undecided(verdicts: list[Any]) -> str:
 
 
 def _print_verify(proof: Path, data: list[str]) -> None:
-    words = [shlex.quote(word) for word in (str(proof), *map(shown, as_given(data)))]
+    words = [shlex.quote(word) for word in (str(proof), *map(shown, options.as_given(data)))]
     names = [*options.ROWS.names, *options.UNGROUPED_COLUMNS.names]
     typed = " ".join(["linsep verify", *words, *options.as_typed(names)])
     room = (screen() or sys.maxsize) - len(CHECKS)

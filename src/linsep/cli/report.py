@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from linsep.scoring.metrics import METRICS, NUMBER_METRICS
 from linsep.sources.base import Source
 from linsep.sources.feature_names import names_in_recipe
 from linsep.words import counted, escaped, percent
-
-if TYPE_CHECKING:  # imported only for regressions
-    from linsep.inference.table import Summary
 
 Pairs = list[tuple[str, str]]
 
@@ -515,7 +512,7 @@ def print_statistics(model: Any, top: int | None = None, level: float | None = N
         print("", *wrapped(escaped(text), indent="    "), sep="\n")
 
 
-def print_summary(table: "Summary", top: int | None = None) -> None:
+def print_summary(table: Any, top: int | None = None) -> None:
     """Print a table, cut to the ``top`` coefficients, or to a screen."""
     rows, left_out = table.coefficients, 0
     if len(rows) > (top or MOST_COEFFICIENTS):

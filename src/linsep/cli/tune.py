@@ -34,35 +34,37 @@ NOT_OF_FIT = {
     "class_weight", "random_state", "reference", "group", "scale", "reference_level",
     "model", "test",
 }  # fmt: skip
-GRID = Option(
-    "--grid", "PARAMETER=VALUE,...",
-    "Values of a parameter to compare; repeatable. With several learners, "
-    "LEARNER.PARAMETER=... applies to one of them.",
-    section="Learner", many=True,
-)  # fmt: skip
-LEARNER = Option(
-    "--learner", typed(LearnerNames(ESTIMATORS, several=True), "NAME,..."),
-    f"Learning algorithm: {', '.join(ESTIMATORS)}; with --cv, several to compare, the "
-    "simplest first.  [default: as for `linsep fit`]",
-    section="Learner", many=True,
-)  # fmt: skip
-METRIC = Option(
-    "--metric", "NAME",
-    "Metric to compare models by, such as balanced_accuracy, log_loss or roc_auc (with "
-    "--cv).  [default: accuracy, or r2 for regressions]",
-    section="Validation", needs=["cv"],
-)  # fmt: skip
-ONE_SE = Option(
-    "--one-se", None,
-    "Choose the simplest model within one standard error of the best (with --cv).",
-    section="Validation", needs=["cv"],
-)  # fmt: skip
 
 
 @command(
-    options.DATA, options.READING, GRID, options.MODEL_OUT, options.FORCE, options.TEST, LEARNER,
+    options.DATA, options.READING,
+    Option(
+        "--grid", "PARAMETER=VALUE,...",
+        "Values of a parameter to compare; repeatable. With several learners, "
+        "LEARNER.PARAMETER=... applies to one of them.",
+        section="Learner", many=True,
+    ),
+    options.MODEL_OUT, options.FORCE, options.TEST,
+    Option(
+        "--learner", typed(LearnerNames(ESTIMATORS, several=True), "NAME,..."),
+        f"Learning algorithm: {', '.join(ESTIMATORS)}; with --cv, several to compare, the "
+        "simplest first.  [default: as for `linsep fit`]",
+        section="Learner", many=True,
+    ),
     options.AS_JSON, options.RANDOM_STATE, options.CLASS_WEIGHT, options.REFERENCE,
-    options.COLUMNS, options.FOLDS, METRIC, ONE_SE, cls=learners.LearningCommand,
+    options.COLUMNS, options.FOLDS,
+    Option(
+        "--metric", "NAME",
+        "Metric to compare models by, such as balanced_accuracy, log_loss or roc_auc (with "
+        "--cv).  [default: accuracy, or r2 for regressions]",
+        section="Validation", needs=["cv"],
+    ),
+    Option(
+        "--one-se", None,
+        "Choose the simplest model within one standard error of the best (with --cv).",
+        section="Validation", needs=["cv"],
+    ),
+    cls=learners.LearningCommand,
 )  # fmt: skip
 def tune(**given: Any) -> None:
     """Compare models on held-out rows of DATA, and train the best.
