@@ -81,9 +81,8 @@ def _parse(data: bytes, base: int) -> Any:
             labels.append(parsed[0])
             rows.append(parsed[1])
     pairs = [pair for row in rows for pair in row]
-    values = np.array([value for _, value in pairs], dtype=np.float64)
-    columns = [column for column, _ in pairs]
-    return np.array(labels, float).tobytes(), list(map(len, rows)), columns, values.tobytes()
+    values = np.array([value for _, value in pairs], float).tobytes()
+    return np.array(labels, float).tobytes(), list(map(len, rows)), [c for c, _ in pairs], values
 
 
 # Vowpal Wabbit's text, against the plain parser.
@@ -112,9 +111,8 @@ def _scan_vw(chunk: Chunk, rules: Rules, labeled: bool) -> Any:
     found = scan_vw(chunk, rules, labeled)
     if found.refused is not None:
         return found.refused[0] + 1
-    labels = np.nan_to_num(found.labels).tolist()
-    pairs = zip(found.columns.tolist(), found.values.tolist(), strict=True)
-    return labels, found.importance.tolist(), [*pairs]
+    X = found.columns.tolist(), found.values.tolist()
+    return np.nan_to_num(found.labels).tolist(), found.importance.tolist(), [*zip(*X, strict=True)]
 
 
 def _parse_vw(data: bytes, rules: Rules, labeled: bool) -> Any:
