@@ -103,7 +103,7 @@ def bounds(
             Bounds((), {}, mistakes=mistakes if kind is Perceptron else None, passes=passes),
             literals=literals, majority=majority, gamma=gamma, weights=weights, in_advance=True,
         ).bounds()
-        for name, kind in LINEAR.items() if name in THEORIES
+        for kind in LINEAR.values() if kind.__name__ in THEORIES
     ]  # fmt: skip
     return Bounds(
         tuple(bound for one in found for bound in one.bounds),

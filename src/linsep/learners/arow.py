@@ -90,7 +90,6 @@ class AROW(ConfidenceClassifier):
     ([[0.21875, 0.0625]], [[0.091, 0.167]])
     """
 
-    command_name = "arow"
     grid_example = "r=0.1,1,10"
 
     r: float = parameter(default=1.0, above=0.0)

@@ -89,7 +89,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     ([1, 0, 0, 1], 'converged')
     """
 
-    command_name = "kernel"
     shaping = (*OnlineClassifier.shaping, "kernel", "degree", "gamma", "coef0")
 
     kernel: Any = parameter(

@@ -52,7 +52,6 @@ class MarginPerceptron(LinearClassifier):
     ('converged', True, 0.25, 1.0)
     """
 
-    command_name = "margin"
     grid_example = "gamma=0.01,0.1"
 
     gamma: float | Literal["auto"] = parameter(default="auto", above=0.0, at_most=1.0)

@@ -109,8 +109,6 @@ class OnlineClassifier(
     feature_names_in_ : names of the features, if X has only string names
     """
 
-    #: its name on the command line
-    command_name: ClassVar[str] = ""
     #: values of a parameter that are worth comparing, as the command line spells them
     grid_example: ClassVar[str] = "keep=last,average"
     #: whether features and initial weights must not be negative

@@ -69,7 +69,6 @@ class OnlineLogistic(LinearClassifier):
     [[0.41, 0.59], [0.31, 0.69], [0.28, 0.72]]
     """
 
-    command_name = "online-logistic"
     mixable = True
     grid_example = "learning_rate=0.1,0.5,2"
 

@@ -41,7 +41,6 @@ class PassiveAggressive(LinearClassifier):
     (['a'], 'converged')
     """
 
-    command_name = "pa"
     grid_example = "C=0.01,0.1,1"
     mixable = True
 

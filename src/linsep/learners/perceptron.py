@@ -69,7 +69,6 @@ class Perceptron(LinearClassifier):
     ([[-1.0, 3.0]], [3, 0], 'converged')
     """
 
-    command_name = "perceptron"
     mixable = True
 
     learning_rate: float | Callable[[int], float] = parameter(

@@ -47,7 +47,6 @@ class SCW(ConfidenceClassifier):
     ([[0.346, 0.03]], [[0.038, 0.024]])
     """
 
-    command_name = "scw"
     grid_example = "C=0.1,1,10"
 
     C: float = parameter(default=1.0, above=0.0, also=(np.inf,))

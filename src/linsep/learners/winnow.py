@@ -43,7 +43,6 @@ class Winnow(LinearClassifier):
     ([[2.0, 2.0, 0.25, 1.0]], [2, 2, 0])
     """
 
-    command_name = "winnow"
     positive_only = True
 
     promotion: float = parameter(default=2.0, above=1.0)
@@ -84,8 +83,6 @@ class BalancedWinnow(LinearClassifier):
     >>> w.predict([[3, -3], [-1, 2]]).tolist(), str(w.stop_reason_)
     ([1, 0], 'converged')
     """
-
-    command_name = "balanced-winnow"
 
     promotion: float = parameter(default=2.0, above=1.0)
 

@@ -206,7 +206,7 @@ class Case:
 
     def __post_init__(self) -> None:
         self.passes, unit = self.run.passes or 1, bool(self.learner.normalize)
-        self.scaled = self.learner.command_name == "margin"
+        self.scaled = type(self.learner).__name__ == "MarginPerceptron"
         self.Z = seen_rows(self.X, self.fit_intercept, unit, self.scaled)
         n_rows, width = self.Z.shape
         check_labels(n_rows, len(self.codes))
@@ -251,7 +251,7 @@ class Case:
         """Return the bounds of all theorems about the learner."""
         known, left_out, learner = list[Bound](), dict[str, str](), type(self.learner).__name__
         what, count = ("updates", self.updates) if self.scaled else ("mistakes", self.run.mistakes)
-        for name, source, theorem in THEORIES[self.learner.command_name](self):
+        for name, source, theorem in THEORIES[learner](self):
             try:
                 found, compared = theorem(self)
                 values = np.ravel(found).tolist()
@@ -378,24 +378,24 @@ def l1_margin(case: Case) -> Result:
     return log(2 * d) / gain * (1 + ROUNDING), []
 
 
-#: the names, sources and functions of theorems about learners, by their names on the command line
+#: the names, sources and functions of theorems about learners, by the names of their classes
 THEORIES: dict[str, Callable[[Case], list[tuple[str, str, Callable[[Case], Result]]]]] = {
-    "perceptron": lambda case: [
+    "Perceptron": lambda case: [
         ("Novikoff", NOVIKOFF[case.joint], novikoff),
         ("hinge", HINGE, lambda case: hinge(case, case.best)),
         ("hinge, sharp", HINGE, lambda case: hinge(case, case.best, sharp=True)),
         *([] if case.gamma is None else [("total distance", HINGE, total_distance)]),
     ],
-    "margin": lambda case: [(
+    "MarginPerceptron": lambda case: [(
         "8/gamma^2" if case.learner.epsilon == 0.5 else "2/(epsilon gamma)^2",
         "A. Blum, Machine Learning Theory, lecture 4 (2014)", updates,
     )],
-    "winnow": lambda case: [(
+    "Winnow": lambda case: [(
         "disjunction" if case.majority == 1 else "majority",
         "the argument of N. Littlestone, Machine Learning 2 (1988), for weights that are divided, "
         "not dropped", winnow,
     )],
-    "balanced-winnow": lambda case: [(
+    "BalancedWinnow": lambda case: [(
         "L1 margin", "the argument of A. Grove, N. Littlestone and D. Schuurmans, Machine Learning "
         "43 (2001), for this update", l1_margin,
     )],
@@ -408,7 +408,7 @@ PREMISES = (
 
 def obstacle_of(learner: Any) -> str | None:
     """Return why mistake bounds do not apply to a run of a learner; None if they may."""
-    if getattr(learner, "command_name", "") not in THEORIES:
+    if type(learner).__name__ not in THEORIES:
         return f"linsep has no theorem about {type(learner).__name__}"
     rate, run = getattr(learner, "learning_rate", 1.0), learner.fitted_run()
     if callable(rate) or getattr(learner, "schedule", "constant") != "constant":

@@ -95,8 +95,6 @@ class KernelSoftMargin(HasSupportVectors, SoftMarginClassifier):
     ([1, 0, 0, 1], True)
     """
 
-    command_name = "kernel-soft-margin"
-
     kernel: Any = parameter(
         default="rbf", choices=NAMES, called_with="two rows, or a kernel of linsep.kernels",
         help="kernel, the similarity of two rows",

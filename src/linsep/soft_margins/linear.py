@@ -91,8 +91,6 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
     (True, [4])
     """
 
-    command_name = "soft-margin"
-
     @property
     def coef_(self) -> np.ndarray:
         """Weights, one row per binary classifier."""

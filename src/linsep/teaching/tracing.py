@@ -157,7 +157,7 @@ def _errors(
 
 def rule_of(estimator: Any) -> textbook.Rule:
     """Return the textbook rule with an estimator's parameters; TypeError without such a rule."""
-    if isinstance(estimator, LinearClassifier) and estimator.command_name:
+    if isinstance(estimator, LinearClassifier) and hasattr(textbook, type(estimator).__name__):
         batch = getattr(estimator, "update", "") == "batch"
         rule = getattr(textbook, "BatchPerceptron" if batch else type(estimator).__name__)
         names = {field.name: field.name for field in fields(rule)} | {"normalized": "rescale"}
