@@ -160,13 +160,12 @@ def test_undecided_places_of_one_against_the_rest_are_hatched():
     assert native.undecided_ is None
 
 
-def test_support_vectors_and_given_rows_are_marked():
+def test_support_vectors_are_marked():
     X, y = IRIS[:, :2], SPECIES == 1
     model = KernelPerceptron(kernel="rbf", max_iter=3).fit(X, y)
-    shown = DecisionDisplay.from_estimator(model, X, y, marked={"first rows": [0, 1]})
-    support, first = shown.marked_
+    shown = DecisionDisplay.from_estimator(model, X, y)
+    (support,) = shown.marked_
     assert np.array_equal(support.get_offsets(), X[np.sort(model.support_)])
-    assert np.array_equal(first.get_offsets(), X[:2])
     assert shown.curve_ is not None
 
 
@@ -270,12 +269,11 @@ def test_margins_are_those_of_the_rows():
     X, y = IRIS, SPECIES == 0
     model = Perceptron(keep="average").fit(X, y)
     verdict = separation(X, y, margin="max")
-    shown = MarginDisplay.from_estimator(model, X, y, X_test=X[:9], y_test=y[:9], verdict=verdict)
-    curve, test = shown.curves_
+    shown = MarginDisplay.from_estimator(model, X, y, verdict=verdict)
+    curve = shown.curve_
     margins = np.where(y, 1, -1) * model.decision_function(X) / np.linalg.norm(model.coef_)
     assert curve.get_xdata()[1:] == pytest.approx(np.sort(margins))
     assert curve.get_ydata()[-1] == 1.0
-    assert len(test.get_xdata()) == 10
     assert shown.certified_.get_x() == pytest.approx(verdict.margin[0])
     assert margins.min() <= verdict.margin[1]
 

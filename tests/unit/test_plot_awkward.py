@@ -19,10 +19,10 @@ def test_dependent_coefficients_give_way_to_estimates():
     many = [(f"d{k}", *nothing, "dependent") for k in range(40)]
     found = rows_of(*many, ("a", 1.0, 0.5, 2.0, 0.05, 0.0, 2.0), ("b", *nothing, "+inf"))
     drawn = CoefficientDisplay.from_summary(found)
-    assert (drawn.names, drawn.left_out) == (["a", "b"], 40)
+    assert drawn.names == ["a", "b"]
     assert drawn.ax_.get_title() == "40 coefficients not shown"
     few = CoefficientDisplay.from_summary(rows_of(*many[:3]))
-    assert (few.names, few.left_out) == (["d0", "d1", "d2"], 0)
+    assert (few.names, few.about) == (["d0", "d1", "d2"], "")
     assert few.ax_.get_xlabel() == "coefficient"
 
 

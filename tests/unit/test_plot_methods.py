@@ -66,7 +66,7 @@ def test_a_summary_draws_its_coefficients():
 def test_assumptions_draw_themselves():
     model = linsep.LinearRegression().fit(TWO.iloc[:, :3], TWO.iloc[:, 3])
     found = model.assumptions(TWO.iloc[:, :3], TWO.iloc[:, 3])
-    drawn = found.plot(size=9.0)
+    drawn = found.plot()
     assert isinstance(drawn, plot.AssumptionsDisplay)
     assert drawn.found is found
 

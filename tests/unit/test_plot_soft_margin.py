@@ -96,15 +96,14 @@ def test_the_gap_closes():
 def test_the_path_is_drawn_over_c():
     rows, y = IRIS.data[:100], IRIS.target[:100]
     path = soft_margin_path(rows, y)
-    display = path.plot(top=2)
+    display = path.plot()
     assert isinstance(display, SoftMarginPathDisplay)
     assert len(display.weights_) == 4
     largest = int(np.argmax(np.abs(path.coef[-1])))
     assert np.allclose(display.weights_[0].get_xydata(), np.c_[path.Cs, path.coef[:, largest]])
     words = [text.get_text() for text in display.legends_[0].get_texts()]
     assert words[0] == rows.columns[largest]
-    assert len(words) == 2
-    assert display.ax_.get_title() == "2 smaller weights in gray"
+    assert len(words) == 4
     words = [text.get_text() for text in display.legends_[1].get_texts()]
     assert words == ["on the margin", "inside the margin", "errors", "constant from here on"]
     assert [line.get_xdata()[0] for line in display.final_] == [path.Cs[path.final]] * 2

@@ -83,7 +83,7 @@ def test_distances_are_of_standardized_columns():
                            max_iter=2)  # fmt: skip
         assert DecisionDisplay.from_estimator(model, X, Y).plane.names[0] == f"{DISTANCE}{end}"
         assert MarginDisplay.from_estimator(model, X, Y).name == f"geometric margin{end}"
-        assert RunDisplay.from_estimator(model, X, Y).view.names[0] == f"{DISTANCE}{end}"
+        assert RunDisplay.from_estimator(model, X, Y).names[0] == f"{DISTANCE}{end}"
         updates = UpdateDisplay.from_estimator(model, X, Y)
         assert updates.axes_[0].get_xlabel().replace("\n", " ") == f"along the update{end}"
         several = linsep.fit(X.assign(y=np.arange(60) % 3), target="y", scale=scale, max_iter=1)
@@ -116,8 +116,8 @@ def test_weights_and_their_paths_name_the_columns():
     updates = UpdateDisplay.from_estimator(model, rows, Y)
     assert updates.names == [HEIGHT, WEIGHT]
     run = linsep.fit(FRAME, target="y", shuffle=False, max_iter=3, keep="last")
-    assert RunDisplay.from_estimator(run, rows, Y).view.names == (HEIGHT, WEIGHT)
-    assert trace(linsep.Perceptron(), X, Y).animate().view.names == ("height_m", "weight_kg")
+    assert RunDisplay.from_estimator(run, rows, Y).names == (HEIGHT, WEIGHT)
+    assert trace(linsep.Perceptron(), X, Y).animate().names == ("height_m", "weight_kg")
 
 
 def test_a_cycle_names_the_weights_of_a_file(tmp_path):

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from io import BytesIO
+from math import ceil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import wrap
 from typing import Any, NamedTuple, Self
 
@@ -20,7 +22,6 @@ from linsep.plot.display import (
     Display,
     check_drawable,
     class_handles,
-    colors,
     cut,
     density_title,
     draw_mistakes,
@@ -35,7 +36,7 @@ from linsep.plot.display import (
     of_features,
     with_minus,
 )
-from linsep.plot.palettes import COLORS
+from linsep.plot.palettes import COLORS, colors
 from linsep.plot.plane import (
     box_around,
     completed,
@@ -65,8 +66,6 @@ MOST_FRAMES = 40
 RESOLUTION, FINE = 160, 400
 #: rows farther from the boundary than so many times the farthest of the last frame are at the edge
 MOST_REACH = 2.0
-#: colors of an animation, which all frames share
-PALETTE = 64
 #: seconds of all frames together, if each is shown between the shortest and the longest time
 TOTAL, SHORTEST, LONGEST = 45.0, 0.6, 2.0
 #: seconds of the last frame, before the animation begins again
@@ -77,7 +76,7 @@ LINE, NAME = 76, 24
 MOST_LISTED = 4
 #: relative difference of weights that are computed in another order
 ROUNDING = 1e-9
-ARROW = "\N{RIGHTWARDS ARROW}"
+SIZE = 30.0
 
 
 class Frame(NamedTuple):
@@ -90,55 +89,14 @@ class Frame(NamedTuple):
         The rows that correct the weights; empty in the first and the last frame.
     before, after : arrays of shape (weight vectors, weights)
         The weights, the intercept first.
-    said : tuple of str, the position in the run, what happened, and what changed
+    said : str, what happened
     """
 
     round: int
     rows: list[int]
     before: np.ndarray
     after: np.ndarray
-    said: tuple[str, str, str]
-
-
-class View(NamedTuple):
-    """Where the rows and the scores are drawn.
-
-    Attributes
-    ----------
-    points : array of shape (rows, 2)
-    names : pair of str
-    title : str
-    basis : array or CSR matrix of shape (rows, weights)
-        The terms of the scores: the features of the rows, or their kernel values.
-    xs, ys : arrays of the coordinates of the grid
-    grid : array of shape (places, weights) or None
-        The same for the points of the grid, one per row. None: the first coordinate of a row is its
-        distance from the boundary, which each update changes.
-    length : function of weights without the intercept: the divisor that turns scores into distances
-    """
-
-    points: np.ndarray
-    names: tuple[str, str]
-    title: str
-    basis: Any
-    xs: np.ndarray
-    ys: np.ndarray
-    grid: Any
-    length: Callable[[np.ndarray], float]
-
-    def scores(self, weights: np.ndarray, basis: Any = None) -> np.ndarray:
-        """Return the scores of the rows or other points: shape (rows,), 2-D for several vectors."""
-        found = np.asarray((self.basis if basis is None else basis) @ weights[:, 1:].T)
-        found = found + weights[:, 0]
-        return found[:, 0] if len(weights) == 1 else found
-
-    def places(self, weights: np.ndarray) -> np.ndarray:
-        """Return where the rows are drawn with these weights."""
-        if self.grid is not None:
-            return self.points
-        long = self.length(weights[0, 1:])
-        away = self.scores(weights) / long if long else np.zeros(len(self.points))
-        return np.column_stack([away, self.points[:, 1]])
+    said: str
 
 
 class RunDisplay(Display):
@@ -156,12 +114,15 @@ class RunDisplay(Display):
     Attributes
     ----------
     trace : Trace, the run
-    view : where rows and scores are drawn
     frames : list of Frame
+    points : array of shape (rows, 2), where the rows are drawn
+    names, about : pair of str, the names of the axes, and str, how the features are drawn
+    basis, grid : arrays, the features (or kernel values) of the rows and of places on a grid
+        Without a grid, the first coordinate of a row is its distance from the boundary.
+    xs, ys : arrays of the coordinates of the grid
     y, classes : arrays, the index of each row's class among the sorted classes, and the classes
     decide : function from scores to class indices; -1 for a row on neither side
     frame_ : int, the frame that is shown
-    points_ : list of PathCollection, one per class; of many rows list of PolyCollection
     line_, old_line_ : ContourSet of the boundary of two classes after and before the update, or
         None
     example_ : PathCollection, the ring around the row of the update, or None
@@ -181,7 +142,7 @@ class RunDisplay(Display):
     def from_trace(
         cls, trace: Trace, X: Any, y: Any, *, feature_names: Sequence[Any] | None = None,
         features: Sequence[int | str] | None = None, max_frames: int = MOST_FRAMES, ax: Any = None,
-        kernel: Any = None, **kwargs: Any,
+        kernel: Callable[[Any], Any] | None = None,
     ) -> Self:  # fmt: skip
         """Draw the run of a trace.
 
@@ -191,17 +152,13 @@ class RunDisplay(Display):
         X, y : its rows and their labels
         feature_names : names of the columns, default those of a data frame, or x0, x1, ...
         features : two numbers or names, default None
-            The features to draw; the others are fixed at their means.
+            The features to draw, with the others fixed at their means. Several classes with more
+            than two features need them.
         max_frames : int, default=40
             Maximum number of updates to draw. If there are more, this many are chosen evenly,
             including the last, and the frames say so.
         kernel : function of rows, default None
             Their kernel values with the rows of the run, if weights belong to examples.
-
-        Raises
-        ------
-        DataError
-            For several classes and more than two features, unless ``features`` names two.
         """
         if max_frames < 1:
             raise DataError(
@@ -214,12 +171,12 @@ class RunDisplay(Display):
         rows = unit_rows(rows) if getattr(model, "normalize", False) else rows
         names = list(map(str, feature_names or names_of(X, rows.shape[1])))
         classes, codes = np.unique(labels_of(y), return_inverse=True)
-        view = _view_of(rows, codes, names, features, len(trace.start), kernel)
-        decide = deciding(model, classes)
-        frames = list(_Story(trace, view.basis.shape[1], classes, decide).frames(max_frames))
-        return cls(
-            trace=trace, view=view, frames=frames, y=codes, classes=classes, decide=decide
-        ).plot(ax, **kwargs)
+        made = cls(
+            trace=trace, y=codes, classes=classes, kernel=kernel, decide=deciding(model, classes),
+        )  # fmt: skip
+        made._place(rows, names, features)
+        made.frames = list(made._made_frames(max_frames))
+        return made.plot(ax)
 
     @classmethod
     @of_features
@@ -239,12 +196,6 @@ class RunDisplay(Display):
         sample_weight, coef_init, intercept_init : as in the fit
         row_names : names of the rows, default the index of a data frame, or 0, 1, ...
         **kwargs : as for :meth:`from_trace`
-
-        Raises
-        ------
-        DataError
-            For rows other than the training rows, for a run that cannot be repeated, and as in
-            :meth:`from_trace`.
         """
         check_drawable(
             estimator, "mistakes_", "makes no updates to show; use an online linear classifier."
@@ -253,247 +204,293 @@ class RunDisplay(Display):
         check_repeatable(model)
         check_columns(estimator, X)
         names = names_of(X, estimator.n_features_in_, estimator)
-        made = run_of(model, X, y, sample_weight, row_names, {
-            "coef_init": coef_init, "intercept_init": intercept_init, "feature_names": names,
-        })  # fmt: skip
+        rounds = len(y) * model.n_iter_
+        width = 1 + (len(y) if is_kernel(model) else model.n_features_in_)
+        numbers = rounds * model.fitted_run().state.n_columns * width
+        if numbers > MOST_NUMBERS:
+            raise DataError(
+                f"{rounds:,} rounds with {numbers:,} weights exceed the limit of an animation, "
+                f"{MOST_NUMBERS:,} numbers",
+                Hint("fit with a smaller {}", {"max_iter": None}, again=True),
+                "fit on fewer rows",
+                code="too-large",
+            )
         if is_kernel(model):
+            made = _kernel_trace(model, X, y, sample_weight, row_names)
             kwargs["kernel"] = partial(model.kernel_, Y=numbers_of(X))
+        else:
+            made = traced(
+                model, X, y, max_rounds=rounds, sample_weight=sample_weight, coef_init=coef_init,
+                intercept_init=intercept_init, feature_names=names, row_names=row_names,
+            )  # fmt: skip
+        _refuse_another(model, made)
         return cls.from_trace(made, X, y, feature_names=names, **kwargs)
 
-    def plot(self, ax: Any = None, *, frame: int = -1, size: float = 30.0) -> Self:
-        """Draw a frame on ``ax`` or on new axes.
+    def _place(self, rows: Any, names: list[str], features: Any) -> None:
+        """Choose where to draw the rows and the scores."""
+        n, d = rows.shape
+        terms = self.kernel or (lambda places: places)
+        several = len(self.trace.start) > 1
+        self.basis, self.grid, self.about = terms(rows), None, ""
+        if d == 1:
+            column = np.asarray(rows.todense() if hasattr(rows, "todense") else rows).ravel()
+            self.points, self.names = np.column_stack([column, self.y]), (names[0], "")
+            self.xs = np.linspace(*limits(column), 2 * RESOLUTION)
+            self.ys = np.array(limits(self.y, 0.5))
+            self.grid = terms(np.tile(self.xs, 2)[:, None])
+        elif d == 2 or features is not None:
+            plane = plane_through(names, rows, features)
+            self.points, self.names, self.about = plane.coordinates(rows), plane.names, plane.title
+            corners = np.column_stack(box_around(self.points))
+            fine = FINE if several else 2  # of two classes the corners have the scores of all
+            found = grid_around(corners, RESOLUTION if self.kernel else fine, 0.0)
+            (self.xs, self.ys), places = found
+            self.grid = terms(plane.points(places))
+        elif several:
+            raise DataError(
+                f"A run of several classes is drawn in two features, but these rows have {d:,}",
+                hint("name two with {}", features=None),
+                code="needs-option",
+                option="features",
+            )
+        else:
+            _, up = completed([], rows)
+            heights = np.asarray(rows @ up) - mean_of(rows) @ up
+            self.points, self.ys = (
+                np.column_stack([np.zeros(n), heights]),
+                np.array(limits(heights)),
+            )
+            self.names = in_units(names, "distance from the boundary", "widest direction")
+            self.about = f"{d:,} features: the distance from the boundary, or more at the edges"
 
-        Parameters
-        ----------
-        frame : int, default=-1
-            Which frame, counted from 0; negative numbers count from the end.
-        """
+    def _scores(self, weights: np.ndarray, basis: Any) -> np.ndarray:
+        """Return scores: of shape (places,), for several weight vectors one column for each."""
+        found = np.asarray(basis @ weights[:, 1:].T) + weights[:, 0]
+        return found[:, 0] if len(weights) == 1 else found
+
+    def _distances(self, weights: np.ndarray) -> np.ndarray:
+        """Return the distances of the rows from the boundary, in the feature space of a kernel."""
+        (w,) = weights[:, 1:]
+        length = np.linalg.norm(w)
+        if self.kernel is not None:
+            length = np.sqrt(max(0.0, w @ self.basis @ w))
+        return self._scores(weights, self.basis) / length if length else np.zeros(len(self.points))
+
+    def _made_frames(self, most: int) -> Iterator[Frame]:
+        """Yield the start, at most this many updates, and the end."""
+        trace, steps, end = self.trace, self.trace.steps, len(self.trace) - 1
+        updates = [k for k, one in enumerate(trace) if one.updates]
+        chosen = np.unique(np.linspace(1, len(updates), min(most, len(updates))).round())
+        shown = f" ({len(chosen):,} drawn)" if len(chosen) < len(updates) else ""
+
+        def weights(vectors: Any) -> np.ndarray:  # those of a kernel end in zeros
+            return np.array(vectors, dtype=np.float64)[:, : self.basis.shape[1] + 1]
+
+        def said(number: int, k: int, *lines: str) -> str:
+            where = (
+                f"Update {number:,} of {len(updates):,}{shown} \N{MIDDLE DOT} pass "
+                f"{trace[max(k, 0)].pass_number:,} \N{MIDDLE DOT} step {k + 1:,} of {len(trace):,}"
+            )
+            lines = self.about, density_title(len(self.y)), where, *lines
+            return "\n".join(part for line in lines for part in wrap(line, LINE))
+
+        first, last = weights(trace.start), weights(trace[end].weights)
+        begin = "the initial weights" if first[:, 1:].any() else "there is no boundary yet"
+        yield Frame(0, [], first, first, said(0, -1, f"The start: {begin}."))
+        for number in chosen.astype(int).tolist():
+            k = updates[number - 1]
+            again = k and steps[k - 1].attempt == steps[k].attempt
+            before = weights(trace[k - 1].weights) if again else first * bool(not k)
+            after, rows = weights(trace[k].weights), [steps[k].row]
+            event = self._event(k)
+            if getattr(trace.estimator, "update", "single") == "batch":
+                number_of_pass = trace[k].pass_number
+                rows = [
+                    step.row for one, step in zip(trace, steps, strict=True)
+                    if one.pass_number == number_of_pass and one.mistakes
+                ]  # fmt: skip
+                event = f"Pass {number_of_pass:,} ends: its mistakes are corrected together."
+            yield Frame(
+                k + 1, rows, before, after, said(number, k, event, self._change(before, after))
+            )
+        yield Frame(end + 1, [], last, last, said(len(updates), end, f"The end: {trace.stopped}."))
+
+    def _event(self, k: int) -> str:
+        """Return what happened in a step with an update."""
+        one = self.trace[k]
+        name, label = map(with_minus, (cut([text], NAME)[0] for text in (one.row, one.label)))
+        who = f"{'row ' * one.row.lstrip('-').isdigit()}{name} (class {label})"
+        said = f"has the score {_short(one.scores[0])}"
+        if len(one.scores) > 1:
+            code = int(self.decide(np.array([one.scores]))[0])
+            said = "has equal scores" if code < 0 else f"is predicted as {self._texts[code]}"
+        if one.margin:
+            said += ", with a margin of {}, below {}".format(*map(_short, one.margin))
+        return f"{'Mistake' if one.mistakes else 'Update'}: {who} {said}."
+
+    def _change(self, before: np.ndarray, after: np.ndarray) -> str:
+        """Return how an update changed the weights."""
+        if len(after) > 1:
+            vectors = vector_names(self._texts, self.trace.estimator.multiclass)
+            changed = np.flatnonzero((before != after).any(axis=1)).tolist()
+            return f"Weights that change: {', '.join(vectors[v] for v in changed)}."
+        if is_kernel(self.trace.estimator):
+            return f"Support vectors: {np.count_nonzero(after[0, 1:]):,}."
+        ends = *self.trace.start, *self.trace[-1].weights
+        intercept = self.trace.estimator.fit_intercept or any(vector[0] for vector in ends)
+        pair = [weights[0, 0 if intercept else 1 :] for weights in (before, after)]
+        what, texts = "Intercept and weights" if intercept else "Weights", list(map(_vector, pair))
+        if after.size > MOST_LISTED + 1:
+            what, texts = "Norm of the weights", [_short(float(np.linalg.norm(w))) for w in pair]
+        return f"{what}: {texts[0]} \N{RIGHTWARDS ARROW} {texts[1]}."
+
+    @property
+    def _texts(self) -> list[str]:
+        return list(map(with_minus, cut(list(map(label_text, self.classes)), NAME)))
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the last frame on ``ax`` or on new axes; :meth:`show` draws another."""
         self.figure_, self.ax_ = new_axes(ax)
-        self._size, self._moving = size, list[Any]()
-        self._xs, self._ys, self._lines, far = self.view.xs, self.view.ys, 0, False
-        if self.view.grid is None:
-            found = [float(np.abs(self.view.places(one.after)[:, 0]).max()) for one in self.frames]
-            far = max(found) > MOST_REACH * found[-1] > 0
-            reach = MOST_REACH * found[-1] if far else max(found) or 1.0
-            self._xs = reach * np.array([-1.08, 1.08])
-        self.points_ = draw_rows(
-            self.ax_, self._places(self.frames[-1]), self.y, self.classes, size
-        )
-        show_plane(self.ax_, self.view.names, self._xs, self._ys)
-        if self.view.names[1] == "":  # a line for each class
-            names = [literal(name) for name in cut(list(map(label_text, self.classes)), NAME)]
-            self.ax_.set_aspect("auto")
-            self.ax_.set_yticks(range(len(self.classes)), names)
-            self.ax_.set_ylabel("class")
-        elif self.view.grid is None:
-            self.ax_.set_aspect("auto")
-            self.ax_.set_xlabel(self.view.names[0] + ", or more at the edges" * far)
-        self.legend_ = legend(self.ax_, self._handles())
+        if self.grid is None:
+            far = [float(np.abs(self._distances(one.after)).max()) for one in self.frames]
+            self._reach = min(max(far), MOST_REACH * far[-1] or np.inf) or 1.0
+            self.xs = self._reach * np.array([-1.08, 1.08])
+        self._lines = 0
         if ax is None:  # no frame moves the axes
-            self._lines = max(len(self._title(one).split("\n")) for one in self.frames) + 1
-            self.show(frame)
-            self.legend_.get_texts()[-1].set_text(_wrong_side(len(self.y)))
+            self._lines = 1 + max(one.said.count("\n") for one in self.frames)
+            self.show(-1)
             self.figure_.draw_without_rendering()
             self.figure_.set_layout_engine("none")
-        return self.show(frame)
-
-    def _title(self, now: Frame) -> str:
-        """The text above a frame."""
-        about = "; ".join(filter(None, [self.view.title, density_title(len(self.y))]))
-        return "\n".join(part for line in (about, *now.said) for part in wrap(line, LINE))
+        return self.show(-1)
 
     def show(self, frame: int) -> Self:
         """Show a frame, counted from 0; negative numbers count from the end."""
         self.frame_ = range(len(self.frames))[frame]
-        for artist in self._moving:
-            artist.remove()
-        self._moving = []
-        now = self.frames[self.frame_]
-        places = self._places(now)
-        wrong = self.decide(self.view.scores(now.after)) != self.y
-        if self.view.grid is None:  # which every update moves
-            for artist in self.points_:
-                artist.remove()
-            self.points_ = draw_rows(self.ax_, places, self.y, self.classes, self._size)
+        ax, now, points = self.ax_, self.frames[self.frame_], self.points
+        ax.clear()
+        if self.grid is None:
+            away = np.clip(self._distances(now.after), -self._reach, self._reach)
+            points = np.column_stack([away, points[:, 1]])
+        self.points_ = draw_rows(ax, points, self.y, self.classes, SIZE)
         self.regions_ = self.line_ = self.old_line_ = self.example_ = None
-        title = self._title(now)
         if len(self.classes) > 2:
             self._draw_several(now.after)
         else:
-            self.regions_ = self._draw_sides(now.after)
-            self.line_ = self._boundary(now.after, {"linewidths": 1.8})
-            if now.rows and self.view.grid is not None:
-                self.old_line_ = self._boundary(now.before, {"linewidths": 1.2, "linestyles": "--"})
-            if self.line_ is None and now.after[:, 1:].any():
-                title += "\nThe picture has no boundary."
-        self.wrong_ = draw_mistakes(self.ax_, places[wrong], len(self.y), 3.2 * self._size, "")
-        self._moving.append(self.wrong_)
+            self._draw_sides(now)
+        wrong = self.decide(self._scores(now.after, self.basis)) != self.y
+        self.wrong_ = draw_mistakes(ax, points[wrong], len(self.y), 3.2 * SIZE, "")
         if now.rows:
-            self.example_ = draw_rings(
-                self.ax_, places[now.rows], 9.0 * self._size, "-", "", width=2.2
-            )
+            self.example_ = draw_rings(ax, points[now.rows], 9.0 * SIZE, "-", "", width=2.2)
             self.example_.set_edgecolor(COLORS[5])
-            self._moving.append(self.example_)
-        self.legend_.get_texts()[-1].set_text(_wrong_side(int(np.count_nonzero(wrong))))
-        title += "\n" * (self._lines - 1 - title.count("\n"))
-        make_readable(self.ax_.set_title(literal(title), fontsize="medium", loc="left"))
+        show_plane(ax, self.names, self.xs, self.ys)
+        if self.names[1] == "":  # a line for each class
+            ax.set(aspect="auto", ylabel="class")
+            ax.set_yticks(range(len(self.classes)), list(map(literal, self._texts)))
+        elif self.grid is None:
+            ax.set_aspect("auto")
+        self.legend_ = legend(ax, self._handles(int(np.count_nonzero(wrong))))
+        title = now.said + "\n" * (self._lines - 1 - now.said.count("\n"))
+        make_readable(ax.set_title(literal(title), fontsize="medium", loc="left"))
         return self
 
-    def _places(self, frame: Frame) -> np.ndarray:
-        """Where the rows are drawn at the end of a frame."""
-        places = self.view.places(frame.after)
-        if self.view.grid is None:
-            places[:, 0] = np.clip(places[:, 0], *(self._xs / 1.08))
-        return places
+    def _draw_sides(self, now: Frame) -> None:
+        """Draw the sides of two classes and the boundary; before the first update there is none."""
 
-    def _on_grid(self, weights: np.ndarray) -> np.ndarray:
-        """The scores of two classes on the grid."""
-        if self.view.grid is None:
-            across = self._xs if np.any(weights[0, 1:]) else 0 * self._xs
-            return np.tile(across, (len(self._ys), 1))
-        return self.view.scores(weights, self.view.grid).reshape(len(self._ys), len(self._xs))
+        def on_grid(weights: np.ndarray) -> np.ndarray:
+            if self.grid is None:
+                return np.tile(self.xs * bool(weights[0, 1:].any()), (len(self.ys), 1))
+            return self._scores(weights, self.grid).reshape(len(self.ys), len(self.xs))
 
-    def _draw_sides(self, weights: np.ndarray) -> Any:
-        """The sides of two classes; None if all weights are zero and there is no boundary."""
-        scores = self._on_grid(weights)
-        most = float(np.abs(scores).max())
-        if not most:
+        def boundary(scores: np.ndarray, **look: Any) -> Any:
+            if scores.min() < 0 < scores.max():
+                look |= {"colors": [ink()], "zorder": 2.5}
+                return self.ax_.contour(self.xs, self.ys, scores, levels=[0.0], **look)
             return None
-        palette = colors(2)
-        sides = [palette[int(code)] for code in self.decide(np.array([-1.0, 1.0]))]
-        self._moving.append(
-            self.ax_.contourf(
-                self._xs, self._ys, scores, levels=[-1.01 * most, 0.0, 1.01 * most], colors=sides,
-                alpha=0.2, zorder=0,
-            )
-        )  # fmt: skip
-        return self._moving[-1]
 
-    def _boundary(self, weights: np.ndarray, look: dict[str, Any]) -> Any:
-        """Where the scores of two classes are zero, or None."""
-        scores = self._on_grid(weights)
-        if not scores.min() < 0 < scores.max():
-            return None
-        self._moving.append(
-            self.ax_.contour(
-                self._xs, self._ys, scores, levels=[0.0], colors=[ink()], zorder=2.5, **look
+        scores, palette = on_grid(now.after), colors(2)
+        if most := float(np.abs(scores).max()):
+            sides = [palette[int(code)] for code in self.decide(np.array([-1.0, 1.0]))]
+            levels = [-1.01 * most, 0.0, 1.01 * most]
+            self.regions_ = self.ax_.contourf(
+                self.xs, self.ys, scores, levels=levels, colors=sides, alpha=0.2, zorder=0
             )
-        )
-        return self._moving[-1]
+        self.line_ = boundary(scores, linewidths=1.8)
+        if now.rows and self.grid is not None:
+            self.old_line_ = boundary(on_grid(now.before), linewidths=1.2, linestyles="--")
 
     def _draw_several(self, weights: np.ndarray) -> None:
-        """The regions of several classes."""
+        """Draw the regions of several classes."""
         from matplotlib.colors import ListedColormap
 
-        n = len(self.classes)
-        codes = self.decide(self.view.scores(weights, self.view.grid))
-        codes = codes.reshape(len(self._ys), len(self._xs))
-        if codes.max() >= 0:
-            self.regions_ = self.ax_.imshow(
-                np.ma.masked_less(codes, 0), cmap=ListedColormap(colors(n)), vmin=-0.5,
-                vmax=n - 0.5, extent=(*self._xs[[0, -1]], *self._ys[[0, -1]]), origin="lower",
-                alpha=0.25, zorder=0, aspect=self.ax_.get_aspect(), interpolation="nearest",
-            )  # fmt: skip
-            self._moving.append(self.regions_)
+        n, codes = len(self.classes), self.decide(self._scores(weights, self.grid))
+        self.regions_ = self.ax_.imshow(
+            np.ma.masked_less(codes.reshape(len(self.ys), len(self.xs)), 0),
+            cmap=ListedColormap(colors(n)), vmin=-0.5, vmax=n - 0.5, origin="lower", alpha=0.25,
+            extent=(*self.xs[[0, -1]], *self.ys[[0, -1]]), zorder=0, interpolation="nearest",
+        )  # fmt: skip
 
-    def _handles(self) -> list[Any]:
+    def _handles(self, wrong: int) -> list[Any]:
         """What the legend names, in every frame."""
         from matplotlib.lines import Line2D
 
+        two, many = len(self.classes) == 2, len(self.y) > MOST_POINTS
+        looks: list[dict[str, Any]] = [{"linewidth": 1.8, "label": "boundary"}] * two
+        if two and self.grid is not None:
+            looks.append({"linewidth": 1.2, "ls": "--", "label": "before the update"})
         ring: dict[str, Any] = {"marker": "o", "ls": "", "markerfacecolor": "none"}
-        handles = class_handles(self.points_, len(self.y), self.classes)
-        if len(self.classes) == 2:
-            handles.append(Line2D([], [], color=ink(), linewidth=1.8, label="boundary"))
-        if len(self.classes) == 2 and self.view.grid is not None:
-            before = Line2D([], [], color=ink(), linewidth=1.2, ls="--", label="before the update")
-            handles.append(before)
-        return [
-            *handles,
-            Line2D([], [], markeredgecolor=COLORS[5], markersize=13, markeredgewidth=2.2,
-                   label="row of the update", **ring),
-            Line2D([], [], markeredgecolor=ink(), markeredgewidth=0.8,
-                   markersize=3 if len(self.y) > MOST_POINTS else 8,
-                   label=_wrong_side(len(self.y)), **ring),
+        looks += [
+            ring | {"color": COLORS[5], "markersize": 13, "markeredgewidth": 2.2,
+                    "label": "row of the update"},
+            ring | {"markersize": 3 if many else 8, "markeredgewidth": 0.8,
+                    "label": f"on the wrong side: {wrong:,}"},
         ]  # fmt: skip
-
-    def durations(self, seconds: float | None = None) -> list[int]:
-        """Return for how many milliseconds each frame is shown."""
-        n = len(self.frames)
-        each = min(max(TOTAL / n, SHORTEST), LONGEST) if seconds is None else seconds
-        return [10 * round(100 * time) for time in [*[each] * (n - 1), max(PAUSE, each)]]
-
-    def images(self, dpi: float = 100.0) -> list[Any]:
-        """Return the frames as images of Pillow; the frame that is shown stays the same."""
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from PIL import Image
-
-        figure, shown, found = self.figure_, self.frame_, []
-        before = figure.canvas, figure.dpi
-        try:
-            figure.dpi, canvas = dpi, FigureCanvasAgg(figure)
-            for k in range(len(self.frames)):
-                self.show(k)
-                canvas.draw()
-                found.append(Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB"))
-        finally:
-            figure.set_canvas(before[0])
-            figure.dpi = before[1]
-            self.show(shown)
-        return found
+        lines = [Line2D([], [], **{"color": ink()} | look) for look in looks]
+        return [*class_handles(self.points_, len(self.y), self.classes), *lines]
 
     def save(  # type: ignore[override]
-        self, path: Any, *, format: str | None = None, seconds: float | None = None,
-        dpi: float = 100.0,
-    ) -> None:  # fmt: skip
-        """Save the animation as a GIF, which loops forever.
+        self, path: Any, *, format: str | None = None, dpi: float = 100.0
+    ) -> None:
+        """Save the animation as a GIF, which loops forever: 45 seconds in total, but 0.6 to 2
+        seconds per frame, and 5 for the last.
 
         Parameters
         ----------
         path : str, Path or binary file
         format : "gif", default None
-        seconds : float, default None
-            Display time of each frame. None: 45 seconds in total, but between 0.6 and 2 per frame.
-            The last frame is shown for at least 5 seconds.
         dpi : float, default=100
             Pixels per inch.
-
-        Raises
-        ------
-        DataError
-            For a file with another extension.
         """
-        from PIL import Image
+        from matplotlib.animation import PillowWriter
 
-        ending = Path(path).suffix.lower().lstrip(".") if isinstance(path, str | Path) else "gif"
-        if (format or ending) != "gif":
+        if (format or Path(getattr(path, "name", path)).suffix.lower().lstrip(".")) != "gif":
             raise DataError(
                 "An animation is a .gif file: show(k) draws frame k, and figure_.savefig writes it "
                 "as a picture.",
                 code="wrong-format",
                 option="format",
-                value=format or ending,
+                value=format,
             )
-        frames, file = self.images(dpi), BytesIO()
-        n, (wide, high) = len(frames), frames[0].size
-        chosen = [frames[k] for k in sorted({0, n // 2, n - 1})]
-        sample = Image.new("RGB", (wide, high * len(chosen)))
-        for k, one in enumerate(chosen):
-            sample.paste(one, (0, k * high))
-        palette = sample.quantize(PALETTE, dither=Image.Dither.NONE)
-        first, *rest = (one.quantize(palette=palette, dither=Image.Dither.NONE) for one in frames)
-        how = {"save_all": True, "append_images": rest, "loop": 0, "optimize": False}
-        first.save(file, format="GIF", duration=self.durations(seconds), **how)
-        if hasattr(path, "write"):
-            path.write(file.getvalue())
-        else:
-            Path(path).write_bytes(file.getvalue())
+        n, shown = len(self.frames), self.frame_
+        each = min(max(TOTAL / n, SHORTEST), LONGEST)
+        writer = PillowWriter(fps=1 / each)
+        with TemporaryDirectory() as folder:
+            made = Path(folder, "run.gif")
+            with writer.saving(self.figure_, made, dpi):
+                for k in [*range(n), *[n - 1] * (ceil(PAUSE / each) - 1)]:  # equal ones become one
+                    self.show(k)
+                    writer.grab_frame()
+            self.show(shown)
+            if hasattr(path, "write"):
+                path.write(made.read_bytes())
+            else:
+                Path(path).write_bytes(made.read_bytes())
 
     def _repr_html_(self) -> str:
         """The animation in a notebook; only its last frame for readers who prefer less motion."""
         from base64 import b64encode
 
         moving = BytesIO()
-        self.save(moving)
+        self.save(moving, format="gif")
         still = b64encode(self.show(-1)._repr_png_()).decode()
         return (
             '<picture><source media="(prefers-reduced-motion: reduce)" '
@@ -501,163 +498,6 @@ class RunDisplay(Display):
             '<img alt="A run, update by update" style="max-width:100%" '
             f'src="data:image/gif;base64,{b64encode(moving.getvalue()).decode()}"></picture>'
         )
-
-
-def _wrong_side(count: int) -> str:
-    return f"on the wrong side: {count:,}"
-
-
-def _view_of(
-    rows: Any, codes: np.ndarray, names: list[str], features: Sequence[int | str] | None,
-    vectors: int, kernel: Callable[[Any], Any] | None,
-) -> View:  # fmt: skip
-    """Return where to draw rows, for a run with this number of weight vectors.
-
-    ``kernel`` returns the kernel values of rows with the rows of the run; None: scores are linear.
-    """
-    n, d = rows.shape
-    terms = kernel or (lambda places: places)
-    basis = terms(rows)
-
-    def length(weights: np.ndarray) -> float:
-        if kernel is None:
-            return float(np.linalg.norm(weights))
-        # of a sum of examples in the feature space of the kernel
-        return float(np.sqrt(max(0.0, weights @ basis @ weights)))
-
-    if d == 1:
-        column = np.asarray(rows.todense() if hasattr(rows, "todense") else rows).ravel()
-        points = np.column_stack([column, codes])
-        xs, ys = np.linspace(*limits(column), 2 * RESOLUTION), np.array(limits(codes, 0.5))
-        grid = terms(np.tile(xs, 2)[:, None])
-        return View(points, (names[0], ""), "", basis, xs, ys, grid, length)
-    if d == 2 or features is not None:
-        plane = plane_through(names, rows, features)
-        points = plane.coordinates(rows)
-        corners = np.column_stack(box_around(points))
-        fine = FINE if vectors > 1 else 2  # of two classes the corners have the scores of all
-        (xs, ys), places = grid_around(corners, RESOLUTION if kernel else fine, 0.0)
-        grid = terms(plane.points(places))
-        return View(points, plane.names, plane.title, basis, xs, ys, grid, length)
-    if vectors > 1:
-        raise DataError(
-            f"A run of several classes is drawn in two features, but these rows have {d:,}",
-            hint("name two with {}", features=None),
-            code="needs-option",
-            option="features",
-        )
-    _, up = completed([], rows)
-    points = np.column_stack([np.zeros(n), np.asarray(rows @ up) - mean_of(rows) @ up])
-    ends = np.array(limits(points[:, 1]))
-    said = f"{d:,} features: the distance from the boundary, and the widest direction"
-    axes = in_units(names, "distance from the boundary", "widest direction")
-    return View(points, axes, said, basis, ends, ends, None, length)
-
-
-class _Story:
-    """The frames of a run, one for every update.
-
-    ``width`` is the number of weights besides the intercept; any others are always zero.
-    """
-
-    def __init__(
-        self, trace: Trace, width: int, classes: np.ndarray,
-        decide: Callable[[np.ndarray], np.ndarray],
-    ):  # fmt: skip
-        self.trace, self.width, self.decide = trace, width, decide
-        self.classes = list(map(with_minus, cut(list(map(label_text, classes)), NAME)))
-        model = trace.estimator
-        self.vectors = vector_names(self.classes, model.multiclass)
-        self.batch = getattr(model, "update", "single") == "batch"
-        ends = *trace.start, *trace[-1].weights
-        learns = getattr(model, "fit_intercept", False) or any(vector[0] for vector in ends)
-        self.listed = slice(0 if learns else 1, None)
-
-    def frames(self, most: int) -> Iterator[Frame]:
-        """Yield the start, at most this many updates, and the end."""
-        trace = self.trace
-        updates = [k for k, one in enumerate(trace) if one.updates]
-        chosen = np.unique(np.linspace(1, len(updates), min(most, len(updates))).round())
-        shown = f" ({len(chosen):,} drawn)" if len(chosen) < len(updates) else ""
-
-        def where(number: int, k: int) -> str:
-            passed = trace[max(k, 0)].pass_number
-            return (
-                f"Update {number:,} of {len(updates):,}{shown} \N{MIDDLE DOT} pass {passed:,} "
-                f"\N{MIDDLE DOT} step {k + 1:,} of {len(trace):,}"
-            )
-
-        first, end = self._weights(trace.start), len(trace) - 1
-        begin = "all weights are zero, so there is no boundary yet."
-        if first.any():
-            begin = "only the intercept is not zero, so there is no boundary yet."
-        listed = ""
-        if first[:, 1:].any():
-            begin, listed = "the initial weights.", self._listed(first[0])
-        yield Frame(0, [], first, first, (where(0, -1), f"The start: {begin}", listed))
-        for number in chosen.astype(int).tolist():
-            k = updates[number - 1]
-            again = k and trace.steps[k - 1].attempt == trace.steps[k].attempt
-            before = self._weights(trace[k - 1].weights) if again else first * bool(not k)
-            after = self._weights(trace[k].weights)
-            rows = self._rows(k) if self.batch else [trace.steps[k].row]
-            what = self._batch(k, rows) if self.batch else self._what(k)
-            said = where(number, k), what, self._change(before, after)
-            yield Frame(k + 1, rows, before, after, said)
-        last = self._weights(trace[end].weights)
-        said = where(len(updates), end), f"The end: {trace.stopped}.", ""
-        yield Frame(end + 1, [], last, last, said)
-
-    def _weights(self, vectors: Any) -> np.ndarray:
-        return np.array(vectors, dtype=np.float64)[:, : self.width + 1]
-
-    def _rows(self, k: int) -> list[int]:
-        """The mistakes of the pass that ends with a round."""
-        number = self.trace[k].pass_number
-        pairs = zip(self.trace, self.trace.steps, strict=True)
-        return [step.row for row, step in pairs if row.pass_number == number and row.mistakes]
-
-    def _batch(self, k: int, rows: list[int]) -> str:
-        number = self.trace[k].pass_number
-        return f"Pass {number:,} ends: its mistakes ({len(rows):,}) are corrected together."
-
-    def _what(self, k: int) -> str:
-        """What happened in a round with an update."""
-        one, step = self.trace[k], self.trace.steps[k]
-        name, label = map(with_minus, (cut([text], NAME)[0] for text in (one.row, one.label)))
-        who = f"{'row ' * one.row.lstrip('-').isdigit()}{name} (class {label})"
-        score = _short(one.scores[0])
-        tested = one.margin and "with a margin of {}, below {}".format(*map(_short, one.margin))
-        if self.vectors and not step.error:
-            why = tested or "not by every weight vector, or by too little"
-            return f"Update: {who} is predicted right, but {why}."
-        if self.vectors:
-            code = int(self.decide(np.array([one.scores]))[0])
-            taken = "has equal scores" if code < 0 else f"is predicted as {self.classes[code]}"
-            return f"Mistake: {who} {taken}."
-        if one.mistakes and not one.scores[0]:
-            return f"Mistake: {who} has the score 0."
-        if step.error:
-            return f"Mistake: {who} is on the wrong side, with the score {score}."
-        return f"Update: {who} is on the right side, {tested or f'with the score {score}'}."
-
-    def _change(self, before: np.ndarray, after: np.ndarray) -> str:
-        if self.vectors:
-            changed = np.flatnonzero((before != after).any(axis=1)).tolist()
-            *others, last = [self.vectors[v] for v in changed]
-            return f"The weights of {', '.join(others)}{' and ' * bool(others)}{last} change."
-        old, new = before[0, self.listed], after[0, self.listed]
-        if is_kernel(self.trace.estimator):
-            return f"Support vectors: {np.count_nonzero(new):,}."
-        if len(new) > MOST_LISTED:
-            lengths = f" {ARROW} ".join(_short(float(np.linalg.norm(w))) for w in (old, new))
-            return f"{np.count_nonzero(old != new):,} weights change; their norm: {lengths}."
-        return f"{self._listed(before[0])} {ARROW} {_vector(new)}."
-
-    def _listed(self, weights: np.ndarray) -> str:
-        named = "Intercept and weights" if self.listed.start == 0 else "Weights"
-        few = len(weights) - 1 <= MOST_LISTED
-        return f"{named}: {_vector(weights[self.listed])}" if few else ""
 
 
 def _short(value: float) -> str:
@@ -678,16 +518,14 @@ def deciding(model: Any, classes: np.ndarray) -> Callable[[np.ndarray], np.ndarr
 
         def side(scores: np.ndarray) -> np.ndarray:
             codes = predicted(scores, model.tie).astype(int)
-            codes = 1 - codes if turned else codes
-            return np.where(no_side & (scores == 0), -1, codes)
+            return np.where(no_side & (scores == 0), -1, 1 - codes if turned else codes)
 
         return side
     state = model.new_state(model.learner(), len(classes), 1)
 
     def best(scores: np.ndarray) -> np.ndarray:
-        values = decision(state, scores, model.tie)
         same = (scores == scores[:, :1]).all(axis=1)
-        return np.where(same, -1, predicted(values, model.tie))
+        return np.where(same, -1, predicted(decision(state, scores, model.tie), model.tie))
 
     return best
 
@@ -710,33 +548,6 @@ def check_repeatable(model: Any) -> None:
         why = "support vectors were dropped to stay within the budget"
     if why is not None:
         raise DataError(f"This run cannot be drawn row by row, because {why}.", code="unsupported")
-
-
-def run_of(
-    model: Any, X: Any, y: Any, sample_weight: Any, row_names: Any, given: dict[str, Any]
-) -> Trace:
-    """Return the trace of the run that trained a model; DataError unless it is the same run.
-
-    ``given`` are further arguments of :func:`linsep.trace`.
-    """
-    rounds, kernel = len(y) * model.n_iter_, is_kernel(model)
-    width = 1 + (len(y) if kernel else model.n_features_in_)
-    made = model.fitted_run().state.n_columns * width
-    if rounds * made > MOST_NUMBERS:
-        raise DataError(
-            f"{rounds:,} rounds of {made:,} weights exceed the limit of an animation, "
-            f"{MOST_NUMBERS:,} numbers",
-            Hint("fit with a smaller {}", {"max_iter": None}, again=True),
-            "fit on fewer rows",
-            code="too-large",
-        )
-    if kernel:
-        found = _kernel_trace(model, X, y, sample_weight, row_names)
-    else:
-        given = given | {"sample_weight": sample_weight, "row_names": row_names}
-        found = traced(model, X, y, max_rounds=rounds, **given)
-    _refuse_another(model, found)
-    return found
 
 
 def _kernel_trace(model: Any, X: Any, y: Any, sample_weight: Any, row_names: Any) -> Trace:
@@ -767,15 +578,12 @@ def _kernel_trace(model: Any, X: Any, y: Any, sample_weight: Any, row_names: Any
 def _refuse_another(model: Any, made: Trace) -> None:
     """Raise DataError unless a trace reproduces the mistakes and the weights of a model."""
     mistakes, passes = np.array([(one.mistakes, one.pass_number) for one in made]).T
-    found = np.bincount(passes, mistakes)[1:]
+    found, last = np.bincount(passes, mistakes)[1:], np.array(made[-1].weights)
     state = model.fitted_run().state
     coef, intercept = state.split(state.W)
-    last = np.array(made[-1].weights)
-    if is_kernel(model):  # whose rows without a weight are dropped
-        whole = np.zeros((len(coef), last.shape[1] - 1))
-        whole[:, model.support_] = coef
-        coef = whole
-    kept = np.column_stack([intercept.ravel(), coef])
+    kept = np.zeros_like(last)
+    kept[:, 0] = intercept.ravel()
+    kept[:, 1 + (model.support_ if is_kernel(model) else np.arange(coef.shape[1]))] = coef
     scale = np.abs(last).max() or 1.0
     if not np.array_equal(found, model.mistakes_) or np.abs(last - kept).max() > ROUNDING * scale:
         raise DataError(

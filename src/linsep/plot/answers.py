@@ -9,9 +9,8 @@ from textwrap import wrap
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.calibration import calibration_curve
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from linsep.errors import DataError
 from linsep.estimators.frames import to_score
@@ -20,19 +19,17 @@ from linsep.estimators.thresholds import Cuts, Rule, Threshold, check_two
 from linsep.plot.display import (
     MARKERS,
     Display,
+    check_drawable,
     codes_of,
-    colors,
     cut,
     draw_reference,
     ink,
-    legend,
     limits,
     literal,
-    new_axes,
     show_title,
     wrapped,
 )
-from linsep.plot.palettes import COLORS, color_map
+from linsep.plot.palettes import COLORS, color_map, colors
 from linsep.scoring import Scored, scored
 from linsep.validation.checks import check_beside, labels_of
 
@@ -50,22 +47,65 @@ GRID = np.linspace(0.0, 1.0, 501)
 FIRST_ROWS = 0.1
 
 
-def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Scored:
-    """Return the scored predictions of a classifier on labeled rows.
+class Ranked(NamedTuple):
+    """One class against all others: the counts at every cut, and at the predictions.
 
-    Parameters
+    Attributes
     ----------
-    estimator : fitted classifier, also of another library, with decision values or probabilities
-    X : array, sparse matrix or data frame; for a classifier of linsep also rows with labels: a
-        Source, or a file or data frame with the training columns
-    y : array of shape (rows,); None if X has the labels
-    sample_weight : array of shape (rows,), or None
+    cuts : Cuts
+    alarms, recall : float, the shares of negative and of positive rows predicted positive
+    positive, said : float, the shares of the rows that belong to the class, and are predicted to
+    auc, average_precision : float, by scikit-learn
     """
-    check_is_fitted(estimator)
-    if not hasattr(estimator, "classes_"):
-        raise DataError(
-            f"{type(estimator).__name__} has no classes; use a classifier.", code="unsupported"
-        )
+
+    cuts: Cuts
+    alarms: float
+    recall: float
+    positive: float
+    said: float
+    auc: float
+    average_precision: float
+
+
+class _Answers(Display):
+    """Base class of pictures of scored predictions."""
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any = None, *, sample_weight: Any = None, ax: Any = None
+    ) -> Self:
+        """Draw a fitted classifier on rows not used for training.
+
+        Parameters
+        ----------
+        estimator : fitted classifier, also of another library
+            Two classes are ranked by decision values, several by probabilities if available.
+        X, y : rows and their classes; omit y if X has the labels, as in ``model.score(X)``
+        sample_weight : array of shape (rows,), default ones
+        """
+        return cls.from_scored(estimator, answers_of(estimator, X, y, sample_weight), ax=ax)
+
+    @classmethod
+    def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None) -> Self:
+        """Draw the result of :func:`linsep.scoring.scored`, as :meth:`from_estimator`."""
+        counted = (found.weights > 0) & (found.truth < found.classes.size)
+        if not counted.any():
+            raise DataError(
+                "No row has a label that the model knows: pass rows of its classes.",
+                code="unknown-label",
+            )
+        known = found if counted.all() else found.rows(counted)
+        return cls(**cls._numbers(estimator, known)).plot(ax)
+
+    @classmethod
+    def _numbers(cls, estimator: Any, known: Scored) -> dict[str, Any]:
+        """Return what is drawn of rows with a positive weight and a known label."""
+        raise NotImplementedError
+
+
+def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Scored:
+    """Return the scored predictions of a classifier, also of another library, on labeled rows."""
+    check_drawable(estimator, "classes_", "has no classes; use a classifier.")
     if (source := to_score(estimator, X, y, sample_weight)) is not None:
         found: Scored = scored(estimator, source)
         return found
@@ -94,53 +134,12 @@ def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> Sco
     )  # fmt: skip
 
 
-def _counting(found: Scored) -> Scored:
-    """Return the rows with a positive weight and a known label; DataError if there are none."""
-    some = (found.weights > 0) & (found.truth < found.classes.size)
-    if not some.any():
-        raise DataError(
-            "No row has a label that the model knows: pass rows of its classes.",
-            code="unknown-label",
-        )
-    return found if some.all() else found.rows(some)
-
-
-class Ranked(NamedTuple):
-    """One class against all others: the counts at every cut, and at the predictions.
-
-    Attributes
-    ----------
-    cuts : Cuts
-    alarms, recall : float, the shares of negative and of positive rows predicted positive
-    positive : float, the share of the rows that belong to the class
-    auc, average_precision : float, by scikit-learn
-    """
-
-    cuts: Cuts
-    alarms: float
-    recall: float
-    positive: float
-    auc: float
-    average_precision: float
-
-    @property
-    def said(self) -> float:
-        """The share of the rows that are predicted to be of the class."""
-        return self.recall * self.positive + self.alarms * (1 - self.positive)
-
-    @property
-    def precision(self) -> float:
-        """The share of the class among the rows predicted to be of it."""
-        return self.recall * self.positive / self.said if self.said else np.nan
-
-
-def ranked(found: Scored, what: str) -> dict[Any, Ranked]:
+def ranked(known: Scored, what: str) -> dict[Any, Ranked]:
     """Return the classes that have rows, each against all others; for two classes only the
     positive.
 
     ``what`` is drawn; DataError if all rows are of one class.
     """
-    known = _counting(found)
     present = np.unique(known.truth)
     if present.size < 2:
         raise DataError(
@@ -148,15 +147,15 @@ def ranked(found: Scored, what: str) -> dict[Any, Ranked]:
             f"of class {label_text(known.classes[present[0]])}: add rows of other classes.",
             code="class-count",
         )
-    curves = {}
+    curves, weights = {}, known.weights
     for code in [known.positive] if known.classes.size == 2 else present.tolist():
-        scores, weights = known.column(code), known.weights
-        positive, said = known.truth == code, known.predicted == code
-        cuts = Cuts.of(positive, scores, weights)
-        total = cuts.right[-1], cuts.wrong[-1]
+        scores, positive, said = known.column(code), known.truth == code, known.predicted == code
+        share, found = np.average([positive, said], axis=1, weights=weights)
         curves[known.classes[code]] = Ranked(
-            cuts, float(weights[said & ~positive].sum() / total[1]),
-            float(weights[said & positive].sum() / total[0]), float(total[0] / sum(total)),
+            Cuts.of(positive, scores, weights),
+            float(np.average(said[~positive], weights=weights[~positive])),
+            float(np.average(said[positive], weights=weights[positive])),
+            float(share), float(found),
             float(roc_auc_score(positive, scores, sample_weight=weights)),
             float(average_precision_score(positive, scores, sample_weight=weights)),
         )  # fmt: skip
@@ -166,41 +165,8 @@ def ranked(found: Scored, what: str) -> dict[Any, Ranked]:
 def _thinned(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return some of the points of a long curve, including its ends."""
     n = len(parts[0])
-    if n <= MOST_PLACES:
-        return parts
-    kept = np.unique(np.linspace(0, n - 1, MOST_PLACES).round().astype(int))
+    kept = np.unique(np.linspace(0, n - 1, min(n, MOST_PLACES)).round().astype(int))
     return tuple(part[kept] for part in parts)
-
-
-class _Answers(Display):
-    """Base class of pictures of scored predictions."""
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, sample_weight: Any = None, ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:  # fmt: skip
-        """Draw a fitted classifier on rows not used for training.
-
-        Parameters
-        ----------
-        estimator : fitted classifier, also of another library
-            Two classes are ranked by decision values, several by probabilities if available.
-        X, y : rows and their classes; omit y if X has the labels, as in ``model.score(X)``
-        sample_weight : array of shape (rows,), default ones
-
-        Raises
-        ------
-        DataError
-            If all rows are of one class, or a label is not a class of the classifier.
-        """
-        found = answers_of(estimator, X, y, sample_weight)
-        return cls.from_scored(estimator, found, ax=ax, **kwargs)
-
-    @classmethod
-    def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the result of :func:`linsep.scoring.scored`, as :meth:`from_estimator`."""
-        raise NotImplementedError
 
 
 class Curves(_Answers):
@@ -224,9 +190,8 @@ class Curves(_Answers):
     _steps: ClassVar[str] = "default"
 
     @classmethod
-    def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the result of :func:`linsep.scoring.scored`, as :meth:`from_estimator`."""
-        return cls(classes=ranked(found, cls._what)).plot(ax, **kwargs)
+    def _numbers(cls, estimator: Any, known: Scored) -> dict[str, Any]:
+        return {"classes": ranked(known, cls._what)}
 
     def _curve(self, one: Ranked) -> tuple[np.ndarray, np.ndarray, tuple[float, float], float]:
         """Return the curve of a class, where its predictions are, and its measure."""
@@ -235,52 +200,35 @@ class Curves(_Answers):
     def _baseline(self) -> Any:
         return draw_reference(self.ax_, label=self._chance)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        **kwargs : passed to the curves, such as ``linewidth=2``
-        """
-        self.figure_, self.ax_ = new_axes(ax)
-        self.curves_: list[Any] = []
-        self.others_: list[Any] = []
-        self.points_: list[Any] = []
-        self.baseline_ = self._baseline()
-        found = {label_text(label): self._curve(one) for label, one in self.classes.items()}
-        dot = None
-        if len(found) > MOST_CURVES:
-            self._draw_mean(found, kwargs)
-        else:
-            for (name, curve), color in zip(found.items(), colors(len(found)), strict=True):
-                dot = self._draw_class(name, *curve, color, kwargs)
+    def _draw(self) -> list[Any]:
         self.ax_.set(
             xlabel=self._axes[0], ylabel=self._axes[1], xlim=(-0.02, 1.02), ylim=(-0.02, 1.02),
             aspect="equal",
         )  # fmt: skip
-        self.legend_ = legend(self.ax_, [*self.curves_, dot, self.baseline_])
-        return self
+        self.baseline_ = self._baseline()
+        found = {label_text(label): self._curve(one) for label, one in self.classes.items()}
+        if len(found) > MOST_CURVES:
+            return [*self._draw_mean(found), self.baseline_]
+        self.curves_, self.points_ = [], []
+        for (name, (x, y, place, worth)), color in zip(
+            found.items(), colors(len(found)), strict=True
+        ):
+            said = wrapped(f"{name}: {self._measure.format(f'{worth:.3g}')}")
+            self.curves_ += self.ax_.plot(
+                *_thinned(x, y), label=said, color=color, drawstyle=self._steps
+            )
+            self.points_ += self.ax_.plot(
+                *np.reshape(place, (2, 1)), color=color, marker="o", markersize=7, ls="none",
+                zorder=4, markeredgecolor=self.ax_.get_facecolor(), label="as predicted",
+            )  # fmt: skip
+        return [*self.curves_, self.points_[-1], self.baseline_]
 
-    def _draw_class(
-        self, name: str, x: Any, y: Any, place: Any, worth: float, color: Any, look: dict[str, Any]
-    ) -> Any:
-        """Draw a curve and its point; return the legend entry of the points."""
-        look = {"color": color, "linewidth": 1.5, "drawstyle": self._steps} | look
-        said = wrapped(f"{name}: {self._measure.format(f'{worth:.3g}')}")
-        self.curves_ += self.ax_.plot(*_thinned(x, y), label=said, **look)
-        (point,) = self.ax_.plot(
-            *np.reshape(place, (2, 1)), color=color, marker="o", markersize=7, ls="none", zorder=4,
-            markeredgecolor=self.ax_.get_facecolor(), label="as predicted",
-        )  # fmt: skip
-        self.points_.append(point)
-        return point
-
-    def _draw_mean(self, found: dict[str, Any], look: dict[str, Any]) -> None:
+    def _draw_mean(self, found: dict[str, Any]) -> list[Any]:
         """Draw all curves thinly, the best and the worst class with their names, and the mean."""
         worth = {name: curve[3] for name, curve in found.items()}
         ends = {max(worth, key=worth.__getitem__): ("highest", COLORS[0])}
         ends[min(worth, key=worth.__getitem__)] = ("lowest", COLORS[5])
-        heights = []
+        heights, self.others_ = [], []
         for name, (x, y, *_) in found.items():
             stepped = self._steps != "default"
             at = np.searchsorted(x, GRID).clip(max=x.size - 1)
@@ -289,13 +237,14 @@ class Curves(_Answers):
             width = {"linewidth": 1.2 if word else 0.6, "alpha": 1.0 if word else 0.35}
             said = wrapped(f"{word} {worth[name]:.3g}: {name}")
             self.others_ += self.ax_.plot(GRID, heights[-1], color=color, label=said, **width)
-        look = {"color": ink(), "linewidth": 2.0, "zorder": 4} | look
         said = self._measure.format(f"{np.mean(list(worth.values())):.3g}")
         self.curves_ = self.ax_.plot(
-            GRID, np.mean(heights, axis=0), label=f"mean of {len(worth):,} classes: {said}", **look
-        )
+            GRID, np.mean(heights, axis=0), color=ink(), linewidth=2.0, zorder=4,
+            label=f"mean of {len(worth):,} classes: {said}",
+        )  # fmt: skip
         named = zip(found, self.others_, strict=True)
         self.curves_ += [line for name, line in named if name in ends]
+        return self.curves_
 
 
 class RocDisplay(Curves):
@@ -351,17 +300,18 @@ class PrecisionRecallDisplay(Curves):
     def _curve(self, one: Ranked) -> Any:
         precision = one.cuts.precision
         steps = np.append(precision[1], precision[1:])  # from the left edge on
-        return one.cuts.recall, steps, (one.recall, one.precision), one.average_precision
+        place = one.recall, one.recall * one.positive / one.said if one.said else np.nan
+        return one.cuts.recall, steps, place, one.average_precision
 
     def _baseline(self) -> Any:
-        shares = [one.positive for one in self.classes.values()]
-        look, several = {"linewidth": 0.8, "ls": ":"}, 1 < len(shares) <= MOST_CURVES
-        if not several:
+        shares, said = [one.positive for one in self.classes.values()], "the share of the class"
+        if not 1 < len(shares) <= MOST_CURVES:
             shares = [float(np.mean(shares))]
-        said = "chance: the share of the class" if several else f"chance: {shares[0]:.3g}"
-        palette = colors(len(shares)) if several else [ink()]
+            said = f"{shares[0]:.3g}"
+        palette = colors(len(shares)) if shares[1:] else [ink()]
         for share, color in zip(shares, palette, strict=True):
-            line = self.ax_.axhline(share, color=color, label=said, **look)
+            look = {"color": color, "linewidth": 0.8, "ls": ":", "label": f"chance: {said}"}
+            line = self.ax_.axhline(share, **look)
         return line
 
 
@@ -400,7 +350,7 @@ class ThresholdDisplay(_Answers):
 
     The threshold is a probability, or a score of a classifier without probabilities. A vertical
     line marks the classifier's threshold; if it was chosen by cost, the mean cost per row is also
-    drawn, on the right axis. Create it with :meth:`from_estimator`.
+    drawn, on the right axis.
 
     Attributes
     ----------
@@ -429,11 +379,10 @@ class ThresholdDisplay(_Answers):
     """
 
     @classmethod
-    def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the result of :func:`linsep.scoring.scored`."""
+    def _numbers(cls, estimator: Any, known: Scored) -> dict[str, Any]:
         positive = check_two(estimator)
-        (label, one), *_ = ranked(found, "thresholds").items()
-        cuts, known, what, rule = one.cuts, _counting(found), "score", None
+        (label, one), *_ = ranked(known, "thresholds").items()
+        cuts, what, rule = one.cuts, "score", None
         usual = used = 0.0
         threshold = getattr(estimator, "threshold_", None)
         if isinstance(threshold, Threshold):
@@ -454,31 +403,30 @@ class ThresholdDisplay(_Answers):
             "precision": cuts.precision, "recall": cuts.recall, "F1": cuts.f1,
             "share predicted": cuts.share,
         }  # fmt: skip
-        return cls(
-            at=cuts.at[::-1], curves={name: curve[::-1] for name, curve in curves.items()},
-            costs=costs, used=used, rule="" if rule is None else str(rule), usual=usual,
-            name=f"{what} of {label_text(label)}",
-        ).plot(ax, **kwargs)  # fmt: skip
+        return {
+            "at": cuts.at[::-1], "curves": {name: curve[::-1] for name, curve in curves.items()},
+            "costs": costs, "used": used, "rule": "" if rule is None else str(rule),
+            "usual": usual, "name": f"{what} of {label_text(label)}",
+        }  # fmt: skip
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        **kwargs : passed to the curves, such as ``linewidth=2``
-        """
-        self.figure_, self.ax_ = new_axes(ax)
+    def _draw(self) -> list[Any]:
         ends = limits(np.append(self.at, [self.used, self.usual]))
         ends = (-0.02, 1.02) if self.name.startswith("probability") else ends
-        look = {"linewidth": 1.5, "drawstyle": "steps-pre"} | kwargs
-        self.curves_ = []
-        for (name, values), color in zip(self.curves.items(), COLORS, strict=False):
-            self.curves_ += self._step(self.ax_, values, ends, color=color, label=name, **look)
+
+        def steps(ax: Any, values: np.ndarray, **look: Any) -> Any:  # on the left all are positive
+            x, y = _thinned(np.append(self.at, ends[1]), np.append(values, values[-1]))
+            x, y = np.append(ends[0], x), np.append(values[0], y)
+            return ax.plot(x, y, drawstyle="steps-pre", **look)[0]
+
+        self.curves_ = [
+            steps(self.ax_, values, color=color, label=name)
+            for (name, values), color in zip(self.curves.items(), COLORS, strict=False)
+        ]
         if self.costs is not None:
-            self.cost_ax_ = self.ax_.twinx()
+            self._right, self.cost_ax_ = 1.2, self.ax_.twinx()
             missed = self.rule.removeprefix("cost=").replace(":", " a missed positive, ")
-            look = look | {"linewidth": 2.0, "color": COLORS[5], "label": "cost"}
-            (self.cost_,) = self._step(self.cost_ax_, self.costs, ends, **look)
+            look = {"linewidth": 2.0, "color": COLORS[5], "label": "cost"}
+            self.cost_ = steps(self.cost_ax_, self.costs, **look)
             said = f"mean cost per row ({missed} a false alarm)"
             self.cost_ax_.set_ylabel(said, color=COLORS[5])
             self.cost_ax_.tick_params(axis="y", colors=COLORS[5])
@@ -487,19 +435,10 @@ class ThresholdDisplay(_Answers):
         said = f"used: {self.used:.3g}" + f" ({self.rule})" * bool(self.rule)
         self.used_ = self.ax_.axvline(self.used, color=ink(), linewidth=1.2, ls="--", label=said)
         if self.used != self.usual:
-            said = f"default: {self.usual:.3g}"
-            self.usual_ = self.ax_.axvline(
-                self.usual, color=ink(), linewidth=0.8, ls=":", label=said
-            )
+            look = {"linewidth": 0.8, "ls": ":", "label": f"default: {self.usual:.3g}"}
+            self.usual_ = self.ax_.axvline(self.usual, color=ink(), **look)
         self.ax_.set(xlabel=wrapped(f"threshold: {self.name}"), xlim=ends, ylim=(-0.02, 1.02))
-        drawn = [*self.curves_, self.cost_, self.used_, self.usual_]
-        self.legend_ = legend(self.ax_, drawn, 1.01 if self.costs is None else 1.2)
-        return self
-
-    def _step(self, ax: Any, values: np.ndarray, ends: tuple[float, float], **look: Any) -> Any:
-        """Draw values from the left edge, where all rows are predicted positive, to the right."""
-        x, y = _thinned(np.append(self.at, ends[1]), np.append(values, values[-1]))
-        return ax.plot(np.append(ends[0], x), np.append(values[0], y), **look)
+        return [*self.curves_, self.cost_, self.used_, self.usual_]
 
 
 class ConfusionDisplay(_Answers):
@@ -507,7 +446,6 @@ class ConfusionDisplay(_Answers):
 
     Each cell shows the number of rows (or their weight) and the share of the rows of the class,
     which also sets the color. With more than 20 classes, those with the most mistakes are drawn.
-    Create it with :meth:`from_estimator`.
 
     Attributes
     ----------
@@ -531,9 +469,8 @@ class ConfusionDisplay(_Answers):
     """
 
     @classmethod
-    def from_scored(cls, estimator: Any, found: Scored, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the result of :func:`linsep.scoring.scored`."""
-        known, k = _counting(found), found.classes.size
+    def _numbers(cls, estimator: Any, known: Scored) -> dict[str, Any]:
+        k = known.classes.size
         counts = confusion_matrix(
             known.truth, known.predicted, labels=np.arange(k), sample_weight=known.weights
         ).astype(np.float64)
@@ -542,26 +479,17 @@ class ConfusionDisplay(_Answers):
             mistakes = totals + counts.sum(axis=0) - 2 * np.diag(counts)
             shown = np.sort(np.argsort(-mistakes, kind="stable")[:MOST_CONFUSED])
             title = f"the {MOST_CONFUSED} of {k:,} classes with the most mistakes"
-        names = [label_text(found.classes[code]) for code in shown]
-        return cls(
-            counts=counts[np.ix_(shown, shown)], totals=totals[shown], names=names, title=title
-        ).plot(ax, **kwargs)
+        return {
+            "counts": counts[np.ix_(shown, shown)], "totals": totals[shown], "title": title,
+            "names": [label_text(known.classes[code]) for code in shown],
+        }  # fmt: skip
 
-    def plot(self, ax: Any = None, *, cmap: Any = None) -> Self:
-        """Draw on ``ax`` or on a new figure, which grows with the number of classes.
-
-        Parameters
-        ----------
-        cmap : str or Colormap, default None
-            A matplotlib color map, from a share of 0 to a share of 1.
-        """
-        self.figure_, self.ax_ = new_axes(ax)
+    def _draw(self) -> list[Any]:
         k = len(self.names)
-        if ax is None:
+        if getattr(self.figure_, "grows", False):
             self.figure_.set_size_inches(4.4 + 0.42 * k, 3.4 + 0.42 * k)
         shares = self.counts / np.where(self.totals > 0, self.totals, 1.0)[:, None]
-        cmap = color_map("Blues") if cmap is None else cmap
-        self.image_ = self.ax_.imshow(shares, cmap=cmap, vmin=0.0, vmax=1.0)
+        self.image_ = self.ax_.imshow(shares, cmap=color_map("Blues"), vmin=0.0, vmax=1.0)
         size = "medium" if k <= 4 else "small" if k <= 8 else 6.5
         self.texts_ = []
         for (row, column), count in np.ndenumerate(self.counts):
@@ -584,7 +512,7 @@ class ConfusionDisplay(_Answers):
         self.ax_.set_yticks(range(k), names)
         self.ax_.set(xlabel="predicted", ylabel="class")
         show_title(self.ax_, self.title, "rows, and their share of the class")
-        return self
+        return []
 
 
 class Curve(NamedTuple):
@@ -600,7 +528,7 @@ class ReliabilityDisplay(Display):
 
     The bins have equal numbers of rows, as in scikit-learn's ``calibration_curve`` with
     ``strategy="quantile"``. There is one curve for two classes, for the larger class, else one per
-    class. Create it with :meth:`from_estimator`.
+    class.
 
     Attributes
     ----------
@@ -624,7 +552,7 @@ class ReliabilityDisplay(Display):
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, n_bins: int = 10,
-        ax: Any = None, **kwargs: Any,
+        ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw the calibration curves of a classifier with probabilities.
 
@@ -634,11 +562,6 @@ class ReliabilityDisplay(Display):
         X, y : rows not used for training, and their classes
         sample_weight : array of shape (rows,), default ones
         n_bins : int, default 10
-
-        Raises
-        ------
-        DataError
-            If the classifier has no probabilities, or a label is not one of its classes.
         """
         if not hasattr(estimator, "predict_proba"):
             raise DataError(
@@ -654,30 +577,21 @@ class ReliabilityDisplay(Display):
             observed, predicted = _calibration_curve(own, p, sample_weight, n_bins)
             brier = float(np.average((p - own) ** 2, weights=sample_weight))
             curves[estimator.classes_[k]] = Curve(predicted, observed, brier)
-        return cls(curves=curves).plot(ax, **kwargs)
+        return cls(curves=curves).plot(ax)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        **kwargs : passed to the curves, such as ``linewidth=2``
-        """
-        self.figure_, self.ax_ = new_axes(ax)
+    def _draw(self) -> list[Any]:
         self.diagonal_ = draw_reference(self.ax_, label="as predicted")
         self.curves_ = []
         shades = colors(len(self.curves))
         for k, ((label, curve), color) in enumerate(zip(self.curves.items(), shades, strict=True)):
             name = wrapped(f"{label_text(label)}: Brier score {curve.brier:.3g}")
-            mark = MARKERS[k % len(MARKERS)]
-            look = {"color": color, "marker": mark, "markersize": 4, "label": name} | kwargs
-            self.curves_ += self.ax_.plot(curve.predicted, curve.observed, **look)
+            look = {"color": color, "marker": MARKERS[k % len(MARKERS)], "markersize": 4}
+            self.curves_ += self.ax_.plot(curve.predicted, curve.observed, label=name, **look)
         self.ax_.set(
             xlabel="predicted probability", ylabel="observed frequency",
             xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal",
         )  # fmt: skip
-        self.legend_ = legend(self.ax_, [*self.curves_, self.diagonal_])
-        return self
+        return [*self.curves_, self.diagonal_]
 
 
 def _calibration_curve(
@@ -686,15 +600,11 @@ def _calibration_curve(
     """Return observed frequencies and mean probabilities of bins with equal numbers of rows, as
     scikit-learn's ``calibration_curve``, which does not support weights.
     """
-    if weights is None:
-        found: tuple[np.ndarray, np.ndarray] = calibration_curve(
-            is_class, predicted, n_bins=n_bins, strategy="quantile", pos_label=True
-        )
-        return found
+    weights = np.ones(len(predicted)) if weights is None else np.asarray(weights)
     edges = np.quantile(predicted, np.linspace(0.0, 1.0, n_bins + 1))
     bins = np.searchsorted(edges[1:-1], predicted)
     totals, right, sums = (
-        np.bincount(bins, np.asarray(weights) * part, n_bins) for part in (1.0, is_class, predicted)
+        np.bincount(bins, weights * part, n_bins) for part in (1.0, is_class, predicted)
     )
     some = totals > 0
     return right[some] / totals[some], sums[some] / totals[some]

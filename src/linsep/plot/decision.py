@@ -12,19 +12,15 @@ from linsep.plot.display import (
     MOST_POINTS,
     Display,
     check_drawable,
-    class_handles,
     codes_of,
-    colors,
     density_title,
     draw_mistakes,
     draw_rings,
-    draw_rows,
     ink,
-    legend,
-    new_axes,
     of_features,
     show_title,
 )
+from linsep.plot.palettes import colors
 from linsep.plot.plane import (
     Plane,
     completed,
@@ -48,6 +44,7 @@ GRID_VALUES = 1 << 24
 MOST_MISPLACED = 0.05
 #: what rows inside a soft margin are called, which have squares around them rather than rings
 INSIDE = ("inside it", "inside the margin")
+SIZE = 28.0
 
 
 class DecisionDisplay(Display):
@@ -56,7 +53,7 @@ class DecisionDisplay(Display):
     Two features are drawn directly. With more features, two classes are drawn along their scores,
     so every row lies on the side of its prediction. Several classes are projected, and no regions
     are drawn if more than 5% of the rows would lie in another class's color. Alternatively, choose
-    two features. The title shows which projection is used. Create it with :meth:`from_estimator`.
+    two features. The title shows which projection is used.
 
     Attributes
     ----------
@@ -72,7 +69,7 @@ class DecisionDisplay(Display):
     misplaced : float or None
         The share of the rows that lie in the color of a class other than the predicted one, because
         the regions are a slice through the rows.
-    chosen : bool, whether the features of the slice were chosen
+    regions : bool, whether the regions and the boundary are drawn
     marked : dict of str to int array, the rows that are marked, by kind
     regions_ : QuadMesh of the predicted classes, or None if not drawn
     undecided_ : ContourSet with hatches, or None
@@ -82,7 +79,6 @@ class DecisionDisplay(Display):
     margin_lines_ : list of Line2D, where the scores of a soft margin are -1 and 1, or the empty
         band around a separating line; a ContourSet for a kernel
     normal_ : Annotation, the weight vector as an arrow from the line, or None
-    points_ : list of PathCollection, one per class, or of PolyCollection, the density of many rows
     mistakes_ : PathCollection of rings, or of some dots over a density, or None
     marked_ : list of PathCollection, one for each kind of marked rows
 
@@ -101,17 +97,10 @@ class DecisionDisplay(Display):
     @classmethod
     @of_features
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
-        *,
-        features: Sequence[int | str] | None = None,
-        resolution: int = 250,
-        marked: dict[str, Any] | None = None,
-        ax: Any = None,
-        **kwargs: Any,
-    ) -> Self:
+        cls, estimator: Any, X: Any, y: Any = None, *,
+        features: Sequence[int | str] | None = None, resolution: int = 250,
+        regions: bool | None = None, ax: Any = None,
+    ) -> Self:  # fmt: skip
         """Draw a fitted classifier and rows.
 
         Parameters
@@ -130,101 +119,83 @@ class DecisionDisplay(Display):
             vary most; several classes are projected.
         resolution : int, default=250
             Number of grid points in each direction.
-        marked : dict of str to array of row numbers, default None
-            Rows to mark, by kind; support vectors in X are marked automatically.
-
-        Raises
-        ------
-        ValueError
-            For rows whose width differs from the fit, for NaN, for one feature, and for labels that
-            the estimator does not know.
+        regions : bool, default None
+            Whether to draw the regions and their boundary. None draws them unless they are a slice
+            through projected rows and more than 5% of the rows lie in another class's color.
         """
         check_drawable(estimator, "classes_", "has no classes; use a classifier.")
-        if isinstance(estimator.classes_, list):
+        classes = estimator.classes_
+        if isinstance(classes, list):
             raise DataError(
                 f"{type(estimator).__name__} has several outputs; draw one of its classifiers.",
                 code="unsupported",
             )
-        predicted = estimator.predict(X)  # refuses other widths by itself
+        said = np.searchsorted(classes, estimator.predict(X))  # refuses other widths by itself
         check_beside(X, y=y)
         rows = numbers_of(X)
-        said = np.searchsorted(estimator.classes_, predicted)
         along = None if features is not None else _along_scores(estimator, X, rows, said)
         if along is not None:
             plane, points, line = along
         else:
             plane, line = plane_of(estimator, rows, features), None
             points, normal = plane.coordinates(rows), normal_of(estimator)
-            if normal is not None and len(estimator.classes_) == 2:
+            if normal is not None and len(classes) == 2:
                 line = plane.line(normal, np.ravel(estimator.intercept_)[0] - _cut(estimator))
                 line = line if np.any(line[0]) else None
-        codes, wrong = None, np.zeros(len(points), dtype=bool)
-        if y is not None:
-            codes = codes_of(y, estimator.classes_, len(points))
-            wrong = said != codes
+        codes = None if y is None else codes_of(y, classes, len(points))
         (xs, ys), places = grid_around(points, resolution)
-        shape, misplaced = (ys.size, xs.size), None
+        shape, misplaced, undecided = (ys.size, xs.size), None, None
         if along is not None:
-            score = (places @ along[2][0] + along[2][1]).reshape(shape)
-            on_grid, boundary, undecided = (score > 0).astype(int), score, None
+            boundary = (places @ along[2][0] + along[2][1]).reshape(shape)
+            on_grid = (boundary > 0).astype(int)
         else:
             on_grid, boundary, undecided = _predicted_on_grid(estimator, X, plane, places, shape)
             if plane.title:
-                column, row = (
-                    np.rint((points[:, k] - axis[0]) / (axis[1] - axis[0])).astype(int)
-                    for k, axis in enumerate((xs, ys))
-                )
+                starts, steps = np.array([[axis[0], axis[1] - axis[0]] for axis in (xs, ys)]).T
+                column, row = np.rint((points - starts) / steps).astype(int).T
                 misplaced = float((on_grid[row, column] != said).mean())
+        if regions is None:
+            regions = features is not None or (misplaced or 0.0) <= MOST_MISPLACED
         return cls(
-            plane=plane, xs=xs, ys=ys, codes=on_grid, classes=estimator.classes_,
-            boundary=boundary, undecided=undecided, line=line, points=points,
-            sides=_sides(estimator), y=codes, wrong=wrong, misplaced=misplaced,
-            chosen=features is not None, marked=_marked(estimator, X, codes, marked),
-        ).plot(ax, **kwargs)  # fmt: skip
+            plane=plane, xs=xs, ys=ys, codes=on_grid, classes=classes, boundary=boundary,
+            undecided=undecided, line=line, points=points, sides=_sides(estimator), y=codes,
+            wrong=np.zeros(len(points), bool) if codes is None else said != codes,
+            misplaced=misplaced, regions=regions, marked=_marked(estimator, X, len(points), codes),
+        ).plot(ax)  # fmt: skip
 
-    def plot(
-        self, ax: Any = None, *, regions: bool | None = None, alpha: float = 0.25,
-        size: float = 28.0,
-    ) -> Self:  # fmt: skip
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        regions : bool, default None
-            Whether to draw the regions and their boundary. None draws them unless they are a slice
-            through projected rows and more than 5% of the rows lie in another class's color.
-        alpha : float, default=0.25
-            Opacity of the regions.
-        """
-        self.figure_, self.ax_ = new_axes(ax)
+    def _draw(self) -> list[Any]:
         self.borders_: list[Any] = []
         self.margin_lines_: list[Any] = []
-        self.marked_: list[Any] = []
-        if regions is None:
-            regions = self.chosen or (self.misplaced or 0.0) <= MOST_MISPLACED
-        if regions:
-            self._draw_regions(alpha)
+        if self.regions:
+            self._draw_regions()
             self._draw_boundary()
-        self._draw_points(size)
+        handles = self._draw_rows(self.points, self.y, self.classes, SIZE)
+        handles = handles if self.y is not None or len(self.points) > MOST_POINTS else []
+        handles += self._draw_rings()
+        if self.undecided_ is not None:
+            from matplotlib.patches import Patch
+
+            hatched = {"facecolor": "none", "edgecolor": ink(), "hatch": "////"}
+            handles.append(Patch(**hatched, label="undecided"))
         show_plane(self.ax_, self.plane.names, self.xs, self.ys)
         if not np.any(self.plane.across):  # scores have another unit than rows
             self.ax_.set_aspect("auto")
         said = ""
         if self.misplaced:
-            lies = "regions of the slice: {} of the rows lie in" if regions else ""
-            lies = lies or "no regions: {} of the rows would lie in"
-            said = f"{lies.format(percent(self.misplaced))} another class's color"
+            lies = "lie" if self.regions else "would lie"
+            slice_of = "regions of the slice" if self.regions else "no regions"
+            share = percent(self.misplaced)
+            said = f"{slice_of}: {share} of the rows {lies} in another class's color"
         show_title(self.ax_, self.plane.title, said, density_title(len(self.points)))
-        self.legend_ = legend(self.ax_, self._handles())
-        return self
+        return handles
 
-    def _draw_regions(self, alpha: float) -> None:
+    def _draw_regions(self) -> None:
         from matplotlib.colors import ListedColormap
 
         n = len(self.classes)
         self.regions_ = self.ax_.pcolormesh(
             self.xs, self.ys, self.codes, cmap=ListedColormap(colors(n)), vmin=-0.5, vmax=n - 0.5,
-            shading="nearest", alpha=alpha, linewidth=0, rasterized=True, zorder=0,
+            shading="nearest", alpha=0.25, linewidth=0, rasterized=True, zorder=0,
         )  # fmt: skip
         if self.undecided is not None and self.undecided.any():
             self.undecided_ = self.ax_.contourf(
@@ -239,16 +210,16 @@ class DecisionDisplay(Display):
     def _draw_boundary(self) -> None:
         """The line of a linear classifier, or contours, and where a margin ends."""
         if self.line is not None:
-            scores = np.abs(self.points @ self.line[0] + self.line[1])
+            normal, offset = self.line
+            scores = np.abs(self.points @ normal + offset)
             exact = self.y is not None and not self.wrong.any() and self.misplaced is None
             margin = float(scores.min()) if exact else 0.0  # of rows that are all on their side
             for score in (0.0, *(self.sides or ((-margin, margin) if margin else ()))):
-                normal, offset = self.line
                 ends = line_ends(normal, offset - score, self.xs[[0, -1]], self.ys[[0, -1]])
                 look = {"linewidth": 0.8, "ls": "--"} if score else {"linewidth": 1.5, "zorder": 3}
                 self.margin_lines_ += self.ax_.plot(*ends, color=ink(), **look)
             self.line_ = self.margin_lines_.pop(0)
-            self._draw_normal(*self.line)
+            self._draw_normal(normal, offset)
         elif len(self.classes) > 2:
             for k in np.unique(self.codes) if np.ptp(self.codes) else ():
                 inside = (self.codes == k).astype(float)
@@ -262,14 +233,12 @@ class DecisionDisplay(Display):
 
     def _draw_normal(self, normal: np.ndarray, offset: float) -> None:
         """The weight vector as an arrow from the line, at most a fifth of the picture long."""
-        if not np.any(self.plane.across):
-            return  # along the scores of a classifier without weights
-        center, size = np.array([self.xs.mean(), self.ys.mean()]), np.abs(normal).max()
-        normal, offset = normal / size, offset / size  # whose squares are floats
+        normal, offset = normal / np.abs(normal).max(), offset / np.abs(normal).max()
+        center = np.array([self.xs.mean(), self.ys.mean()])
         foot = center - (normal @ center + offset) / (normal @ normal) * normal
         inside = self.xs[0] < foot[0] < self.xs[-1] and self.ys[0] < foot[1] < self.ys[-1]
-        if not inside:
-            return
+        if not (inside and np.any(self.plane.across)):
+            return  # also along the scores of a classifier without weights
         room = np.array([np.ptp(self.xs), np.ptp(self.ys)]) / 5
         tip = foot + normal * float(np.min(room / np.maximum(np.abs(normal), 1e-300)))
         self.normal_ = self.ax_.annotate(
@@ -280,32 +249,20 @@ class DecisionDisplay(Display):
             "w", xy=tuple(tip), xytext=(5, 5), textcoords="offset points", color=ink(), zorder=4
         )
 
-    def _draw_points(self, size: float) -> None:
+    def _draw_rings(self) -> list[Any]:
+        """The mistakes and the marked rows."""
         n = len(self.points)
-        self.points_ = draw_rows(self.ax_, self.points, self.y, self.classes, size)
         if self.wrong.any():
             found = self.points[self.wrong]
-            self.mistakes_ = draw_mistakes(self.ax_, found, n, 3.5 * size, "mistakes")
+            self.mistakes_ = draw_mistakes(self.ax_, found, n, 3.5 * SIZE, "mistakes")
+        self.marked_: list[Any] = []
         for k, (name, rows) in enumerate(self.marked.items() if n <= MOST_POINTS else ()):
-            chosen = self.points[np.isin(np.arange(n), rows)]
-            inside = name in INSIDE
-            style, area = ("-", 3.5 * size) if inside else (":", (6 + 3 * k) * size)
-            look: dict[str, Any] = {"marker": "s", "width": 0.6} if inside else {}
-            said = f"{name} ({len(chosen):,})"
-            self.marked_.append(draw_rings(self.ax_, chosen, area, style, said, **look))
-
-    def _handles(self) -> list[Any]:
-        """The legend entries: classes that occur, rings, and hatches."""
-        from matplotlib.patches import Patch
-
-        handles: list[Any] = []
-        if self.y is not None or (len(self.points) > MOST_POINTS and self.regions_ is not None):
-            handles = class_handles(self.points_, len(self.points), self.classes)
-        handles += [self.mistakes_, *self.marked_]
-        if self.undecided_ is not None:
-            hatched = {"facecolor": "none", "edgecolor": ink(), "hatch": "////"}
-            handles.append(Patch(**hatched, label="undecided"))
-        return handles
+            chosen, said = self.points[np.sort(rows)], f"{name} ({len(rows):,})"
+            look: dict[str, Any] = {"size": (6 + 3 * k) * SIZE, "style": ":"}
+            if name in INSIDE:
+                look = {"size": 3.5 * SIZE, "style": "-", "marker": "s", "width": 0.6}
+            self.marked_.append(draw_rings(self.ax_, chosen, name=said, **look))
+        return [self.mistakes_, *self.marked_]
 
 
 def _cut(estimator: Any) -> float:
@@ -323,15 +280,14 @@ def _along_scores(
     d = rows.shape[1]
     if d <= 2 or len(estimator.classes_) != 2:
         return None
-    scores = _scores(estimator, X)
+    scores, cut = _scores(estimator, X), _cut(estimator)
     low = scores[said == 0].max(initial=-np.inf)
     high = scores[said == 1].min(initial=np.inf)
-    cut = _cut(estimator)
     if not low <= cut <= high:  # of another library's threshold
         cut = (low + high) / 2
     if not (scores.any() and low <= high and np.isfinite(cut)):
         return None
-    normal, what = normal_of(estimator), "score"
+    normal = normal_of(estimator)
     if normal is not None:
         names = names_of(rows, d, estimator)
         plane = plane_along(normal, rows, names)
@@ -340,13 +296,12 @@ def _along_scores(
         axes = in_units(names, "distance from the boundary", "widest direction")
         plane = plane._replace(origin=start, names=axes)
         return plane, plane.coordinates(rows), (across, 0.0)
+    what = "score"
     if not hasattr(estimator, "decision_function"):
         what = f"probability of {label_text(estimator.classes_[1])}, less 0.5"
-    said_of_plane = f"{d:,} features: the score, and the widest direction"
-    _, up = completed([], rows)
-    plane = Plane(mean_of(rows), np.zeros(d), up, (what, "widest direction"), said_of_plane)
-    points = plane.coordinates(rows)
-    points[:, 0] = scores
+    about, (_, up) = f"{d:,} features: the score, and the widest direction", completed([], rows)
+    plane = Plane(mean_of(rows), np.zeros(d), up, (what, "widest direction"), about)
+    points = np.column_stack([scores, plane.coordinates(rows)[:, 1]])
     return plane, points, (np.array([1.0, 0.0]), -cut)
 
 
@@ -356,13 +311,13 @@ def _predicted_on_grid(
     """Return the predictions on a grid: the codes of the classes, for two classes a score that is 0
     on the boundary, and where one-vs-rest leaves the class undecided.
     """
-    codes, scores, k = [], [], len(estimator.classes_)
+    codes, scores = [], []
     for some in np.array_split(places, max(1, len(places) * plane.origin.size // GRID_VALUES)):
         grid = plane.points_like(X, some)
         codes.append(np.searchsorted(estimator.classes_, estimator.predict(grid)))
         scores.append(_scores(estimator, grid))
     said, found = np.concatenate(codes).reshape(shape), np.concatenate(scores)
-    if k == 2:
+    if len(estimator.classes_) == 2:
         found = found.reshape(shape)
         other = np.where(said == 1, found < 0, found > 0).any()  # such as another threshold than 0
         return said, said - 0.5 if other or not found.any() else found, None
@@ -388,34 +343,23 @@ def _sides(estimator: Any) -> tuple[float, float] | None:
     return -1.0 - cut, 1.0 - cut
 
 
-def _marked(
-    estimator: Any, X: Any, codes: np.ndarray | None, marked: dict[str, Any] | None
-) -> dict[str, np.ndarray]:
-    """Rows to mark: the support vectors, if X may be the training data, and the given ones."""
-    found = {}
-    support = getattr(estimator, "support_positions_", getattr(estimator, "support_", None))
-    numbers = np.asarray([] if support is None else support)  # RFE's support_ is about features
-    if numbers.dtype.kind in "iu" and X.shape[0] > int(np.max(numbers, initial=-1)):
-        found["support vectors"] = numbers
-    if _sides(estimator) is not None:
-        found = _in_the_margin(estimator, X, codes, numbers)
-    return found | {name: np.asarray(rows) for name, rows in (marked or {}).items()}
-
-
-def _in_the_margin(
-    model: Any, X: Any, codes: np.ndarray | None, support: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Return the rows on a soft margin and inside it: the support vectors if X holds the training
-    rows (those at their bound are farthest inside); for other rows, such as new rows of a loaded
-    model, the ones inside.
+def _marked(estimator: Any, X: Any, n: int, codes: np.ndarray | None) -> dict[str, np.ndarray]:
+    """Return the rows to mark: the support vectors if X may be the training data. Those of a soft
+    margin are on it or inside it (those at their bound are farthest inside); of other rows, such as
+    new rows of a loaded model, the ones inside.
     """
-    scores = model.decision_function(X)
-    if len(support) and X.shape[0] == model.n_rows_:
-        depth = np.sign(model.dual_coef_[0]) * scores[support]
-        inside = support[np.argsort(depth, kind="stable")[: int(model.n_bounded_[0])]]
+    support = getattr(estimator, "support_positions_", getattr(estimator, "support_", None))
+    support = np.asarray([] if support is None else support)
+    if _sides(estimator) is None:  # RFE's support_ is about features
+        whole = support.dtype.kind in "iu" and n > int(np.max(support, initial=-1))
+        return {"support vectors": support} if whole else {}
+    scores = estimator.decision_function(X)
+    if len(support) and n == estimator.n_rows_:
+        depth = np.sign(estimator.dual_coef_[0]) * scores[support]
+        inside = support[np.argsort(depth, kind="stable")[: int(estimator.n_bounded_[0])]]
+        if not len(inside):  # of a separable problem, or of squares
+            return {"support vectors": support}
         on = np.setdiff1d(support, inside)
-        if not model.n_bounded_[0]:  # of a separable problem, or of squares
-            return {"support vectors": on}
         return {"support vectors on the margin": on, "inside it": inside}
     if codes is None:
         return {}

@@ -7,18 +7,17 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from functools import cache, wraps
-from inspect import cleandoc, signature
 from io import BytesIO
 from math import ceil
 from textwrap import wrap
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from linsep.errors import DataError, LinsepError, ParameterError
 from linsep.estimators.labels import label_text, listed
-from linsep.plot.palettes import class_colors
+from linsep.plot.palettes import colors
 from linsep.validation import checks
 from linsep.validation.checks import labels_of
 from linsep.words import escaped, row_text
@@ -44,15 +43,6 @@ MOST_DOTS, MOST_RINGS = 1_000, 300
 MOST_IN_LEGEND = 20
 #: more pixels do not fit in memory
 MOST_PIXELS = 250_000_000
-
-
-#: parameters of ``plot`` and ``from_...``, and attributes, of all displays
-SHARED = {
-    "size": "size : float\n    Area of a point, in square points.",
-    "ax": "ax : matplotlib Axes, default None\n    Where to draw; None makes a new figure.",
-    "kwargs": "**kwargs : passed to :meth:`plot`, or by it to matplotlib",
-}
-SHARED_ATTRIBUTES = ["ax_, figure_ : matplotlib Axes and Figure", "legend_ : Legend, or None"]
 
 
 class NoMatplotlib(LinsepError, ImportError):
@@ -106,19 +96,6 @@ def new_grid(n: int, columns: int, width: float, height: float) -> tuple[Any, li
     return figure, list(grid[:n])
 
 
-def colors(n: int) -> list[Any]:
-    """Return ``n`` colors: up to ten that are safe for color-blind readers, else from the part of
-    viridis that is visible on the background of the current style.
-    """
-    if (found := class_colors(n)) is not None:
-        return found
-    from matplotlib import colormaps
-    from matplotlib.colors import to_rgb
-
-    first, last = (0.3, 1.0) if sum(to_rgb(ink())) > 1.5 else (0.0, 0.9)
-    return [colormaps["viridis"](place) for place in np.linspace(first, last, n)]
-
-
 def ink() -> Any:
     """Return the text color of the current style."""
     from matplotlib import rcParams
@@ -143,12 +120,10 @@ def draw_reference(ax: Any, **look: Any) -> Any:
     return ax.axline((0.0, 0.0), slope=1.0, **{"color": ink(), "linewidth": 0.8, "ls": ":"} | look)
 
 
-def legend(ax: Any, drawn: Iterable[Any], right: float = 1.01) -> Any:
-    """Draw a legend beside the axes, where it covers no data; use small text for many entries.
-
-    Handles that are None were not drawn and are left out. A new figure becomes wider by it.
+def legend(ax: Any, handles: list[Any], right: float = 1.01) -> Any:
+    """Draw a legend beside the axes, where it covers no data; use small text for many entries. A
+    new figure becomes wider by it.
     """
-    handles = [artist for artist in drawn if artist is not None]
     look: dict[str, Any] = {}
     names = [handle.get_label().replace(r"\$", "$") for handle in handles]
     if sum(1 + name.count("\n") for name in names) > MANY:
@@ -160,10 +135,17 @@ def legend(ax: Any, drawn: Iterable[Any], right: float = 1.01) -> Any:
     )  # fmt: skip
     for text in made.get_texts():
         make_readable(text)
-    if getattr(ax.figure, "grows", False) and handles:
+    if getattr(ax.figure, "grows", False):
         width = made.get_window_extent().width / ax.figure.dpi
         ax.figure.set_size_inches(WIDE + width, ax.figure.get_size_inches()[1])
     return made
+
+
+def count_axis(axis: Any) -> None:
+    """Give an axis of counts whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def show_title(ax: Any, *lines: str) -> None:
@@ -213,34 +195,60 @@ def limits(values: np.ndarray, share: float = 0.08) -> tuple[float, float]:
 class Display:
     """Base class of all displays: what is drawn, as attributes, and the artists that show it.
 
+    Every ``from_...`` method computes what is drawn, and draws it with :meth:`plot` on ``ax``. Rows
+    are the usual arrays, sparse matrices or data frames, and labels are arrays of shape (rows,);
+    both must match the fit. What cannot be drawn is refused with a ``ValueError``, mostly a
+    ``DataError``, that says why.
+
     Attributes
     ----------
-    ax_ : matplotlib Axes
+    ax_ : matplotlib Axes, of several the first
     figure_ : matplotlib Figure
     legend_ : matplotlib Legend, or None
+    points_ : list of PathCollection
+        The rows, one collection per class; more than 20,000 rows are a density, with one
+        PolyCollection per class.
     """
+
+    #: of the axes, and where the legend begins, in widths of the axes
+    _projection: str | None = None
+    _right = 1.01
 
     def __init__(self, **drawn: Any):
         """Keep what ``plot`` draws."""
         self.__dict__.update(drawn)
-
-    def __init_subclass__(cls) -> None:
-        """Wrap ``plot`` so that all texts can be read, and complete the docstrings."""
-        super().__init_subclass__()
-        _describe(cls, "Attributes", SHARED_ATTRIBUTES)
-        for name, made in list(vars(cls).items()):
-            if name == "plot" or name.startswith("from_"):
-                method = getattr(made, "__func__", made)
-                known = signature(method).parameters
-                _describe(method, "Parameters", [SHARED[word] for word in SHARED if word in known])
-        if "plot" in cls.__dict__:
-            cls.plot = _with_readable_texts(cls.plot)  # type: ignore[attr-defined]
 
     def __getattr__(self, name: str) -> Any:
         """None for an artist that was not drawn."""
         if name.endswith("_") and not name.startswith("_"):
             return None
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax``; None makes a new figure. Pictures of several panels need one."""
+        self._open(ax)
+        if handles := [artist for artist in self._draw() if artist is not None]:
+            self.legend_ = legend(self.ax_, handles, self._right)
+        for text in self.figure_.findobj(_is_text):
+            make_readable(text)
+        return self
+
+    def _open(self, ax: Any) -> None:
+        """Set the figure and the axes to draw on."""
+        self.figure_, self.ax_ = new_axes(ax, self._projection)
+
+    def _draw(self) -> Iterable[Any]:
+        """Draw; return the artists that the legend names, None for those not drawn."""
+        raise NotImplementedError
+
+    def _draw_rows(
+        self, points: np.ndarray, codes: np.ndarray | None, classes: np.ndarray, size: float = 28.0
+    ) -> list[Any]:
+        """Draw rows, by class if ``codes`` has the numbers of their classes; return the legend
+        entries of the classes.
+        """
+        self.points_ = draw_rows(self.ax_, points, codes, classes, size)
+        return class_handles(self.points_, len(points), classes)
 
     def save(
         self, path: Any, *, size: tuple[float, float] | None = None, title: str = "", **kwargs: Any
@@ -268,11 +276,12 @@ class Display:
             how = {"bbox_inches": None} | kwargs
         if title:
             _entitle(self.figure_, title)
-        inches = self.figure_.get_size_inches() * kwargs.get("dpi", self.figure_.dpi)
-        if inches.prod() > MOST_PIXELS:
+        width, height = self.figure_.get_size_inches()
+        dots = kwargs.get("dpi", self.figure_.dpi)
+        if width * height * dots**2 > MOST_PIXELS:
             raise ParameterError(
-                f"A picture of {inches[0]:,.0f} x {inches[1]:,.0f} pixels does not fit in memory: "
-                "choose a smaller size or resolution.",
+                f"A picture of {width * dots:,.0f} x {height * dots:,.0f} pixels does not fit in "
+                "memory: choose a smaller size or resolution.",
                 code="too-large",
             )
         with warnings.catch_warnings():
@@ -280,7 +289,6 @@ class Display:
             try:
                 self.figure_.savefig(path, **how)
             except UserWarning:
-                width, height = self.figure_.get_size_inches()
                 raise ParameterError(
                     f"A picture of {width:g} x {height:g} inches is too small for the drawing: "
                     f"choose a larger size."
@@ -293,14 +301,25 @@ class Display:
         return file.getvalue()
 
 
-def _describe(described: Any, section: str, lines: list[str]) -> None:
-    """Add lines to a section of a docstring, where it does not have them."""
-    text = cleandoc(described.__doc__)
-    head, *rest = re.split(r"\n\n(?=(?:Raises|Examples)\n-)", text, maxsplit=1)
-    new = [line for line in lines if f"\n{line.split(' : ')[0]} : " not in text]
-    if new and f"{section}\n---" not in head:
-        head += f"\n\n{section}\n{'-' * len(section)}"
-    described.__doc__ = "\n\n".join(["\n".join([head, *new]), *rest])
+class Panels(Display):
+    """Base class of displays with several axes, which are drawn on a new figure.
+
+    Attributes
+    ----------
+    axes_ : list or dict of matplotlib Axes
+    """
+
+    def _open(self, ax: Any) -> None:
+        if ax is not None:
+            raise DataError(
+                f"ax holds one picture, but {type(self).__name__} draws several: omit ax.",
+                code="conflict",
+                option="ax",
+            )
+
+
+def _is_text(artist: Any) -> bool:
+    return hasattr(artist, "set_fontfamily")
 
 
 def _entitle(figure: Any, title: str) -> None:
@@ -321,23 +340,6 @@ def _entitle(figure: Any, title: str) -> None:
         ) from None
     above = [] if figure._suptitle is None else [figure._suptitle.get_text()]
     make_readable(figure.suptitle("\n".join([*lines, *above]), fontsize="large"))
-
-
-def _with_readable_texts(plot: Any) -> Any:
-    """Return a method ``plot`` after which texts have the minus of the axes, and fonts with their
-    letters.
-    """
-
-    @wraps(plot)
-    def drawn(self: Any, *args: Any, **kwargs: Any) -> Any:
-        from matplotlib.text import Text
-
-        made = plot(self, *args, **kwargs)
-        for text in self.figure_.findobj(Text):
-            make_readable(text)
-        return made
-
-    return drawn
 
 
 def make_readable(text: Any) -> None:
@@ -406,16 +408,8 @@ def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
 def draw_rows(
     ax: Any, points: np.ndarray, codes: np.ndarray | None, classes: np.ndarray, size: float
 ) -> list[Any]:
-    """Draw rows as points, with one collection per class, or each class as a density.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    points : array of shape (rows, 2)
-    codes : int array of shape (rows,) or None
-        The numbers of their classes; None draws all rows alike.
-    classes : array of labels
-    size : area of a point, in square points
+    """Draw rows as points of this area in square points, with one collection per class, or each
+    class as a density. Without ``codes``, the numbers of their classes, all rows are alike.
     """
     palette = [ink()] if codes is None else colors(len(classes))
     own = np.zeros(len(points), int) if codes is None else codes

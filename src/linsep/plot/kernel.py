@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from linsep._system.threads import one_blas_thread
 from linsep.errors import DataError
@@ -15,9 +14,9 @@ from linsep.learners.support_vectors import checked_for_kernel
 from linsep.parameters import fitted_parameter
 from linsep.plot.display import (
     MARKERS,
-    Display,
+    Panels,
+    check_drawable,
     codes_of,
-    colors,
     ink,
     literal,
     new_figure,
@@ -25,7 +24,7 @@ from linsep.plot.display import (
     show_title,
     wrapped,
 )
-from linsep.plot.palettes import COLORS, color_map
+from linsep.plot.palettes import COLORS, color_map, colors
 from linsep.plot.plane import frame_like, grid_around, names_of
 from linsep.validation.checks import check_beside, labels_of
 
@@ -39,14 +38,13 @@ WIDTHS = (1.1, 1.0, 1.2)
 RESOLUTION = 50
 
 
-class KernelDisplay(Display):
+class KernelDisplay(Panels):
     """The Gram matrix of rows ordered by class, its eigenvalues, and the learned function.
 
     For a classifier of two classes and two features, the third panel is the surface f(x); its
     contour at 0 is the boundary. For a kernel on strings that counts substrings, it shows the
     substrings with the largest weights: f(x) is the sum of the weights of all substrings of x.
-    Other classifiers, and a kernel without a classifier, have no third panel. Create it with
-    :meth:`from_estimator` or :meth:`from_kernel`.
+    Other classifiers, and a kernel without a classifier, have no third panel.
 
     Attributes
     ----------
@@ -57,9 +55,6 @@ class KernelDisplay(Display):
     grid, values : a pair of arrays, coordinates of a grid, and f at its points; or None
     points, names : two features of the rows, and their names; or None
     substrings : list of (str, float), substrings and their weights, the largest first
-    figure_ : matplotlib Figure
-    ax_ : Axes of the Gram matrix
-    axes_ : list of Axes, one for each panel
     gram_ : AxesImage
     colorbar_ : Colorbar
     borders_ : list of Line2D between the classes
@@ -86,7 +81,7 @@ class KernelDisplay(Display):
     substrings: Sequence[tuple[str, float]] = ()
 
     @classmethod
-    def from_kernel(cls, kernel: Any, X: Any, y: Any = None, **kwargs: Any) -> Self:
+    def from_kernel(cls, kernel: Any, X: Any, y: Any = None) -> Self:
         """Draw the Gram matrix of rows.
 
         Parameters
@@ -96,47 +91,29 @@ class KernelDisplay(Display):
         X : rows of the type that the kernel takes
         y : array of shape (rows,), default None
             Classes; without them rows keep their order.
-
-        Raises
-        ------
-        ValueError
-            For an unknown kernel, rows that it does not support, and a wrong number of labels.
         """
         check_beside(X, y=y)
         fitted = as_kernel(kernel).fitted(X)
         classes = np.zeros(0) if y is None else np.unique(labels_of(y))
         found, _ = _ordered(fitted, fitted.prepare(X), y, classes)
-        return cls(classes=classes, **found).plot(**kwargs)
+        return cls(classes=classes, **found).plot()
 
     @classmethod
     @of_features
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, top: int = 20, **kwargs: Any
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, top: int = 20) -> Self:
         """Draw the Gram matrix of rows and what a kernel classifier learned.
 
         Parameters
         ----------
         estimator : fitted :class:`linsep.KernelPerceptron`
-        X : rows of the type that its kernel takes
-        y : array of shape (rows,)
-            The classes.
+        X, y : rows of the type that its kernel takes, and their classes
         top : int, default=20
             Number of substrings to show.
-
-        Raises
-        ------
-        ValueError
-            For a classifier without a kernel, rows whose width or type differs from the fit, and
-            unknown labels.
         """
-        check_is_fitted(estimator)
-        if not hasattr(getattr(estimator, "kernel_", None), "takes"):  # as kernels of linsep do
-            raise DataError(
-                f"{type(estimator).__name__} has no kernel; use a KernelPerceptron.",
-                code="unsupported",
-            )
+        check_drawable(estimator, "kernel_", "has no kernel; use a KernelPerceptron.")
         kernel, classes = estimator.kernel_, estimator.classes_
+        if not hasattr(kernel, "takes"):  # as kernels of linsep do
+            raise DataError("This kernel is of another library.", code="unsupported")
         raw = checked_for_kernel(estimator, kernel, X, reset=False)
         found, chosen = _ordered(kernel, kernel.prepare(raw), y, classes)
         if len(classes) == 2:
@@ -144,10 +121,9 @@ class KernelDisplay(Display):
                 found |= _surface(estimator, X, raw[chosen])
             if fitted_parameter(estimator, "keep") != "vote":
                 found["substrings"] = _substrings(estimator)[:top]
-        return cls(classes=classes, **found).plot(**kwargs)
+        return cls(classes=classes, **found).plot()
 
-    def plot(self, *, cmap: Any = None) -> Self:
-        """Draw on a new figure; ``cmap`` is a matplotlib color map for the values of the kernel."""
+    def _draw(self) -> list[Any]:
         kinds = ["rectilinear", "rectilinear"]
         kinds += ["3d"] if self.values is not None else ["rectilinear"] * bool(self.substrings)
         n = len(kinds)
@@ -159,60 +135,55 @@ class KernelDisplay(Display):
             for place, kind in zip(places, kinds, strict=True)
         ]
         self.ax_ = self.axes_[0]
-        self.points_: list[Any] = []
-        self._draw_gram(color_map("viridis") if cmap is None else cmap)
+        self._draw_gram()
         self._draw_spectrum(self.axes_[1])
         if self.values is not None:
             self._draw_surface(self.axes_[2], self.values)
         elif self.substrings:
             self._draw_substrings(self.axes_[2])
-        return self
+        return []
 
-    def _draw_gram(self, cmap: Any) -> None:
+    def _draw_gram(self) -> None:
         """Draw the matrix with lines between classes, whose names are ticks."""
         ax = self.ax_
-        self.gram_ = ax.imshow(self.gram, cmap=cmap, interpolation="none")
+        self.gram_ = ax.imshow(self.gram, cmap=color_map("viridis"), interpolation="none")
         self.colorbar_ = self.figure_.colorbar(self.gram_, ax=ax, shrink=0.8)
         self.borders_: list[Any] = []
-        if self.y is not None:
+        if self.y is not None and len(np.unique(self.y)) <= MOST_NAMES:
             known, starts, counts = np.unique(self.y, return_index=True, return_counts=True)
-            if len(known) <= MOST_NAMES:
-                for start in starts[1:]:
-                    for line in (ax.axhline, ax.axvline):
-                        self.borders_.append(line(start - 0.5, color="white", linewidth=1.2))
-                middles = starts + (counts - 1) / 2
-                ax.set_yticks(middles, [wrapped(label_text(self.classes[k])) for k in known])
-                ax.set_xticks([])  # the same as on the left
+            for start in starts[1:]:
+                for line in (ax.axhline, ax.axvline):
+                    self.borders_.append(line(start - 0.5, color="white", linewidth=1.2))
+            middles = starts + (counts - 1) / 2
+            ax.set_yticks(middles, [wrapped(label_text(self.classes[k])) for k in known])
+            ax.set_xticks([])  # the same as on the left
         show_title(ax, "Gram matrix" + ", rows by class" * (self.y is not None), self.title)
 
     def _draw_spectrum(self, ax: Any) -> None:
         """Draw the eigenvalues above rounding error, the negative ones by magnitude."""
         with one_blas_thread:  # threads that wait for a busy core cost seconds
             values = np.linalg.eigvalsh(self.gram)[::-1]
-        n = len(values)
-        rounding = n * np.finfo(np.float64).eps * np.abs(values).max()
+        rounding = len(values) * np.finfo(np.float64).eps * np.abs(values).max()
         positive, negative = values[values > rounding], -values[values < -rounding][::-1]
-        look: dict[str, Any] = {"markersize": 4, "linewidth": 0.8}
-        (self.eigenvalues_,) = ax.plot(
-            np.arange(1, len(positive) + 1), positive, color=COLORS[0], marker="o",
-            label="eigenvalues", **look,
-        )  # fmt: skip
-        if len(negative):
-            (self.negative_,) = ax.plot(
-                np.arange(1, len(negative) + 1), negative, color=COLORS[5], marker="x", ls="--",
-                label="magnitude of negative eigenvalues", **look,
-            )  # fmt: skip
-            ax.legend(frameon=False, loc="upper right")
         rank = len(positive) + len(negative)
         ax.set(xlabel="number", ylabel="eigenvalue", yscale="log" if rank else "linear")
-        show_title(ax, f"spectrum: rank {rank:,} of {n:,}")
+
+        def drawn(sizes: np.ndarray, **look: Any) -> Any:
+            look |= {"markersize": 4, "linewidth": 0.8}
+            return ax.plot(np.arange(1, len(sizes) + 1), sizes, **look)[0]
+
+        self.eigenvalues_ = drawn(positive, color=COLORS[0], marker="o", label="eigenvalues")
+        if len(negative):
+            said = "magnitude of negative eigenvalues"
+            self.negative_ = drawn(negative, color=COLORS[5], marker="x", ls="--", label=said)
+            ax.legend(frameon=False, loc="upper right")
+        show_title(ax, f"spectrum: rank {rank:,} of {len(values):,}")
 
     def _draw_surface(self, ax: Any, values: np.ndarray) -> None:
         """Draw f over two features, its contour at 0, and the rows below."""
         from matplotlib.colors import LinearSegmentedColormap
 
         assert self.grid is not None
-        assert self.points is not None
         pair = colors(2)
         shades = LinearSegmentedColormap.from_list("classes", [pair[0], "#eeeeee", pair[1]])
         x, y = np.meshgrid(*self.grid)
@@ -225,11 +196,13 @@ class KernelDisplay(Display):
         if values.min() < 0 < values.max():
             self.boundary_ = ax.contour(x, y, values, levels=[0.0], colors=[ink()])
             ax.contour(x, y, values, levels=[0.0], colors=[ink()], offset=floor)
-        codes = np.zeros(len(self.points), int) if self.y is None else self.y
-        for k, color in enumerate(pair):
-            look = {"marker": MARKERS[k], "s": 16, "depthshade": False, "color": [color]}
-            said = wrapped(label_text(self.classes[k]))
-            self.points_.append(ax.scatter(*self.points[codes == k].T, floor, label=said, **look))
+        self.points_ = [
+            ax.scatter(
+                *self.points[self.y == k].T, floor, label=wrapped(label_text(self.classes[k])),
+                marker=MARKERS[k], s=16, depthshade=False, color=[color],
+            )
+            for k, color in enumerate(pair)
+        ]  # fmt: skip
         ax.set_zlim(floor, None)
         ax.set(xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), zlabel="f(x)")
         ax.zaxis.labelpad = 8
@@ -242,24 +215,23 @@ class KernelDisplay(Display):
         from matplotlib.patches import Patch
 
         names, weights = zip(*self.substrings, strict=True)
-        places, pair, paper = np.arange(len(names))[::-1], colors(2), ax.get_facecolor()
-        signs = [int(weight > 0) for weight in weights]
-        hatches = ["////", ""]
-        self.bars_ = ax.barh(
-            places, weights, color=[pair[sign] for sign in signs], edgecolor=paper,
-            hatch=[hatches[sign] for sign in signs],
-        )  # fmt: skip
+        paper = ax.get_facecolor()
+        looks = [
+            {"facecolor": color, "edgecolor": paper, "hatch": hatch}
+            for color, hatch in zip(colors(2), ("////", ""), strict=True)
+        ]
+        self.bars_ = ax.barh(range(len(names)), weights, tick_label=list(map(literal, names)))
+        for bar, weight in zip(self.bars_, weights, strict=True):
+            bar.set(**looks[weight > 0])
+        ax.invert_yaxis()
+        ax.tick_params(axis="y", labelfontfamily="monospace")
         ax.axvline(0.0, color=ink(), linewidth=0.8)
-        ax.set_yticks(places, map(literal, names), family="monospace")
-        ax.set(xlabel="weight per occurrence", ylim=(-0.7, len(names) - 0.3))
+        ax.set(xlabel="weight per occurrence", ylim=(len(names) - 0.3, -0.7))
         show_title(ax, "substrings with the largest weights")
         handles = [
-            Patch(
-                facecolor=pair[k], edgecolor=paper, hatch=hatches[k],
-                label=wrapped(f"for {label_text(self.classes[k])}"),
-            )
-            for k in range(2)
-        ]  # fmt: skip
+            Patch(**look, label=wrapped(f"for {label_text(label)}"))
+            for look, label in zip(looks, self.classes, strict=True)
+        ]
         ax.legend(
             handles=handles, frameon=False, loc="upper left", bbox_to_anchor=(0.0, -0.13), ncols=2,
             borderaxespad=0.0,

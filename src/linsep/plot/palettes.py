@@ -109,15 +109,22 @@ class _InUse(Sequence[Any]):
 COLORS = _InUse()
 
 
-def class_colors(n: int) -> list[Any] | None:
-    """Return a color for each of ``n`` classes; None if they are too many to distinguish."""
+def colors(n: int) -> list[Any]:
+    """Return ``n`` colors: up to ten that are safe for color-blind readers, else from the part of
+    viridis that is visible on the background of the current style.
+    """
+    from matplotlib import colormaps, rcParams
+    from matplotlib.colors import to_rgb
+
     chosen = _chosen.get()
-    if chosen is not None and not chosen.listed:
-        return [chosen.map(place) for place in np.linspace(0.0, 1.0, n)]
-    if n <= len(COLORS):
+    if n <= len(COLORS) and (chosen is None or chosen.listed):
         return list(COLORS[:n])
     if chosen is None:
-        return None
+        dark = sum(to_rgb(rcParams["text.color"])) > 1.5
+        ends = (0.3, 1.0) if dark else (0.0, 0.9)
+        return list(map(colormaps["viridis"], np.linspace(*ends, n)))
+    if not chosen.listed:
+        return list(map(chosen.map, np.linspace(0.0, 1.0, n)))
     raise ParameterError(
         f"The palette {chosen.name} has too few colors ({n} are needed): choose a color map such "
         "as viridis."

@@ -113,14 +113,13 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     if (normal := normal_of(model)) is not None:
         return plane_along(normal, X, names)
     coef = _weights(model)
-    _, sizes, directions = np.linalg.svd(coef - coef.mean(axis=0), full_matrices=False)
-    if len(coef) > 1 and sizes[1] > 1e-9 * sizes[0]:
-        said = f"{d:,} features, projected onto the plane in which weights of classes vary most"
-        axes = in_units(names, "first direction", "second direction")
-        return Plane(mean_of(X), directions[0], directions[1], axes, said)
-    said = f"{d:,} features, projected on their two principal components"
+    if len(coef) > 1:
+        about = f"{d:,} features, projected onto the plane in which weights of classes vary most"
+        plane = plane_of_span(coef - coef.mean(axis=0), mean_of(X), X, about)
+        return plane._replace(names=in_units(names, *plane.names))
     axes = in_units(names, "first component", "second component")
-    return Plane(mean_of(X), *completed([], X), axes, said)
+    about = f"{d:,} features, projected on their two principal components"
+    return Plane(mean_of(X), *completed([], X), axes, about)
 
 
 def plane_through(
@@ -144,6 +143,13 @@ def plane_along(normal: np.ndarray, X: Any, names: Sequence[str]) -> Plane:
     said = f"{X.shape[1]:,} features, projected on w and the widest direction orthogonal to it"
     axes = in_units(names, "distance along w", "widest direction")
     return Plane(mean_of(X), *completed([across], X), axes, said)
+
+
+def plane_of_span(vectors: np.ndarray, origin: np.ndarray, X: Any, said: str) -> Plane:
+    """Return the plane in which vectors are longest, completed by the widest directions of X."""
+    _, sizes, directions = np.linalg.svd(vectors, full_matrices=False)
+    found = list(directions[:2][sizes[:2] > 1e-9 * sizes[0]])
+    return Plane(origin, *completed(found, X), ("first direction", "second direction"), said)
 
 
 def mean_of(X: Any) -> np.ndarray:
@@ -216,7 +222,7 @@ def _weights(model: Any) -> np.ndarray:
 
 
 def completed(found: list[np.ndarray], X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return two directions: the ones found, completed by the widest orthogonal ones."""
+    """Return two directions: the orthonormal ones found, completed by the widest ones."""
     while len(found) < 2:
         found = [*found, _widest(X, found)]
     return found[0], found[1]
@@ -225,31 +231,27 @@ def completed(found: list[np.ndarray], X: Any) -> tuple[np.ndarray, np.ndarray]:
 def _widest(X: Any, without: list[np.ndarray]) -> np.ndarray:
     """Return the unit vector along which rows vary most, orthogonal to the rows of ``without``."""
     mean = mean_of(X)
+    d = mean.size
+    basis = np.reshape(without, (len(without), d))
 
     def project(v: np.ndarray) -> np.ndarray:
-        for u in without:
-            v = v - (u @ v) * u
-        return v
+        return v - (basis @ v) @ basis
 
     def times(v: np.ndarray) -> np.ndarray:
-        scores = np.asarray(X @ v).ravel() - mean @ v
-        return np.asarray(X.T @ scores).ravel() - mean * scores.sum()
+        v = project(np.ravel(v))
+        scores = X @ v - mean @ v
+        return project(X.T @ scores - mean * scores.sum())
 
-    operator = sp.linalg.LinearOperator(
-        (mean.size, mean.size), matvec=lambda v: project(times(project(np.ravel(v))))
-    )
-    start = project(np.random.default_rng(0).standard_normal(mean.size))
+    start = project(np.random.default_rng(0).standard_normal(d))
     try:
-        found = sp.linalg.eigsh(operator, k=1, v0=start)[1][:, 0]
+        operator = sp.linalg.LinearOperator((d, d), matvec=times)
+        found = project(sp.linalg.eigsh(operator, k=1, v0=start)[1][:, 0])
     except sp.linalg.ArpackError:  # there is no such direction
-        found = np.zeros(mean.size)
-    found = project(found)
-    length = np.linalg.norm(found)
-    if length == 0.0 or not np.isfinite(length):  # all rows are alike but along those left out
-        taken = sum((u**2 for u in without), np.zeros(mean.size))
-        found = project(np.eye(mean.size)[np.argmin(taken)])
-        length = np.linalg.norm(found)
-    found = found / length
+        found = np.zeros(d)
+    if not np.linalg.norm(found) > 0.0:  # all rows are alike but along those left out
+        found[:] = np.arange(d) == np.argmin((basis**2).sum(axis=0))
+        found = project(found)
+    found = found / np.linalg.norm(found)
     return found * (1.0 if found[np.argmax(np.abs(found))] > 0 else -1.0)
 
 

@@ -15,19 +15,14 @@ from linsep.logistic.estimator import LogisticRegression
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.plot.display import (
     Display,
-    class_handles,
     codes_of,
-    colors,
     density_title,
-    draw_rows,
     ink,
-    legend,
-    new_axes,
     of_features,
     show_title,
     wrapped,
 )
-from linsep.plot.palettes import COLORS
+from linsep.plot.palettes import COLORS, colors
 from linsep.plot.plane import (
     along_feature,
     feature_position,
@@ -54,8 +49,7 @@ class LogisticDisplay(Display):
     With one feature it is a curve with its confidence band. Rows of the class are drawn above 1 and
     others below 0, with vertical jitter. For Gaussian naive Bayes with one feature, the Gaussians
     that imply the curve are also drawn: the curve is 0.5 where they cross. With two features,
-    contours show the probability. Other features are fixed at their means. Create it with
-    :meth:`from_estimator`.
+    contours show the probability. Other features are fixed at their means.
 
     The likelihood of separable classes has no maximum, so the title says that the curve is one of
     many; Firth's penalty or l2 gives a unique one.
@@ -83,7 +77,6 @@ class LogisticDisplay(Display):
     gaussians_ : list of Line2D, one per class, or empty
     surface_ : QuadMesh of the probability over two features, or None
     contours_ : ContourSet, or None
-    points_ : list of PathCollection, one per class, or of PolyCollection, their densities
 
     Examples
     --------
@@ -102,7 +95,7 @@ class LogisticDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *,
         features: int | str | Sequence[int | str] | None = None, level: float = 0.95,
-        resolution: int = 200, ax: Any = None, **kwargs: Any,
+        resolution: int = 200, ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw a fitted model of two classes and rows.
 
@@ -120,12 +113,6 @@ class LogisticDisplay(Display):
             The confidence level of the band, between 0 and 1.
         resolution : int, default=200
             Number of grid points in each direction.
-
-        Raises
-        ------
-        DataError
-            For a model without probabilities or of several classes, rows whose width differs from
-            the fit, unknown labels, and if ``features`` is needed or unknown.
         """
         model = _log_odds_of(estimator, level)
         model.decision_function(X)  # refuses other widths by itself
@@ -175,11 +162,9 @@ class LogisticDisplay(Display):
             values=expit(scores).reshape([axis.size for axis in grid[::-1]]),
             names=[*named, str(target or "y")], level=level, threshold=threshold,
             gaussians=gaussians, title=f"{others_fixed(d - len(grid))}\n{why}".strip(),
-        ).plot(ax, **kwargs)  # fmt: skip
+        ).plot(ax)  # fmt: skip
 
-    def plot(self, ax: Any = None, *, size: float = 18.0) -> Self:
-        """Draw on ``ax`` or on new axes."""
-        self.figure_, self.ax_ = new_axes(ax)
+    def _draw(self) -> list[Any]:
         self.gaussians_: list[Any] = []
         probability = f"P({self.names[-1]} = {label_text(self.classes[self.shown])})"
         curve = len(self.grid) == 1
@@ -187,13 +172,10 @@ class LogisticDisplay(Display):
             self._draw_curve(probability)
         else:
             self._draw_contours()
-        self.points_ = draw_rows(self.ax_, self.points, self.y, self.classes, size)
+        classes = self._draw_rows(self.points, self.y, self.classes, 18.0)
         said = "" if curve else wrapped(probability)
         show_title(self.ax_, said, self.title, density_title(len(self.points)))
-        classes = class_handles(self.points_, len(self.points), self.classes)
-        drawn = self.curve_, self.band_, self.threshold_, *self.gaussians_
-        self.legend_ = legend(self.ax_, [*drawn, *classes])
-        return self
+        return [self.curve_, self.band_, self.threshold_, *self.gaussians_, *classes]
 
     def _draw_curve(self, probability: str) -> None:
         """Draw the curve, its band and the Gaussians."""

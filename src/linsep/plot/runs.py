@@ -13,15 +13,7 @@ from linsep import convergence, trace
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.errors import DataError
 from linsep.mistake_bounds.bounds import whole_count
-from linsep.plot.display import (
-    Display,
-    check_drawable,
-    ink,
-    legend,
-    new_axes,
-    of_features,
-    show_title,
-)
+from linsep.plot.display import Display, check_drawable, count_axis, ink, of_features, show_title
 from linsep.plot.palettes import COLORS
 from linsep.plot.plane import box_around, names_of, numbers_of, show_plane, weight_of
 from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
@@ -30,24 +22,15 @@ from linsep.validation.checks import check_columns, labels_of
 
 STYLES = ("--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 #: with more between the smallest and the largest number the axis is logarithmic
-MOST_RATIO_OF_BOUND = 30.0
+MOST_RATIO, MOST_RATIO_OF_BOUND = 100, 30.0
 #: where the limit is so many times the mistakes made, axes are logarithmic
 MOST_RATIO_OF_LIMIT = 10.0
 #: more steps than that have no numbers, and not all of them arrows
 MOST_ARROWS = 40
 
 
-def _count_axis(axis: Any) -> None:
-    """Give an axis of counts whole numbers."""
-    from matplotlib.ticker import MaxNLocator
-
-    axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-
-
 class LearningCurveDisplay(Display):
     """Mistakes in every pass; with held-out rows, the errors on both parts and the pass kept.
-
-    Create it with :meth:`from_estimator`.
 
     Attributes
     ----------
@@ -62,7 +45,6 @@ class LearningCurveDisplay(Display):
     criterion_ : Line2D or None
     error_ax_ : the Axes of the errors or of J_p, on the right, or None
     kept_ : Line2D at the pass whose weights were kept, or None
-    legend_ : Legend, or None where the label of the axis says all
 
     Examples
     --------
@@ -76,14 +58,8 @@ class LearningCurveDisplay(Display):
     """
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the passes of a fitted online classifier; ``kwargs`` are passed to :meth:`plot`.
-
-        Raises
-        ------
-        DataError
-            For an estimator that is not trained in passes.
-        """
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the passes of a fitted online classifier."""
         check_drawable(
             estimator, "mistakes_", "is not trained in passes; use an online classifier."
         )
@@ -97,72 +73,49 @@ class LearningCurveDisplay(Display):
         return cls(
             mistakes=estimator.mistakes_, errors=errors, best=best, stop=stop,
             criterion=getattr(estimator, "criterion_", None),
-        ).plot(ax, **kwargs)  # fmt: skip
+        ).plot(ax)  # fmt: skip
 
-    def plot(self, ax: Any = None, *, log: bool | None = None) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        log : bool, default None
-            Whether the mistakes have a logarithmic axis; None chooses one if the largest number is
-            a hundred times the smallest and no number is zero.
-        """
-        self.figure_, self.ax_ = new_axes(ax)
-        passes = np.arange(1, len(self.mistakes) + 1)
-        (self.mistakes_,) = self.ax_.plot(
-            passes, self.mistakes, color=COLORS[0], marker="o", markersize=4, label="mistakes"
-        )
+    def _draw(self) -> list[Any]:
         low, high = int(self.mistakes.min()), int(self.mistakes.max())
-        if log if log is not None else 0 < 100 * low <= high:
-            self.ax_.set_yscale("log")
-        else:
-            self.ax_.set_ylim(0, 1.05 * max(1, high))
-            _count_axis(self.ax_.yaxis)
-        self.ax_.set(xlabel="pass", ylabel="mistakes")
-        _count_axis(self.ax_.xaxis)
-        self.errors_: list[Any] = []
-        drawn = []
+        self.ax_.set(xlabel="pass", ylabel="mistakes", ylim=(0, 1.05 * max(1, high)))
+        count_axis(self.ax_.xaxis)
+        count_axis(self.ax_.yaxis)
+        if 0 < MOST_RATIO * low <= high:
+            self.ax_.set(yscale="log", ylim=(low / 1.5, high * 1.5))
+        (self.mistakes_,) = self.ax_.plot(
+            np.arange(1, len(self.mistakes) + 1), self.mistakes, color=COLORS[0], marker="o",
+            markersize=4, label="mistakes",
+        )  # fmt: skip
+        shown: list[tuple[Any, ...]] = []  # the numbers of each pass: more than those of all rows
         if self.errors is not None:
-            for share, color, style, part in zip(
-                self.errors.T, (COLORS[1], COLORS[5]), ("-", "--"), ("training", "held-out"),
-                strict=True,
-            ):  # fmt: skip
-                self.errors_ += self._beside(share, "error", color, style, f"error, {part} rows")
-            drawn = self.errors_
+            axis, names = "error", ("error, training rows", "error, held-out rows")
+            shown = [*zip(self.errors.T, names, (COLORS[1], COLORS[5]), ("-", "--"), strict=True)]
         elif self.criterion is not None:
-            drawn = self._beside(self.criterion, "perceptron criterion J_p", COLORS[1], "--", "J_p")
-            (self.criterion_,) = drawn
-        if self.best is not None:
-            said = f"kept: pass {self.best + 1}"
-            look = {"color": ink(), "ls": ":", "linewidth": 1, "label": said}
-            self.kept_ = self.ax_.axvline(self.best + 1, **look)
-            drawn = [*drawn, self.kept_]
+            axis, shown = "perceptron criterion J_p", [(self.criterion, "J_p", COLORS[1], "--")]
         show_title(self.ax_, f"stopped: {self.stop}" if self.stop else "")
-        if drawn:
-            right = 1.01 if self.error_ax_ is None else 1.16
-            self.legend_ = legend(self.ax_, [self.mistakes_, *drawn], right)
-        return self
-
-    def _beside(
-        self, values: np.ndarray, axis: str, color: Any, style: str, name: str
-    ) -> list[Any]:
-        """Draw a number of each pass, of which there may be more than those over all rows."""
-        if self.error_ax_ is None:
-            self.error_ax_: Any = self.ax_.twinx()
-        passes = np.arange(1, len(values) + 1)
-        drawn: list[Any] = self.error_ax_.plot(
-            passes, values, color=color, ls=style, marker=".", label=name
-        )
+        if not shown:
+            return []
+        self._right, self.error_ax_ = 1.16, self.ax_.twinx()
+        drawn = [
+            self.error_ax_.plot(
+                np.arange(1, len(values) + 1), values, color=color, ls=style, marker=".",
+                label=name,
+            )[0]
+            for values, name, color, style in shown
+        ]  # fmt: skip
         self.error_ax_.set(ylabel=axis, ylim=(0, None))
-        return drawn
+        self.errors_, self.criterion_ = ([], drawn[0]) if self.errors is None else (drawn, None)
+        if self.best is not None:
+            look = {"ls": ":", "linewidth": 1, "label": f"kept: pass {self.best + 1}"}
+            self.kept_ = self.ax_.axvline(self.best + 1, color=ink(), **look)
+        return [self.mistakes_, *drawn, self.kept_]
 
 
 class BoundDisplay(Display):
     """The cumulative mistakes at the end of each pass or step, and every bound on them.
 
     Hinge bounds grow with the passes; other bounds hold for any number of passes. Margin bounds are
-    left out. Create it with :meth:`from_estimator`.
+    left out.
 
     Attributes
     ----------
@@ -189,7 +142,7 @@ class BoundDisplay(Display):
     @classmethod
     @of_features
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, rounds: bool = False, ax: Any = None, **kwargs: Any
+        cls, estimator: Any, X: Any, y: Any, *, rounds: bool = False, ax: Any = None
     ) -> Self:
         """Draw the mistakes of a fitted learner and the bounds on its training rows.
 
@@ -200,13 +153,6 @@ class BoundDisplay(Display):
             The run is repeated; see the method ``bounds`` of the estimator.
         rounds : bool, default=False
             Whether to draw every step of :func:`linsep.trace`, for small data, instead of passes.
-
-        Raises
-        ------
-        DataError
-            For rows other than the training rows, for an estimator without bounds, and if no bound
-            is known for the run; with ``rounds`` also for data too large for a trace, and for a
-            random order with ``random_state=None``.
         """
         check_drawable(estimator, "bounds", "has no mistake bounds; use an online learner.")
         found, mistakes, passes = estimator.bounds(X, y), estimator.mistakes_, None
@@ -219,60 +165,41 @@ class BoundDisplay(Display):
                     "random_state.",
                     code="unsupported",
                 )
-        return cls(mistakes=mistakes, bounds=found, passes=passes).plot(ax, **kwargs)
-
-    def plot(self, ax: Any = None, *, log: bool | None = None) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        log : bool, default None
-            Whether the numbers have a logarithmic axis; None chooses one if the largest bound is
-            more than thirty times the mistakes.
-        """
-        shown = [bound for bound in self.bounds if bound.what != "margin"]
-        if not shown:
-            why = next(iter(self.bounds.left_out.values()), "there is no theorem")
+        if not any(bound.what != "margin" for bound in found):
+            why = next(iter(found.left_out.values()), "there is no theorem")
             raise DataError(f"No bound is known for this run: {why}.", code="unsupported")
-        self.figure_, self.ax_ = new_axes(ax)
+        return cls(mistakes=mistakes, bounds=found, passes=passes).plot(ax)
+
+    def _draw(self) -> list[Any]:
+        shown = [bound for bound in self.bounds if bound.what != "margin"]
         places, total = np.arange(1, len(self.mistakes) + 1), np.cumsum(self.mistakes)
-        passes = places if self.passes is None else self.passes
+        passes, steps = (places, "default") if self.passes is None else (self.passes, "steps-mid")
         (self.mistakes_,) = self.ax_.plot(
             places, total, color=ink(), linewidth=2, label=f"mistakes: {total[-1]:,}",
             marker="o" if len(places) <= 50 else None, markersize=4,
         )  # fmt: skip
         self.bounds_: dict[str, Any] = {}
         self.counted_: dict[str, Any] = {}
-        steps = "default" if self.passes is None else "steps-mid"
         for k, bound in enumerate(shown):
             by_pass = np.asarray(bound.by_pass or np.full(passes[-1], bound.value))
             look = {"color": COLORS[k % 7], "ls": STYLES[k % 4], "drawstyle": steps}
+            said = f"{bound.name}: {whole_count(bound.value)}"
             (self.bounds_[bound.name],) = self.ax_.plot(
-                places, by_pass[passes - 1], label=f"{bound.name}: {whole_count(bound.value)}",
-                **look,
-            )  # fmt: skip
+                places, by_pass[passes - 1], label=said, **look
+            )
             if bound.what != "mistakes" and bound.counted is not None:
                 (self.counted_[bound.what],) = self.ax_.plot(
                     places[-1:], [bound.counted], color=COLORS[k % 7], marker="D", ls="",
                     label=f"{bound.what}: {whole_count(bound.counted)}",
                 )  # fmt: skip
         largest = max(bound.value for bound in shown)
-        if log if log is not None else largest > MOST_RATIO_OF_BOUND * max(1, total[-1]):
-            self.ax_.set_yscale("log")
-        else:
-            self.ax_.set_ylim(0, 1.05 * largest)
-        self.ax_.set(
-            xlabel="pass" if self.passes is None else "round",
-            ylabel="mistakes so far, and their bounds",
-        )
-        _count_axis(self.ax_.xaxis)
-        self.legend_ = legend(self.ax_, self._handles())
-        return self
-
-    def _handles(self) -> list[Any]:
-        """The legend entries, the largest number on top as in the picture."""
+        far = largest > MOST_RATIO_OF_BOUND * max(1, total[-1])
+        self.ax_.set(**({"yscale": "log"} if far else {"ylim": (0, 1.05 * largest)}))
+        self.ax_.set_xlabel("pass" if self.passes is None else "round")
+        self.ax_.set_ylabel("mistakes so far, and their bounds")
+        count_axis(self.ax_.xaxis)
         drawn = [*self.bounds_.values(), self.mistakes_, *self.counted_.values()]
-        return sorted(drawn, key=lambda line: -line.get_ydata()[-1])
+        return sorted(drawn, key=lambda line: -line.get_ydata()[-1])  # as in the picture
 
 
 class ConvergenceDisplay(Display):
@@ -280,7 +207,7 @@ class ConvergenceDisplay(Display):
 
     After k mistakes, starting from zero weights, <w, u> is at least k gamma and ||w|| at most
     sqrt(k) R, times the learning rate. Since <w, u> is at most ||w||, both stay in the shaded
-    region, which ends at (R / gamma)^2 mistakes. Create it with :meth:`from_estimator`.
+    region, which ends at (R / gamma)^2 mistakes.
 
     Attributes
     ----------
@@ -304,35 +231,17 @@ class ConvergenceDisplay(Display):
     @classmethod
     @of_features
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, weights: Any = None, coef_init: Any = None,
-        intercept_init: Any = None, max_rounds: int = 1000, ax: Any = None, **kwargs: Any,
-    ) -> Self:  # fmt: skip
-        """Draw the proof for a run of a perceptron, which need not be fitted.
-
-        Parameters and errors are those of :func:`linsep.convergence`; ``ax`` and ``kwargs`` are
-        passed to :meth:`plot`.
+        cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Draw the proof for a run of a perceptron, which need not be fitted; the arguments are
+        those of :func:`linsep.convergence`.
         """
-        found = convergence(
-            estimator, X, y, weights=weights, coef_init=coef_init, intercept_init=intercept_init,
-            max_rounds=max_rounds,
-        )  # fmt: skip
-        return cls(convergence=found).plot(ax, **kwargs)
+        return cls(convergence=convergence(estimator, X, y, **kwargs)).plot(ax)
 
-    def plot(self, ax: Any = None, *, log: bool | None = None) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        log : bool, default None
-            Whether both axes are logarithmic; None makes them logarithmic if the proof allows more
-            than ten times the mistakes made.
-        """
-        self.figure_, self.ax_ = new_axes(ax)
+    def _draw(self) -> list[Any]:
         shown, made = self.convergence, len(self.convergence.rows)
-        limit, curves = shown.limit, (shown.least, shown.most)
-        places = np.arange(made + 1.0)
-        if log is None:
-            log = limit is not None and limit > MOST_RATIO_OF_LIMIT * max(1, made)
+        limit, curves, places = shown.limit, (shown.least, shown.most), np.arange(made + 1.0)
+        log = limit is not None and limit > MOST_RATIO_OF_LIMIT * max(1, made)
         if limit is not None:
             places = np.geomspace(1, limit, 200) if log else limit * np.linspace(0, 1, 200) ** 2
             curves = shown.curves(places)
@@ -344,29 +253,28 @@ class ConvergenceDisplay(Display):
                 limit, color=ink(), linewidth=0.8, ls=":", label=f"at most {int(limit):,} mistakes"
             )
         first = int(log)  # a logarithmic axis has no 0
-        number, marks = np.arange(first, made + 1), {"markersize": 4} if made <= 60 else {"ms": 0}
+        number, size = np.arange(first, made + 1), 4 if made <= 60 else 0
         drawn = [
-            self.ax_.plot(x, y, color=color, label=label, **look)[0]
-            for x, y, color, label, look in (
-                (places, curves[1], COLORS[0], "||w|| is at most", {"ls": "--"}),
-                (number, shown.lengths[first:], COLORS[0], "||w||", {"marker": "o", **marks}),
-                (number, shown.products[first:], COLORS[5], "<w, u>", {"marker": "s", **marks}),
-                (places, curves[0], COLORS[5], "<w, u> is at least", {"ls": "-."}),
+            self.ax_.plot(x, y, color=color, ls=style, marker=mark, markersize=size, label=label)[0]
+            for x, y, color, style, mark, label in (
+                (places, curves[1], COLORS[0], "--", "", "||w|| is at most"),
+                (number, shown.lengths[first:], COLORS[0], "-", "o", "||w||"),
+                (number, shown.products[first:], COLORS[5], "-", "s", "<w, u>"),
+                (places, curves[0], COLORS[5], "-.", "", "<w, u> is at least"),
             )
         ]
         self.most_, self.lengths_, self.products_, self.least_ = drawn
         scale = "log" if log else "linear"
         self.ax_.set(xlabel="mistakes", ylabel="<w, u> and ||w||", xscale=scale, yscale=scale)
         show_title(self.ax_, "" if shown.separates else "u does not separate the rows")
-        self.legend_ = legend(self.ax_, [*drawn, self.region_, self.limit_])
-        return self
+        return [*drawn, self.region_, self.limit_]
 
 
 class CycleDisplay(Display):
     """The weights of a perceptron in a cycle: a closed path that more passes only repeat.
 
     Two weights are drawn directly; more are projected onto the two principal components of the
-    path, and the title says so. Create it with :meth:`from_estimator`.
+    path, and the title says so.
 
     Attributes
     ----------
@@ -392,16 +300,8 @@ class CycleDisplay(Display):
 
     @classmethod
     @of_features
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
-    ) -> Self:
-        """Draw the cycle that ended a run, from the training rows in their order.
-
-        Raises
-        ------
-        DataError
-            If the run did not end in a cycle; otherwise as in :meth:`from_cycle`.
-        """
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
+        """Draw the cycle that ended a run, from the training rows in their order."""
         check_is_fitted(estimator)
         cycle = getattr(estimator, "cycle_", None)
         if cycle is None:
@@ -412,60 +312,49 @@ class CycleDisplay(Display):
             )
         check_columns(estimator, X)
         names = names_of(X, estimator.n_features_in_, estimator)
-        return cls.from_cycle(cycle, X, y, feature_names=names, ax=ax, **kwargs)
+        return cls.from_cycle(cycle, X, y, feature_names=names, ax=ax)
 
     @classmethod
     def from_cycle(
         cls, cycle: Cycle | Cycles, X: Any, y: Any, *, feature_names: Sequence[str] | None = None,
-        ax: Any = None, **kwargs: Any,
+        ax: Any = None,
     ) -> Self:  # fmt: skip
-        """Draw a cycle, after it has been checked.
+        """Draw a cycle of one binary classifier, or of several classes at once, after it has been
+        checked.
 
         Parameters
         ----------
         cycle : Cycle
         X, y : the rows of the cycle, and their labels
         feature_names : names of the columns, default those of a data frame, else x0, x1, ...
-
-        Raises
-        ------
-        DataError
-            If it is not a cycle of these rows, for kernel classifiers, for cycles of several binary
-            classifiers, and for a single weight.
         """
         if isinstance(cycle, Cycles) and len(cycle) == 1:
             (cycle,) = cycle
+        why = ""
         if isinstance(cycle, Cycles):
-            raise DataError(
+            why = (
                 f"These are cycles of {len(cycle)} binary classifiers: draw one of them, such as "
-                "CycleDisplay.from_cycle(model.cycle_[0], X, y).",
-                code="unsupported",
+                "CycleDisplay.from_cycle(model.cycle_[0], X, y)."
             )
-        if cycle.gram:
-            raise DataError(
-                "A cycle of a kernel classifier has no feature weights to draw.", code="unsupported"
-            )
-        check = cycle.verify(X, y)
-        if not check:
+        elif cycle.gram:
+            why = "A cycle of a kernel classifier has no feature weights to draw."
+        elif cycle.n_features + cycle.fit_intercept == 1 and not cycle.joint:
+            why = "A cycle needs two or more weights to be drawn; this one has one weight."
+        if why:
+            raise DataError(why, code="unsupported")
+        assert isinstance(cycle, Cycle)
+        if not (check := cycle.verify(X, y)):
             raise DataError(f"This cycle is not drawn: {check.reason}", code="bad-proof")
+        classes, codes = np.unique(labels_of(y), return_inverse=True)
         names = list(feature_names or names_of(X, cycle.n_features))
         names += ["intercept"] * cycle.fit_intercept
         if cycle.joint:
-            names = [f"{label}: {name}" for label in np.unique(labels_of(y)) for name in names]
-        if len(names) == 1:
-            raise DataError(
-                "A cycle needs two or more weights to be drawn; this one has one weight.",
-                code="unsupported",
-            )
-        places = list(_weights_of_cycle(cycle, numbers_of(X), np.unique(y, return_inverse=True)[1]))
-        path = np.array([weights for weights, _ in places], dtype=np.float64)
-        passes = np.array([number for _, number in places[1:]])
-        ends = np.searchsorted(passes, np.arange(cycle.passes), side="right")
-        return cls(path=path, ends=ends, names=names).plot(ax, **kwargs)
+            names = [f"{label}: {name}" for label in classes for name in names]
+        weights, passes = zip(*_weights_of_cycle(cycle, numbers_of(X), codes), strict=True)
+        ends = np.searchsorted(passes[1:], np.arange(cycle.passes), side="right")
+        return cls(path=np.array(weights, dtype=np.float64), ends=ends, names=names).plot(ax)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax`` or on new axes; ``kwargs`` are passed to the path, as ``linewidth=2``."""
-        self.figure_, self.ax_ = new_axes(ax)
+    def _draw(self) -> list[Any]:
         points, said = self.path, ""
         labels = [weight_of(name) for name in self.names]
         if len(labels) > 2:
@@ -475,13 +364,12 @@ class CycleDisplay(Display):
             said = f"{len(labels):,} weights, projected onto their two principal components"
             said += f"\n({100 * share:.3g}% of their variance)"
             points, labels = centered @ directions[:2].T, ["first component", "second component"]
-        steps = len(points) - 1
+        steps, starts = len(points) - 1, np.append(0, self.ends[:-1])
         many = steps > MOST_ARROWS
-        look: dict[str, Any] = {"color": COLORS[5], "linewidth": 0.6, "alpha": 0.5} | kwargs
         (self.path_,) = self.ax_.plot(
-            *points.T, marker="" if many else ".", label=f"{steps:,} updates", **look
-        )
-        starts = np.append(0, self.ends[:-1])
+            *points.T, marker="" if many else ".", label=f"{steps:,} updates", color=COLORS[5],
+            linewidth=0.6, alpha=0.5,
+        )  # fmt: skip
         (self.passes_,) = self.ax_.plot(
             *points[starts].T, color=COLORS[0], marker="o", ls="", markersize=4, zorder=4,
             label=f"start of {len(starts):,} pass{'es' * (len(starts) > 1)}",
@@ -502,8 +390,7 @@ class CycleDisplay(Display):
         ]
         self.numbers_: list[Any] = [] if many else self._draw_numbers(points)
         show_title(self.ax_, said)
-        self.legend_ = legend(self.ax_, [self.start_, self.passes_, self.path_])
-        return self
+        return [self.start_, self.passes_, self.path_]
 
     def _draw_numbers(self, points: np.ndarray) -> list[Any]:
         """The numbers of the updates beside the resulting weights."""

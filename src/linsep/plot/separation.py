@@ -1,6 +1,5 @@
 """Separability: verdicts and their proofs, margins, fewest errors, suspicious labels, chance."""
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Self
 
@@ -17,27 +16,22 @@ from linsep.mistake_bounds.margins import margin_distribution
 from linsep.plot.display import (
     GRAY,
     Display,
-    class_handles,
     cut,
     density_title,
     draw_rings,
-    draw_rows,
     ink,
-    legend,
     literal,
-    new_axes,
     show_title,
     wrapped,
 )
 from linsep.plot.palettes import COLORS
 from linsep.plot.plane import (
-    Plane,
     box_around,
-    completed,
     line_ends,
     names_of,
     numbers_of,
     plane_along,
+    plane_of_span,
     plane_through,
     said_of,
     show_plane,
@@ -48,8 +42,8 @@ from linsep.words import counted
 
 #: more labels than that on one side are called the others
 MOST_LABELS = 3
-#: characters of a suspicious label
-LONGEST_LABEL = 18
+#: rows whose labels are suspicious that are drawn, and characters of a label
+MOST_SUSPICIOUS, LONGEST_LABEL = 15, 18
 #: rows for each weight, up to which a curve is drawn at least
 MOST_ROWS_A_WEIGHT = 4.0
 #: signals that are drawn
@@ -62,8 +56,7 @@ class SeparationDisplay(Display):
     For separable rows, the picture shows the separator with its margin, and the rows that limit the
     margin. For overlapping rows, it shows a few rows of both sides whose convex hulls meet, at a
     marked point. (Without an intercept both hulls include the origin.) For quasi-separable rows, it
-    shows a line with no row on the wrong side, and the rows that must lie on it. Create it with
-    :meth:`from_verdict`.
+    shows a line with no row on the wrong side, and the rows that must lie on it.
 
     Attributes
     ----------
@@ -77,8 +70,6 @@ class SeparationDisplay(Display):
     hulls : list of two arrays of shape (places, 2), or empty
         For overlapping rows, the points whose convex hulls meet.
     common : array of shape (2,), a point in both hulls, or None
-    points_ : list of PathCollection, one per side; list of PolyCollection, the density, for many
-        rows
     line_ : Line2D, or None for overlapping rows
     margin_lines_ : list of Line2D, the margin of separable rows
     proof_ : PathCollection, rings around the rows that prove the verdict
@@ -96,7 +87,7 @@ class SeparationDisplay(Display):
     """
 
     @classmethod
-    def from_verdict(cls, verdict: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+    def from_verdict(cls, verdict: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
         """Draw a verdict and its rows.
 
         Parameters
@@ -108,14 +99,6 @@ class SeparationDisplay(Display):
             Two features are drawn directly. More are projected onto the normal of the separator, or
             onto the plane in which the rows of the infeasibility certificate vary most.
         y : array of shape (rows,)
-
-        Raises
-        ------
-        DataError
-            For rows other than the verdict's, several verdicts, a verdict on a Gram matrix or on
-            all classes at once, an undecided verdict, and a single feature.
-        TypeError
-            For an object that is not a verdict.
         """
         X, y, *_ = in_memory(X, y)
         _check_drawn(verdict, X, y)
@@ -125,8 +108,13 @@ class SeparationDisplay(Display):
         combined = verdict.support if isinstance(verdict, Separable) else verdict.witness
         proof = np.array(combined.rows, dtype=int)
         names = list(about.names or names_of(X, about.n_features))
-        weights, line, common, hulls = _weights_of(verdict), None, None, []
-        if weights is None:
+        plane = plane_through(names, rows) if len(names) == 2 else None
+        line, common, hulls = None, None, []
+        if isinstance(verdict, Separable | QuasiSeparable):
+            weights = _weights_of(verdict)
+            plane = plane or plane_along(weights[:-1], rows[chosen], names)
+            line = plane.line(weights[:-1], weights[-1])
+        else:
             shares = np.array(combined.shares()) * np.where(positive[proof], 1.0, -1.0)
             some = rows[proof]
             some = some.toarray() if hasattr(some, "toarray") else some
@@ -136,13 +124,11 @@ class SeparationDisplay(Display):
             common = shares[shares > 0] @ hulls[1] / total
             if not about.fit_intercept:  # both hulls include the origin
                 hulls = [np.vstack([hull, np.zeros(rows.shape[1])]) for hull in hulls]
-            plane = _plane_of(hulls, common, rows, names)
+            said = f"{len(names):,} features, projected onto the plane in which the certificate is"
+            plane = plane or plane_of_span(
+                np.vstack(hulls) - common, common, rows, f"{said} widest"
+            )
             hulls, common = [plane.coordinates(hull) for hull in hulls], plane.coordinates(common)
-        else:
-            normal = weights[:-1]
-            two = len(names) == 2
-            plane = plane_through(names, rows) if two else plane_along(normal, rows[chosen], names)
-            line = plane.line(normal, weights[-1])
         if isinstance(verdict, QuasiSeparable):
             proof = np.array(verdict.boundary, dtype=int)
         sides = [
@@ -153,46 +139,30 @@ class SeparationDisplay(Display):
             verdict=verdict, plane=plane, points=plane.coordinates(rows[chosen]),
             y=positive[chosen].astype(int), sides=np.array(sides, dtype=object), line=line,
             proof=np.searchsorted(chosen, proof), hulls=hulls, common=common,
-        ).plot(ax, **kwargs)  # fmt: skip
+        ).plot(ax)  # fmt: skip
 
-    def plot(self, ax: Any = None, *, size: float = 28.0) -> Self:
-        """Draw on ``ax`` or on new axes; ``size`` is the area of a point, in square points."""
-        self.figure_, self.ax_ = new_axes(ax)
-        self.margin_lines_: list[Any] = []
-        separable = isinstance(self.verdict, Separable)
-        box = box_around(np.vstack([self.points, *self.hulls]), 0.08)
-        self.points_ = draw_rows(self.ax_, self.points, self.y, self.sides, size)
-        if self.line is not None:
-            normal, offset = self.line
-            nearest = float(np.abs(self.points @ normal + offset).min()) if separable else 0.0
-            said = "separator" if separable else "no row on the wrong side"
-            for shift in (0.0, -nearest, nearest) if separable else (0.0,):
-                look = {"linewidth": 0.8, "ls": "--", "label": "its margin"}
-                look = look if shift else {"linewidth": 1.5, "zorder": 3, "label": said}
-                ends = line_ends(normal, offset + shift, *box)
-                self.margin_lines_ += self.ax_.plot(*ends, color=ink(), **look)
-            self.line_ = self.margin_lines_.pop(0)
-        self._draw_hulls()
-        claim = self.verdict.kind
-        if separable:
-            low, high = (f"{end:.4g}" for end in self.verdict.margin)
-            claim = f"separable, widest margin {low}" + f" to {high}" * (low != high)
-        names = {"separable": "rows that bound the margin", "overlapping": "witness"}
-        shown = self.points[self.proof]
-        said = f"{names.get(self.verdict.kind, 'rows on the boundary')} ({len(shown):,})"
-        self.proof_ = draw_rings(self.ax_, shown, 4 * size, "-", said)
-        show_plane(self.ax_, self.plane.names, *box)
-        show_title(self.ax_, claim, self.plane.title, density_title(len(self.points)))
-        classes = class_handles(self.points_, len(self.points), self.sides)
-        drawn = (self.proof_, self.line_, *self.margin_lines_[:1], *self.hulls_, self.common_)
-        self.legend_ = legend(self.ax_, [*classes, *drawn])
-        return self
-
-    def _draw_hulls(self) -> None:
+    def _draw(self) -> list[Any]:
         from matplotlib.patches import Polygon
 
+        self.margin_lines_: list[Any] = []
+        box = box_around(np.vstack([self.points, *self.hulls]), 0.08)
+        classes = self._draw_rows(self.points, self.y, self.sides)
+        claim, ringed = self.verdict.kind, "rows on the boundary"
+        if isinstance(self.verdict, Separable):
+            normal, offset = self.line
+            nearest = float(np.abs(self.points @ normal + offset).min())
+            look: dict[str, Any] = {"linewidth": 0.8, "ls": "--", "label": "its margin"}
+            for shift in (-nearest, nearest):
+                ends = line_ends(normal, offset + shift, *box)
+                self.margin_lines_ += self.ax_.plot(*ends, color=ink(), **look)
+            low, high = (f"{end:.4g}" for end in self.verdict.margin)
+            claim = f"separable, widest margin {low}" + f" to {high}" * (low != high)
+            ringed = "rows that bound the margin"
+        if self.line is not None:
+            said = "separator" if self.margin_lines_ else "no row on the wrong side"
+            ends, look = line_ends(*self.line, *box), {"linewidth": 1.5, "zorder": 3}
+            (self.line_,) = self.ax_.plot(*ends, color=ink(), label=said, **look)
         more = "" if self.verdict.subject.fit_intercept else " and the origin"
-        looks = zip(self.hulls, COLORS, ("--", "-"), self.sides, strict=False)
         self.hulls_ = [
             self.ax_.add_patch(
                 Polygon(
@@ -200,13 +170,22 @@ class SeparationDisplay(Display):
                     ls=style, zorder=2.5, label=wrapped(f"hull of {name}{more}"),
                 )
             )
-            for ends, color, style, name in looks
+            for ends, color, style, name in zip(
+                self.hulls, COLORS, ("--", "-"), self.sides, strict=False
+            )
         ]  # fmt: skip
         if self.common is not None:
+            ringed = "witness"
             (self.common_,) = self.ax_.plot(
                 *self.common[:, None], color=COLORS[5], marker="*", ls="", markersize=15,
                 fillstyle="none", zorder=5, label="point in both hulls",
             )  # fmt: skip
+        shown = self.points[self.proof]
+        self.proof_ = draw_rings(self.ax_, shown, 112.0, "-", f"{ringed} ({len(shown):,})")
+        show_plane(self.ax_, self.plane.names, *box)
+        show_title(self.ax_, claim, self.plane.title, density_title(len(self.points)))
+        drawn = (self.proof_, self.line_, *self.margin_lines_[:1], *self.hulls_, self.common_)
+        return [*classes, *drawn]
 
 
 def convex_hull(points: np.ndarray) -> np.ndarray:
@@ -221,77 +200,47 @@ def convex_hull(points: np.ndarray) -> np.ndarray:
 
 def _check_drawn(verdict: Any, X: Any, y: Any) -> None:
     """Raise unless this is a drawable two-sided verdict on these rows."""
-    if isinstance(verdict, Separations):
-        raise DataError(
-            "There are several verdicts: draw one of verdict.pairs or verdict.against_rest.",
-            code="unsupported",
-        )
-    if not isinstance(verdict, Verdict):
+    if not isinstance(verdict, Verdict | Separations):
         raise ArgumentError(f"A {type(verdict).__name__} is not a verdict of linsep.separation.")
-    about = verdict.subject
-    if about.columns is not None:
-        raise DataError(
-            "A verdict on a Gram matrix has no feature weights to draw.", code="unsupported"
-        )
-    if about.multinomial:
-        raise DataError(
-            "A verdict on all classes at once cannot be drawn: draw a two-sided verdict.",
-            code="unsupported",
-        )
-    if isinstance(verdict, Undecided):
-        raise DataError(
-            f"An undecided verdict has no proof to draw: {verdict.reason}.", code="unsupported"
-        )
+    why, about = "", getattr(verdict, "subject", None)
+    if isinstance(verdict, Separations) or about.multinomial:
+        why = "There are several classes: draw one of verdict.pairs or verdict.against_rest."
+    elif about.columns is not None:
+        why = "A verdict on a Gram matrix has no feature weights to draw."
+    elif isinstance(verdict, Undecided):
+        why = f"An undecided verdict has no proof to draw: {verdict.reason}."
+    elif about.n_features == 1:
+        why = "A plane needs two features, but X has one."
+    if why:
+        raise DataError(why, code="unsupported")
     check = verdict.verify(X, y, exact=False)
     if check.holds is False:
         raise DataError(f"This verdict is not drawn: {check.reason}", code="bad-proof")
-    if about.n_features == 1:
-        raise DataError("A plane needs two features, but X has one.", code="unsupported")
 
 
-def _weights_of(verdict: Any) -> np.ndarray | None:
-    """The weights with the intercept, scaled to a maximum of 1; None for overlapping rows."""
-    d = verdict.subject.n_features
-    exact: Mapping[int, Any]
+def _weights_of(verdict: Separable | QuasiSeparable) -> np.ndarray:
+    """The weights with the intercept, scaled to a maximum of 1."""
     if isinstance(verdict, Separable):
-        exact = dict(enumerate((*verdict.coef[0], verdict.intercept[0])))
-    elif isinstance(verdict, QuasiSeparable):
-        exact = verdict.direction
+        exact: dict[int, Any] = dict(enumerate((*verdict.coef[0], verdict.intercept[0])))
     else:
-        return None
+        exact = dict(verdict.direction)
     largest = max(abs(Fraction(w)) for w in exact.values())
-    weights = np.zeros(d + 1)
-    for j, w in exact.items():
-        weights[j] = float(Fraction(w) / largest)
+    weights = np.zeros(verdict.subject.n_features + 1)
+    weights[list(exact)] = [float(Fraction(w) / largest) for w in exact.values()]
     return weights
-
-
-def _plane_of(ends: list[np.ndarray], common: np.ndarray, X: Any, names: list[str]) -> Plane:
-    """The plane of two features; with more, the plane in which the rows of the certificate vary
-    most.
-    """
-    d = len(names)
-    if d == 2:
-        return plane_through(names, X)
-    rows = np.vstack(ends) - common
-    sizes, directions = np.linalg.svd(rows, full_matrices=False)[1:]
-    across, up = completed(list(directions[:2][sizes[:2] > 1e-9 * sizes[0]]), X)
-    said = f"{d:,} features, projected onto the plane in which the certificate is widest"
-    return Plane(common, across, up, ("first direction", "second direction"), said)
 
 
 class MarginDisplay(Display):
     """Cumulative distribution of the geometric margins of rows.
 
     A row on the wrong side has a negative margin, so the height of a curve at 0 is the error.
-    Create it with :meth:`from_estimator`.
 
     Attributes
     ----------
-    margins : dict of str to array, the margins of each set of rows, by name
+    margins : array of shape (rows,), ascending
     certified : the proved interval of the widest margin of the rows, or None
     name : str, the label of the axis
-    curves_ : list of Line2D, one per set of rows
+    curve_ : Line2D
     zero_ : Line2D at 0
     certified_ : Polygon of the interval of the widest margin, or None
 
@@ -303,50 +252,34 @@ class MarginDisplay(Display):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = Perceptron(keep="average").fit(X, y == 0)
     >>> display = MarginDisplay.from_estimator(model, X, y == 0)
-    >>> float(display.curves_[0].get_xdata()[1].round(3)) > 0
+    >>> float(display.curve_.get_xdata()[1].round(3)) > 0
     True
     """
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, X_test: Any = None, y_test: Any = None,
-        verdict: Any = None, ax: Any = None, **kwargs: Any,
-    ) -> Self:  # fmt: skip
+        cls, estimator: Any, X: Any, y: Any, *, verdict: Any = None, ax: Any = None
+    ) -> Self:
         """Draw the margins of rows under a linear classifier.
 
         Parameters
         ----------
         estimator : fitted linear classifier
-        X, y : the training rows and their classes
-        X_test, y_test : other rows, default None
+        X, y : rows and their classes
         verdict : result of ``linsep.separation(X, y, margin="max")``, default None
             Its interval of the widest margin is drawn.
-
-        Raises
-        ------
-        DataError, ValueError
-            As in :func:`linsep.margin_distribution`.
         """
-        first = "rows" if X_test is None else "training"
-        found = {first: margin_distribution(estimator, X, y).rows}
-        if X_test is not None:
-            found["test"] = margin_distribution(estimator, X_test, y_test).rows
-        certified = getattr(verdict, "margin", None)
+        margins = np.sort(margin_distribution(estimator, X, y).rows)
         (name,) = said_of(estimator, ["geometric margin"])
-        return cls(margins=found, certified=certified, name=name).plot(ax, **kwargs)
+        return cls(margins=margins, certified=getattr(verdict, "margin", None), name=name).plot(ax)
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax`` or on new axes; ``kwargs`` are passed to the curves."""
-        self.figure_, self.ax_ = new_axes(ax)
-        self.curves_ = []
-        for (name, margins), color, style in zip(
-            self.margins.items(), COLORS, ("-", "--", ":", "-."), strict=False
-        ):
-            ordered = np.sort(margins)
-            shares = np.arange(len(ordered) + 1) / len(ordered)
-            label = f"{name}: {100 * float((ordered <= 0).mean()):.3g}% at most 0"
-            look = {"color": color, "ls": style, "drawstyle": "steps-post", "label": label} | kwargs
-            self.curves_ += self.ax_.plot(np.append(ordered[0], ordered), shares, **look)
+    def _draw(self) -> list[Any]:
+        ordered = self.margins
+        (self.curve_,) = self.ax_.plot(
+            np.append(ordered[0], ordered), np.arange(len(ordered) + 1) / len(ordered),
+            color=COLORS[0], drawstyle="steps-post",
+            label=f"rows: {100 * float((ordered <= 0).mean()):.3g}% at most 0",
+        )  # fmt: skip
         self.zero_ = self.ax_.axvline(0.0, color=ink(), linewidth=0.8)
         if self.certified is not None:
             low, high = (float(end) for end in self.certified)
@@ -355,15 +288,12 @@ class MarginDisplay(Display):
                 label=f"widest margin of all: {low:.4g}",
             )  # fmt: skip
         self.ax_.set(xlabel=self.name, ylabel="share of the rows", ylim=(0, 1.02))
-        self.legend_ = legend(self.ax_, [*self.curves_, self.certified_])
-        return self
+        return [self.curve_, self.certified_]
 
 
 class FewestErrorsDisplay(Display):
     """The fewest errors of any hyperplane: both ends of the interval over the time of the search,
     with the gap between them shaded.
-
-    Create it with :meth:`from_errors`.
 
     Attributes
     ----------
@@ -382,13 +312,9 @@ class FewestErrorsDisplay(Display):
     """
 
     @classmethod
-    def from_errors(cls, errors: FewestErrors, **kwargs: Any) -> Self:
-        """Draw the history of the attribute ``errors`` of a verdict; ``kwargs`` go to :meth:`plot`.
-
-        Raises
-        ------
-        DataError
-            For an interval read from a proof, which has no history.
+    def from_errors(cls, errors: FewestErrors, *, ax: Any = None) -> Self:
+        """Draw the history of the attribute ``errors`` of a verdict that was not read from a
+        proof.
         """
         if not errors.history:
             raise DataError(
@@ -396,11 +322,9 @@ class FewestErrorsDisplay(Display):
                 code="unsupported",
             )
         seconds, low, high = np.array(errors.history).T
-        return cls(seconds=seconds, low=low, high=high).plot(**kwargs)
+        return cls(seconds=seconds, low=low, high=high).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure."""
-        self.figure_, self.ax_ = new_axes(ax)
+    def _draw(self) -> list[Any]:
         # the first weights are those before anything was tried
         shown = slice(1 if len(self.seconds) > 2 else 0, None)
         seconds, low, high = self.seconds[shown], self.low[shown], self.high[shown]
@@ -413,16 +337,13 @@ class FewestErrorsDisplay(Display):
             seconds, low, high, step="post", color=GRAY, alpha=0.25, linewidth=0
         )
         self.ax_.set(xlabel="seconds", ylabel="errors", ylim=(0, None))
-        self.legend_ = legend(self.ax_, [self.high_, self.low_])
         last = f"{low[-1]:,.6g} to " * bool(low[-1] != high[-1]) + f"{high[-1]:,.6g}"
         show_title(self.ax_, f"fewest errors of any hyperplane: {last}")
-        return self
+        return [self.high_, self.low_]
 
 
 class SuspiciousLabelsDisplay(Display):
     """The scores of the most suspicious rows as bars, with their row numbers and labels.
-
-    Create it with :meth:`from_labels`.
 
     Attributes
     ----------
@@ -440,37 +361,29 @@ class SuspiciousLabelsDisplay(Display):
     """
 
     @classmethod
-    def from_labels(cls, labels: SuspiciousLabels, **kwargs: Any) -> Self:
-        """Draw the result of :func:`linsep.suspicious_labels`; DataError if there are none.
-
-        ``kwargs`` are passed to :meth:`plot`.
-        """
+    def from_labels(cls, labels: SuspiciousLabels, *, ax: Any = None) -> Self:
+        """Draw the first 15 rows of the result of :func:`linsep.suspicious_labels`."""
         if not labels:
             raise DataError("No labels are suspicious: there is nothing to draw.", code="no-rows")
-        return cls(labels=labels).plot(**kwargs)
+        return cls(labels=labels).plot(ax)
 
-    def plot(self, ax: Any = None, *, most: int = 15) -> Self:
-        """Draw at most ``most`` rows on ``ax``, or on a new figure."""
-        self.figure_, self.ax_ = new_axes(ax)
-        shown = self.labels[:most]
+    def _draw(self) -> list[Any]:
+        shown = self.labels[:MOST_SUSPICIOUS]
         labels = cut([label_text(one.label) for one in shown], LONGEST_LABEL)
         names = [
             literal(f"row {self.labels.name(one)}: {label}")
             for one, label in zip(shown, labels, strict=True)
         ]
-        places = range(len(shown))
-        self.bars_ = self.ax_.barh(places, [one.score for one in shown], color=COLORS[0])
-        self.ax_.set_yticks(places, names)
+        scores = [one.score for one in shown]
+        self.bars_ = self.ax_.barh(range(len(shown)), scores, color=COLORS[0], tick_label=names)
         self.ax_.invert_yaxis()
         self.ax_.set(xlabel="score", xlim=(0, 1))
         show_title(self.ax_, "labels that deserve a second look")
-        return self
+        return []
 
 
 class ChanceDisplay(Display):
     """The probability that a hyperplane separates random labels, by number of rows (Cover 1965).
-
-    Create it with :meth:`from_verdict`.
 
     Attributes
     ----------
@@ -497,13 +410,8 @@ class ChanceDisplay(Display):
 
     @classmethod
     def from_verdict(cls, verdict: Any, *, ax: Any = None) -> Self:
-        """Draw the probability for the rows of a two-sided verdict of :func:`linsep.separation`.
-
-        Raises
-        ------
-        DataError
-            For a verdict read from a proof, for several verdicts, and if the dimension of the rows
-            is not known.
+        """Draw the probability for the rows of a two-sided verdict of :func:`linsep.separation`
+        that was not read from a proof.
         """
         chance = getattr(verdict, "chance", None)
         if chance is None or not chance.known:
@@ -517,35 +425,30 @@ class ChanceDisplay(Display):
             n_distinct=chance.n_distinct, bound=chance.enough or chance.tied,
         ).plot(ax)  # fmt: skip
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on new axes."""
-
-        def probability(n_rows: int) -> float:
-            return float(Dichotomies(n_rows, self.n_dimensions, self.fit_intercept))
-
-        self.figure_, self.ax_ = new_axes(ax)
-        width = max(1, self.n_dimensions + self.fit_intercept)
-        most = max(MOST_ROWS_A_WEIGHT * width, 1.2 * self.n_distinct)
+    def _draw(self) -> list[Any]:
+        d, intercept, n = self.n_dimensions, self.fit_intercept, self.n_distinct
+        width = max(1, d + intercept)
+        most = max(MOST_ROWS_A_WEIGHT * width, 1.2 * n)
         rows = np.unique(np.linspace(1, most, 400).round().astype(int))
+        curve = [float(Dichotomies(k, d, intercept)) for k in rows.tolist()]
         (self.curve_,) = self.ax_.plot(
-            rows / width, list(map(probability, rows.tolist())), color=COLORS[0],
-            label=f"random labels in {counted(self.n_dimensions, 'dimension')}",
+            rows / width, curve, color=COLORS[0],
+            label=f"random labels in {counted(d, 'dimension')}",
         )  # fmt: skip
         self.capacity_ = self.ax_.axvline(
             2.0, color=ink(), linewidth=0.8, ls=":", label="two rows per weight: 1/2"
         )
-        said = counted(self.n_distinct, "distinct row") + ", or less" * self.bound
         (self.place_,) = self.ax_.plot(
-            [self.n_distinct / width], [probability(self.n_distinct)], "o", ls="", zorder=3,
-            color=COLORS[5], clip_on=False, label=said,
+            [n / width], [float(Dichotomies(n, d, intercept))], "o", ls="", zorder=3,
+            color=COLORS[5], clip_on=False,
+            label=counted(n, "distinct row") + ", or less" * self.bound,
         )  # fmt: skip
         self.ax_.set(
             xlabel="distinct rows per weight", ylabel="probability that all are separable",
             xlim=(0, None), ylim=(-0.02, 1.02),
         )  # fmt: skip
         show_title(self.ax_, "Separable by chance? (Cover 1965)")
-        self.legend_ = legend(self.ax_, [self.curve_, self.capacity_, self.place_])
-        return self
+        return [self.curve_, self.capacity_, self.place_]
 
 
 class PhaseTransitionDisplay(Display):
@@ -577,9 +480,7 @@ class PhaseTransitionDisplay(Display):
     def __init__(self, intercept: float = 0.0, ratio: float | None = None, signal: float = 0.0):
         super().__init__(intercept=intercept, ratio=ratio, signal=signal)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax`` or on new axes."""
-        self.figure_, self.ax_ = new_axes(ax)
+    def _draw(self) -> list[Any]:
         kappa = np.array([phase_transition(self.intercept, gamma) for gamma in SIGNALS])
         (self.curve_,) = self.ax_.plot(
             SIGNALS, kappa, color=COLORS[0], label="phase transition", zorder=3
@@ -597,5 +498,4 @@ class PhaseTransitionDisplay(Display):
         )  # fmt: skip
         intercept = f"intercept {self.intercept:g}" if self.intercept else ""
         show_title(self.ax_, "Maximum likelihood estimates (Candès and Sur 2020)", intercept)
-        self.legend_ = legend(self.ax_, [self.curve_, self.exists_, self.place_])
-        return self
+        return [self.curve_, self.exists_, self.place_]

@@ -7,8 +7,9 @@ import numpy as np
 from linsep.estimators.showing import machine_names
 from linsep.plot.display import (
     GRAY,
-    Display,
+    Panels,
     check_drawable,
+    count_axis,
     cut,
     ink,
     legend,
@@ -28,19 +29,17 @@ LONGEST_NAME = 24
 LEAST_GAP = float(np.finfo(float).eps)
 
 
-class GapDisplay(Display):
+class GapDisplay(Panels):
     """The objective of a soft margin and its lower bound at every step, with the gap between them.
 
-    With several classes, each binary classifier has one pair of lines. Create it with
-    :meth:`from_estimator`.
+    With several classes, each binary classifier has one pair of lines.
 
     Attributes
     ----------
     trace : array of shape (steps, 3), binary classifier, objective and bound
     machines : list of str, the names of the binary classifiers
     tol : float, the requested gap
-    figure_ : matplotlib Figure
-    ax_, gap_ax_ : Axes of the objectives, and of the gaps below them
+    gap_ax_ : Axes of the gaps, below those of the objectives
     objectives_, bounds_, gaps_ : lists of Line2D, one per binary classifier
     tol_ : Line2D at the requested gap
 
@@ -56,57 +55,49 @@ class GapDisplay(Display):
     """
 
     @classmethod
-    def from_estimator(cls, estimator: Any, **kwargs: Any) -> Self:
-        """Draw the steps of a fitted soft margin; ``kwargs`` are passed to :meth:`plot`."""
+    def from_estimator(cls, estimator: Any) -> Self:
+        """Draw the steps of a fitted soft margin."""
         check_drawable(estimator, "duality_gap_", "has no gap; use a SoftMargin.")
         names, trace = machine_names(estimator), estimator.trace_
         if len(estimator.n_support_) == 1:  # what comes after the last step is in no trace
             names = names[-1:]
             trace = np.vstack([trace, [0.0, estimator.objective_, estimator.lower_bound_]])
-        return cls(trace=trace, machines=names, tol=estimator.tol).plot(**kwargs)
+        return cls(trace=trace, machines=names, tol=estimator.tol).plot()
 
-    def plot(self) -> Self:
-        """Draw on a new figure."""
-        from matplotlib.ticker import MaxNLocator
-
-        self.figure_, self.ax_, self.gap_ax_ = _two_panels((3, 2))
+    def _draw(self) -> list[Any]:
+        self.figure_, self.ax_, self.gap_ax_ = _two_panels()
         several = len(self.machines) > 1
         self.objectives_: list[Any] = []
         self.bounds_: list[Any] = []
         self.gaps_: list[Any] = []
         for k, name in enumerate(map(literal, cut(self.machines, LONGEST_NAME))):
             own = self.trace[self.trace[:, 0] == k, 1:]
-            steps, color = np.arange(1, len(own) + 1), COLORS[k % MOST_NAMED]
-            pair = [name, ""] if several else ["objective", "lower bound"]
-            look: dict[str, Any] = {"marker": ".", "markersize": 5, "color": color}
+            steps, pair = np.arange(1, len(own) + 1), ["objective", "lower bound"]
+            look = {"marker": ".", "markersize": 5, "color": COLORS[k % MOST_NAMED]}
             bounds = np.where(own[:, 1] > 0, own[:, 1], np.nan)  # others say nothing
-            self.objectives_ += self.ax_.plot(steps, own[:, 0], label=pair[0], **look)
-            self.bounds_ += self.ax_.plot(steps, bounds, ls="--", label=pair[1], **look)
             gaps = [max(relative_gap(*both), LEAST_GAP) for both in own.tolist()]
+            label = name if several else pair[0]
+            self.objectives_ += self.ax_.plot(steps, own[:, 0], label=label, **look)
+            self.bounds_ += self.ax_.plot(steps, bounds, ls="--", label=pair[1], **look)
             self.gaps_ += self.gap_ax_.plot(steps, gaps, **look)
         self.ax_.set(yscale="log", ylabel="objective")
         self.tol_ = self.gap_ax_.axhline(
             self.tol, color=ink(), linewidth=0.8, ls=":", label="requested gap"
         )
         self.gap_ax_.set(yscale="log", xlabel="step", ylabel="relative gap")
-        self.gap_ax_.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        said = "dashed: lower bounds" if several else ""
-        show_title(self.ax_, said)
-        drawn = self.objectives_ if several else [*self.objectives_, *self.bounds_]
-        self.legend_ = legend(self.ax_, [*drawn[:MOST_NAMED], self.tol_])
-        return self
+        count_axis(self.gap_ax_.xaxis)
+        show_title(self.ax_, "dashed: lower bounds" if several else "")
+        bounds = [] if several else self.bounds_
+        return [*self.objectives_[:MOST_NAMED], *bounds, self.tol_]
 
 
-class SoftMarginPathDisplay(Display):
+class SoftMarginPathDisplay(Panels):
     """Weights and support vectors of the soft margin over C.
-
-    Create it with :meth:`from_path`.
 
     Attributes
     ----------
     path : SoftMarginPath, the result of :func:`linsep.soft_margin_path`
-    figure_ : matplotlib Figure
-    ax_, count_ax_ : Axes of the weights, and Axes of the row counts below them
+    count_ax_ : Axes of the row counts, below those of the weights
     weights_ : list of Line2D, the largest first, at most seven of them in color
     bounded_, free_ : PolyCollection of the numbers of support vectors, with free ones on top
     errors_ : Line2D of the rows that are predicted wrongly
@@ -124,60 +115,50 @@ class SoftMarginPathDisplay(Display):
     """
 
     @classmethod
-    def from_path(cls, path: SoftMarginPath, **kwargs: Any) -> Self:
-        """Draw a path; ``kwargs`` are passed to :meth:`plot`."""
-        return cls(path=path).plot(**kwargs)
+    def from_path(cls, path: SoftMarginPath) -> Self:
+        """Draw a path, with the names of the seven largest weights."""
+        return cls(path=path).plot()
 
-    def plot(self, *, top: int = MOST_NAMED) -> Self:
-        """Draw on a new figure, with the names of the ``top`` largest weights, at most seven."""
-        self.figure_, self.ax_, self.count_ax_ = _two_panels((3, 2))
-        path, top = self.path, min(top, MOST_NAMED)
-        order = np.argsort(-np.abs(path.coef[-1]), kind="stable")
+    def _draw(self) -> list[Any]:
+        self.figure_, self.ax_, self.count_ax_ = _two_panels()
+        path, ax = self.path, self.count_ax_
         names = list(map(literal, cut(path.feature_names, LONGEST_NAME)))
         gray: dict[str, Any] = {"color": GRAY, "linewidth": 0.6, "zorder": 1}
         self.weights_: list[Any] = []
-        for place, j in enumerate(order.tolist()):
-            look = {"color": COLORS[place], "label": names[j]} if place < top else gray
+        for place, j in enumerate(np.argsort(-np.abs(path.coef[-1]), kind="stable").tolist()):
+            named = place < MOST_NAMED
+            look = {"color": COLORS[place], "label": names[j]} if named else gray
             self.weights_ += self.ax_.plot(path.Cs, path.coef[:, j], **look)
         self.ax_.axhline(0.0, color=ink(), linewidth=0.6)
         self.ax_.set(xscale="log", ylabel="weight")
-        self._draw_counts()
-        self.final_: list[Any] = []
-        if path.final is not None and len(path.Cs) > 1:
-            look = {"color": ink(), "linewidth": 0.8, "ls": ":", "label": "constant from here on"}
-            self.final_ = [
-                ax.axvline(path.Cs[path.final], **look) for ax in (self.ax_, self.count_ax_)
-            ]
-        left = len(order) - top
-        show_title(self.ax_, f"{left:,} smaller weights in gray" if left > 0 else "")
-        self.legends_ = [
-            legend(self.ax_, self.weights_[:top]),
-            legend(self.count_ax_, [self.free_, self.bounded_, self.errors_, *self.final_[1:]]),
-        ]
-        return self
-
-    def _draw_counts(self) -> None:
-        from matplotlib.ticker import MaxNLocator
-
-        path, ax = self.path, self.count_ax_
-        self.bounded_: Any = None
+        on = "support vectors"
         if path.models[0].loss == "hinge":
+            on, look = "on the margin", {"color": COLORS[4], "alpha": 0.6, "linewidth": 0}
             self.bounded_ = ax.fill_between(
-                path.Cs, 0, path.bounded, color=COLORS[4], alpha=0.6, linewidth=0,
-                label="inside the margin",
-            )  # fmt: skip
-        on = "on the margin" if self.bounded_ is not None else "support vectors"
+                path.Cs, 0, path.bounded, label="inside the margin", **look
+            )
         self.free_ = ax.fill_between(
             path.Cs, path.bounded, path.bounded + path.free, color=COLORS[1], alpha=0.8,
             linewidth=0, label=on,
         )  # fmt: skip
         (self.errors_,) = ax.plot(path.Cs, path.errors, color=ink(), linewidth=1.2, label="errors")
         ax.set(xlabel="C", ylabel="rows", ylim=(0, None), xscale="log")
-        ax.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+        count_axis(ax.yaxis)
+        self.final_: list[Any] = []
+        if path.final is not None and len(path.Cs) > 1:
+            look = {"color": ink(), "linewidth": 0.8, "ls": ":", "label": "constant from here on"}
+            self.final_ = [one.axvline(path.Cs[path.final], **look) for one in (self.ax_, ax)]
+        left = len(names) - MOST_NAMED
+        show_title(self.ax_, f"{left:,} smaller weights in gray" if left > 0 else "")
+        counts = [self.free_, self.bounded_, self.errors_, *self.final_[1:]]
+        self.legends_ = [
+            legend(self.ax_, self.weights_[:MOST_NAMED]), legend(ax, list(filter(None, counts))),
+        ]  # fmt: skip
+        return []
 
 
-def _two_panels(heights: tuple[int, int]) -> tuple[Any, Any, Any]:
+def _two_panels() -> tuple[Any, Any, Any]:
     """Return a new figure and two axes, one above the other, with the same horizontal axis."""
     figure = new_figure(6.4, 5.6)
-    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=heights)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     return figure, upper, lower

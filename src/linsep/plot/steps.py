@@ -45,6 +45,8 @@ from linsep.words import counted
 #: the pictures of one update
 STEPS = ("before", "update", "after")
 MARKS = "os^D"
+#: area of a point, places of a grid in each direction, and contours
+SIZE, RESOLUTION, LEVELS = 28.0, 120, 20
 
 
 class Update(NamedTuple):
@@ -75,7 +77,6 @@ class UpdateDisplay(Display):
     the old weights to the tip of the new. A single feature is drawn with the constant feature,
     which turns the intercept into a weight. With more than two features, the picture shows the
     plane of the weights and the update; both lines are exact in it, and other rows are projected.
-    Create it with :meth:`from_estimator`.
 
     Attributes
     ----------
@@ -85,14 +86,13 @@ class UpdateDisplay(Display):
     y, classes : arrays, the indices of their classes among the sorted classes, and the classes
     names : list of str, the names of the features
     row_names : sequence of str, or None
-    ax_, figure_ : matplotlib Axes of the first picture, and Figure
+    steps : bool, whether each update is drawn as three pictures
     axes_ : list of Axes
     old_weights_, changes_, new_weights_ : list of Line2D, the shafts of the arrows
     reflected_ : list of Line2D, the updates from the origin: the example (with flipped sign if its
         class is the first) times the learning rate
     old_lines_, new_lines_ : list of Line2D, where the scores are zero; omitted for zero weights
     examples_ : list of PathCollection, rings around the examples
-    points_ : list of PathCollection; list of PolyCollection, the density, for many rows
 
     Examples
     --------
@@ -109,8 +109,7 @@ class UpdateDisplay(Display):
     @of_features
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, mistake: int = 1, n_mistakes: int = 1,
-        coef_init: Any = None, intercept_init: Any = None, max_rounds: int = 1000,
-        run: Trace | None = None, feature_names: Sequence[str] | None = None,
+        steps: bool = False, run: Trace | None = None, feature_names: Sequence[str] | None = None,
         row_names: Sequence[str] | None = None, ax: Any = None, **kwargs: Any,
     ) -> Self:  # fmt: skip
         """Draw mistakes of a learner of two classes, from its trace.
@@ -124,21 +123,15 @@ class UpdateDisplay(Display):
             The number of the mistake to draw, or of the first one, counted from 1.
         n_mistakes : int, default=1
             Number of mistakes to draw, one picture each; fewer if the run has fewer.
-        coef_init, intercept_init : initial weights, as for the ``fit`` of the estimator
-        max_rounds : int, default=1000
-            Number of examples after which the trace ends.
+        steps : bool, default=False
+            Whether to draw each update as three pictures: before, the update, after.
         run : Trace, default None
             The trace of these rows; None makes it.
         feature_names : list of str, default None
             None: the columns of a data frame, else the features of a fit, else x0, x1, ...
         row_names : list of str, default None
             None: the labels of a data frame's index, else row 1, row 2, ...
-
-        Raises
-        ------
-        DataError
-            If there is no such mistake, for the batch rule, more than two classes, and a single
-            weight; otherwise as in :func:`linsep.trace`.
+        **kwargs : passed to :func:`linsep.trace`, such as ``coef_init``
         """
         if getattr(estimator, "update", "single") == "batch":
             raise DataError(
@@ -148,13 +141,9 @@ class UpdateDisplay(Display):
             )
         rows = numbers_of(X)
         classes, codes = two_classes(labels_of(y), "An update")
-        made = run or trace(
-            estimator, X, y, coef_init=coef_init, intercept_init=intercept_init,
-            max_rounds=max_rounds,
-        )  # fmt: skip
+        found = _updates(run or trace(estimator, X, y, **kwargs), mistake, n_mistakes)
         names = list(feature_names or names_of(X, rows.shape[1], estimator))
         rows = unit_rows(rows) if getattr(estimator, "normalize", False) else rows
-        found = _updates(made, mistake, n_mistakes)
         if rows.shape[1] == 1:
             if not estimator.fit_intercept:
                 raise DataError(
@@ -169,66 +158,54 @@ class UpdateDisplay(Display):
         if row_names is None and (labels := row_labels(X)) is not None:
             row_names = [literal(f"row {label}") for label in labels]
         return cls(
-            updates=found, rows=rows, y=codes, classes=classes, names=names, row_names=row_names
-        ).plot(ax, **kwargs)
+            updates=found, rows=rows, y=codes, classes=classes, names=names, row_names=row_names,
+            steps=steps,
+        ).plot(ax)  # fmt: skip
 
-    def plot(self, ax: Any = None, *, steps: bool = False, size: float = 28.0) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-            For a single picture only.
-        steps : bool, default=False
-            Whether to draw each update as three pictures: before, the update, after.
-        """
-        panels = [(update, step) for update in self.updates for step in (STEPS if steps else ("",))]
-        n = len(panels)
-        if n > 1 and ax is not None:
+    def _open(self, ax: Any) -> None:
+        self._panels = [
+            (update, step) for update in self.updates for step in (STEPS if self.steps else ("",))
+        ]
+        n = len(self._panels)
+        if n == 1:
+            self.figure_, self.ax_ = new_axes(ax)
+            self.axes_ = [self.ax_]
+            return
+        if ax is not None:
             raise DataError(
                 f"ax holds one picture, not {n}: omit ax.", code="conflict", option="ax"
             )
-        if n > 1:
-            self.figure_, self.axes_ = new_grid(n, 3, 3.2, 3.4)
-        else:
-            self.figure_, self.ax_ = new_axes(ax)
-            self.axes_ = [self.ax_]
+        self.figure_, self.axes_ = new_grid(n, 3, 3.2, 3.4)
         self.ax_ = self.axes_[0]
-        self.points_: list[Any] = []
-        self.examples_: list[Any] = []
-        self.old_weights_: list[Any] = []
-        self.changes_: list[Any] = []
-        self.reflected_: list[Any] = []
-        self.new_weights_: list[Any] = []
-        self.old_lines_: list[Any] = []
-        self.new_lines_: list[Any] = []
-        for k, (place, (update, step)) in enumerate(zip(self.axes_, panels, strict=True)):
-            about = self._draw(place, update, step, size)
+
+    def _draw(self) -> list[Any]:
+        kinds = "points examples old_weights old_lines changes reflected new_weights new_lines"
+        artists: dict[str, list[Any]] = {f"{kind}_": [] for kind in kinds.split()}
+        self.__dict__.update(artists)
+        for k, (place, (update, step)) in enumerate(zip(self.axes_, self._panels, strict=True)):
+            about = self._draw_update(place, update, step)
             if k % 3 and place.get_ylabel() == self.axes_[k - k % 3].get_ylabel():
                 place.set_ylabel("")  # beside an axis of the same name none is needed
         lines = about, density_title(self.rows.shape[0])
-        if n > 1:
+        if len(self.axes_) > 1:
             self.figure_.suptitle("\n".join(filter(None, lines)), fontsize="medium")
         else:
             show_title(self.ax_, self.ax_.get_title(), *lines)
-        happened = (
-            self.examples_, self.old_weights_, self.old_lines_, self.changes_, self.reflected_,
-            self.new_weights_, self.new_lines_,
-        )  # fmt: skip
-        classes = class_handles(self.points_[:2], self.rows.shape[0], self.classes)
-        drawn = [artists[-1] for artists in happened if artists]
-        self.legend_ = legend(self.axes_[min(n, 3) - 1], [*classes, *drawn])
-        return self
+        classes = class_handles(artists.pop("points_")[:2], self.rows.shape[0], self.classes)
+        drawn = [several[-1] for several in artists.values() if several]
+        self.legend_ = legend(self.axes_[:3][-1], [*classes, *drawn])
+        return []
 
-    def _draw(self, ax: Any, update: Update, step: str, size: float) -> str:
-        """One picture: a step of the update, or all of it; returns the text about its plane."""
+    def _draw_update(self, ax: Any, update: Update, step: str) -> str:
+        """Draw a step of an update, or all of it; return the text about its plane."""
         plane = _plane_of(update, self.rows, self.names)
         points = plane.coordinates(self.rows)
         tips = plane.coordinates(np.stack([update.before, update.after])[:, :-1])
         scale = _scale_of(np.vstack([tips, tips[1:] - tips[:1]]), points)
         before, after = scale * tips
         box = box_around(np.vstack([points, np.zeros(2), before, after, after - before]))
-        self.points_ += draw_rows(ax, points, self.y, self.classes, size)
-        self.examples_.append(draw_rings(ax, points[[update.row]], 4 * size, "-", "the example"))
+        self.points_ += draw_rows(ax, points, self.y, self.classes, SIZE)
+        self.examples_.append(draw_rings(ax, points[[update.row]], 4 * SIZE, "-", "the example"))
         sides = [
             (before, update.before, ink(), "--", "before", self.old_weights_, self.old_lines_),
             (after, update.after, COLORS[2], "-", "after", self.new_weights_, self.new_lines_),
@@ -236,42 +213,33 @@ class UpdateDisplay(Display):
         if step in STEPS[::2]:  # one of both
             sides = [sides[step == "after"]]
         for tip, w, color, ls, name, arrows, lines in sides:
-            look = {"color": color, "ls": ls}
+            look: dict[str, Any] = {"color": color, "ls": ls}
             if np.any(tip):
                 arrows.append(draw_arrow(ax, 0 * tip, tip, label=f"w {name}", **look))
             if step != "update" and np.any(w[:-1]):
                 ends = line_ends(*plane.line(w[:-1], w[-1]), *box)
                 lines.extend(ax.plot(*ends, linewidth=1.0, label=f"line {name}", **look))
-        if step in ("", "update"):
-            self._change(ax, before, after)
+        if step in ("", "update"):  # from the tip of the old weights, and from the origin
+            moved = bool(np.any(before))  # else it is wide, to show beside the new weights
+            look = {"color": COLORS[5], "linewidth": 1.5 if moved else 4.0, "ls": "-."}
+            self.changes_.append(draw_arrow(ax, before, after, label="update", **look))
+            if moved:
+                look = {"color": COLORS[5], "ls": ":", "label": "update, from the origin"}
+                self.reflected_.append(draw_arrow(ax, 0 * before, after - before, **look))
         show_plane(ax, plane.names, *box)
         row = f"row {update.row + 1:,}" if self.row_names is None else self.row_names[update.row]
         said = f"mistake {update.mistake:,}: {step or row}"
         show_title(ax, said, f"arrows × {scale:g}" if scale != 1.0 else "")
         return plane.title
 
-    def _change(self, ax: Any, before: np.ndarray, after: np.ndarray) -> None:
-        """The update from the tip of the old weights, and from the origin if that differs."""
-        width = 1.5 if np.any(before) else 4.0  # shows beside the new weights
-        look = {"color": COLORS[5], "ls": "-.", "label": "update", "linewidth": width}
-        self.changes_.append(draw_arrow(ax, before, after, **look))
-        if np.any(before):
-            look = {"color": COLORS[5], "ls": ":", "label": "update, from the origin"}
-            self.reflected_.append(draw_arrow(ax, 0 * before, after - before, **look))
-
 
 def _updates(trace: Trace, mistake: int, n_mistakes: int) -> list[Update]:
     """The updates of a trace from a mistake on, as many as exist; DataError if there is none."""
-    if mistake < 1 or n_mistakes < 1:
-        raise DataError(
-            f"mistake and n_mistakes must be at least 1, got {mistake} and {n_mistakes}.",
-            code="bad-option",
-        )
     made = [(one, step.row) for one, step in zip(trace, trace.steps, strict=True) if one.updates]
-    if mistake > len(made):
+    if not (1 <= mistake <= len(made) and n_mistakes >= 1):
         raise DataError(
-            f"There is no mistake {mistake:,} to draw: {counted(len(trace), 'step')} had "
-            f"{len(made):,}.",
+            f"There is no mistake {mistake:,} to draw, or fewer than one of them: "
+            f"{counted(len(trace), 'step')} had {len(made):,}.",
             code="bad-option",
             option="mistake",
             value=mistake,
@@ -311,7 +279,7 @@ def _scale_of(tips: np.ndarray, points: np.ndarray) -> float:
 class DescentDisplay(Display):
     """The path of one or several descents, on a curve or on contours of J.
 
-    Create it with :meth:`from_descent` from descents with ``trace=True``.
+    The descents need ``trace=True``.
 
     Attributes
     ----------
@@ -322,7 +290,6 @@ class DescentDisplay(Display):
     curve_ : Line2D of J for one weight, or None
     contours_ : ContourSet of J for two weights, or None
     paths_ : list of Line2D
-    legend_ : Legend, or None for a single descent
 
     Examples
     --------
@@ -338,7 +305,7 @@ class DescentDisplay(Display):
     @classmethod
     def from_descent(
         cls, descents: Descent | dict[str, Descent], J: Callable[[np.ndarray], Any] | None, *,
-        resolution: int = 120, ax: Any = None, **kwargs: Any,
+        ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw descents on the function they minimized.
 
@@ -348,56 +315,34 @@ class DescentDisplay(Display):
             Descents of one or two weights with ``trace=True``; several descents by name, such as
             their rates.
         J : function from an array of shape (weights,) to a number; None for the paths alone
-        resolution : int, default=120
-            Number of grid points in each direction.
-
-        Raises
-        ------
-        DataError
-            For a descent without a trace or of more than two weights.
         """
         named = {"path": descents} if isinstance(descents, Descent) else descents
         paths, heights, values = {}, {}, None
         for name, one in named.items():
-            if one.path is None or one.values is None:
+            if one.path is None or one.values is None or one.x.size > 2:
                 raise DataError(
-                    "This descent has no trace to draw: call minimize with trace=True.",
+                    "Only descents of one or two weights with trace=True can be drawn.",
                     code="unsupported",
                 )
             path = one.path.reshape(len(one.path), -1)
             finite = np.isfinite(path).all(axis=1) & np.isfinite(one.values)
             paths[name], heights[name] = path[finite], one.values[finite]
-        points = np.concatenate(list(paths.values()))
-        if points.shape[1] > 2:
-            raise DataError(
-                f"A descent of {points.shape[1]} weights cannot be drawn: at most two weights can.",
-                code="unsupported",
-            )
-        grid, places = grid_around(points, resolution, 0.25)
+        grid, places = grid_around(np.concatenate(list(paths.values())), RESOLUTION, 0.25)
         if J is not None:
             shape = next(iter(named.values())).x.shape
             values = np.array([float(J(place.reshape(shape))) for place in places])
             values = values.reshape([axis.size for axis in grid[::-1]])
-        return cls(paths=paths, grid=grid, values=values, heights=heights).plot(ax, **kwargs)
+        return cls(paths=paths, grid=grid, values=values, heights=heights).plot(ax)
 
-    def plot(self, ax: Any = None, *, levels: int = 20) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        levels : int, default=20
-            Number of contours, at equal steps of the square root of the height above the lowest
-            point.
-        """
-        self.figure_, self.ax_ = new_axes(ax)
+    def _draw(self) -> list[Any]:
         one = len(self.grid) == 1
         labels = ("weight", "J") if one else ("first weight", "second weight")
         self.ax_.set(xlabel=labels[0], ylabel=labels[1])
         if one and self.values is not None:
             (self.curve_,) = self.ax_.plot(self.grid[0], self.values, color=ink(), linewidth=1.0)
-        elif self.values is not None:
+        elif self.values is not None:  # at equal steps of the root of the height
             low, high = float(self.values.min()), float(self.values.max())
-            heights = low + (high - low) * np.linspace(0.0, 1.0, levels + 1)[1:] ** 2
+            heights = low + (high - low) * np.linspace(0.0, 1.0, LEVELS + 1)[1:] ** 2
             look = {"cmap": color_map("viridis"), "linewidths": 0.7}
             self.contours_ = self.ax_.contour(*self.grid, self.values, levels=heights, **look)
         self.paths_ = []
@@ -407,5 +352,4 @@ class DescentDisplay(Display):
                 path[:, 0], y, color=COLORS[(5, 0, 1, 2)[k % 4]], linewidth=1.0, markersize=4,
                 marker=MARKS[k % len(MARKS)], label=f"{name}: {len(path) - 1:,} steps",
             )  # fmt: skip
-        self.legend_ = legend(self.ax_, self.paths_) if len(self.paths) > 1 else None
-        return self
+        return self.paths_ if len(self.paths) > 1 else []

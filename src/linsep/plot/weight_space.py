@@ -12,14 +12,13 @@ from linsep.estimators.labels import label_text
 from linsep.mistake_bounds.margins import linear_of
 from linsep.plot.display import (
     MARKERS,
+    MOST_DOTS,
     MOST_POINTS,
     Display,
     class_handles,
     density_title,
     draw_arrow,
-    draw_rows,
     ink,
-    legend,
     limits,
     new_axes,
     of_features,
@@ -33,8 +32,8 @@ from linsep.validation.checks import check_beside, check_columns
 
 #: more lines than that are a gray mass
 MOST_LINES = 500
-#: cells in each direction of a density in space
-CELLS = 40
+#: bars of a histogram
+BINS = 160
 #: the azimuth of matplotlib's axes in space, in degrees
 USUAL_SIDE = -60.0
 
@@ -44,14 +43,15 @@ class WeightSpaceDisplay(Display):
 
     A row z of class y = 1 or -1 (with the constant feature if there is an intercept) allows the
     weights a with ``<a, y z> > 0``. The weights that all rows allow form the solution region, a
-    cone: exactly the weights that make no mistake. Create it with :meth:`from_data` or
-    :meth:`from_trace`.
+    cone: exactly the weights that make no mistake.
 
     Attributes
     ----------
     reflected : array of shape (rows, 2), the sign-flipped rows ``y z``
     names : pair of str, of the weights
     path : array of shape (rounds, 2), the weights of a run, step by step, or None
+    cone : array of two unit vectors that bound the solution region, or None if it is empty
+    solvable : bool, whether some weights make no mistake
     lines_ : LineCollection, the boundary of every half-plane
     region_ : Polygon of the solution region, or None if it is empty
     center_ : Line2D along the weights of the largest cosine margin, or None
@@ -69,7 +69,7 @@ class WeightSpaceDisplay(Display):
     @classmethod
     def from_data(
         cls, X: Any, y: Any, *, fit_intercept: bool = False, path: Any = None,
-        feature_names: Sequence[str] | None = None, ax: Any = None, **kwargs: Any,
+        feature_names: Sequence[str] | None = None, ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw the weight space of rows of two classes.
 
@@ -84,11 +84,6 @@ class WeightSpaceDisplay(Display):
             Weights of a run, to be drawn as a path.
         feature_names : list of str, default None
             None: the columns of a data frame, else x0, x1, ...
-
-        Raises
-        ------
-        DataError
-            Unless there are exactly two weights and two classes.
         """
         check_beside(X, y=y)
         rows = numbers_of(X)
@@ -105,44 +100,30 @@ class WeightSpaceDisplay(Display):
             rows, names = np.column_stack([rows, np.ones(len(rows))]), [*names, "intercept"]
         reflected = rows * np.where(codes == 1, 1.0, -1.0)[:, None]
         path = None if path is None else np.asarray(path, dtype=np.float64)
-        made = cls(reflected=reflected, names=(names[0], names[1]), path=path)
-        return made.plot(ax, **kwargs)
+        cone = solutions(reflected)
+        return cls(
+            reflected=reflected, names=(names[0], names[1]), path=path, cone=cone,
+            solvable=cone is not None,
+        ).plot(ax)  # fmt: skip
 
     @classmethod
     @of_features
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
-    ) -> Self:
-        """Draw the weight space of rows with the path of a classifier's weights."""
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
+        """Draw the weight space of rows with the weights of a classifier."""
         check_is_fitted(estimator)
         known = linear_of(estimator)
         check_columns(estimator, X)
         weights = known.against(1) if known.fit_intercept else known.against(1)[:, :-1]
         return cls.from_data(
-            X, y, fit_intercept=known.fit_intercept, path=weights,
-            feature_names=names_of(X, known.weights.shape[1] - 1, estimator), ax=ax, **kwargs,
+            X, y, fit_intercept=known.fit_intercept, path=weights, ax=ax,
+            feature_names=names_of(X, known.weights.shape[1] - 1, estimator),
         )  # fmt: skip
 
-    @property
-    def solvable(self) -> bool:
-        """Whether some weights make no mistake."""
-        return self._cone() is not None
-
-    def plot(self, ax: Any = None, *, radius: float | None = None) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        radius : float, default None
-            The axes extend this far in each direction; None extends them beyond the path.
-        """
+    def _draw(self) -> list[Any]:
         from matplotlib.collections import LineCollection
         from matplotlib.patches import Polygon
 
-        self.figure_, self.ax_ = new_axes(ax)
-        reach = 1.0 if self.path is None else 1.25 * float(np.abs(self.path).max())
-        reach = radius or reach or 1.0
-        cone = self._cone()
+        reach = 1.0 if self.path is None else 1.25 * float(np.abs(self.path).max()) or 1.0
         directions = np.column_stack([-self.reflected[:, 1], self.reflected[:, 0]])
         lengths = np.linalg.norm(directions, axis=1)
         ends = 3 * reach * (directions[lengths > 0] / lengths[lengths > 0, None])[:MOST_LINES]
@@ -152,51 +133,46 @@ class WeightSpaceDisplay(Display):
                 label="rows",
             )
         )  # fmt: skip
-        if cone is not None:
-            corners = 4 * reach * np.array([[0.0, 0.0], *cone])
+        if self.cone is not None:
+            corners = 4 * reach * np.array([[0.0, 0.0], *self.cone])
             self.region_ = self.ax_.add_patch(
                 Polygon(corners, color=COLORS[2], alpha=0.3, linewidth=0, label="solutions")
             )
-            middle = cone.sum(axis=0)  # where the smallest angle with a line is largest
+            middle = self.cone.sum(axis=0)  # where the smallest angle with a line is largest
             if np.any(middle):
-                end = 3 * reach * middle / np.linalg.norm(middle)
-                look = {"color": COLORS[2], "linewidth": 1.5, "label": "largest cosine margin"}
-                (self.center_,) = self.ax_.plot([0, end[0]], [0, end[1]], **look)
+                x, y = 3 * reach * middle / np.linalg.norm(middle)
+                look = {"color": COLORS[2], "label": "largest cosine margin"}
+                (self.center_,) = self.ax_.plot([0, x], [0, y], **look)
         if self.path is not None:
             look = {"color": COLORS[5], "marker": "o", "ls": "", "label": "last weights"}
             (self.end_,) = self.ax_.plot(*self.path[-1:].T, **look)
             if len(self.path) > 1:
-                (self.path_,) = self.ax_.plot(
-                    *self.path.T, color=COLORS[5], linewidth=1.0, marker=".", markersize=4,
-                    label="weights, step by step",
-                )  # fmt: skip
+                look = {"linewidth": 1.0, "marker": ".", "label": "weights, step by step"}
+                (self.path_,) = self.ax_.plot(*self.path.T, color=COLORS[5], markersize=4, **look)
                 look = {"color": COLORS[0], "marker": "s", "ls": "", "label": "first weights"}
                 (self.start_,) = self.ax_.plot(*self.path[:1].T, **look)
         self.ax_.set(
             xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal",
             xlabel=wrapped(weight_of(self.names[0])), ylabel=wrapped(weight_of(self.names[1])),
         )  # fmt: skip
-        show_title(self.ax_, "" if cone is not None else "no weights satisfy every row")
-        drawn = (self.region_, self.lines_, self.center_, self.path_, self.start_, self.end_)
-        self.legend_ = legend(self.ax_, drawn)
-        return self
+        show_title(self.ax_, "" if self.solvable else "no weights satisfy every row")
+        return [self.region_, self.lines_, self.center_, self.path_, self.start_, self.end_]
 
-    def _cone(self) -> np.ndarray | None:
-        """The two unit vectors that bound the solution region; None if it is empty.
 
-        Every nonzero row allows an open half-plane of directions. The cone is their intersection,
-        computed as an interval of angles relative to the first row.
-        """
-        rows = self.reflected
-        if not len(rows) or not np.any(rows, axis=1).all():
-            return None  # a row of zeros allows no weights
-        angles = np.arctan2(rows[:, 1], rows[:, 0])
-        away = np.angle(np.exp(1j * (angles - angles[0])))  # angles from the first row
-        low, high = float(away.max()) - np.pi / 2, float(away.min()) + np.pi / 2
-        if low >= high:
-            return None
-        ends = np.array([low, high]) + angles[0]
-        return np.column_stack([np.cos(ends), np.sin(ends)])
+def solutions(rows: np.ndarray) -> np.ndarray | None:
+    """Return the two unit vectors that bound the weights with positive products with all rows, or
+    None if there are none.
+
+    Every nonzero row allows an open half-plane of directions. The cone is their intersection,
+    computed as an interval of angles relative to the first row.
+    """
+    if not len(rows) or not np.any(rows, axis=1).all():
+        return None  # a row of zeros allows no weights
+    angles = np.arctan2(rows[:, 1], rows[:, 0])
+    away = np.angle(np.exp(1j * (angles - angles[0])))  # angles from the first row
+    low, high = float(away.max()) - np.pi / 2, float(away.min()) + np.pi / 2
+    ends = np.array([low, high]) + angles[0]
+    return np.column_stack([np.cos(ends), np.sin(ends)]) if low < high else None
 
 
 class AugmentationDisplay(Display):
@@ -204,7 +180,7 @@ class AugmentationDisplay(Display):
 
     Rows of one feature lie on a line at height 1, rows of two features on a plane at height 1. The
     intercept is the weight of the height, so the separator goes through the origin; the boundary is
-    where it cuts the line or the plane of the rows. Create it with :meth:`from_estimator`.
+    where it cuts the line or the plane of the rows.
 
     Attributes
     ----------
@@ -212,9 +188,9 @@ class AugmentationDisplay(Display):
     y, classes : arrays, the indices of their classes among the sorted classes, and the classes
     weights : array of shape (2 or 3,), the feature weights, then the intercept
     names : list of str, the names of the features
-    ax_, figure_ : matplotlib Axes or Axes3D, and Figure
-    points_ : list of PathCollection at height 1, one per class; for many rows of one feature a
-        list of StepPatch, histograms above height 1; for two features the occupied cells
+    points_ : list of PathCollection at height 1, one per class
+        For many rows of one feature a list of StepPatch, histograms above height 1; for many of two
+        features an evenly chosen part.
     height_ : Line2D (Poly3DCollection for two features) at height 1, where the rows lie
     line_ : Line2D of the separator for one feature, or None
     plane_ : Poly3DCollection of the separator for two features from the origin to its cut, or None
@@ -236,24 +212,14 @@ class AugmentationDisplay(Display):
 
     @classmethod
     @of_features
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, **kwargs: Any
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
         """Draw a linear classifier of two classes and rows.
 
         Parameters
         ----------
         estimator : fitted linear classifier of any library
-        X : array, sparse matrix or data frame of shape (rows, 1) or (rows, 2)
-        y : array of shape (rows,)
+        X, y : rows of one or two features, and their classes
         ax : matplotlib Axes, with ``projection="3d"`` for two features; default None
-            None creates a new figure.
-
-        Raises
-        ------
-        DataError
-            For rows or labels that do not match the fit, for more than two features or classes, and
-            for a nonlinear classifier.
         """
         model = linear_of(estimator)
         if len(model.classes) != 2:
@@ -270,21 +236,13 @@ class AugmentationDisplay(Display):
                 "the classes with DecisionDisplay or `linsep plot decision`.",
                 code="unsupported",
             )
-        (weights,) = model.against(1)
-        shown = cls(
+        return cls(
             rows=rows.toarray() if hasattr(rows, "toarray") else rows,
-            y=model.codes(y, rows.shape[0]), classes=model.classes, weights=weights,
+            y=model.codes(y, rows.shape[0]), classes=model.classes, weights=model.against(1)[0],
             names=names_of(rows if hasattr(estimator, "classes_") else X, rows.shape[1], estimator),
-        )  # fmt: skip
-        return shown.plot(ax, **kwargs)
+        ).plot(ax)  # fmt: skip
 
-    def plot(self, ax: Any = None, *, size: float = 28.0) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, with ``projection="3d"`` for two features; default None
-        """
+    def _open(self, ax: Any) -> None:
         space = self.rows.shape[1] == 2
         if space and ax is not None and not hasattr(ax, "get_zlim"):
             raise DataError(
@@ -293,24 +251,16 @@ class AugmentationDisplay(Display):
                 option="ax",
             )
         self.figure_, self.ax_ = new_axes(ax, "3d" if space else None)
+
+    def _draw(self) -> list[Any]:
+        space = self.rows.shape[1] == 2
         (self.origin_,) = self.ax_.plot(
             *np.zeros((2 + space, 1)), color=ink(), marker="+", ls="", markersize=10
         )
-        if space:
-            self._draw_space(size)
-        else:
-            self._draw_plane(size)
         show_title(self.ax_, density_title(len(self.rows)))
-        handles = class_handles(self.points_, len(self.rows), self.classes)
-        if self.plane_ is not None:
-            from matplotlib.patches import Patch
+        return self._draw_space() if space else self._draw_plane()
 
-            handles.append(Patch(facecolor=COLORS[2], alpha=0.3, label="separator"))
-        drawn = [*handles, self.line_, self.cut_, self.normal_]
-        self.legend_ = legend(self.ax_, drawn, 1.15 if space else 1.01)
-        return self
-
-    def _draw_plane(self, size: float) -> None:
+    def _draw_plane(self) -> list[Any]:
         """One feature: the rows on a line, and the separator through the origin."""
         w, b = self.weights
         cut = np.array([-b / w, 1.0]) if w else np.full(2, np.inf)
@@ -323,14 +273,14 @@ class AugmentationDisplay(Display):
         if len(self.rows) > MOST_POINTS:  # histograms of the classes above height 1
             self.points_ = []
             for k in range(2):
-                own = self.rows[self.y == k]
-                counts, edges = np.histogram(own, bins=4 * CELLS, range=tuple(xs))
+                counts, edges = np.histogram(self.rows[self.y == k], bins=BINS, range=tuple(xs))
                 tall = 1.0 + 0.4 * counts / max(1, counts.max(initial=0))
                 look = {"baseline": 1.0, "fill": True, "color": COLORS[k], "alpha": 0.5}
                 self.points_.append(self.ax_.stairs(tall, edges, **look))
+            handles = class_handles(self.points_, len(self.rows), self.classes)
         else:
             points = np.column_stack([self.rows, np.ones(len(self.rows))])
-            self.points_ = draw_rows(self.ax_, points, self.y, self.classes, size)
+            handles = self._draw_rows(points, self.y, self.classes)
         if np.any(self.weights):
             ends, look = line_ends(self.weights, 0.0, xs, ys), {"linewidth": 1.5, "zorder": 2}
             (self.line_,) = self.ax_.plot(*ends, color=ink(), label="separator", **look)
@@ -344,36 +294,39 @@ class AugmentationDisplay(Display):
             self.ax_.set_aspect("equal")
             look = {"color": COLORS[2], "label": "w and the intercept"}
             self.normal_ = draw_arrow(self.ax_, 0 * tip, tip, **look)
+        return [*handles, self.line_, self.cut_, self.normal_]
 
-    def _draw_space(self, size: float) -> None:
+    def _draw_space(self) -> list[Any]:
         """Two features: the rows on a plane, and the separator through the origin."""
+        from matplotlib.patches import Patch
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
+        self._right = 1.15
         xs, ys = (np.array(limits(axis)) for axis in np.vstack([self.rows, np.zeros(2)]).T)
         corners = [(x, y, 1.0) for x, y in zip(xs[[0, 1, 1, 0]], ys[[0, 0, 1, 1]], strict=True)]
         self.height_ = self.ax_.add_collection3d(
             Poly3DCollection([corners], facecolor=("0.5", 0.12), edgecolor=("0.5", 0.5))
         )
         self.points_ = []
-        for k in range(2):  # of many rows the cells that contain some
-            own, look = self.rows[self.y == k], {}
+        for k in range(2):
+            own = self.rows[self.y == k]
             if len(self.rows) > MOST_POINTS:
-                own, shares = _occupied_cells(own)
-                look = {"alpha": 0.1 + 0.6 * shares, "linewidths": 0}
+                own = own[np.linspace(0, len(own) - 1, min(len(own), MOST_DOTS)).astype(int)]
             self.points_.append(
                 self.ax_.scatter(
-                    *own.T, np.ones(len(own)), s=size, color=[COLORS[k]] * len(own),
+                    *own.T, np.ones(len(own)), s=28.0, color=[COLORS[k]] * len(own),
                     marker=MARKERS[k], depthshade=False,
-                    label=wrapped(label_text(self.classes[k])), **look,
+                    label=wrapped(label_text(self.classes[k])),
                 )
             )  # fmt: skip
-        ends = self._cut_within(xs, ys)
-        if ends is not None:
+        drawn: list[Any] = []
+        if (ends := self._cut_within(xs, ys)) is not None:
             cut = np.column_stack([ends, np.ones(2)])
             self.plane_ = self.ax_.add_collection3d(
                 Poly3DCollection([[(0.0, 0.0, 0.0), *map(tuple, cut)]], facecolor=(COLORS[2], 0.3))
             )
             (self.cut_,) = self.ax_.plot(*cut.T, color=COLORS[5], linewidth=2.0, label="boundary")
+            drawn = [Patch(facecolor=COLORS[2], alpha=0.3, label="separator"), self.cut_]
         self.ax_.set(
             xlim=xs, ylim=ys, zlim=(0.0, 1.2), xlabel=wrapped(self.names[0]),
             ylabel=wrapped(self.names[1]), zlabel="constant feature",
@@ -385,26 +338,17 @@ class AugmentationDisplay(Display):
         along = (USUAL_SIDE - across) % 180.0 - 90.0
         turn = np.copysign(30.0, along) - along if abs(along) < 30.0 else 0.0
         self.ax_.view_init(elev=20.0, azim=USUAL_SIDE + turn)
+        return [*class_handles(self.points_, len(self.rows), self.classes), *drawn]
 
     def _cut_within(self, xs: np.ndarray, ys: np.ndarray) -> np.ndarray | None:
         """The ends of the boundary in a rectangle, or None if it does not cross it."""
-        if not np.any(self.weights[:2]):
+        *w, b = self.weights
+        if not np.any(w):
             return None
-        first, last = np.column_stack(line_ends(self.weights[:2], self.weights[2], xs, ys))
-        step, low, high = last - first, 0.0, 1.0
-        for start, along, (least, most) in zip(first, step, (xs, ys), strict=True):
-            if along:
-                near, away = sorted([(least - start) / along, (most - start) / along])
-                low, high = max(low, near), min(high, away)
-            elif not least <= start <= most:
-                return None
-        return np.array([first + low * step, first + high * step]) if low < high else None
-
-
-def _occupied_cells(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The centers of the occupied cells, and their density from 0 to 1."""
-    counts, xs, ys = np.histogram2d(points[:, 0], points[:, 1], bins=CELLS)
-    i, j = np.nonzero(counts)
-    found = np.log1p(counts[i, j])
-    places = np.column_stack([(xs[i] + xs[i + 1]) / 2, (ys[j] + ys[j + 1]) / 2])
-    return places, found / found.max(initial=1.0)
+        corners = np.array([(xs[i], ys[j]) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))])
+        scores = corners @ w + b
+        crossed = np.flatnonzero((scores > 0) != (np.roll(scores, 1) > 0))  # sides of the rectangle
+        if not len(crossed):
+            return None
+        start, before, after = corners[crossed - 1], scores[crossed - 1], scores[crossed]
+        return start + (before / (before - after))[:, None] * (corners[crossed] - start)

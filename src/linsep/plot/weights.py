@@ -1,13 +1,11 @@
 """Weights with confidence intervals or standard deviations, and pixel weights as images."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import isqrt
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, hint
 from linsep.estimators.labels import label_text, words_and_signs
@@ -15,10 +13,11 @@ from linsep.estimators.showing import deviations, machine_names
 from linsep.inference.table import DIVERGING, ODDS_RATIO, Coefficient, Summary
 from linsep.plot.display import (
     Display,
+    Panels,
+    check_drawable,
     cut,
     ink,
     literal,
-    new_axes,
     new_grid,
     show_title,
     with_minus,
@@ -42,13 +41,13 @@ LEAST_RATIO = 1e-250
 ENDS = (("\N{MINUS SIGN}\N{INFINITY}", "\N{INFINITY}"), ("0", "\N{INFINITY}"))
 #: more images than that are too small to look at
 MOST_IMAGES = 30
+#: images in a line
+COLUMNS = 5
 
 
 class CoefficientDisplay(Display):
     """The coefficients of a regression with confidence intervals, or the weights of a learner with
     their standard deviations. Infinite estimates are drawn as arrows.
-
-    Create it with :meth:`from_estimator`.
 
     Attributes
     ----------
@@ -57,10 +56,8 @@ class CoefficientDisplay(Display):
         NaN if undefined. Infinite values, and odds ratios of 0, are arrows at the end of the axis.
     status : list of str
         Shown instead of an estimate, such as "dependent" or "+inf"; else empty.
-    level : float or None
-        The confidence level of the intervals; None for weights, with intervals of one standard
-        deviation on either side.
-    odds : bool, whether the numbers are odds ratios, on a logarithmic axis
+    what : str, what the numbers are
+    odds : bool, whether they are odds ratios, on a logarithmic axis
     left_out : int, number of coefficients that are not shown
     points_ : Line2D of the estimates
     intervals_ : LineCollection of the intervals with both ends on the axis
@@ -80,32 +77,23 @@ class CoefficientDisplay(Display):
     4
     """
 
-    #: what the numbers are, unless they are odds ratios
-    what = "coefficient"
-
     @classmethod
     def from_estimator(
         cls, estimator: Any, *, odds: bool = False, top: int = 30, intercept: bool = False,
-        ax: Any = None, **kwargs: Any,
+        ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw the coefficients of a fitted regression, or weights with their standard deviations.
 
         Parameters
         ----------
         estimator : fitted regression with a ``summary()``, or classifier with ``variances_``
-        odds, top, intercept, ax, **kwargs : as for :meth:`from_summary`; the largest weights are
-            shown
-
-        Raises
-        ------
-        DataError
-            For an estimator with neither, and for odds ratios of weights.
+        odds, top, intercept, ax : as for :meth:`from_summary`; the largest weights are shown
         """
-        how: dict[str, Any] = {"top": top, "intercept": intercept, "ax": ax} | kwargs
         if hasattr(estimator, "summary"):
-            return cls.from_summary(estimator.summary(), odds=odds, **how)
+            how: dict[str, Any] = {"odds": odds, "top": top, "intercept": intercept, "ax": ax}
+            return cls.from_summary(estimator.summary(), **how)
         name = type(estimator).__name__
-        if deviations(estimator) is None:
+        if (spread := deviations(estimator)) is None:
             raise DataError(
                 f"{name} has no intervals; use a regression, or a learner with variances.",
                 code="unsupported",
@@ -117,32 +105,27 @@ class CoefficientDisplay(Display):
                 code="unsupported",
                 option="odds",
             )
-        return cls._of_weights(estimator, **how)
-
-    @classmethod
-    def _of_weights(cls, model: Any, top: int, intercept: bool, ax: Any, **kwargs: Any) -> Self:
-        """Draw the largest weights of all binary classifiers, each with its standard deviation."""
-        (words, signs), machines = words_and_signs(model), machine_names(model)
-        weights, spread = signs * np.atleast_2d(model.coef_), deviations(model)
-        assert spread is not None
-        names, sure = said_of(model, words), spread[0]
+        (words, signs), machines = words_and_signs(estimator), machine_names(estimator)
+        names, weights, sure = said_of(estimator, words), signs * estimator.coef_, spread[0]
         if intercept:
             names = ["intercept", *names]
-            weights = np.hstack([np.atleast_1d(model.intercept_)[:, None], weights])
+            weights = np.hstack([np.atleast_1d(estimator.intercept_)[:, None], weights])
             sure = np.hstack([spread[1][:, None], sure])
         order = np.argsort(-np.abs(weights), axis=None, kind="stable")[:top]
         at = np.unravel_index(order, weights.shape)
         w, s, several = weights[at], sure[at], len(machines) > 1
         shown = [f"{machines[k]}: " * several + names[j] for k, j in zip(*at, strict=True)]
+        left = weights.size - w.size
         return cls(
-            names=shown, estimates=w, low=w - s, high=w + s, status=[""] * w.size, level=None,
-            odds=False, left_out=weights.size - w.size,
-        ).plot(ax, **kwargs)  # fmt: skip
+            names=shown, estimates=w, low=w - s, high=w + s, status=[""] * w.size, odds=False,
+            what="weight ± one standard deviation",
+            about=f"{left:,} weights not shown" if left else "",
+        ).plot(ax)  # fmt: skip
 
     @classmethod
     def from_summary(
         cls, summary: Summary, *, odds: bool = False, top: int = 30, intercept: bool = False,
-        ax: Any = None, **kwargs: Any,
+        ax: Any = None,
     ) -> Self:  # fmt: skip
         """Draw the coefficients of a summary.
 
@@ -164,34 +147,29 @@ class CoefficientDisplay(Display):
         shown = rows if len(rows) <= top else replace(summary, coefficients=rows).largest(top)
         if odds and summary.heading != ODDS_RATIO:
             shown = [_ratio(row) for row in shown]
-        estimates, low, high = np.array(
-            [(row.estimate, row.low, row.high) for row in shown], dtype=np.float64
-        ).reshape(-1, 3).T  # fmt: skip
         names = [row.name for row in shown]
         terms = [n.rpartition(": ")[2] if summary.equations else n for n in names]
         scaled = set(summary.standardized)
         names = [n + STANDARDIZED * (t in scaled) for n, t in zip(names, terms, strict=True)]
+        estimates, low, high = np.array(
+            [(row.estimate, row.low, row.high) for row in shown], dtype=np.float64
+        ).reshape(-1, 3).T  # fmt: skip
+        odds = odds or summary.heading == ODDS_RATIO
+        what = "marginal effect" if summary.heading == "effect" else "coefficient"
+        what, left = "odds ratio" if odds else what, len(rows) - len(shown)
+        if np.isfinite([low, high]).any():
+            what = f"{what}, with its {100 * summary.level:g}% interval"
         return cls(
-            names=names, estimates=estimates, low=low, high=high,
-            status=[row.status for row in shown], level=summary.level,
-            odds=odds or summary.heading == ODDS_RATIO, left_out=len(rows) - len(shown),
-            what="marginal effect" if summary.heading == "effect" else cls.what,
-        ).plot(ax, **kwargs)  # fmt: skip
+            names=names, estimates=estimates, low=low, high=high, what=what, odds=odds,
+            status=[row.status for row in shown],
+            about=f"{left:,} coefficients not shown" if left else "",
+        ).plot(ax)  # fmt: skip
 
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on ``ax`` or on new axes.
-
-        Parameters
-        ----------
-        **kwargs : passed to the points, such as ``markersize=8``
-        """
-        self.figure_, self.ax_ = new_axes(ax)
-        n = len(self.names)
-        if ax is None:
+    def _draw(self) -> list[Any]:
+        n, neutral, places = len(self.names), float(self.odds), np.arange(len(self.names))[::-1]
+        if getattr(self.figure_, "grows", False):
             self.figure_.set_size_inches(6.4, max(4.8, 1.0 + LINE * n))
-        neutral = 1.0 if self.odds else 0.0
         self.zero_ = self.ax_.axvline(neutral, color=ink(), linewidth=0.8, ls=":")
-        places = np.arange(n)[::-1]  # the first on top
         words = np.array([DIVERGING.get(word, np.nan) for word in self.status], dtype=np.float64)
         estimates = np.where(np.isnan(self.estimates), words, self.estimates)
         ends = np.column_stack([self.low, self.high, estimates])
@@ -202,10 +180,11 @@ class CoefficientDisplay(Display):
         self.intervals_ = self.ax_.hlines(
             places[whole], *ends[whole, :2].T, color=COLORS[0], linewidth=1.5
         )
-        look: dict[str, Any] = {"color": COLORS[0], "marker": "o", "ls": ""} | kwargs
-        (self.points_,) = self.ax_.plot(ends[inside, 2], places[inside], **look)
+        (self.points_,) = self.ax_.plot(
+            ends[inside, 2], places[inside], color=COLORS[0], marker="o", ls=""
+        )
         self.ax_.set_yticks(places, map(literal, cut(self.names, LONGEST_NAME)))
-        self.ax_.set_ylim(-0.7, n - 0.3)
+        self.ax_.set(xlabel=self.what, ylim=(-0.7, n - 0.3))
         self.arrows_: list[Any] = []
         self.words_: list[Any] = []
         for place, word, own in zip(places.tolist(), self.status, ends.tolist(), strict=True):
@@ -215,15 +194,8 @@ class CoefficientDisplay(Display):
             else:
                 self._arrows(place, word, own, neutral)
         self._scale_axis(np.append(ends[np.isfinite(ends)], neutral), ends)
-        what = "odds ratio" if self.odds else self.what
-        if self.level is None:
-            what = "weight ± one standard deviation"
-        elif np.isfinite([self.low, self.high]).any():
-            what = f"{what}, with its {100 * self.level:g}% interval"
-        self.ax_.set_xlabel(what)
-        left = "weights" if self.level is None else "coefficients"
-        show_title(self.ax_, f"{self.left_out:,} {left} not shown" if self.left_out else "")
-        return self
+        show_title(self.ax_, self.about)
+        return []
 
     def _say(self, word: str, at: Any, coordinates: Any, across: float, color: Any) -> None:
         """Write a word beside a place."""
@@ -302,7 +274,7 @@ def _ratio(row: Coefficient) -> Coefficient:
     return found._replace(status=f"exp({row.estimate:.3g})") if beyond else found
 
 
-def _ticks(low: float, high: float, most: int) -> Sequence[float]:
+def _ticks(low: float, high: float, most: int) -> Any:
     """Return at most about ``most`` round odds ratios, including 1, given the logarithms of both
     ends of the axis.
     """
@@ -315,23 +287,18 @@ def _ticks(low: float, high: float, most: int) -> Sequence[float]:
     first, last = np.floor(low / np.log(10.0) / step), np.ceil(high / np.log(10.0) / step)
     powers = 10.0 ** (step * np.arange(first, last + 1))
     digits = [1.0, 2.0, 5.0] if 3 * decades < most else [1.0]
-    ticks: list[float] = np.outer(powers, digits).ravel().tolist()
-    return ticks
+    return np.outer(powers, digits).ravel().tolist()
 
 
-class WeightImageDisplay(Display):
+class WeightImageDisplay(Panels):
     """The weights of a linear image classifier as images, one for each class or pair of classes.
 
-    Positive and negative weights have different colors, on the same scale in all images. Create it
-    with :meth:`from_estimator`.
+    Positive and negative weights have different colors, on the same scale in all images.
 
     Attributes
     ----------
     images : array of shape (binary classifiers, height, width)
     titles : list of str
-    figure_ : matplotlib Figure
-    ax_ : Axes of the first image
-    axes_ : list of Axes
     images_ : list of AxesImage
     colorbar_ : Colorbar
 
@@ -347,9 +314,7 @@ class WeightImageDisplay(Display):
     """
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, shape: tuple[int, int] | None = None, **kwargs: Any
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, *, shape: tuple[int, int] | None = None) -> Self:
         """Draw the weights of a fitted linear classifier.
 
         Parameters
@@ -357,73 +322,41 @@ class WeightImageDisplay(Display):
         estimator : fitted classifier with a ``coef_``
         shape : (height, width), default None
             The size of the images, stored row by row; None assumes squares.
-
-        Raises
-        ------
-        DataError
-            If the features are not the pixels of images of this shape, or for a classifier without
-            feature weights.
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "coef_") or not hasattr(estimator, "classes_"):
-            raise DataError(
-                f"{type(estimator).__name__} has no feature weights for classes; use a linear "
-                f"classifier.",
-                code="unsupported",
-            )
+        for needed in ("coef_", "classes_"):
+            lacks = "has no feature weights for classes; use a linear classifier."
+            check_drawable(estimator, needed, lacks)
         coef = np.atleast_2d(estimator.coef_)[:MOST_IMAGES]
         d = coef.shape[1]
-        side = isqrt(d)
-        if shape is None and side * side != d:
-            raise DataError(
-                f"{d:,} features do not form a square image",
-                hint("pass the height and width of the images with {}", shape=None),
-                code="needs-option",
-                option="shape",
-            )
-        height, width = shape or (side, side)
+        height, width = shape or (isqrt(d), isqrt(d))
         if height * width != d:
             raise DataError(
                 f"Images of {height:,} x {width:,} pixels have {height * width:,} pixels, but "
-                f"there are {d:,} features.",
-                code="shape",
+                f"there are {d:,} features",
+                hint("pass the height and width of the images with {}", shape=None),
+                code="shape" if shape else "needs-option",
                 option="shape",
                 value=shape,
             )
+        labels = list(map(label_text, estimator.classes_))
+        reference = getattr(estimator, "reference_", None)
+        titles = labels
+        if reference is not None or len(labels) == 2:
+            against = labels[0] if reference is None else label_text(reference)
+            titles = [f"{label} against {against}" for label in labels if label != against]
+        elif getattr(estimator, "multiclass", None) == "ovo":
+            titles = [f"{b} against {a}" for a, b in combinations(labels, 2)]
         images = coef.reshape(-1, height, width)
-        return cls(images=images, titles=_titles(estimator)[: len(coef)]).plot(**kwargs)
+        return cls(images=images, titles=titles[: len(coef)]).plot()
 
-    def plot(self, *, columns: int = 5, cmap: Any = None) -> Self:
-        """Draw on a new figure.
-
-        Parameters
-        ----------
-        columns : int, default=5
-            Number of images per line.
-        cmap : str or Colormap, default None
-            A matplotlib color map, whose middle stands for 0. None: the map of the current palette,
-            else blue for negative weights, white, and red for positive weights.
-        """
-        self.figure_, self.axes_ = new_grid(len(self.images), columns, 1.5, 1.7)
-        largest = float(np.abs(self.images).max()) or 1.0
+    def _draw(self) -> list[Any]:
+        self.figure_, self.axes_ = new_grid(len(self.images), COLUMNS, 1.5, 1.7)
+        self.ax_, largest = self.axes_[0], float(np.abs(self.images).max()) or 1.0
+        look = {"cmap": color_map("RdBu_r"), "vmin": -largest, "vmax": largest}
         self.images_ = []
-        cmap = color_map("RdBu_r") if cmap is None else cmap
         for ax, image, name in zip(self.axes_, self.images, self.titles, strict=True):
-            self.images_.append(ax.imshow(image, cmap=cmap, vmin=-largest, vmax=largest))
+            self.images_.append(ax.imshow(image, **look))
             ax.set_axis_off()
             show_title(ax, literal(name))
-        self.ax_ = self.axes_[0]
         self.colorbar_ = self.figure_.colorbar(self.images_[0], ax=self.axes_, label="weight")
-        return self
-
-
-def _titles(estimator: Any) -> list[str]:
-    """Return the meaning of the rows of ``coef_``: classes, or one class against another."""
-    labels = [label_text(label) for label in estimator.classes_]
-    reference = getattr(estimator, "reference_", None)
-    if reference is not None or len(labels) == 2:
-        against = labels[0] if reference is None else label_text(reference)
-        return [f"{label} against {against}" for label in labels if label != against]
-    if getattr(estimator, "multiclass", None) == "ovo":
-        return [f"{b} against {a}" for a, b in combinations(labels, 2)]
-    return labels
+        return []
