@@ -73,14 +73,6 @@ FUNCTIONS["RegressionDisplay"] = (
     LINE,
     lambda m, X, y: plot.RegressionDisplay.from_estimator(m, X, y, feature=0),
 )
-FUNCTIONS["MarginDisplay of test rows"] = (
-    LEARNED,
-    lambda m, X, y: (
-        plot.MarginDisplay.from_estimator(m, X.to_numpy(), y, X_test=X, y_test=y)
-        if isinstance(X, pd.DataFrame)
-        else plot.MarginDisplay.from_estimator(m, X, y, X_test=X, y_test=y)
-    ),
-)
 plain = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 
 
@@ -98,16 +90,14 @@ def test_names_are_compared():
 
 
 @plain
-def test_names_of_other_pictures_are_compared():
-    """Of cycles, and of weights of two features."""
+def test_names_of_cycles_are_compared():
     CYCLE.set_params(fit_intercept=False).fit(XOR, [0, 1, 1, 0])
-    for one in ("CycleDisplay", "WeightSpaceDisplay"):
-        draw = getattr(plot, one).from_estimator
-        draw(CYCLE, XOR, [0, 1, 1, 0])
-        draw(CYCLE, XOR.to_numpy(), [0, 1, 1, 0])
-        for other in (XOR[["b", "a"]], XOR.rename(columns={"b": "c"})):
-            with pytest.raises(ValueError, match="feature names should match"):
-                draw(CYCLE, other, [0, 1, 1, 0])
+    draw = plot.CycleDisplay.from_estimator
+    draw(CYCLE, XOR, [0, 1, 1, 0])
+    draw(CYCLE, XOR.to_numpy(), [0, 1, 1, 0])
+    for other in (XOR[["b", "a"]], XOR.rename(columns={"b": "c"})):
+        with pytest.raises(ValueError, match="feature names should match"):
+            draw(CYCLE, other, [0, 1, 1, 0])
 
 
 def test_rows_without_names_warn_as_predict_does():

@@ -1,5 +1,6 @@
 """Pictures: their artists hold the numbers that they show."""
 
+import importlib.util
 import subprocess
 import sys
 
@@ -27,7 +28,6 @@ from linsep.plot import (
     MarginDisplay,
     WeightImageDisplay,
     WeightSpaceDisplay,
-    display,
 )
 from refusals import refused
 from thoroughness import THOROUGH, some
@@ -294,9 +294,10 @@ def test_pyplot_is_not_imported(tmp_path):
 
 
 def test_without_matplotlib_one_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.delitem(sys.modules, "linsep.plot")
     with refused(ImportError, "missing-package"):
-        display.new_axes(None)
+        importlib.import_module("linsep.plot")
 
 
 @pytest.mark.uncompiled

@@ -49,7 +49,6 @@ LINEAR = set(EVERY) - {"kernel", "kernel-margin", "linear"}
 ACCEPTED = {
     "DecisionDisplay": set(EVERY) - {"linear"},
     "UpdateDisplay": set(ONLINE) - {"kernel", "batch", "average"},
-    "WeightSpaceDisplay": LINEAR - {"bayes"},
     "AugmentationDisplay": LINEAR - {"bayes"},
     "LearningCurveDisplay": set(ONLINE),
     "BoundDisplay": {"perceptron", "average", "vote", "ovr", "ovo"},
@@ -71,8 +70,8 @@ ACCEPTED = {
     "ThresholdDisplay": set(EVERY) - {"linear"},
     "ConfusionDisplay": set(EVERY) - {"linear"},
 }
-#: the weights of two are three with the intercept; a line has one
-OF_ONE_FEATURE = ("WeightSpaceDisplay", "RegressionDisplay")
+#: a line has one
+OF_ONE_FEATURE = ("RegressionDisplay",)
 #: arguments of a picture other than the estimator, rows and labels
 OTHERS = {
     "LearningCurveDisplay": lambda X, y: ((), {}),

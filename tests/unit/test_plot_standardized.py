@@ -19,7 +19,6 @@ from linsep.plot import (
     RegressionDisplay,
     RunDisplay,
     UpdateDisplay,
-    WeightSpaceDisplay,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
@@ -106,8 +105,6 @@ def test_columns_that_are_not_standardized_keep_their_names():
 def test_weights_and_their_paths_name_the_columns():
     model = fitted(fit_intercept=False, scale="standard")
     rows = X
-    drawn = WeightSpaceDisplay.from_estimator(model, rows, Y)
-    assert labels(drawn) == (f"weight of {HEIGHT}", f"weight of {WEIGHT}")
     drawn = AugmentationDisplay.from_estimator(fitted(), rows, Y)
     assert drawn.names == [HEIGHT, WEIGHT]
     one = linsep.fit(FRAME[["height_m", "y"]], target="y")

@@ -111,7 +111,8 @@ def _margins(estimator: Any, X: Any, y: Any, size: Any, tall: Any = lambda Z: 1.
     model = linear_of(estimator, y)
     check_beside(X, y=y)
     X = model.rows(X)
-    codes = np.zeros(X.shape[0], dtype=int) if y is None else model.codes(y, X.shape[0])
+    n = X.shape[0]
+    codes = np.zeros(n, dtype=int) if y is None else codes_of(y, model.classes, n)
     long = np.broadcast_to(tall(augmented(X) if model.fit_intercept else X), codes.shape)
     margins = np.empty(len(codes))
     for code in np.unique(codes):
@@ -145,18 +146,6 @@ class Linear(NamedTuple):
             check_columns(self.model, X)
         return unit_rows(rows) if self.unit else rows
 
-    def codes(self, y: Any, n_rows: int) -> np.ndarray:
-        """Return the index of each label among the classes."""
-        y = labels_of(y)
-        check_labels(n_rows, len(y))
-        if not (known := np.isin(y, self.classes)).all():
-            row = int(np.argmin(known))
-            raise DataError(
-                f"{row_text(row).capitalize()} has the label {y[row]!r}, which is not a class.",
-                code="unknown-label", row=row + 1, value=y[row],
-            )  # fmt: skip
-        return np.searchsorted(self.classes, y)
-
     def against(self, code: int) -> np.ndarray:
         """Return the weights of the boundaries between a class, as positive, and every other."""
         if not self.pairs:
@@ -164,6 +153,19 @@ class Linear(NamedTuple):
         pairs = np.array([*combinations(range(len(self.classes)), 2)])
         signs = (pairs[:, 1] == code) * 1.0 - (pairs[:, 0] == code)
         return (signs[:, None] * self.weights)[signs != 0]
+
+
+def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return the index of each label among the sorted classes; DataError for an unknown label."""
+    y = labels_of(y)
+    check_labels(n_rows, len(y))
+    if not (known := np.isin(y, classes)).all():
+        row = int(np.argmin(known))
+        raise DataError(
+            f"{row_text(row).capitalize()} has the label {y[row]!r}, which is not a class.",
+            code="unknown-label", row=row + 1, value=y[row],
+        )  # fmt: skip
+    return np.searchsorted(classes, y)
 
 
 def linear_of(model: Any, y: Any = None) -> Linear:

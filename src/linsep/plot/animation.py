@@ -1,6 +1,7 @@
 """A run as an animation: the boundary before and after every update, with a description."""
 
-from collections.abc import Callable, Iterator, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Sequence
 from functools import partial
 from io import BytesIO
 from math import ceil
@@ -10,6 +11,9 @@ from textwrap import wrap
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from matplotlib.animation import PillowWriter
+from matplotlib.colors import ListedColormap
+from matplotlib.lines import Line2D
 
 from linsep import textbook, trace as traced
 from linsep.errors import DataError, Hint, hint
@@ -17,37 +21,10 @@ from linsep.estimators.labels import is_turned, label_text, labeled
 from linsep.learners.proofs import in_its_fit, why_not_again
 from linsep.learners.state import decision, predicted
 from linsep.mistake_bounds.margins import unit_rows
-from linsep.plot.display import (
-    MOST_POINTS,
-    Display,
-    check_drawable,
-    class_handles,
-    cut,
-    density_title,
-    draw_mistakes,
-    draw_rings,
-    draw_rows,
-    ink,
-    legend,
-    limits,
-    literal,
-    make_readable,
-    new_axes,
-    of_features,
-    with_minus,
-)
+from linsep.plot import display, planes
+from linsep.plot.display import MOST_POINTS, Display, cut, ink, legend, limits, literal, with_minus
 from linsep.plot.palettes import COLORS, colors
-from linsep.plot.plane import (
-    box_around,
-    completed,
-    grid_around,
-    in_units,
-    mean_of,
-    names_of,
-    numbers_of,
-    plane_through,
-    show_plane,
-)
+from linsep.plot.planes import box_around, completed, grid_around, in_units, names_of, numbers_of
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching import (
     MOST_NUMBERS,
@@ -175,11 +152,11 @@ class RunDisplay(Display):
             trace=trace, y=codes, classes=classes, kernel=kernel, decide=deciding(model, classes),
         )  # fmt: skip
         made._place(rows, names, features)
-        made.frames = list(made._made_frames(max_frames))
+        made._tell(max_frames)
         return made.plot(ax)
 
     @classmethod
-    @of_features
+    @display.of_features
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, coef_init: Any = None,
         intercept_init: Any = None, row_names: Sequence[Any] | None = None, **kwargs: Any,
@@ -197,7 +174,7 @@ class RunDisplay(Display):
         row_names : names of the rows, default the index of a data frame, or 0, 1, ...
         **kwargs : as for :meth:`from_trace`
         """
-        check_drawable(
+        display.check_drawable(
             estimator, "mistakes_", "makes no updates to show; use an online linear classifier."
         )
         model = in_its_fit(estimator)
@@ -239,7 +216,7 @@ class RunDisplay(Display):
             self.ys = np.array(limits(self.y, 0.5))
             self.grid = terms(np.tile(self.xs, 2)[:, None])
         elif d == 2 or features is not None:
-            plane = plane_through(names, rows, features)
+            plane = planes.plane_through(names, rows, features)
             self.points, self.names, self.about = plane.coordinates(rows), plane.names, plane.title
             corners = np.column_stack(box_around(self.points))
             fine = FINE if several else 2  # of two classes the corners have the scores of all
@@ -255,7 +232,7 @@ class RunDisplay(Display):
             )
         else:
             _, up = completed([], rows)
-            heights = np.asarray(rows @ up) - mean_of(rows) @ up
+            heights = np.asarray(rows @ up) - planes.mean_of(rows) @ up
             self.points, self.ys = (
                 np.column_stack([np.zeros(n), heights]),
                 np.array(limits(heights)),
@@ -276,8 +253,8 @@ class RunDisplay(Display):
             length = np.sqrt(max(0.0, w @ self.basis @ w))
         return self._scores(weights, self.basis) / length if length else np.zeros(len(self.points))
 
-    def _made_frames(self, most: int) -> Iterator[Frame]:
-        """Yield the start, at most this many updates, and the end."""
+    def _tell(self, most: int) -> None:
+        """Make the frames: the start, at most this many updates, and the end."""
         trace, steps, end = self.trace, self.trace.steps, len(self.trace) - 1
         updates = [k for k, one in enumerate(trace) if one.updates]
         chosen = np.unique(np.linspace(1, len(updates), min(most, len(updates))).round())
@@ -291,12 +268,12 @@ class RunDisplay(Display):
                 f"Update {number:,} of {len(updates):,}{shown} \N{MIDDLE DOT} pass "
                 f"{trace[max(k, 0)].pass_number:,} \N{MIDDLE DOT} step {k + 1:,} of {len(trace):,}"
             )
-            lines = self.about, density_title(len(self.y)), where, *lines
+            lines = self.about, display.density_title(len(self.y)), where, *lines
             return "\n".join(part for line in lines for part in wrap(line, LINE))
 
         first, last = weights(trace.start), weights(trace[end].weights)
         begin = "the initial weights" if first[:, 1:].any() else "there is no boundary yet"
-        yield Frame(0, [], first, first, said(0, -1, f"The start: {begin}."))
+        self.frames = [Frame(0, [], first, first, said(0, -1, f"The start: {begin}."))]
         for number in chosen.astype(int).tolist():
             k = updates[number - 1]
             again = k and steps[k - 1].attempt == steps[k].attempt
@@ -310,10 +287,10 @@ class RunDisplay(Display):
                     if one.pass_number == number_of_pass and one.mistakes
                 ]  # fmt: skip
                 event = f"Pass {number_of_pass:,} ends: its mistakes are corrected together."
-            yield Frame(
-                k + 1, rows, before, after, said(number, k, event, self._change(before, after))
-            )
-        yield Frame(end + 1, [], last, last, said(len(updates), end, f"The end: {trace.stopped}."))
+            text = said(number, k, event, self._change(before, after))
+            self.frames.append(Frame(k + 1, rows, before, after, text))
+        text = said(len(updates), end, f"The end: {trace.stopped}.")
+        self.frames.append(Frame(end + 1, [], last, last, text))
 
     def _event(self, k: int) -> str:
         """Return what happened in a step with an update."""
@@ -350,7 +327,7 @@ class RunDisplay(Display):
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the last frame on ``ax`` or on new axes; :meth:`show` draws another."""
-        self.figure_, self.ax_ = new_axes(ax)
+        self.figure_, self.ax_ = display.new_axes(ax)
         if self.grid is None:
             far = [float(np.abs(self._distances(one.after)).max()) for one in self.frames]
             self._reach = min(max(far), MOST_REACH * far[-1] or np.inf) or 1.0
@@ -371,18 +348,18 @@ class RunDisplay(Display):
         if self.grid is None:
             away = np.clip(self._distances(now.after), -self._reach, self._reach)
             points = np.column_stack([away, points[:, 1]])
-        self.points_ = draw_rows(ax, points, self.y, self.classes, SIZE)
+        self.points_ = display.draw_rows(ax, points, self.y, self.classes, SIZE)
         self.regions_ = self.line_ = self.old_line_ = self.example_ = None
         if len(self.classes) > 2:
             self._draw_several(now.after)
         else:
             self._draw_sides(now)
         wrong = self.decide(self._scores(now.after, self.basis)) != self.y
-        self.wrong_ = draw_mistakes(ax, points[wrong], len(self.y), 3.2 * SIZE, "")
+        self.wrong_ = display.draw_mistakes(ax, points[wrong], len(self.y), 3.2 * SIZE, "")
         if now.rows:
-            self.example_ = draw_rings(ax, points[now.rows], 9.0 * SIZE, "-", "", width=2.2)
+            self.example_ = display.draw_rings(ax, points[now.rows], 9.0 * SIZE, "-", "", width=2.2)
             self.example_.set_edgecolor(COLORS[5])
-        show_plane(ax, self.names, self.xs, self.ys)
+        planes.show_plane(ax, self.names, self.xs, self.ys)
         if self.names[1] == "":  # a line for each class
             ax.set(aspect="auto", ylabel="class")
             ax.set_yticks(range(len(self.classes)), list(map(literal, self._texts)))
@@ -390,7 +367,7 @@ class RunDisplay(Display):
             ax.set_aspect("auto")
         self.legend_ = legend(ax, self._handles(int(np.count_nonzero(wrong))))
         title = now.said + "\n" * (self._lines - 1 - now.said.count("\n"))
-        make_readable(ax.set_title(literal(title), fontsize="medium", loc="left"))
+        display.make_readable(ax.set_title(literal(title), fontsize="medium", loc="left"))
         return self
 
     def _draw_sides(self, now: Frame) -> None:
@@ -420,8 +397,6 @@ class RunDisplay(Display):
 
     def _draw_several(self, weights: np.ndarray) -> None:
         """Draw the regions of several classes."""
-        from matplotlib.colors import ListedColormap
-
         n, codes = len(self.classes), self.decide(self._scores(weights, self.grid))
         self.regions_ = self.ax_.imshow(
             np.ma.masked_less(codes.reshape(len(self.ys), len(self.xs)), 0),
@@ -431,8 +406,6 @@ class RunDisplay(Display):
 
     def _handles(self, wrong: int) -> list[Any]:
         """What the legend names, in every frame."""
-        from matplotlib.lines import Line2D
-
         two, many = len(self.classes) == 2, len(self.y) > MOST_POINTS
         looks: list[dict[str, Any]] = [{"linewidth": 1.8, "label": "boundary"}] * two
         if two and self.grid is not None:
@@ -445,7 +418,7 @@ class RunDisplay(Display):
                     "label": f"on the wrong side: {wrong:,}"},
         ]  # fmt: skip
         lines = [Line2D([], [], **{"color": ink()} | look) for look in looks]
-        return [*class_handles(self.points_, len(self.y), self.classes), *lines]
+        return [*display.class_handles(self.points_, len(self.y), self.classes), *lines]
 
     def save(  # type: ignore[override]
         self, path: Any, *, format: str | None = None, dpi: float = 100.0
@@ -460,8 +433,6 @@ class RunDisplay(Display):
         dpi : float, default=100
             Pixels per inch.
         """
-        from matplotlib.animation import PillowWriter
-
         if (format or Path(getattr(path, "name", path)).suffix.lower().lstrip(".")) != "gif":
             raise DataError(
                 "An animation is a .gif file: show(k) draws frame k, and figure_.savefig writes it "
@@ -472,7 +443,7 @@ class RunDisplay(Display):
             )
         n, shown = len(self.frames), self.frame_
         each = min(max(TOTAL / n, SHORTEST), LONGEST)
-        writer = PillowWriter(fps=1 / each)
+        writer = PillowWriter(fps=1 / each)  # type: ignore[arg-type]
         with TemporaryDirectory() as folder:
             made = Path(folder, "run.gif")
             with writer.saving(self.figure_, made, dpi):
@@ -487,8 +458,6 @@ class RunDisplay(Display):
 
     def _repr_html_(self) -> str:
         """The animation in a notebook; only its last frame for readers who prefer less motion."""
-        from base64 import b64encode
-
         moving = BytesIO()
         self.save(moving, format="gif")
         still = b64encode(self.show(-1)._repr_png_()).decode()
@@ -538,14 +507,10 @@ def is_kernel(model: Any) -> bool:
 def check_repeatable(model: Any) -> None:
     """Raise DataError if the run of a model cannot be repeated row by row."""
     why = why_not_again(model)
-    if model.early_stopping:
-        why = "rows were held out"
-    elif model.fitted_run().mixture is not None:
-        why = "several workers were trained, each on a part of the rows"
-    elif is_kernel(model) and model.kernel_.takes != "vectors":
-        why = "its kernel does not apply to rows of numbers"
-    elif getattr(model, "budget", None) is not None:
-        why = "support vectors were dropped to stay within the budget"
+    parts = model.early_stopping or model.fitted_run().mixture is not None
+    other = is_kernel(model) and (model.kernel_.takes != "vectors" or model.budget is not None)
+    if parts or other:
+        why = "rows were held out or split, are not numbers, or were dropped from a budget"
     if why is not None:
         raise DataError(f"This run cannot be drawn row by row, because {why}.", code="unsupported")
 

@@ -5,7 +5,6 @@ scikit-learn computes the numbers. Its displays are not used: they import pyplot
 the mean of many classes nor the place of the predictions.
 """
 
-from textwrap import wrap
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -16,19 +15,9 @@ from linsep.errors import DataError
 from linsep.estimators.frames import to_score
 from linsep.estimators.labels import check_sample_weight, label_text
 from linsep.estimators.thresholds import Cuts, Rule, Threshold, check_two
-from linsep.plot.display import (
-    MARKERS,
-    Display,
-    check_drawable,
-    codes_of,
-    cut,
-    draw_reference,
-    ink,
-    limits,
-    literal,
-    show_title,
-    wrapped,
-)
+from linsep.mistake_bounds.margins import codes_of
+from linsep.plot import display
+from linsep.plot.display import MARKERS, Display, draw_reference, ink, literal, wrapped
 from linsep.plot.palettes import COLORS, color_map, colors
 from linsep.scoring import Scored, scored
 from linsep.validation.checks import check_beside, labels_of
@@ -105,7 +94,7 @@ class _Answers(Display):
 
 def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Scored:
     """Return the scored predictions of a classifier, also of another library, on labeled rows."""
-    check_drawable(estimator, "classes_", "has no classes; use a classifier.")
+    display.check_drawable(estimator, "classes_", "has no classes; use a classifier.")
     if (source := to_score(estimator, X, y, sample_weight)) is not None:
         found: Scored = scored(estimator, source)
         return found
@@ -260,10 +249,9 @@ class RocDisplay(Curves):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> import linsep
-    >>> from linsep.plot import RocDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = linsep.Perceptron(keep="average").fit(X[:300], y[:300])
-    >>> display = RocDisplay.from_estimator(model, X[300:], y[300:])
+    >>> display = linsep.plot.RocDisplay.from_estimator(model, X[300:], y[300:])
     >>> [round(one.auc, 3) for one in display.classes.values()]
     [0.984]
     """
@@ -286,10 +274,9 @@ class PrecisionRecallDisplay(Curves):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> import linsep
-    >>> from linsep.plot import PrecisionRecallDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = linsep.Perceptron(keep="average").fit(X[:300], y[:300])
-    >>> display = PrecisionRecallDisplay.from_estimator(model, X[300:], y[300:])
+    >>> display = linsep.plot.PrecisionRecallDisplay.from_estimator(model, X[300:], y[300:])
     >>> [round(one.average_precision, 3) for one in display.classes.values()]
     [0.995]
     """
@@ -327,10 +314,9 @@ class GainDisplay(Curves):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> import linsep
-    >>> from linsep.plot import GainDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = linsep.Perceptron(keep="average").fit(X[:300], y[:300])
-    >>> display = GainDisplay.from_estimator(model, X[300:], y[300:])
+    >>> display = linsep.plot.GainDisplay.from_estimator(model, X[300:], y[300:])
     >>> display.ax_.get_xlabel()
     'share of the rows, highest scores first'
     """
@@ -369,11 +355,10 @@ class ThresholdDisplay(_Answers):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> import linsep
-    >>> from linsep.plot import ThresholdDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = linsep.Perceptron(keep="average").fit(X[:200], y[:200])
     >>> model = linsep.calibrate(model, X[200:400], y[200:400])
-    >>> display = ThresholdDisplay.from_estimator(model, X[400:], y[400:])
+    >>> display = linsep.plot.ThresholdDisplay.from_estimator(model, X[400:], y[400:])
     >>> display.name
     'probability of 1'
     """
@@ -410,7 +395,7 @@ class ThresholdDisplay(_Answers):
         }  # fmt: skip
 
     def _draw(self) -> list[Any]:
-        ends = limits(np.append(self.at, [self.used, self.usual]))
+        ends = display.limits(np.append(self.at, [self.used, self.usual]))
         ends = (-0.02, 1.02) if self.name.startswith("probability") else ends
 
         def steps(ax: Any, values: np.ndarray, **look: Any) -> Any:  # on the left all are positive
@@ -502,25 +487,15 @@ class ConfusionDisplay(_Answers):
                     color="white" if share > 0.5 else "black", alpha=1.0 if count else 0.4,
                 )
             )  # fmt: skip
-        names = [literal(name) for name in cut(self.names, LONGEST_NAME)]
-        if k <= MOST_NAMED:
-            how: dict[str, Any] = {"width": LONGEST_NAME, "max_lines": 2, "placeholder": " ..."}
-            names = [literal("\n".join(wrap(name, **how)) or name) for name in self.names]
+        names = [literal(name) for name in display.cut(self.names, LONGEST_NAME)]
+        names = list(map(wrapped, self.names)) if k <= MOST_NAMED else names
         aslant = max(map(len, names)) * k > 40
         look = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if aslant else {}
         self.ax_.set_xticks(range(k), names, **look)
         self.ax_.set_yticks(range(k), names)
         self.ax_.set(xlabel="predicted", ylabel="class")
-        show_title(self.ax_, self.title, "rows, and their share of the class")
+        display.show_title(self.ax_, self.title, "rows, and their share of the class")
         return []
-
-
-class Curve(NamedTuple):
-    """Mean predicted probability and observed frequency of a class by bin, and its Brier score."""
-
-    predicted: np.ndarray
-    observed: np.ndarray
-    brier: float
 
 
 class ReliabilityDisplay(Display):
@@ -532,7 +507,8 @@ class ReliabilityDisplay(Display):
 
     Attributes
     ----------
-    curves : dict of label to Curve
+    curves : dict of label to tuple
+        Mean predicted probability and observed frequency by bin, and the Brier score.
     curves_ : list of Line2D, one per class
     diagonal_ : Line2D
 
@@ -540,11 +516,10 @@ class ReliabilityDisplay(Display):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> import linsep
-    >>> from linsep.plot import ReliabilityDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = linsep.Perceptron(keep="average").fit(X[:200], y[:200])
     >>> model = linsep.calibrate(model, X[200:400], y[200:400])
-    >>> display = ReliabilityDisplay.from_estimator(model, X[400:], y[400:])
+    >>> display = linsep.plot.ReliabilityDisplay.from_estimator(model, X[400:], y[400:])
     >>> len(display.curves_)
     1
     """
@@ -576,17 +551,17 @@ class ReliabilityDisplay(Display):
             own, p = codes == k, found[:, k]
             observed, predicted = _calibration_curve(own, p, sample_weight, n_bins)
             brier = float(np.average((p - own) ** 2, weights=sample_weight))
-            curves[estimator.classes_[k]] = Curve(predicted, observed, brier)
+            curves[estimator.classes_[k]] = predicted, observed, brier
         return cls(curves=curves).plot(ax)
 
     def _draw(self) -> list[Any]:
         self.diagonal_ = draw_reference(self.ax_, label="as predicted")
         self.curves_ = []
         shades = colors(len(self.curves))
-        for k, ((label, curve), color) in enumerate(zip(self.curves.items(), shades, strict=True)):
-            name = wrapped(f"{label_text(label)}: Brier score {curve.brier:.3g}")
-            look = {"color": color, "marker": MARKERS[k % len(MARKERS)], "markersize": 4}
-            self.curves_ += self.ax_.plot(curve.predicted, curve.observed, label=name, **look)
+        for k, (label, (predicted, observed, brier)) in enumerate(self.curves.items()):
+            name = wrapped(f"{label_text(label)}: Brier score {brier:.3g}")
+            look = {"color": shades[k], "marker": MARKERS[k % len(MARKERS)], "markersize": 4}
+            self.curves_ += self.ax_.plot(predicted, observed, label=name, **look)
         self.ax_.set(
             xlabel="predicted probability", ylabel="observed frequency",
             xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal",

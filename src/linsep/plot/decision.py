@@ -4,37 +4,17 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from matplotlib.colors import ListedColormap
+from matplotlib.patches import Patch
 
 from linsep.catalog import is_margin
 from linsep.errors import DataError
 from linsep.estimators.labels import label_text
-from linsep.plot.display import (
-    MOST_POINTS,
-    Display,
-    check_drawable,
-    codes_of,
-    density_title,
-    draw_mistakes,
-    draw_rings,
-    ink,
-    of_features,
-    show_title,
-)
+from linsep.mistake_bounds.margins import codes_of
+from linsep.plot import display, planes
+from linsep.plot.display import MOST_POINTS, Display, check_drawable, density_title, ink
 from linsep.plot.palettes import colors
-from linsep.plot.plane import (
-    Plane,
-    completed,
-    grid_around,
-    in_units,
-    line_ends,
-    mean_of,
-    names_of,
-    normal_of,
-    numbers_of,
-    plane_along,
-    plane_of,
-    show_plane,
-)
+from linsep.plot.planes import Plane, completed, grid_around, in_units, line_ends, normal_of
 from linsep.validation.checks import check_beside
 from linsep.words import percent
 
@@ -85,17 +65,16 @@ class DecisionDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from linsep import Perceptron
-    >>> from linsep.plot import DecisionDisplay
+    >>> from linsep import Perceptron, plot
     >>> X, y = load_iris(return_X_y=True)
     >>> model = Perceptron(keep="average").fit(X[:, :2], y == 0)
-    >>> display = DecisionDisplay.from_estimator(model, X[:, :2], y == 0)
+    >>> display = plot.DecisionDisplay.from_estimator(model, X[:, :2], y == 0)
     >>> display.ax_.get_xlabel(), len(display.points_)
     ('x0', 2)
     """
 
     @classmethod
-    @of_features
+    @display.of_features
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any = None, *,
         features: Sequence[int | str] | None = None, resolution: int = 250,
@@ -132,12 +111,12 @@ class DecisionDisplay(Display):
             )
         said = np.searchsorted(classes, estimator.predict(X))  # refuses other widths by itself
         check_beside(X, y=y)
-        rows = numbers_of(X)
+        rows = planes.numbers_of(X)
         along = None if features is not None else _along_scores(estimator, X, rows, said)
         if along is not None:
             plane, points, line = along
         else:
-            plane, line = plane_of(estimator, rows, features), None
+            plane, line = planes.plane_of(estimator, rows, features), None
             points, normal = plane.coordinates(rows), normal_of(estimator)
             if normal is not None and len(classes) == 2:
                 line = plane.line(normal, np.ravel(estimator.intercept_)[0] - _cut(estimator))
@@ -173,11 +152,9 @@ class DecisionDisplay(Display):
         handles = handles if self.y is not None or len(self.points) > MOST_POINTS else []
         handles += self._draw_rings()
         if self.undecided_ is not None:
-            from matplotlib.patches import Patch
-
             hatched = {"facecolor": "none", "edgecolor": ink(), "hatch": "////"}
             handles.append(Patch(**hatched, label="undecided"))
-        show_plane(self.ax_, self.plane.names, self.xs, self.ys)
+        planes.show_plane(self.ax_, self.plane.names, self.xs, self.ys)
         if not np.any(self.plane.across):  # scores have another unit than rows
             self.ax_.set_aspect("auto")
         said = ""
@@ -186,12 +163,10 @@ class DecisionDisplay(Display):
             slice_of = "regions of the slice" if self.regions else "no regions"
             share = percent(self.misplaced)
             said = f"{slice_of}: {share} of the rows {lies} in another class's color"
-        show_title(self.ax_, self.plane.title, said, density_title(len(self.points)))
+        display.show_title(self.ax_, self.plane.title, said, density_title(len(self.points)))
         return handles
 
     def _draw_regions(self) -> None:
-        from matplotlib.colors import ListedColormap
-
         n = len(self.classes)
         self.regions_ = self.ax_.pcolormesh(
             self.xs, self.ys, self.codes, cmap=ListedColormap(colors(n)), vmin=-0.5, vmax=n - 0.5,
@@ -254,14 +229,14 @@ class DecisionDisplay(Display):
         n = len(self.points)
         if self.wrong.any():
             found = self.points[self.wrong]
-            self.mistakes_ = draw_mistakes(self.ax_, found, n, 3.5 * SIZE, "mistakes")
+            self.mistakes_ = display.draw_mistakes(self.ax_, found, n, 3.5 * SIZE, "mistakes")
         self.marked_: list[Any] = []
         for k, (name, rows) in enumerate(self.marked.items() if n <= MOST_POINTS else ()):
             chosen, said = self.points[np.sort(rows)], f"{name} ({len(rows):,})"
             look: dict[str, Any] = {"size": (6 + 3 * k) * SIZE, "style": ":"}
             if name in INSIDE:
                 look = {"size": 3.5 * SIZE, "style": "-", "marker": "s", "width": 0.6}
-            self.marked_.append(draw_rings(self.ax_, chosen, name=said, **look))
+            self.marked_.append(display.draw_rings(self.ax_, chosen, name=said, **look))
         return [self.mistakes_, *self.marked_]
 
 
@@ -289,8 +264,8 @@ def _along_scores(
         return None
     normal = normal_of(estimator)
     if normal is not None:
-        names = names_of(rows, d, estimator)
-        plane = plane_along(normal, rows, names)
+        names = planes.names_of(rows, d, estimator)
+        plane = planes.plane_along(normal, rows, names)
         across, offset = plane.line(normal, np.ravel(estimator.intercept_)[0] - cut)
         start = plane.origin - offset / (plane.across @ normal) * plane.across
         axes = in_units(names, "distance from the boundary", "widest direction")
@@ -300,7 +275,7 @@ def _along_scores(
     if not hasattr(estimator, "decision_function"):
         what = f"probability of {label_text(estimator.classes_[1])}, less 0.5"
     about, (_, up) = f"{d:,} features: the score, and the widest direction", completed([], rows)
-    plane = Plane(mean_of(rows), np.zeros(d), up, (what, "widest direction"), about)
+    plane = Plane(planes.mean_of(rows), np.zeros(d), up, (what, "widest direction"), about)
     points = np.column_stack([scores, plane.coordinates(rows)[:, 1]])
     return plane, points, (np.array([1.0, 0.0]), -cut)
 

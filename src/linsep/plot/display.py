@@ -13,14 +13,22 @@ from textwrap import wrap
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from matplotlib import rcParams
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont, fontManager, get_font
+from matplotlib.lines import Line2D
+from matplotlib.mathtext import MathTextParser
+from matplotlib.patches import Patch
+from matplotlib.text import Text
+from matplotlib.ticker import MaxNLocator
+from sklearn.utils.validation import check_is_fitted
 
-from linsep.errors import DataError, LinsepError, ParameterError
-from linsep.estimators.labels import label_text, listed
+from linsep.errors import DataError, ParameterError
+from linsep.estimators.labels import label_text
 from linsep.plot.palettes import colors
 from linsep.validation import checks
-from linsep.validation.checks import labels_of
-from linsep.words import escaped, row_text
+from linsep.words import escaped
 
 #: of what has no name
 GRAY = "#999999"
@@ -43,12 +51,6 @@ MOST_DOTS, MOST_RINGS = 1_000, 300
 MOST_IN_LEGEND = 20
 #: more pixels do not fit in memory
 MOST_PIXELS = 250_000_000
-
-
-class NoMatplotlib(LinsepError, ImportError):
-    """matplotlib is not installed."""
-
-    code = "missing-package"
 
 
 def of_features(draw: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,12 +78,6 @@ def new_axes(ax: Any, projection: str | None = None) -> tuple[Any, Any]:
 
 def new_figure(width: float, height: float) -> Any:
     """Return a new figure without axes."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise NoMatplotlib(
-            "linsep.plot draws with matplotlib, which is not installed: pip install matplotlib."
-        ) from None
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -98,8 +94,6 @@ def new_grid(n: int, columns: int, width: float, height: float) -> tuple[Any, li
 
 def ink() -> Any:
     """Return the text color of the current style."""
-    from matplotlib import rcParams
-
     return rcParams["text.color"]
 
 
@@ -143,8 +137,6 @@ def legend(ax: Any, handles: list[Any], right: float = 1.01) -> Any:
 
 def count_axis(axis: Any) -> None:
     """Give an axis of counts whole numbers."""
-    from matplotlib.ticker import MaxNLocator
-
     axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
@@ -161,8 +153,6 @@ def literal(name: str) -> str:
 
 def with_minus(text: str) -> str:
     """Return a text in which negative numbers have the minus sign of the axes, not a hyphen."""
-    from matplotlib import rcParams
-
     return HYPHEN.sub("\N{MINUS SIGN}", text) if rcParams["axes.unicode_minus"] else text
 
 
@@ -229,7 +219,7 @@ class Display:
         self._open(ax)
         if handles := [artist for artist in self._draw() if artist is not None]:
             self.legend_ = legend(self.ax_, handles, self._right)
-        for text in self.figure_.findobj(_is_text):
+        for text in self.figure_.findobj(Text):
             make_readable(text)
         return self
 
@@ -247,7 +237,7 @@ class Display:
         """Draw rows, by class if ``codes`` has the numbers of their classes; return the legend
         entries of the classes.
         """
-        self.points_ = draw_rows(self.ax_, points, codes, classes, size)
+        self.points_: Any = draw_rows(self.ax_, points, codes, classes, size)
         return class_handles(self.points_, len(points), classes)
 
     def save(
@@ -318,14 +308,8 @@ class Panels(Display):
             )
 
 
-def _is_text(artist: Any) -> bool:
-    return hasattr(artist, "set_fontfamily")
-
-
 def _entitle(figure: Any, title: str) -> None:
     """Write a title above a figure, whose axes keep theirs."""
-    from matplotlib.mathtext import MathTextParser
-
     width = max(20, int(11 * figure.get_size_inches()[0]))
     lines = [title] if "$" in title else wrap(title, width)
     try:
@@ -346,8 +330,6 @@ def make_readable(text: Any) -> None:
     """Give a text the minus of the axes, and fonts with its letters, or their escapes."""
     words = with_minus(text.get_text())
     if not words.isascii():
-        from matplotlib.font_manager import findfont, fontManager
-
         own = _letters(findfont(text.get_fontproperties()))
         if others := {x for x in words if ord(x) not in own and x != "\n"}:
             found = {f.name: f.fname for f in fontManager.ttflist if FALLBACKS.search(f.name)}
@@ -362,8 +344,6 @@ def make_readable(text: Any) -> None:
 @cache
 def _letters(path: str) -> Any:
     """Return the code points of the letters that a font has."""
-    from matplotlib.font_manager import get_font
-
     return get_font(path).get_charmap().keys()
 
 
@@ -385,24 +365,6 @@ def two_classes(labels: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
             f"{what} needs two classes, but there are {len(classes)}.", code="class-count"
         )
     return classes, codes
-
-
-def codes_of(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
-    """Return the index of each label among the sorted classes; DataError for an unknown label."""
-    y = labels_of(y)
-    check_consistent_length(y, np.empty(n_rows))
-    codes = np.searchsorted(classes, y)
-    codes[codes == len(classes)] = 0
-    unknown = classes[codes] != y
-    if unknown.any():
-        row = int(np.argmax(unknown))
-        raise DataError(
-            f"{row_text(row).capitalize()}: {listed(y[[row]].tolist())} is not a class of the fit, "
-            f"which has {listed(classes.tolist())}.",
-            code="unknown-label",
-            row=row + 1,
-        )
-    return codes
 
 
 def draw_rows(
@@ -432,8 +394,6 @@ def _densities(
     """Draw the density of each class, from transparent to opaque or ``most``. Each cell shows the
     class of which it has the largest share, so a rare class is visible where it is concentrated.
     """
-    from matplotlib.colors import LinearSegmentedColormap, to_rgba
-
     ends = [end for axis in points.T for end in limits(axis)]
     drawn = []
     for k, color in enumerate(palette):
@@ -459,9 +419,6 @@ def class_handles(drawn: list[Any], n_rows: int, classes: np.ndarray) -> list[An
     """Return the legend handles of the classes: their points, or patches without points; of very
     many classes the first, and one that counts the others.
     """
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     handles = [points for points in drawn if n_rows > MOST_POINTS or len(points.get_offsets())]
     if n_rows > MOST_POINTS:
         handles = [

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import Patch
 
 from linsep._system.threads import one_blas_thread
 from linsep.errors import DataError
@@ -11,21 +13,12 @@ from linsep.estimators.labels import label_text, positive_code
 from linsep.kernels import as_kernel
 from linsep.kernels.base import Kernel, rows_of
 from linsep.learners.support_vectors import checked_for_kernel
+from linsep.mistake_bounds.margins import codes_of
 from linsep.parameters import fitted_parameter
-from linsep.plot.display import (
-    MARKERS,
-    Panels,
-    check_drawable,
-    codes_of,
-    ink,
-    literal,
-    new_figure,
-    of_features,
-    show_title,
-    wrapped,
-)
+from linsep.plot import display
+from linsep.plot.display import MARKERS, Panels, check_drawable, ink, show_title, wrapped
 from linsep.plot.palettes import COLORS, color_map, colors
-from linsep.plot.plane import frame_like, grid_around, names_of
+from linsep.plot.planes import frame_like, grid_around, names_of
 from linsep.validation.checks import check_beside, labels_of
 
 #: rows of a Gram matrix that is drawn; of more, so many are taken evenly from each class
@@ -68,11 +61,10 @@ class KernelDisplay(Panels):
     Examples
     --------
     >>> from sklearn.datasets import make_moons
-    >>> from linsep import KernelPerceptron
-    >>> from linsep.plot import KernelDisplay
+    >>> from linsep import KernelPerceptron, plot
     >>> X, y = make_moons(100, noise=0.1, random_state=0)
     >>> model = KernelPerceptron(kernel="rbf", gamma=2.0).fit(X, y)
-    >>> display = KernelDisplay.from_estimator(model, X, y)
+    >>> display = plot.KernelDisplay.from_estimator(model, X, y)
     >>> len(display.axes_), display.gram.shape
     (3, (100, 100))
     """
@@ -99,7 +91,7 @@ class KernelDisplay(Panels):
         return cls(classes=classes, **found).plot()
 
     @classmethod
-    @of_features
+    @display.of_features
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, top: int = 20) -> Self:
         """Draw the Gram matrix of rows and what a kernel classifier learned.
 
@@ -127,7 +119,7 @@ class KernelDisplay(Panels):
         kinds = ["rectilinear", "rectilinear"]
         kinds += ["3d"] if self.values is not None else ["rectilinear"] * bool(self.substrings)
         n = len(kinds)
-        self.figure_ = new_figure(4.6 * n, 4.2)
+        self.figure_ = display.new_figure(4.6 * n, 4.2)
         self.figure_.get_layout_engine().set(w_pad=0.1)
         places = self.figure_.add_gridspec(1, n, width_ratios=WIDTHS[:n])
         self.axes_ = [
@@ -181,8 +173,6 @@ class KernelDisplay(Panels):
 
     def _draw_surface(self, ax: Any, values: np.ndarray) -> None:
         """Draw f over two features, its contour at 0, and the rows below."""
-        from matplotlib.colors import LinearSegmentedColormap
-
         assert self.grid is not None
         pair = colors(2)
         shades = LinearSegmentedColormap.from_list("classes", [pair[0], "#eeeeee", pair[1]])
@@ -212,15 +202,15 @@ class KernelDisplay(Panels):
 
     def _draw_substrings(self, ax: Any) -> None:
         """Draw the weights of substrings as bars, the largest on top."""
-        from matplotlib.patches import Patch
-
         names, weights = zip(*self.substrings, strict=True)
         paper = ax.get_facecolor()
         looks = [
             {"facecolor": color, "edgecolor": paper, "hatch": hatch}
             for color, hatch in zip(colors(2), ("////", ""), strict=True)
         ]
-        self.bars_ = ax.barh(range(len(names)), weights, tick_label=list(map(literal, names)))
+        self.bars_ = ax.barh(
+            range(len(names)), weights, tick_label=list(map(display.literal, names))
+        )
         for bar, weight in zip(self.bars_, weights, strict=True):
             bar.set(**looks[weight > 0])
         ax.invert_yaxis()

@@ -7,6 +7,8 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib import colormaps, rcParams
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap, is_color_like, to_rgb
 
 from linsep.errors import ParameterError
 
@@ -69,9 +71,6 @@ def palette(colors: str | Sequence[Any]) -> Iterator[None]:
 
 def read_palette(colors: str | Sequence[Any]) -> Palette:
     """Return a palette given by name or as colors; ParameterError if it is neither."""
-    from matplotlib import colormaps
-    from matplotlib.colors import LinearSegmentedColormap, ListedColormap, is_color_like
-
     if isinstance(colors, str) and colors in colormaps:
         found = colormaps[colors]
         listed = isinstance(found, ListedColormap) and found.N <= MOST_LISTED
@@ -113,9 +112,6 @@ def colors(n: int) -> list[Any]:
     """Return ``n`` colors: up to ten that are safe for color-blind readers, else from the part of
     viridis that is visible on the background of the current style.
     """
-    from matplotlib import colormaps, rcParams
-    from matplotlib.colors import to_rgb
-
     chosen = _chosen.get()
     if n <= len(COLORS) and (chosen is None or chosen.listed):
         return list(COLORS[:n])

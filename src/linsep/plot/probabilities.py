@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,33 +13,19 @@ from linsep.estimators.labels import feature_names, label_text
 from linsep.inference.results import SEPARATED, check_level
 from linsep.logistic.effects import Curves
 from linsep.logistic.estimator import LogisticRegression
+from linsep.mistake_bounds.margins import codes_of
 from linsep.naive_bayes import GaussianNaiveBayes
-from linsep.plot.display import (
-    Display,
-    codes_of,
-    density_title,
-    ink,
-    of_features,
-    show_title,
-    wrapped,
-)
+from linsep.plot import display, planes
+from linsep.plot.display import Display, density_title, ink, of_features, wrapped
 from linsep.plot.palettes import COLORS, colors
-from linsep.plot.plane import (
-    along_feature,
-    feature_position,
-    frame_like,
-    grid_around,
-    names_of,
-    numbers_of,
-    others_fixed,
-    plane_of,
-)
+from linsep.plot.planes import along_feature, feature_position, frame_like, names_of, others_fixed
 from linsep.validation.checks import check_beside
 
 #: probabilities whose contours are drawn
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: how far rows lie beyond 0 and 1, at least and at most
 BEYOND = (0.04, 0.13)
+GOLDEN = (5**0.5 - 1) / 2
 #: height of the highest Gaussian
 HIGHEST = 0.9
 
@@ -81,11 +68,10 @@ class LogisticDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from linsep import LogisticRegression
-    >>> from linsep.plot import LogisticDisplay
+    >>> from linsep import LogisticRegression, plot
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> width, y = X.loc[y > 0, ["petal width (cm)"]], y[y > 0]
-    >>> display = LogisticDisplay.from_estimator(LogisticRegression().fit(width, y), width, y)
+    >>> display = plot.LogisticDisplay.from_estimator(LogisticRegression().fit(width, y), width, y)
     >>> round(display.threshold, 3)
     1.637
     """
@@ -117,7 +103,7 @@ class LogisticDisplay(Display):
         model = _log_odds_of(estimator, level)
         model.decision_function(X)  # refuses other widths by itself
         check_beside(X, y=y)
-        rows, classes = numbers_of(X), model.classes_
+        rows, classes = planes.numbers_of(X), model.classes_
         codes, d = codes_of(y, classes, rows.shape[0]), rows.shape[1]
         if features is None and d > 2:
             raise DataError(
@@ -135,8 +121,9 @@ class LogisticDisplay(Display):
             j = feature_position(features, names)
             x, line, places = along_feature(rows, j, resolution)
             named, grid = [names[j]], [line]
-            heights = np.where(codes == shown, 1 + _spread(codes.size), -_spread(codes.size))
-            points = np.column_stack([x, heights])
+            shares = np.arange(1, codes.size + 1) * GOLDEN % 1  # spread, and the same each time
+            beyond = BEYOND[0] + (BEYOND[1] - BEYOND[0]) * shares
+            points = np.column_stack([x, np.where(codes == shown, 1 + beyond, -beyond)])
             found = Curves(model).bands(places, level)
             if np.isfinite(found.low[:, shown]).all():
                 band = found.low[:, shown], found.high[:, shown]
@@ -145,9 +132,9 @@ class LogisticDisplay(Display):
             if isinstance(estimator, GaussianNaiveBayes) and d == 1:
                 gaussians = _gaussians(estimator, line)
         else:
-            plane = plane_of(model, rows, features)
+            plane = planes.plane_of(model, rows, features)
             points, named = plane.coordinates(rows), list(plane.names)
-            grid, there = grid_around(points, resolution)
+            grid, there = planes.grid_around(points, resolution)
             places = plane.points(there)
         scores = np.asarray(model.decision_function(frame_like(X, places))) * (2 * shown - 1)
         ends = scores[[0, -1]]
@@ -174,7 +161,7 @@ class LogisticDisplay(Display):
             self._draw_contours()
         classes = self._draw_rows(self.points, self.y, self.classes, 18.0)
         said = "" if curve else wrapped(probability)
-        show_title(self.ax_, said, self.title, density_title(len(self.points)))
+        display.show_title(self.ax_, said, self.title, density_title(len(self.points)))
         return [self.curve_, self.band_, self.threshold_, *self.gaussians_, *classes]
 
     def _draw_curve(self, probability: str) -> None:
@@ -209,8 +196,6 @@ class LogisticDisplay(Display):
 
     def _draw_contours(self) -> None:
         """Draw the probability as colors between the class colors, with labeled contours."""
-        from matplotlib.colors import LinearSegmentedColormap
-
         first, second = colors(2)[:: 1 if self.shown else -1]
         shades = [first, self.ax_.get_facecolor(), second]
         self.surface_ = self.ax_.pcolormesh(
@@ -239,12 +224,6 @@ def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:
         )
     check_level(level)
     return model
-
-
-def _spread(n: int) -> np.ndarray:
-    """Return reproducible heights that spread rows: multiples of the golden ratio."""
-    shares = np.arange(1, n + 1) * ((5**0.5 - 1) / 2) % 1
-    return BEYOND[0] + (BEYOND[1] - BEYOND[0]) * shares
 
 
 def _gaussians(model: GaussianNaiveBayes, grid: np.ndarray) -> np.ndarray | None:

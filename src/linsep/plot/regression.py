@@ -5,6 +5,8 @@ from textwrap import fill
 from typing import Any, Self
 
 import numpy as np
+from matplotlib.collections import LineCollection, PatchCollection
+from matplotlib.patches import Rectangle
 from scipy.special import ndtri
 from scipy.stats import probplot
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
@@ -15,34 +17,10 @@ from linsep.inference.diagnostics import DOUBT, Assumptions, Diagnostics, Findin
 from linsep.inference.table import Table, p_text
 from linsep.linear.estimator import LinearRegression
 from linsep.parameters import INTERVALS, fitted_parameter
-from linsep.plot.display import (
-    MOST_POINTS,
-    Display,
-    Panels,
-    check_drawable,
-    class_handles,
-    density_title,
-    draw_reference,
-    draw_rows,
-    ink,
-    limits,
-    literal,
-    new_grid,
-    of_features,
-    show_title,
-    wrapped,
-)
+from linsep.plot import display, planes
+from linsep.plot.display import MOST_POINTS, Display, Panels, check_drawable, ink, limits, wrapped
 from linsep.plot.palettes import COLORS
-from linsep.plot.plane import (
-    along_feature,
-    feature_position,
-    frame_like,
-    mean_of,
-    names_of,
-    numbers_of,
-    others_fixed,
-    said_of,
-)
+from linsep.plot.planes import along_feature, feature_position, frame_like, mean_of, others_fixed
 from linsep.validation.checks import check_beside
 
 #: more sticks than that hide the points
@@ -90,16 +68,15 @@ class RegressionDisplay(Display):
 
     Examples
     --------
-    >>> from linsep import LinearRegression
-    >>> from linsep.plot import RegressionDisplay
+    >>> from linsep import LinearRegression, plot
     >>> X, y = [[1], [2], [-1], [3], [4]], [2, 4, 0, 4, 6]
-    >>> display = RegressionDisplay.from_estimator(LinearRegression().fit(X, y), X, y)
+    >>> display = plot.RegressionDisplay.from_estimator(LinearRegression().fit(X, y), X, y)
     >>> display.fitted.round(3).tolist()
     [2.27, 3.432, -0.054, 4.595, 5.757]
     """
 
     @classmethod
-    @of_features
+    @display.of_features
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, feature: int | str | None = None,
         level: float = 0.95, squares: bool = False, ax: Any = None,
@@ -125,9 +102,9 @@ class RegressionDisplay(Display):
             )
         predicted = np.asarray(estimator.predict(X))
         check_beside(X, y=y)
-        rows, target = numbers_of(X), column_or_1d(y)
+        rows, target = planes.numbers_of(X), column_or_1d(y)
         check_consistent_length(rows, target)
-        names, d = names_of(rows, rows.shape[1], estimator), rows.shape[1]
+        names, d = planes.names_of(rows, rows.shape[1], estimator), rows.shape[1]
         if feature is None and d > 1:
             raise DataError(
                 f"There are {d} features",
@@ -151,9 +128,6 @@ class RegressionDisplay(Display):
         ).plot(ax)  # fmt: skip
 
     def _draw(self) -> list[Any]:
-        from matplotlib.collections import LineCollection, PatchCollection
-        from matplotlib.patches import Rectangle
-
         n, color = len(self.x), COLORS[0]
         self.bands_ = {
             name: self.ax_.fill_between(
@@ -171,14 +145,14 @@ class RegressionDisplay(Display):
             self.residuals_ = self.ax_.add_collection(
                 LineCollection(list(ends), colors=[COLORS[5]], linewidths=0.8, label="residuals")
             )
-        (self.points_,) = draw_rows(
+        (self.points_,) = display.draw_rows(
             self.ax_, np.column_stack([self.x, self.y]), None, np.empty(0), 18.0
         )
         self.points_.set_label("rows")
         self.ax_.set(
             xlabel=wrapped(self.names[0]), ylabel=wrapped(self.names[1]), xlim=self.grid[[0, -1]]
         )
-        show_title(self.ax_, self.title, density_title(n))
+        display.show_title(self.ax_, self.title, display.density_title(n))
         if self.squares:
             self.ax_.set_aspect("equal")
             boxes = [
@@ -211,13 +185,13 @@ class ResidualPanels(Panels):
 
     def _grid(self, names: Sequence[str], *, cells: int, columns: int, size: Any) -> list[Any]:
         """Make the axes; return all, of which the first are those of the panels."""
-        self.figure_, axes = new_grid(cells, columns, *size)
+        self.figure_, axes = display.new_grid(cells, columns, *size)
         self.axes_, self.ax_ = dict(zip(names, axes, strict=False)), axes[0]
         self.points_: dict[str, Any] = {}
         self.smooth_: dict[str, Any] = {}
         self.distances_: dict[float, list[Any]] = {}
         self.named_: list[Any] = []
-        self.figure_.suptitle(density_title(self.found.y.size), fontsize="medium")
+        self.figure_.suptitle(display.density_title(self.found.y.size), fontsize="medium")
         return axes
 
     def _scatter(
@@ -235,7 +209,7 @@ class ResidualPanels(Panels):
             return False
         codes = self.found.y[known].astype(int) if len(labels) else None
         classes = np.array(labels, dtype=object)
-        drawn = draw_rows(ax, np.column_stack([x[known], y[known]]), codes, classes, 15.0)
+        drawn = display.draw_rows(ax, np.column_stack([x[known], y[known]]), codes, classes, 15.0)
         self.points_[panel] = drawn if len(labels) else drawn[0]
         places, line = smooth(x, y, np.zeros(y.size) if weights is None else weights)
         if places.size:
@@ -276,7 +250,7 @@ class ResidualPanels(Panels):
             look = {"va": "bottom" if up > 0 else "top", "fontsize": "small", "color": ink()}
             self.named_.append(
                 ax.annotate(
-                    literal(f"{found.index[row]}"), place, xytext=(4 * side, 3 * up),
+                    display.literal(f"{found.index[row]}"), place, xytext=(4 * side, 3 * up),
                     textcoords="offset points", ha=at, zorder=5, **look,
                 )
             )  # fmt: skip
@@ -302,10 +276,9 @@ class AssumptionsDisplay(ResidualPanels):
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from linsep import LinearRegression
-    >>> from linsep.plot import AssumptionsDisplay
+    >>> from linsep import LinearRegression, plot
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> display = AssumptionsDisplay.from_estimator(LinearRegression().fit(X, y), X, y)
+    >>> display = plot.AssumptionsDisplay.from_estimator(LinearRegression().fit(X, y), X, y)
     >>> print(display.conclusions_["independence"].get_text())
     Durbin-Watson 2.029: 2 if neighboring rows are
         independent; their correlation is about -0.01
@@ -346,7 +319,7 @@ class AssumptionsDisplay(ResidualPanels):
                 marker="" if many else "o", markersize=4, markeredgewidth=0,
             )  # fmt: skip
         look: dict[str, Any] = {"color": COLORS[0], "linewidth": 1.2, "ls": "-", "zorder": 2}
-        self.normal_ = draw_reference(ax, label="normal residuals", **look)
+        self.normal_ = display.draw_reference(ax, label="normal residuals", **look)
         self.conclusions_ = {panel: self._conclude(panel) for panel in PANELS}
         axes[-1].set_axis_off()
         lines = [*list(self.smooth_.values())[:1], self.normal_, *shown]
@@ -401,11 +374,10 @@ class DiagnosticsDisplay(ResidualPanels):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from linsep import LogisticRegression
-    >>> from linsep.plot import DiagnosticsDisplay
+    >>> from linsep import LogisticRegression, plot
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = LogisticRegression().fit(X[:, :4], y)
-    >>> display = DiagnosticsDisplay.from_estimator(model, X[:, :4], y)
+    >>> display = plot.DiagnosticsDisplay.from_estimator(model, X[:, :4], y)
     >>> list(display.axes_)
     ['residuals', 'influence', 'partial', 'calibration']
     """
@@ -449,7 +421,7 @@ class DiagnosticsDisplay(ResidualPanels):
         lacks = "has no residuals to draw; use a LinearRegression or a LogisticRegression."
         check_drawable(estimator, "diagnostics", lacks)
         found = estimator.diagnostics(X, y, sample_weight)
-        names = said_of(estimator, found.collinearity.features)
+        names = planes.said_of(estimator, found.collinearity.features)
         return cls.from_diagnostics(found, names=names, **kwargs)
 
     def _draw(self) -> list[Any]:
@@ -470,7 +442,9 @@ class DiagnosticsDisplay(ResidualPanels):
             "residuals", x, found.deviance, across, residual, weights=found.weights, labels=labels
         )
         if shown and classes:
-            handles = class_handles(self.points_["residuals"], found.y.size, np.array(labels))
+            handles = display.class_handles(
+                self.points_["residuals"], found.y.size, np.array(labels)
+            )
             self._legend("residuals", handles)
         self._zero("influence")
         what = "standardized Pearson residual" if classes else "standardized residual"
@@ -522,7 +496,7 @@ class DiagnosticsDisplay(ResidualPanels):
         half = np.sqrt(shares * (1 - shares) / rows + (z / (2 * rows)) ** 2) * z
         half /= 1 + z * z / rows
         reach = np.maximum([shares - middle + half, middle + half - shares], 0.0)
-        draw_reference(ax)
+        display.draw_reference(ax)
         self.intervals_ = ax.errorbar(
             expected / rows, shares, yerr=reach, color=COLORS[0], ls="", marker="o",
             markersize=5, elinewidth=1.0, capsize=2.0,

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
+from matplotlib.patheffects import withStroke
 from sklearn.utils.validation import check_is_fitted
 
 from linsep import convergence, trace
@@ -15,7 +16,7 @@ from linsep.errors import DataError
 from linsep.mistake_bounds.bounds import whole_count
 from linsep.plot.display import Display, check_drawable, count_axis, ink, of_features, show_title
 from linsep.plot.palettes import COLORS
-from linsep.plot.plane import box_around, names_of, numbers_of, show_plane, weight_of
+from linsep.plot.planes import box_around, names_of, numbers_of, show_plane, weight_of
 from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
 from linsep.teaching.textbook.running import run
 from linsep.validation.checks import check_columns, labels_of
@@ -49,10 +50,9 @@ class LearningCurveDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from linsep import Perceptron
-    >>> from linsep.plot import LearningCurveDisplay
+    >>> from linsep import Perceptron, plot
     >>> X, y = load_iris(return_X_y=True)
-    >>> display = LearningCurveDisplay.from_estimator(Perceptron(max_iter=20).fit(X, y))
+    >>> display = plot.LearningCurveDisplay.from_estimator(Perceptron(max_iter=20).fit(X, y))
     >>> len(display.mistakes_.get_xdata())
     20
     """
@@ -104,7 +104,8 @@ class LearningCurveDisplay(Display):
             for values, name, color, style in shown
         ]  # fmt: skip
         self.error_ax_.set(ylabel=axis, ylim=(0, None))
-        self.errors_, self.criterion_ = ([], drawn[0]) if self.errors is None else (drawn, None)
+        self.errors_: list[Any] = drawn if self.errors is not None else []
+        self.criterion_: Any = drawn[0] if self.errors is None else None
         if self.best is not None:
             look = {"ls": ":", "linewidth": 1, "label": f"kept: pass {self.best + 1}"}
             self.kept_ = self.ax_.axvline(self.best + 1, color=ink(), **look)
@@ -130,11 +131,10 @@ class BoundDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from linsep import Perceptron
-    >>> from linsep.plot import BoundDisplay
+    >>> from linsep import Perceptron, plot
     >>> X, y = load_iris(return_X_y=True)
     >>> model = Perceptron(max_iter=30).fit(X, y == 1)
-    >>> display = BoundDisplay.from_estimator(model, X, y == 1)
+    >>> display = plot.BoundDisplay.from_estimator(model, X, y == 1)
     >>> list(display.bounds_)
     ['hinge', 'hinge, sharp']
     """
@@ -219,11 +219,10 @@ class ConvergenceDisplay(Display):
 
     Examples
     --------
-    >>> from linsep import Perceptron, datasets
-    >>> from linsep.plot import ConvergenceDisplay
+    >>> from linsep import Perceptron, datasets, plot
     >>> X, y = datasets.load_four_points(return_X_y=True)
     >>> model = Perceptron(fit_intercept=False, shuffle=False)
-    >>> display = ConvergenceDisplay.from_estimator(model, X, y)
+    >>> display = plot.ConvergenceDisplay.from_estimator(model, X, y)
     >>> int(display.limit_.get_xdata()[0])
     26
     """
@@ -290,11 +289,10 @@ class CycleDisplay(Display):
 
     Examples
     --------
-    >>> from linsep import Perceptron, datasets
-    >>> from linsep.plot import CycleDisplay
+    >>> from linsep import Perceptron, datasets, plot
     >>> X, y = datasets.load_exclusive_or(return_X_y=True)
     >>> model = Perceptron(fit_intercept=False, shuffle=False).fit(X, y)
-    >>> CycleDisplay.from_estimator(model, X, y).path.tolist()
+    >>> plot.CycleDisplay.from_estimator(model, X, y).path.tolist()
     [[0.0, 0.0], [1.0, 1.0], [0.0, 2.0], [1.0, 1.0], [0.0, 0.0]]
     """
 
@@ -394,8 +392,6 @@ class CycleDisplay(Display):
 
     def _draw_numbers(self, points: np.ndarray) -> list[Any]:
         """The numbers of the updates beside the resulting weights."""
-        from matplotlib.patheffects import withStroke
-
         edge = [withStroke(linewidth=2.5, foreground=self.ax_.get_facecolor())]
         there: dict[tuple[float, ...], list[str]] = {}
         for k, place in enumerate(points):

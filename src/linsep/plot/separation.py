@@ -4,6 +4,8 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
+from matplotlib.patches import Polygon
+from scipy.spatial import ConvexHull, QhullError
 
 from linsep.certificate.errors import FewestErrors
 from linsep.certificate.verdicts import QuasiSeparable, Separable, Separations, Undecided, Verdict
@@ -13,29 +15,10 @@ from linsep.errors import ArgumentError, DataError
 from linsep.estimators.frames import in_memory
 from linsep.estimators.labels import label_text
 from linsep.mistake_bounds.margins import margin_distribution
-from linsep.plot.display import (
-    GRAY,
-    Display,
-    cut,
-    density_title,
-    draw_rings,
-    ink,
-    literal,
-    show_title,
-    wrapped,
-)
+from linsep.plot import display, planes
+from linsep.plot.display import GRAY, Display, cut, density_title, draw_rings, ink, show_title
 from linsep.plot.palettes import COLORS
-from linsep.plot.plane import (
-    box_around,
-    line_ends,
-    names_of,
-    numbers_of,
-    plane_along,
-    plane_of_span,
-    plane_through,
-    said_of,
-    show_plane,
-)
+from linsep.plot.planes import box_around, line_ends, names_of, numbers_of, plane_along, said_of
 from linsep.suspecting import SuspiciousLabels
 from linsep.validation.checks import labels_of
 from linsep.words import counted
@@ -78,10 +61,9 @@ class SeparationDisplay(Display):
 
     Examples
     --------
-    >>> from linsep import datasets, separation
-    >>> from linsep.plot import SeparationDisplay
+    >>> from linsep import datasets, separation, plot
     >>> X, y = datasets.load_exclusive_or(return_X_y=True)
-    >>> display = SeparationDisplay.from_verdict(separation(X, y), X, y)
+    >>> display = plot.SeparationDisplay.from_verdict(separation(X, y), X, y)
     >>> display.common.tolist()
     [0.0, 0.0]
     """
@@ -108,7 +90,7 @@ class SeparationDisplay(Display):
         combined = verdict.support if isinstance(verdict, Separable) else verdict.witness
         proof = np.array(combined.rows, dtype=int)
         names = list(about.names or names_of(X, about.n_features))
-        plane = plane_through(names, rows) if len(names) == 2 else None
+        plane = planes.plane_through(names, rows) if len(names) == 2 else None
         line, common, hulls = None, None, []
         if isinstance(verdict, Separable | QuasiSeparable):
             weights = _weights_of(verdict)
@@ -125,7 +107,7 @@ class SeparationDisplay(Display):
             if not about.fit_intercept:  # both hulls include the origin
                 hulls = [np.vstack([hull, np.zeros(rows.shape[1])]) for hull in hulls]
             said = f"{len(names):,} features, projected onto the plane in which the certificate is"
-            plane = plane or plane_of_span(
+            plane = plane or planes.plane_of_span(
                 np.vstack(hulls) - common, common, rows, f"{said} widest"
             )
             hulls, common = [plane.coordinates(hull) for hull in hulls], plane.coordinates(common)
@@ -142,8 +124,6 @@ class SeparationDisplay(Display):
         ).plot(ax)  # fmt: skip
 
     def _draw(self) -> list[Any]:
-        from matplotlib.patches import Polygon
-
         self.margin_lines_: list[Any] = []
         box = box_around(np.vstack([self.points, *self.hulls]), 0.08)
         classes = self._draw_rows(self.points, self.y, self.sides)
@@ -160,14 +140,15 @@ class SeparationDisplay(Display):
             ringed = "rows that bound the margin"
         if self.line is not None:
             said = "separator" if self.margin_lines_ else "no row on the wrong side"
-            ends, look = line_ends(*self.line, *box), {"linewidth": 1.5, "zorder": 3}
+            normal, offset = self.line
+            ends, look = line_ends(normal, offset, *box), {"linewidth": 1.5, "zorder": 3}
             (self.line_,) = self.ax_.plot(*ends, color=ink(), label=said, **look)
         more = "" if self.verdict.subject.fit_intercept else " and the origin"
         self.hulls_ = [
             self.ax_.add_patch(
                 Polygon(
                     convex_hull(ends), facecolor=(color, 0.25), edgecolor=color, linewidth=1.5,
-                    ls=style, zorder=2.5, label=wrapped(f"hull of {name}{more}"),
+                    ls=style, zorder=2.5, label=display.wrapped(f"hull of {name}{more}"),
                 )
             )
             for ends, color, style, name in zip(
@@ -182,7 +163,7 @@ class SeparationDisplay(Display):
             )  # fmt: skip
         shown = self.points[self.proof]
         self.proof_ = draw_rings(self.ax_, shown, 112.0, "-", f"{ringed} ({len(shown):,})")
-        show_plane(self.ax_, self.plane.names, *box)
+        planes.show_plane(self.ax_, self.plane.names, *box)
         show_title(self.ax_, claim, self.plane.title, density_title(len(self.points)))
         drawn = (self.proof_, self.line_, *self.margin_lines_[:1], *self.hulls_, self.common_)
         return [*classes, *drawn]
@@ -190,8 +171,6 @@ class SeparationDisplay(Display):
 
 def convex_hull(points: np.ndarray) -> np.ndarray:
     """Return the corners of the convex hull of points in the plane, in order around it."""
-    from scipy.spatial import ConvexHull, QhullError
-
     try:
         return points[ConvexHull(points).vertices]
     except QhullError:  # of few points, or on a line
@@ -202,7 +181,8 @@ def _check_drawn(verdict: Any, X: Any, y: Any) -> None:
     """Raise unless this is a drawable two-sided verdict on these rows."""
     if not isinstance(verdict, Verdict | Separations):
         raise ArgumentError(f"A {type(verdict).__name__} is not a verdict of linsep.separation.")
-    why, about = "", getattr(verdict, "subject", None)
+    why = ""
+    about: Any = getattr(verdict, "subject", None)
     if isinstance(verdict, Separations) or about.multinomial:
         why = "There are several classes: draw one of verdict.pairs or verdict.against_rest."
     elif about.columns is not None:
@@ -247,11 +227,10 @@ class MarginDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from linsep import Perceptron
-    >>> from linsep.plot import MarginDisplay
+    >>> from linsep import Perceptron, plot
     >>> X, y = load_iris(return_X_y=True)
     >>> model = Perceptron(keep="average").fit(X, y == 0)
-    >>> display = MarginDisplay.from_estimator(model, X, y == 0)
+    >>> display = plot.MarginDisplay.from_estimator(model, X, y == 0)
     >>> float(display.curve_.get_xdata()[1].round(3)) > 0
     True
     """
@@ -371,7 +350,7 @@ class SuspiciousLabelsDisplay(Display):
         shown = self.labels[:MOST_SUSPICIOUS]
         labels = cut([label_text(one.label) for one in shown], LONGEST_LABEL)
         names = [
-            literal(f"row {self.labels.name(one)}: {label}")
+            display.literal(f"row {self.labels.name(one)}: {label}")
             for one, label in zip(shown, labels, strict=True)
         ]
         scores = [one.score for one in shown]
@@ -400,10 +379,9 @@ class ChanceDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from linsep import separation
-    >>> from linsep.plot import ChanceDisplay
+    >>> from linsep import separation, plot
     >>> X = np.random.default_rng(0).normal(size=(100, 60))
-    >>> display = ChanceDisplay.from_verdict(separation(X, np.arange(100) % 2))
+    >>> display = plot.ChanceDisplay.from_verdict(separation(X, np.arange(100) % 2))
     >>> round(float(display.place_.get_ydata()[0]), 6)
     0.986737
     """
@@ -471,8 +449,8 @@ class PhaseTransitionDisplay(Display):
 
     Examples
     --------
-    >>> from linsep.plot import PhaseTransitionDisplay
-    >>> display = PhaseTransitionDisplay(ratio=0.2, signal=5**0.5).plot()
+    >>> from linsep import plot
+    >>> display = plot.PhaseTransitionDisplay(ratio=0.2, signal=5**0.5).plot()
     >>> float(display.curve_.get_ydata()[0].round(6))
     0.5
     """

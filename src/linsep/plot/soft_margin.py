@@ -5,18 +5,8 @@ from typing import Any, Self
 import numpy as np
 
 from linsep.estimators.showing import machine_names
-from linsep.plot.display import (
-    GRAY,
-    Panels,
-    check_drawable,
-    count_axis,
-    cut,
-    ink,
-    legend,
-    literal,
-    new_figure,
-    show_title,
-)
+from linsep.plot import display
+from linsep.plot.display import GRAY, Panels, count_axis, cut, ink, legend, literal, show_title
 from linsep.plot.palettes import COLORS
 from linsep.soft_margins.path import SoftMarginPath
 from linsep.soft_margins.problem import relative_gap
@@ -46,10 +36,9 @@ class GapDisplay(Panels):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from linsep import SoftMargin
-    >>> from linsep.plot import GapDisplay
+    >>> from linsep import SoftMargin, plot
     >>> X, y = load_iris(return_X_y=True)
-    >>> display = GapDisplay.from_estimator(SoftMargin().fit(X, y == 1))
+    >>> display = plot.GapDisplay.from_estimator(SoftMargin().fit(X, y == 1))
     >>> bool(display.gaps_[0].get_ydata()[-1] < 1e-6)
     True
     """
@@ -57,7 +46,7 @@ class GapDisplay(Panels):
     @classmethod
     def from_estimator(cls, estimator: Any) -> Self:
         """Draw the steps of a fitted soft margin."""
-        check_drawable(estimator, "duality_gap_", "has no gap; use a SoftMargin.")
+        display.check_drawable(estimator, "duality_gap_", "has no gap; use a SoftMargin.")
         names, trace = machine_names(estimator), estimator.trace_
         if len(estimator.n_support_) == 1:  # what comes after the last step is in no trace
             names = names[-1:]
@@ -87,8 +76,8 @@ class GapDisplay(Panels):
         self.gap_ax_.set(yscale="log", xlabel="step", ylabel="relative gap")
         count_axis(self.gap_ax_.xaxis)
         show_title(self.ax_, "dashed: lower bounds" if several else "")
-        bounds = [] if several else self.bounds_
-        return [*self.objectives_[:MOST_NAMED], *bounds, self.tol_]
+        others = [] if several else self.bounds_
+        return [*self.objectives_[:MOST_NAMED], *others, self.tol_]
 
 
 class SoftMarginPathDisplay(Panels):
@@ -159,6 +148,6 @@ class SoftMarginPathDisplay(Panels):
 
 def _two_panels() -> tuple[Any, Any, Any]:
     """Return a new figure and two axes, one above the other, with the same horizontal axis."""
-    figure = new_figure(6.4, 5.6)
+    figure = display.new_figure(6.4, 5.6)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     return figure, upper, lower

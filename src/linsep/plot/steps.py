@@ -9,35 +9,10 @@ from linsep import trace
 from linsep.descent import Descent
 from linsep.errors import DataError, Hint
 from linsep.mistake_bounds.margins import augmented, unit_rows
-from linsep.plot.display import (
-    Display,
-    class_handles,
-    density_title,
-    draw_arrow,
-    draw_rings,
-    draw_rows,
-    ink,
-    legend,
-    literal,
-    new_axes,
-    new_grid,
-    of_features,
-    show_title,
-    two_classes,
-)
+from linsep.plot import display, planes
+from linsep.plot.display import Display, class_handles, density_title, draw_arrow, ink, show_title
 from linsep.plot.palettes import COLORS, color_map
-from linsep.plot.plane import (
-    Plane,
-    box_around,
-    completed,
-    grid_around,
-    in_units,
-    line_ends,
-    names_of,
-    numbers_of,
-    plane_through,
-    show_plane,
-)
+from linsep.plot.planes import Plane, box_around, completed, grid_around, in_units, line_ends
 from linsep.teaching import Trace
 from linsep.validation.checks import labels_of, row_labels
 from linsep.words import counted
@@ -96,17 +71,16 @@ class UpdateDisplay(Display):
 
     Examples
     --------
-    >>> from linsep import Perceptron, datasets
-    >>> from linsep.plot import UpdateDisplay
+    >>> from linsep import Perceptron, datasets, plot
     >>> X, y = datasets.load_four_points(return_X_y=True)
     >>> model = Perceptron(fit_intercept=False, shuffle=False)
-    >>> display = UpdateDisplay.from_estimator(model, X, y, mistake=2)
+    >>> display = plot.UpdateDisplay.from_estimator(model, X, y, mistake=2)
     >>> display.updates[0].after.tolist()
     [3.0, -1.0, 0.0]
     """
 
     @classmethod
-    @of_features
+    @display.of_features
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, mistake: int = 1, n_mistakes: int = 1,
         steps: bool = False, run: Trace | None = None, feature_names: Sequence[str] | None = None,
@@ -139,10 +113,10 @@ class UpdateDisplay(Display):
                 Hint("fit with {} to draw it", {"update": "single"}, again=True),
                 code="unsupported",
             )
-        rows = numbers_of(X)
-        classes, codes = two_classes(labels_of(y), "An update")
+        rows = planes.numbers_of(X)
+        classes, codes = display.two_classes(labels_of(y), "An update")
         found = _updates(run or trace(estimator, X, y, **kwargs), mistake, n_mistakes)
-        names = list(feature_names or names_of(X, rows.shape[1], estimator))
+        names = list(feature_names or planes.names_of(X, rows.shape[1], estimator))
         rows = unit_rows(rows) if getattr(estimator, "normalize", False) else rows
         if rows.shape[1] == 1:
             if not estimator.fit_intercept:
@@ -156,7 +130,7 @@ class UpdateDisplay(Display):
                 for update in found
             ]
         if row_names is None and (labels := row_labels(X)) is not None:
-            row_names = [literal(f"row {label}") for label in labels]
+            row_names = [display.literal(f"row {label}") for label in labels]
         return cls(
             updates=found, rows=rows, y=codes, classes=classes, names=names, row_names=row_names,
             steps=steps,
@@ -168,14 +142,14 @@ class UpdateDisplay(Display):
         ]
         n = len(self._panels)
         if n == 1:
-            self.figure_, self.ax_ = new_axes(ax)
+            self.figure_, self.ax_ = display.new_axes(ax)
             self.axes_ = [self.ax_]
             return
         if ax is not None:
             raise DataError(
                 f"ax holds one picture, not {n}: omit ax.", code="conflict", option="ax"
             )
-        self.figure_, self.axes_ = new_grid(n, 3, 3.2, 3.4)
+        self.figure_, self.axes_ = display.new_grid(n, 3, 3.2, 3.4)
         self.ax_ = self.axes_[0]
 
     def _draw(self) -> list[Any]:
@@ -193,7 +167,7 @@ class UpdateDisplay(Display):
             show_title(self.ax_, self.ax_.get_title(), *lines)
         classes = class_handles(artists.pop("points_")[:2], self.rows.shape[0], self.classes)
         drawn = [several[-1] for several in artists.values() if several]
-        self.legend_ = legend(self.axes_[:3][-1], [*classes, *drawn])
+        self.legend_ = display.legend(self.axes_[:3][-1], [*classes, *drawn])
         return []
 
     def _draw_update(self, ax: Any, update: Update, step: str) -> str:
@@ -204,8 +178,10 @@ class UpdateDisplay(Display):
         scale = _scale_of(np.vstack([tips, tips[1:] - tips[:1]]), points)
         before, after = scale * tips
         box = box_around(np.vstack([points, np.zeros(2), before, after, after - before]))
-        self.points_ += draw_rows(ax, points, self.y, self.classes, SIZE)
-        self.examples_.append(draw_rings(ax, points[[update.row]], 4 * SIZE, "-", "the example"))
+        self.points_ += display.draw_rows(ax, points, self.y, self.classes, SIZE)
+        self.examples_.append(
+            display.draw_rings(ax, points[[update.row]], 4 * SIZE, "-", "the example")
+        )
         sides = [
             (before, update.before, ink(), "--", "before", self.old_weights_, self.old_lines_),
             (after, update.after, COLORS[2], "-", "after", self.new_weights_, self.new_lines_),
@@ -226,7 +202,7 @@ class UpdateDisplay(Display):
             if moved:
                 look = {"color": COLORS[5], "ls": ":", "label": "update, from the origin"}
                 self.reflected_.append(draw_arrow(ax, 0 * before, after - before, **look))
-        show_plane(ax, plane.names, *box)
+        planes.show_plane(ax, plane.names, *box)
         row = f"row {update.row + 1:,}" if self.row_names is None else self.row_names[update.row]
         said = f"mistake {update.mistake:,}: {step or row}"
         show_title(ax, said, f"arrows × {scale:g}" if scale != 1.0 else "")
@@ -255,7 +231,7 @@ def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
     """The plane of two features; with more, the plane of the weights and the update."""
     d = rows.shape[1]
     if d == 2:
-        return plane_through(names, rows)
+        return planes.plane_through(names, rows)
     found: list[np.ndarray] = []
     for vector in (update.before[:-1], update.change[:-1]):
         rest = vector - sum((u @ vector) * u for u in found)
@@ -293,11 +269,10 @@ class DescentDisplay(Display):
 
     Examples
     --------
-    >>> from linsep import descent
-    >>> from linsep.plot import DescentDisplay
+    >>> from linsep import descent, plot
     >>> J, grad = lambda x: float(x @ x), lambda x: 2 * x
     >>> found = descent.minimize(J, [3.0], grad, learning_rate=0.3, trace=True)
-    >>> display = DescentDisplay.from_descent(found, J)
+    >>> display = plot.DescentDisplay.from_descent(found, J)
     >>> len(display.paths_[0].get_xdata()) == found.n_iter + 1
     True
     """

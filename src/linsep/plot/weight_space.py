@@ -5,35 +5,23 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
+from matplotlib.collections import LineCollection
+from matplotlib.patches import Patch, Polygon
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from linsep.errors import DataError
 from linsep.estimators.labels import label_text
-from linsep.mistake_bounds.margins import linear_of
-from linsep.plot.display import (
-    MARKERS,
-    MOST_DOTS,
-    MOST_POINTS,
-    Display,
-    class_handles,
-    density_title,
-    draw_arrow,
-    ink,
-    limits,
-    new_axes,
-    of_features,
-    show_title,
-    two_classes,
-    wrapped,
-)
+from linsep.mistake_bounds.margins import codes_of, linear_of
+from linsep.plot import display
+from linsep.plot.display import MARKERS, Display, class_handles, ink, limits, wrapped
 from linsep.plot.palettes import COLORS
-from linsep.plot.plane import line_ends, names_of, numbers_of, same_scale, weight_of
-from linsep.validation.checks import check_beside, check_columns
+from linsep.plot.planes import line_ends, names_of, numbers_of, same_scale, weight_of
+from linsep.validation.checks import check_beside
 
 #: more lines than that are a gray mass
 MOST_LINES = 500
-#: bars of a histogram
-BINS = 160
+#: rows that are drawn with the constant feature; of more, so many are chosen evenly
+MOST_ROWS = 2_000
 #: the azimuth of matplotlib's axes in space, in degrees
 USUAL_SIDE = -60.0
 
@@ -60,8 +48,8 @@ class WeightSpaceDisplay(Display):
 
     Examples
     --------
-    >>> from linsep.plot import WeightSpaceDisplay
-    >>> display = WeightSpaceDisplay.from_data([[2.0, 1.0], [1.0, 3.0]], [1, 0])
+    >>> from linsep import plot
+    >>> display = plot.WeightSpaceDisplay.from_data([[2.0, 1.0], [1.0, 3.0]], [1, 0])
     >>> display.solvable
     True
     """
@@ -94,7 +82,7 @@ class WeightSpaceDisplay(Display):
                 code="unsupported",
             )
         rows = rows.toarray() if sp.issparse(rows) else rows
-        _, codes = two_classes(np.asarray(y), "A weight space")
+        _, codes = display.two_classes(np.asarray(y), "A weight space")
         names = list(feature_names or names_of(X, rows.shape[1]))
         if fit_intercept:
             rows, names = np.column_stack([rows, np.ones(len(rows))]), [*names, "intercept"]
@@ -106,23 +94,7 @@ class WeightSpaceDisplay(Display):
             solvable=cone is not None,
         ).plot(ax)  # fmt: skip
 
-    @classmethod
-    @of_features
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
-        """Draw the weight space of rows with the weights of a classifier."""
-        check_is_fitted(estimator)
-        known = linear_of(estimator)
-        check_columns(estimator, X)
-        weights = known.against(1) if known.fit_intercept else known.against(1)[:, :-1]
-        return cls.from_data(
-            X, y, fit_intercept=known.fit_intercept, path=weights, ax=ax,
-            feature_names=names_of(X, known.weights.shape[1] - 1, estimator),
-        )  # fmt: skip
-
     def _draw(self) -> list[Any]:
-        from matplotlib.collections import LineCollection
-        from matplotlib.patches import Polygon
-
         reach = 1.0 if self.path is None else 1.25 * float(np.abs(self.path).max()) or 1.0
         directions = np.column_stack([-self.reflected[:, 1], self.reflected[:, 0]])
         lengths = np.linalg.norm(directions, axis=1)
@@ -155,7 +127,7 @@ class WeightSpaceDisplay(Display):
             xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal",
             xlabel=wrapped(weight_of(self.names[0])), ylabel=wrapped(weight_of(self.names[1])),
         )  # fmt: skip
-        show_title(self.ax_, "" if self.solvable else "no weights satisfy every row")
+        display.show_title(self.ax_, "" if self.solvable else "no weights satisfy every row")
         return [self.region_, self.lines_, self.center_, self.path_, self.start_, self.end_]
 
 
@@ -184,13 +156,11 @@ class AugmentationDisplay(Display):
 
     Attributes
     ----------
-    rows : array of shape (rows, 1 or 2)
+    rows : array of shape (rows, 1 or 2), at most 2,000 of the rows
     y, classes : arrays, the indices of their classes among the sorted classes, and the classes
     weights : array of shape (2 or 3,), the feature weights, then the intercept
     names : list of str, the names of the features
     points_ : list of PathCollection at height 1, one per class
-        For many rows of one feature a list of StepPatch, histograms above height 1; for many of two
-        features an evenly chosen part.
     height_ : Line2D (Poly3DCollection for two features) at height 1, where the rows lie
     line_ : Line2D of the separator for one feature, or None
     plane_ : Poly3DCollection of the separator for two features from the origin to its cut, or None
@@ -201,17 +171,16 @@ class AugmentationDisplay(Display):
 
     Examples
     --------
-    >>> from linsep import Perceptron
-    >>> from linsep.plot import AugmentationDisplay
+    >>> from linsep import Perceptron, plot
     >>> X, y = [[1.0], [2.0], [4.0]], [0, 0, 1]
     >>> model = Perceptron(shuffle=False).fit(X, y)
-    >>> display = AugmentationDisplay.from_estimator(model, X, y)
+    >>> display = plot.AugmentationDisplay.from_estimator(model, X, y)
     >>> float(display.cut_.get_xdata()[0])
     3.0
     """
 
     @classmethod
-    @of_features
+    @display.of_features
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None) -> Self:
         """Draw a linear classifier of two classes and rows.
 
@@ -236,9 +205,13 @@ class AugmentationDisplay(Display):
                 "the classes with DecisionDisplay or `linsep plot decision`.",
                 code="unsupported",
             )
+        n = rows.shape[0]
+        some = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(int)
         return cls(
-            rows=rows.toarray() if hasattr(rows, "toarray") else rows,
-            y=model.codes(y, rows.shape[0]), classes=model.classes, weights=model.against(1)[0],
+            rows=rows[some].toarray() if hasattr(rows, "toarray") else rows[some],
+            y=codes_of(y, model.classes, n)[some], classes=model.classes,
+            weights=model.against(1)[0],
+            about=f"{some.size:,} of {n:,} rows, evenly chosen" if n > some.size else "",
             names=names_of(rows if hasattr(estimator, "classes_") else X, rows.shape[1], estimator),
         ).plot(ax)  # fmt: skip
 
@@ -250,14 +223,14 @@ class AugmentationDisplay(Display):
                 code="bad-option",
                 option="ax",
             )
-        self.figure_, self.ax_ = new_axes(ax, "3d" if space else None)
+        self.figure_, self.ax_ = display.new_axes(ax, "3d" if space else None)
 
     def _draw(self) -> list[Any]:
         space = self.rows.shape[1] == 2
         (self.origin_,) = self.ax_.plot(
             *np.zeros((2 + space, 1)), color=ink(), marker="+", ls="", markersize=10
         )
-        show_title(self.ax_, density_title(len(self.rows)))
+        display.show_title(self.ax_, self.about)
         return self._draw_space() if space else self._draw_plane()
 
     def _draw_plane(self) -> list[Any]:
@@ -270,17 +243,8 @@ class AugmentationDisplay(Display):
         xs = np.array(limits(np.append(places, [tip[0], cut[0] if near else 0.0])))
         ys = np.array([-0.4, 1.6])
         self.height_ = self.ax_.axhline(1.0, color=ink(), linewidth=0.8, ls=":")
-        if len(self.rows) > MOST_POINTS:  # histograms of the classes above height 1
-            self.points_ = []
-            for k in range(2):
-                counts, edges = np.histogram(self.rows[self.y == k], bins=BINS, range=tuple(xs))
-                tall = 1.0 + 0.4 * counts / max(1, counts.max(initial=0))
-                look = {"baseline": 1.0, "fill": True, "color": COLORS[k], "alpha": 0.5}
-                self.points_.append(self.ax_.stairs(tall, edges, **look))
-            handles = class_handles(self.points_, len(self.rows), self.classes)
-        else:
-            points = np.column_stack([self.rows, np.ones(len(self.rows))])
-            handles = self._draw_rows(points, self.y, self.classes)
+        points = np.column_stack([self.rows, np.ones(len(self.rows))])
+        handles = self._draw_rows(points, self.y, self.classes)
         if np.any(self.weights):
             ends, look = line_ends(self.weights, 0.0, xs, ys), {"linewidth": 1.5, "zorder": 2}
             (self.line_,) = self.ax_.plot(*ends, color=ink(), label="separator", **look)
@@ -292,15 +256,13 @@ class AugmentationDisplay(Display):
         self.ax_.set(xlim=xs, ylim=ys, xlabel=wrapped(self.names[0]), ylabel="constant feature")
         if same_scale(xs, ys) and np.any(self.weights):
             self.ax_.set_aspect("equal")
-            look = {"color": COLORS[2], "label": "w and the intercept"}
-            self.normal_ = draw_arrow(self.ax_, 0 * tip, tip, **look)
+            self.normal_ = display.draw_arrow(
+                self.ax_, 0 * tip, tip, color=COLORS[2], label="w and the intercept"
+            )
         return [*handles, self.line_, self.cut_, self.normal_]
 
     def _draw_space(self) -> list[Any]:
         """Two features: the rows on a plane, and the separator through the origin."""
-        from matplotlib.patches import Patch
-        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
         self._right = 1.15
         xs, ys = (np.array(limits(axis)) for axis in np.vstack([self.rows, np.zeros(2)]).T)
         corners = [(x, y, 1.0) for x, y in zip(xs[[0, 1, 1, 0]], ys[[0, 0, 1, 1]], strict=True)]
@@ -310,8 +272,6 @@ class AugmentationDisplay(Display):
         self.points_ = []
         for k in range(2):
             own = self.rows[self.y == k]
-            if len(self.rows) > MOST_POINTS:
-                own = own[np.linspace(0, len(own) - 1, min(len(own), MOST_DOTS)).astype(int)]
             self.points_.append(
                 self.ax_.scatter(
                     *own.T, np.ones(len(own)), s=28.0, color=[COLORS[k]] * len(own),

@@ -6,24 +6,17 @@ from math import isqrt
 from typing import Any, Self
 
 import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.transforms import ScaledTranslation
 
 from linsep.errors import DataError, hint
 from linsep.estimators.labels import label_text, words_and_signs
 from linsep.estimators.showing import deviations, machine_names
-from linsep.inference.table import DIVERGING, ODDS_RATIO, Coefficient, Summary
-from linsep.plot.display import (
-    Display,
-    Panels,
-    check_drawable,
-    cut,
-    ink,
-    literal,
-    new_grid,
-    show_title,
-    with_minus,
-)
+from linsep.inference.table import DIVERGING, ODDS_RATIO, Summary
+from linsep.plot import display
+from linsep.plot.display import Display, Panels, check_drawable, cut, ink, literal, show_title
 from linsep.plot.palettes import COLORS, color_map
-from linsep.plot.plane import STANDARDIZED, said_of
+from linsep.plot.planes import STANDARDIZED, said_of
 
 #: characters of a name
 LONGEST_NAME = 40
@@ -31,12 +24,12 @@ LONGEST_NAME = 40
 LINE = 0.26
 #: points of an arrow to an end of the axis that begins nowhere
 SHORT = 40.0
-#: numbers on an axis of odds ratios
-MOST_TICKS = 7
+#: decades of odds ratios below which ticks are also at 2 and 5, and evenly spaced
+FINE_DECADES, LINEAR_DECADES = 2.0, 0.5
 #: share of the width of the numbers that is left for arrows to an end
 ROOM = 0.25
 #: a smaller odds ratio, or a larger one than its inverse, is beyond the ends of the axis
-LEAST_RATIO = 1e-250
+LEAST_RATIO = 1e-100
 #: texts at both ends of the axis of coefficients, and of the axis of odds ratios
 ENDS = (("\N{MINUS SIGN}\N{INFINITY}", "\N{INFINITY}"), ("0", "\N{INFINITY}"))
 #: more images than that are too small to look at
@@ -68,30 +61,27 @@ class CoefficientDisplay(Display):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from linsep import LogisticRegression
-    >>> from linsep.plot import CoefficientDisplay
+    >>> from linsep import LogisticRegression, plot
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = LogisticRegression().fit(X[y > 0], y[y > 0])
-    >>> display = CoefficientDisplay.from_estimator(model, odds=True)
+    >>> display = plot.CoefficientDisplay.from_estimator(model, odds=True)
     >>> len(display.points_.get_xdata())
     4
     """
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, odds: bool = False, top: int = 30, intercept: bool = False,
-        ax: Any = None,
+        cls, estimator: Any, *, odds: bool = False, top: int = 30, ax: Any = None
     ) -> Self:  # fmt: skip
         """Draw the coefficients of a fitted regression, or weights with their standard deviations.
 
         Parameters
         ----------
         estimator : fitted regression with a ``summary()``, or classifier with ``variances_``
-        odds, top, intercept, ax : as for :meth:`from_summary`; the largest weights are shown
+        odds, top, ax : as for :meth:`from_summary`; the largest weights are shown
         """
         if hasattr(estimator, "summary"):
-            how: dict[str, Any] = {"odds": odds, "top": top, "intercept": intercept, "ax": ax}
-            return cls.from_summary(estimator.summary(), **how)
+            return cls.from_summary(estimator.summary(), odds=odds, top=top, ax=ax)
         name = type(estimator).__name__
         if (spread := deviations(estimator)) is None:
             raise DataError(
@@ -107,10 +97,6 @@ class CoefficientDisplay(Display):
             )
         (words, signs), machines = words_and_signs(estimator), machine_names(estimator)
         names, weights, sure = said_of(estimator, words), signs * estimator.coef_, spread[0]
-        if intercept:
-            names = ["intercept", *names]
-            weights = np.hstack([np.atleast_1d(estimator.intercept_)[:, None], weights])
-            sure = np.hstack([spread[1][:, None], sure])
         order = np.argsort(-np.abs(weights), axis=None, kind="stable")[:top]
         at = np.unravel_index(order, weights.shape)
         w, s, several = weights[at], sure[at], len(machines) > 1
@@ -124,8 +110,7 @@ class CoefficientDisplay(Display):
 
     @classmethod
     def from_summary(
-        cls, summary: Summary, *, odds: bool = False, top: int = 30, intercept: bool = False,
-        ax: Any = None,
+        cls, summary: Summary, *, odds: bool = False, top: int = 30, ax: Any = None
     ) -> Self:  # fmt: skip
         """Draw the coefficients of a summary.
 
@@ -137,16 +122,14 @@ class CoefficientDisplay(Display):
         top : int, default=30
             Number of coefficients to show: the ones with the largest statistics, or the largest
             estimates.
-        intercept : bool, default=False
-            Whether to include the intercept.
         """
         rows = [
             row for row in summary.coefficients
-            if intercept or not (row.name == "intercept" or row.name.endswith(": intercept"))
+            if row.name.rpartition(": ")[2] != "intercept"
         ]  # fmt: skip
         shown = rows if len(rows) <= top else replace(summary, coefficients=rows).largest(top)
         if odds and summary.heading != ODDS_RATIO:
-            shown = [_ratio(row) for row in shown]
+            shown = [row.exponentiated() for row in shown]
         names = [row.name for row in shown]
         terms = [n.rpartition(": ")[2] if summary.equations else n for n in names]
         scaled = set(summary.standardized)
@@ -192,7 +175,7 @@ class CoefficientDisplay(Display):
                 said = " or ".join(ENDS[self.odds]) if word == "infinite" else word
                 self._say(said, (neutral, place), self.ax_.transData, 6, ink())
             else:
-                self._arrows(place, word, own, neutral)
+                self._arrows(place, own, neutral)
         self._scale_axis(np.append(ends[np.isfinite(ends)], neutral), ends)
         show_title(self.ax_, self.about)
         return []
@@ -206,25 +189,21 @@ class CoefficientDisplay(Display):
             )
         )  # fmt: skip
 
-    def _arrows(self, place: int, word: str, ends: list[float], neutral: float) -> None:
+    def _arrows(self, place: int, ends: list[float], neutral: float) -> None:
         """Draw arrows to the ends of the axis reached by an interval and its estimate."""
-        from matplotlib.transforms import ScaledTranslation
-
         low, high, estimate = ends
         color = COLORS[5] if np.isinf(estimate) else COLORS[0]
         sides = {int(np.sign(x)) for x in ends if np.isinf(x)}
         tails = [x for x in (low, high) if np.isfinite(x)]
-        if tails and sides:
+        if sides:
             look = {"color": color, "marker": "|", "markersize": 7}
             self.ax_.plot(tails, [place] * len(tails), **look)
-        elif np.isfinite(estimate):
-            tails = [estimate]
-        elif low == -np.inf and high == np.inf:
-            tails = [neutral]
+        if not tails and sides:
+            tails = [estimate] if np.isfinite(estimate) else [neutral] * (low < high)
         edges = self.ax_.get_yaxis_transform()  # shares of the width, and rows
         for side in sorted(sides):
             reached = estimate == side * np.inf
-            said = word if reached and word.startswith("exp(") else ENDS[self.odds][side > 0]
+            said = ENDS[self.odds][side > 0]
             inset = -side * (8.0 + 8.0 * len(said)) / 72
             tip = edges + ScaledTranslation(inset, 0.0, self.figure_.dpi_scale_trans)
             at = float(side > 0), place
@@ -250,44 +229,16 @@ class CoefficientDisplay(Display):
         if not self.odds:
             self.ax_.set_xlim(low, high)
             return
-        from matplotlib.ticker import FuncFormatter, Locator, NullLocator
 
-        class Ratios(Locator):
-            """Set ticks at round odds ratios, as many as fit the axis."""
-
-            def __call__(self) -> Any:
-                low, high = np.log(self.axis.get_view_interval())  # type: ignore[union-attr]
-                room = int(0.8 * self.axis.get_tick_space())  # type: ignore[union-attr]
-                return _ticks(low, high, min(max(room, 2), MOST_TICKS))
-
+        decades = (high - low) / np.log(10.0)
+        ticks: Any = LogLocator(subs=[1.0, 2.0, 5.0] if decades < FINE_DECADES else [1.0])
+        if decades < LINEAR_DECADES:
+            ticks = MaxNLocator(6, steps=[1, 2, 5, 10])
         self.ax_.set_xscale("log")
         self.ax_.set_xlim(np.exp(low), np.exp(high))
-        self.ax_.xaxis.set_major_locator(Ratios())
-        self.ax_.xaxis.set_major_formatter(FuncFormatter(lambda x, _: with_minus(f"{x:g}")))
+        self.ax_.xaxis.set_major_locator(ticks)
+        self.ax_.xaxis.set_major_formatter(FuncFormatter(lambda x, _: display.with_minus(f"{x:g}")))
         self.ax_.xaxis.set_minor_locator(NullLocator())
-
-
-def _ratio(row: Coefficient) -> Coefficient:
-    """Return the odds ratio of a coefficient; if it overflows, its status is the exponent."""
-    found = row.exponentiated()
-    beyond = not row.status and not LEAST_RATIO <= found.estimate <= 1 / LEAST_RATIO
-    return found._replace(status=f"exp({row.estimate:.3g})") if beyond else found
-
-
-def _ticks(low: float, high: float, most: int) -> Any:
-    """Return at most about ``most`` round odds ratios, including 1, given the logarithms of both
-    ends of the axis.
-    """
-    decades = (high - low) / np.log(10.0)
-    if decades < 0.5:
-        from matplotlib.ticker import MaxNLocator
-
-        return MaxNLocator(min(most, 6), steps=[1, 2, 5, 10]).tick_values(np.exp(low), np.exp(high))
-    step = max(1.0, np.ceil(decades / most))
-    first, last = np.floor(low / np.log(10.0) / step), np.ceil(high / np.log(10.0) / step)
-    powers = 10.0 ** (step * np.arange(first, last + 1))
-    digits = [1.0, 2.0, 5.0] if 3 * decades < most else [1.0]
-    return np.outer(powers, digits).ravel().tolist()
 
 
 class WeightImageDisplay(Panels):
@@ -305,10 +256,9 @@ class WeightImageDisplay(Panels):
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from linsep import Perceptron
-    >>> from linsep.plot import WeightImageDisplay
+    >>> from linsep import Perceptron, plot
     >>> X, y = load_digits(return_X_y=True)
-    >>> display = WeightImageDisplay.from_estimator(Perceptron(keep="average").fit(X, y))
+    >>> display = plot.WeightImageDisplay.from_estimator(Perceptron(keep="average").fit(X, y))
     >>> display.images.shape
     (10, 8, 8)
     """
@@ -350,7 +300,7 @@ class WeightImageDisplay(Panels):
         return cls(images=images, titles=titles[: len(coef)]).plot()
 
     def _draw(self) -> list[Any]:
-        self.figure_, self.axes_ = new_grid(len(self.images), COLUMNS, 1.5, 1.7)
+        self.figure_, self.axes_ = display.new_grid(len(self.images), COLUMNS, 1.5, 1.7)
         self.ax_, largest = self.axes_[0], float(np.abs(self.images).max()) or 1.0
         look = {"cmap": color_map("RdBu_r"), "vmin": -largest, "vmax": largest}
         self.images_ = []
