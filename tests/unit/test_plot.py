@@ -133,7 +133,7 @@ def test_more_features_are_projected_or_chosen():
     chosen = DecisionDisplay.from_estimator(model, frame, SPECIES == 2, features=["d", 0])
     assert chosen.ax_.get_xlabel() == "d"
     assert chosen.ax_.get_ylabel() == "a"
-    assert "the other 2 features fixed at their means" in chosen.ax_.get_title()
+    assert "the other 2 features fixed at the mean" in chosen.ax_.get_title()
 
 
 def test_several_classes_are_drawn_where_their_weights_differ():

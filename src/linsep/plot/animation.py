@@ -24,7 +24,7 @@ from linsep.mistake_bounds.margins import unit_rows
 from linsep.plot import display, planes
 from linsep.plot.display import MOST_POINTS, Display, cut, ink, legend, limits, literal, with_minus
 from linsep.plot.palettes import COLORS, colors
-from linsep.plot.planes import box_around, completed, grid_around, in_units, names_of, numbers_of
+from linsep.plot.planes import box_around, completed, in_units, names_of, numbers_of
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching import (
     MOST_NUMBERS,
@@ -204,7 +204,6 @@ class RunDisplay(Display):
         return cls.from_trace(made, X, y, feature_names=names, **kwargs)
 
     def _place(self, rows: Any, names: list[str], features: Any) -> None:
-        """Choose where to draw the rows and the scores."""
         n, d = rows.shape
         terms = self.kernel or (lambda places: places)
         several = len(self.trace.start) > 1
@@ -218,10 +217,10 @@ class RunDisplay(Display):
         elif d == 2 or features is not None:
             plane = planes.plane_through(names, rows, features)
             self.points, self.names, self.about = plane.coordinates(rows), plane.names, plane.title
-            corners = np.column_stack(box_around(self.points))
             fine = FINE if several else 2  # of two classes the corners have the scores of all
-            found = grid_around(corners, RESOLUTION if self.kernel else fine, 0.0)
-            (self.xs, self.ys), places = found
+            (self.xs, self.ys), places = planes.grid_around(
+                np.column_stack(box_around(self.points)), RESOLUTION if self.kernel else fine, 0.0
+            )
             self.grid = terms(plane.points(places))
         elif several:
             raise DataError(
@@ -293,7 +292,6 @@ class RunDisplay(Display):
         self.frames.append(Frame(end + 1, [], last, last, text))
 
     def _event(self, k: int) -> str:
-        """Return what happened in a step with an update."""
         one = self.trace[k]
         name, label = map(with_minus, (cut([text], NAME)[0] for text in (one.row, one.label)))
         who = f"{'row ' * one.row.lstrip('-').isdigit()}{name} (class {label})"
@@ -306,18 +304,13 @@ class RunDisplay(Display):
         return f"{'Mistake' if one.mistakes else 'Update'}: {who} {said}."
 
     def _change(self, before: np.ndarray, after: np.ndarray) -> str:
-        """Return how an update changed the weights."""
-        if len(after) > 1:
-            vectors = vector_names(self._texts, self.trace.estimator.multiclass)
-            changed = np.flatnonzero((before != after).any(axis=1)).tolist()
-            return f"Weights that change: {', '.join(vectors[v] for v in changed)}."
         if is_kernel(self.trace.estimator):
-            return f"Support vectors: {np.count_nonzero(after[0, 1:]):,}."
+            return f"Support vectors: {np.count_nonzero(after[:, 1:].any(axis=0)):,}."
         ends = *self.trace.start, *self.trace[-1].weights
         intercept = self.trace.estimator.fit_intercept or any(vector[0] for vector in ends)
-        pair = [weights[0, 0 if intercept else 1 :] for weights in (before, after)]
+        pair = [weights[:, 0 if intercept else 1 :] for weights in (before, after)]
         what, texts = "Intercept and weights" if intercept else "Weights", list(map(_vector, pair))
-        if after.size > MOST_LISTED + 1:
+        if len(after) > 1 or after.size > MOST_LISTED + 1:
             what, texts = "Norm of the weights", [_short(float(np.linalg.norm(w))) for w in pair]
         return f"{what}: {texts[0]} \N{RIGHTWARDS ARROW} {texts[1]}."
 
@@ -386,17 +379,16 @@ class RunDisplay(Display):
 
         scores, palette = on_grid(now.after), colors(2)
         if most := float(np.abs(scores).max()):
-            sides = [palette[int(code)] for code in self.decide(np.array([-1.0, 1.0]))]
-            levels = [-1.01 * most, 0.0, 1.01 * most]
             self.regions_ = self.ax_.contourf(
-                self.xs, self.ys, scores, levels=levels, colors=sides, alpha=0.2, zorder=0
-            )
+                self.xs, self.ys, scores, levels=[-1.01 * most, 0.0, 1.01 * most], alpha=0.2,
+                colors=[palette[int(code)] for code in self.decide(np.array([-1.0, 1.0]))],
+                zorder=0,
+            )  # fmt: skip
         self.line_ = boundary(scores, linewidths=1.8)
         if now.rows and self.grid is not None:
             self.old_line_ = boundary(on_grid(now.before), linewidths=1.2, linestyles="--")
 
     def _draw_several(self, weights: np.ndarray) -> None:
-        """Draw the regions of several classes."""
         n, codes = len(self.classes), self.decide(self._scores(weights, self.grid))
         self.regions_ = self.ax_.imshow(
             np.ma.masked_less(codes.reshape(len(self.ys), len(self.xs)), 0),
@@ -405,7 +397,6 @@ class RunDisplay(Display):
         )  # fmt: skip
 
     def _handles(self, wrong: int) -> list[Any]:
-        """What the legend names, in every frame."""
         two, many = len(self.classes) == 2, len(self.y) > MOST_POINTS
         looks: list[dict[str, Any]] = [{"linewidth": 1.8, "label": "boundary"}] * two
         if two and self.grid is not None:
@@ -417,8 +408,8 @@ class RunDisplay(Display):
             ring | {"markersize": 3 if many else 8, "markeredgewidth": 0.8,
                     "label": f"on the wrong side: {wrong:,}"},
         ]  # fmt: skip
-        lines = [Line2D([], [], **{"color": ink()} | look) for look in looks]
-        return [*display.class_handles(self.points_, len(self.y), self.classes), *lines]
+        classes = display.class_handles(self.points_, len(self.y), self.classes)
+        return [*classes, *(Line2D([], [], **{"color": ink()} | look) for look in looks)]
 
     def save(  # type: ignore[override]
         self, path: Any, *, format: str | None = None, dpi: float = 100.0
@@ -474,7 +465,7 @@ def _short(value: float) -> str:
 
 
 def _vector(weights: np.ndarray) -> str:
-    return f"[{', '.join(map(_short, weights.tolist()))}]"
+    return f"[{', '.join(map(_short, weights.ravel().tolist()))}]"
 
 
 def deciding(model: Any, classes: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -531,10 +522,11 @@ def _kernel_trace(model: Any, X: Any, y: Any, sample_weight: Any, row_names: Any
     ))  # fmt: skip
     width, many = 2 * n, max(1, len(vectors))
     start = ([[0.0] * width] * many, [0.0] * many) if vectors else ([0.0] * width, 0.0)
-    names = row_names or index_of(X, y) or range(n)
-    labels = [label_text(label) for label in labels_of(y)]
+    made = trace_rows(
+        steps, start, row_names or index_of(X, y) or range(n), list(map(label_text, labels_of(y)))
+    )
     return Trace(
-        list(trace_rows(steps, start, names, labels)), range(width), texts, vectors, False,
+        list(made), range(width), texts, vectors, False,
         model.stop_reason_, model.stop_sentence_, {"estimator": model, "X": X, "y": y}, steps,
         vectors_of(*start),
     )  # fmt: skip

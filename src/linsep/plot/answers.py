@@ -152,7 +152,6 @@ def ranked(known: Scored, what: str) -> dict[Any, Ranked]:
 
 
 def _thinned(*parts: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return some of the points of a long curve, including its ends."""
     n = len(parts[0])
     kept = np.unique(np.linspace(0, n - 1, min(n, MOST_PLACES)).round().astype(int))
     return tuple(part[kept] for part in parts)
@@ -202,10 +201,10 @@ class Curves(_Answers):
         for (name, (x, y, place, worth)), color in zip(
             found.items(), colors(len(found)), strict=True
         ):
-            said = wrapped(f"{name}: {self._measure.format(f'{worth:.3g}')}")
             self.curves_ += self.ax_.plot(
-                *_thinned(x, y), label=said, color=color, drawstyle=self._steps
-            )
+                *_thinned(x, y), color=color, drawstyle=self._steps,
+                label=wrapped(f"{name}: {self._measure.format(f'{worth:.3g}')}"),
+            )  # fmt: skip
             self.points_ += self.ax_.plot(
                 *np.reshape(place, (2, 1)), color=color, marker="o", markersize=7, ls="none",
                 zorder=4, markeredgecolor=self.ax_.get_facecolor(), label="as predicted",
@@ -213,7 +212,6 @@ class Curves(_Answers):
         return [*self.curves_, self.points_[-1], self.baseline_]
 
     def _draw_mean(self, found: dict[str, Any]) -> list[Any]:
-        """Draw all curves thinly, the best and the worst class with their names, and the mean."""
         worth = {name: curve[3] for name, curve in found.items()}
         ends = {max(worth, key=worth.__getitem__): ("highest", COLORS[0])}
         ends[min(worth, key=worth.__getitem__)] = ("lowest", COLORS[5])
@@ -223,16 +221,18 @@ class Curves(_Answers):
             at = np.searchsorted(x, GRID).clip(max=x.size - 1)
             heights.append(y[at] if stepped else np.interp(GRID, x, y))
             word, color = ends.get(name, ("", ink()))
-            width = {"linewidth": 1.2 if word else 0.6, "alpha": 1.0 if word else 0.35}
-            said = wrapped(f"{word} {worth[name]:.3g}: {name}")
-            self.others_ += self.ax_.plot(GRID, heights[-1], color=color, label=said, **width)
+            self.others_ += self.ax_.plot(
+                GRID, heights[-1], color=color, label=wrapped(f"{word} {worth[name]:.3g}: {name}"),
+                linewidth=1.2 if word else 0.6, alpha=1.0 if word else 0.35,
+            )  # fmt: skip
         said = self._measure.format(f"{np.mean(list(worth.values())):.3g}")
         self.curves_ = self.ax_.plot(
             GRID, np.mean(heights, axis=0), color=ink(), linewidth=2.0, zorder=4,
             label=f"mean of {len(worth):,} classes: {said}",
         )  # fmt: skip
-        named = zip(found, self.others_, strict=True)
-        self.curves_ += [line for name, line in named if name in ends]
+        self.curves_ += [
+            line for name, line in zip(found, self.others_, strict=True) if name in ends
+        ]
         return self.curves_
 
 
@@ -269,16 +269,6 @@ class PrecisionRecallDisplay(Curves):
     The average precision is the area below the steps. Uninformative scores have the share of the
     class as precision, a dotted line. A dot marks the classifier's predictions. Classes are drawn
     as in :class:`RocDisplay`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> import linsep
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = linsep.Perceptron(keep="average").fit(X[:300], y[:300])
-    >>> display = linsep.plot.PrecisionRecallDisplay.from_estimator(model, X[300:], y[300:])
-    >>> [round(one.average_precision, 3) for one in display.classes.values()]
-    [0.995]
     """
 
     _what, _measure, _steps = "precision and recall", "AP {}", "steps-pre"
@@ -297,8 +287,9 @@ class PrecisionRecallDisplay(Curves):
             said = f"{shares[0]:.3g}"
         palette = colors(len(shares)) if shares[1:] else [ink()]
         for share, color in zip(shares, palette, strict=True):
-            look = {"color": color, "linewidth": 0.8, "ls": ":", "label": f"chance: {said}"}
-            line = self.ax_.axhline(share, **look)
+            line = self.ax_.axhline(
+                share, color=color, linewidth=0.8, ls=":", label="chance: " + said
+            )
         return line
 
 
@@ -309,16 +300,6 @@ class GainDisplay(Curves):
     leave is reached by calling the highest scores. Divided by 0.1, the value by chance (the
     diagonal), this is the lift. A dot marks the classifier's predictions. Classes are drawn as in
     :class:`RocDisplay`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> import linsep
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = linsep.Perceptron(keep="average").fit(X[:300], y[:300])
-    >>> display = linsep.plot.GainDisplay.from_estimator(model, X[300:], y[300:])
-    >>> display.ax_.get_xlabel()
-    'share of the rows, highest scores first'
     """
 
     _what, _chance = "the gain", "chance: lift 1"
@@ -350,17 +331,6 @@ class ThresholdDisplay(_Answers):
     cost_ : Line2D or None
     cost_ax_ : Axes with the scale of the costs, or None
     used_, usual_ : Line2D of the thresholds; ``usual_`` is None if the default is used
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> import linsep
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = linsep.Perceptron(keep="average").fit(X[:200], y[:200])
-    >>> model = linsep.calibrate(model, X[200:400], y[200:400])
-    >>> display = linsep.plot.ThresholdDisplay.from_estimator(model, X[400:], y[400:])
-    >>> display.name
-    'probability of 1'
     """
 
     @classmethod
@@ -410,18 +380,19 @@ class ThresholdDisplay(_Answers):
         if self.costs is not None:
             self._right, self.cost_ax_ = 1.2, self.ax_.twinx()
             missed = self.rule.removeprefix("cost=").replace(":", " a missed positive, ")
-            look = {"linewidth": 2.0, "color": COLORS[5], "label": "cost"}
-            self.cost_ = steps(self.cost_ax_, self.costs, **look)
-            said = f"mean cost per row ({missed} a false alarm)"
-            self.cost_ax_.set_ylabel(said, color=COLORS[5])
+            self.cost_ = steps(
+                self.cost_ax_, self.costs, linewidth=2.0, color=COLORS[5], label="cost"
+            )
+            self.cost_ax_.set_ylabel(f"mean cost per row ({missed} a false alarm)", color=COLORS[5])
             self.cost_ax_.tick_params(axis="y", colors=COLORS[5])
             # the cost of predicting all positive may be many times the cost of predicting none
             self.cost_ax_.set_ylim(0, 1.1 * min(self.costs.max(), 2 * self.costs[-1]))
         said = f"used: {self.used:.3g}" + f" ({self.rule})" * bool(self.rule)
         self.used_ = self.ax_.axvline(self.used, color=ink(), linewidth=1.2, ls="--", label=said)
         if self.used != self.usual:
-            look = {"linewidth": 0.8, "ls": ":", "label": f"default: {self.usual:.3g}"}
-            self.usual_ = self.ax_.axvline(self.usual, color=ink(), **look)
+            self.usual_ = self.ax_.axvline(
+                self.usual, color=ink(), linewidth=0.8, ls=":", label=f"default: {self.usual:.3g}"
+            )
         self.ax_.set(xlabel=wrapped(f"threshold: {self.name}"), xlim=ends, ylim=(-0.02, 1.02))
         return [*self.curves_, self.cost_, self.used_, self.usual_]
 
@@ -441,16 +412,6 @@ class ConfusionDisplay(_Answers):
     title : str
     image_ : AxesImage of the shares
     texts_ : list of Text
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> import linsep
-    >>> from linsep.plot import ConfusionDisplay
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = linsep.Perceptron(keep="average").fit(X[::2], y[::2])
-    >>> ConfusionDisplay.from_estimator(model, X[1::2], y[1::2]).counts.astype(int).tolist()
-    [[25, 0, 0], [0, 24, 1], [0, 1, 24]]
     """
 
     @classmethod
@@ -511,17 +472,6 @@ class ReliabilityDisplay(Display):
         Mean predicted probability and observed frequency by bin, and the Brier score.
     curves_ : list of Line2D, one per class
     diagonal_ : Line2D
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> import linsep
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = linsep.Perceptron(keep="average").fit(X[:200], y[:200])
-    >>> model = linsep.calibrate(model, X[200:400], y[200:400])
-    >>> display = linsep.plot.ReliabilityDisplay.from_estimator(model, X[400:], y[400:])
-    >>> len(display.curves_)
-    1
     """
 
     @classmethod
@@ -550,8 +500,8 @@ class ReliabilityDisplay(Display):
         for k in range(int(len(estimator.classes_) == 2), len(estimator.classes_)):
             own, p = codes == k, found[:, k]
             observed, predicted = _calibration_curve(own, p, sample_weight, n_bins)
-            brier = float(np.average((p - own) ** 2, weights=sample_weight))
-            curves[estimator.classes_[k]] = predicted, observed, brier
+            brier = np.average((p - own) ** 2, weights=sample_weight)
+            curves[estimator.classes_[k]] = predicted, observed, float(brier)
         return cls(curves=curves).plot(ax)
 
     def _draw(self) -> list[Any]:
@@ -559,9 +509,10 @@ class ReliabilityDisplay(Display):
         self.curves_ = []
         shades = colors(len(self.curves))
         for k, (label, (predicted, observed, brier)) in enumerate(self.curves.items()):
-            name = wrapped(f"{label_text(label)}: Brier score {brier:.3g}")
-            look = {"color": shades[k], "marker": MARKERS[k % len(MARKERS)], "markersize": 4}
-            self.curves_ += self.ax_.plot(predicted, observed, label=name, **look)
+            self.curves_ += self.ax_.plot(
+                predicted, observed, color=shades[k], marker=MARKERS[k % len(MARKERS)],
+                markersize=4, label=wrapped(f"{label_text(label)}: Brier score {brier:.3g}"),
+            )  # fmt: skip
         self.ax_.set(
             xlabel="predicted probability", ylabel="observed frequency",
             xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal",

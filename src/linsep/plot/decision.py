@@ -152,8 +152,9 @@ class DecisionDisplay(Display):
         handles = handles if self.y is not None or len(self.points) > MOST_POINTS else []
         handles += self._draw_rings()
         if self.undecided_ is not None:
-            hatched = {"facecolor": "none", "edgecolor": ink(), "hatch": "////"}
-            handles.append(Patch(**hatched, label="undecided"))
+            handles.append(
+                Patch(facecolor="none", edgecolor=ink(), hatch="////", label="undecided")
+            )
         planes.show_plane(self.ax_, self.plane.names, self.xs, self.ys)
         if not np.any(self.plane.across):  # scores have another unit than rows
             self.ax_.set_aspect("auto")
@@ -183,7 +184,6 @@ class DecisionDisplay(Display):
         return self.ax_.contour(self.xs, self.ys, values, levels=levels, **look)
 
     def _draw_boundary(self) -> None:
-        """The line of a linear classifier, or contours, and where a margin ends."""
         if self.line is not None:
             normal, offset = self.line
             scores = np.abs(self.points @ normal + offset)
@@ -207,7 +207,6 @@ class DecisionDisplay(Display):
                 self.margin_lines_.append(self._contour(self.boundary, inner, **look))
 
     def _draw_normal(self, normal: np.ndarray, offset: float) -> None:
-        """The weight vector as an arrow from the line, at most a fifth of the picture long."""
         normal, offset = normal / np.abs(normal).max(), offset / np.abs(normal).max()
         center = np.array([self.xs.mean(), self.ys.mean()])
         foot = center - (normal @ center + offset) / (normal @ normal) * normal
@@ -225,11 +224,11 @@ class DecisionDisplay(Display):
         )
 
     def _draw_rings(self) -> list[Any]:
-        """The mistakes and the marked rows."""
         n = len(self.points)
         if self.wrong.any():
-            found = self.points[self.wrong]
-            self.mistakes_ = display.draw_mistakes(self.ax_, found, n, 3.5 * SIZE, "mistakes")
+            self.mistakes_ = display.draw_mistakes(
+                self.ax_, self.points[self.wrong], n, 3.5 * SIZE, "mistakes"
+            )
         self.marked_: list[Any] = []
         for k, (name, rows) in enumerate(self.marked.items() if n <= MOST_POINTS else ()):
             chosen, said = self.points[np.sort(rows)], f"{name} ({len(rows):,})"
@@ -288,7 +287,7 @@ def _predicted_on_grid(
     """
     codes, scores = [], []
     for some in np.array_split(places, max(1, len(places) * plane.origin.size // GRID_VALUES)):
-        grid = plane.points_like(X, some)
+        grid = planes.frame_like(X, plane.points(some))
         codes.append(np.searchsorted(estimator.classes_, estimator.predict(grid)))
         scores.append(_scores(estimator, grid))
     said, found = np.concatenate(codes).reshape(shape), np.concatenate(scores)

@@ -170,8 +170,9 @@ def cut(names: Sequence[str], most: int) -> list[str]:
 
 def wrapped(name: str) -> str:
     """Return a name in lines that fit beside the axes; a very long name is truncated."""
-    how: dict[str, Any] = {"max_lines": 3, "placeholder": " ...", "break_on_hyphens": False}
-    lines = wrap(escaped(name), LONGEST_LINE, **how)
+    lines = wrap(
+        escaped(name), LONGEST_LINE, max_lines=3, placeholder=" ...", break_on_hyphens=False
+    )
     return literal("\n".join(lines) or name)
 
 
@@ -200,8 +201,7 @@ class Display:
         PolyCollection per class.
     """
 
-    #: of the axes, and where the legend begins, in widths of the axes
-    _projection: str | None = None
+    #: where the legend begins, in widths of the axes
     _right = 1.01
 
     def __init__(self, **drawn: Any):
@@ -225,7 +225,7 @@ class Display:
 
     def _open(self, ax: Any) -> None:
         """Set the figure and the axes to draw on."""
-        self.figure_, self.ax_ = new_axes(ax, self._projection)
+        self.figure_, self.ax_ = new_axes(ax)
 
     def _draw(self) -> Iterable[Any]:
         """Draw; return the artists that the legend names, None for those not drawn."""
@@ -285,7 +285,6 @@ class Display:
                 ) from None
 
     def _repr_png_(self) -> bytes:
-        """The picture in a notebook."""
         file = BytesIO()
         self.figure_.savefig(file, format="png", dpi=100, bbox_inches="tight")
         return file.getvalue()
@@ -300,16 +299,10 @@ class Panels(Display):
     """
 
     def _open(self, ax: Any) -> None:
-        if ax is not None:
-            raise DataError(
-                f"ax holds one picture, but {type(self).__name__} draws several: omit ax.",
-                code="conflict",
-                option="ax",
-            )
+        """Leave the figure to ``_draw``."""
 
 
 def _entitle(figure: Any, title: str) -> None:
-    """Write a title above a figure, whose axes keep theirs."""
     width = max(20, int(11 * figure.get_size_inches()[0]))
     lines = [title] if "$" in title else wrap(title, width)
     try:
@@ -343,7 +336,6 @@ def make_readable(text: Any) -> None:
 
 @cache
 def _letters(path: str) -> Any:
-    """Return the code points of the letters that a font has."""
     return get_font(path).get_charmap().keys()
 
 
@@ -377,11 +369,10 @@ def draw_rows(
     own = np.zeros(len(points), int) if codes is None else codes
     if len(points) > MOST_POINTS:
         return _densities(ax, points, own, palette, 0.5 if codes is None else 1.0)
-    edge = ax.get_facecolor()
     return [
         ax.scatter(
             *points[own == k].T, s=size, color=[color], linewidths=0.5,
-            marker=MARKERS[k % len(MARKERS)], edgecolors=[edge], zorder=3,
+            marker=MARKERS[k % len(MARKERS)], edgecolors=[ax.get_facecolor()], zorder=3,
             label=None if codes is None else wrapped(label_text(classes[k])),
         )
         for k, color in enumerate(palette)
@@ -409,8 +400,9 @@ def _densities(
     counts = np.array([cells.get_array() for cells in drawn])
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
     for k, cells in enumerate(drawn):
-        hidden = (shares.argmax(axis=0) != k) | (counts[k] == 0)
-        cells.set_array(np.ma.masked_where(hidden, counts[k]))
+        cells.set_array(
+            np.ma.masked_where((shares.argmax(axis=0) != k) | (counts[k] == 0), counts[k])
+        )
         cells.set_clim(1.0, max(2.0, counts[k].max()))
     return drawn
 
@@ -426,8 +418,7 @@ def class_handles(drawn: list[Any], n_rows: int, classes: np.ndarray) -> list[An
             for label, color in zip(classes, colors(len(classes)), strict=True)
         ]
     if (more := len(handles) - MOST_IN_LEGEND) > 0:
-        rest = Line2D([], [], ls="none", label=f"and {more:,} more")
-        handles = [*handles[:MOST_IN_LEGEND], rest]
+        handles[MOST_IN_LEGEND:] = [Line2D([], [], ls="none", label=f"and {more:,} more")]
     return handles
 
 

@@ -136,7 +136,6 @@ class KernelDisplay(Panels):
         return []
 
     def _draw_gram(self) -> None:
-        """Draw the matrix with lines between classes, whose names are ticks."""
         ax = self.ax_
         self.gram_ = ax.imshow(self.gram, cmap=color_map("viridis"), interpolation="none")
         self.colorbar_ = self.figure_.colorbar(self.gram_, ax=ax, shrink=0.8)
@@ -152,7 +151,6 @@ class KernelDisplay(Panels):
         show_title(ax, "Gram matrix" + ", rows by class" * (self.y is not None), self.title)
 
     def _draw_spectrum(self, ax: Any) -> None:
-        """Draw the eigenvalues above rounding error, the negative ones by magnitude."""
         with one_blas_thread:  # threads that wait for a busy core cost seconds
             values = np.linalg.eigvalsh(self.gram)[::-1]
         rounding = len(values) * np.finfo(np.float64).eps * np.abs(values).max()
@@ -166,13 +164,14 @@ class KernelDisplay(Panels):
 
         self.eigenvalues_ = drawn(positive, color=COLORS[0], marker="o", label="eigenvalues")
         if len(negative):
-            said = "magnitude of negative eigenvalues"
-            self.negative_ = drawn(negative, color=COLORS[5], marker="x", ls="--", label=said)
+            self.negative_ = drawn(
+                negative, color=COLORS[5], marker="x", ls="--",
+                label="magnitude of negative eigenvalues",
+            )  # fmt: skip
             ax.legend(frameon=False, loc="upper right")
         show_title(ax, f"spectrum: rank {rank:,} of {len(values):,}")
 
     def _draw_surface(self, ax: Any, values: np.ndarray) -> None:
-        """Draw f over two features, its contour at 0, and the rows below."""
         assert self.grid is not None
         pair = colors(2)
         shades = LinearSegmentedColormap.from_list("classes", [pair[0], "#eeeeee", pair[1]])
@@ -201,11 +200,9 @@ class KernelDisplay(Panels):
         ax.legend(frameon=False, loc="upper right")
 
     def _draw_substrings(self, ax: Any) -> None:
-        """Draw the weights of substrings as bars, the largest on top."""
         names, weights = zip(*self.substrings, strict=True)
-        paper = ax.get_facecolor()
         looks = [
-            {"facecolor": color, "edgecolor": paper, "hatch": hatch}
+            {"facecolor": color, "edgecolor": ax.get_facecolor(), "hatch": hatch}
             for color, hatch in zip(colors(2), ("////", ""), strict=True)
         ]
         self.bars_ = ax.barh(
@@ -247,7 +244,6 @@ def _ordered(
 
 
 def _surface(estimator: Any, X: Any, rows: Any) -> dict[str, Any]:
-    """Compute f on a grid over two features."""
     points = np.asarray(rows.todense() if hasattr(rows, "todense") else rows, dtype=np.float64)
     grid, places = grid_around(points, RESOLUTION)
     values = np.asarray(estimator.decision_function(frame_like(X, places)))
@@ -272,5 +268,8 @@ def _substrings(estimator: Any) -> list[tuple[str, float]]:
     names, counts, weights = found
     sign = 1 if positive_code(estimator) else -1
     totals = weights * np.asarray(counts.T @ (sign * estimator.dual_coef_[0]))
-    order = np.argsort(-np.abs(totals), kind="stable")
-    return [(repr(names[u].item()), float(totals[u])) for u in order if totals[u]]
+    return [
+        (repr(names[u].item()), float(totals[u]))
+        for u in np.argsort(-np.abs(totals), kind="stable")
+        if totals[u]
+    ]

@@ -87,8 +87,10 @@ def read_palette(colors: str | Sequence[Any]) -> Palette:
             option="colors",
             value=wrong[0],
         )
-    through = LinearSegmentedColormap.from_list("palette", given if given[1:] else given * 2)
-    return Palette(",".join(map(str, given)), tuple(given), through, True)
+    return Palette(
+        ",".join(map(str, given)), tuple(given),
+        LinearSegmentedColormap.from_list("palette", given if given[1:] else given * 2), True,
+    )  # fmt: skip
 
 
 class _InUse(Sequence[Any]):

@@ -12,6 +12,7 @@ from linsep.estimators.labels import feature_names, listed
 from linsep.parameters import fitted_parameter
 from linsep.plot.display import limits, wrapped
 from linsep.validation.checks import faults_named
+from linsep.words import counted
 
 #: end of the names of features that a recipe has standardized
 STANDARDIZED = " (standardized)"
@@ -37,16 +38,6 @@ class Plane(NamedTuple):
     def points(self, places: np.ndarray) -> np.ndarray:
         """Return the rows at these coordinates, shape (points, features)."""
         return self.origin + places[:, :1] * self.across + places[:, 1:] * self.up
-
-    def points_like(self, X: Any, places: np.ndarray) -> Any:
-        """Return the rows as a data frame or a sparse matrix if X is one."""
-        if not sp.issparse(X):
-            return frame_like(X, self.points(places))
-        used = np.flatnonzero((self.origin != 0) | (self.across != 0) | (self.up != 0))
-        within = self._replace(origin=self.origin[used], across=self.across[used], up=self.up[used])
-        starts = np.arange(len(places) + 1) * used.size
-        values = within.points(places).ravel(), np.tile(used, len(places)), starts
-        return sp.csr_matrix(values, shape=(len(places), self.origin.size))
 
     def line(self, normal: np.ndarray, offset: float) -> tuple[np.ndarray, float]:
         """Return the normal and offset, in coordinates (s, t), of the line of zero scores."""
@@ -117,9 +108,10 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
         about = f"{d:,} features, projected onto the plane in which weights of classes vary most"
         plane = plane_of_span(coef - coef.mean(axis=0), mean_of(X), X, about)
         return plane._replace(names=in_units(names, *plane.names))
-    axes = in_units(names, "first component", "second component")
-    about = f"{d:,} features, projected on their two principal components"
-    return Plane(mean_of(X), *completed([], X), axes, about)
+    return Plane(
+        mean_of(X), *completed([], X), in_units(names, "first component", "second component"),
+        f"{d:,} features, projected on their two principal components",
+    )  # fmt: skip
 
 
 def plane_through(
@@ -140,9 +132,11 @@ def plane_along(normal: np.ndarray, X: Any, names: Sequence[str]) -> Plane:
     """Return the plane of a normal vector and the orthogonal direction in which rows vary most."""
     across = normal / np.abs(normal).max()
     across /= np.linalg.norm(across)
-    said = f"{X.shape[1]:,} features, projected on w and the widest direction orthogonal to it"
-    axes = in_units(names, "distance along w", "widest direction")
-    return Plane(mean_of(X), *completed([across], X), axes, said)
+    return Plane(
+        mean_of(X), *completed([across], X),
+        in_units(names, "distance along w", "widest direction"),
+        f"{X.shape[1]:,} features, projected on w and the widest direction orthogonal to it",
+    )  # fmt: skip
 
 
 def plane_of_span(vectors: np.ndarray, origin: np.ndarray, X: Any, said: str) -> Plane:
@@ -269,13 +263,10 @@ def along_feature(X: Any, j: int, n: int) -> tuple[np.ndarray, np.ndarray, np.nd
 
 def others_fixed(others: int) -> str:
     """Return the title line for the number of other features that are fixed."""
-    if others == 1:
-        return "the other feature fixed at its mean"
-    return f"the other {others:,} features fixed at their means" if others else ""
+    return f"the other {counted(others, 'feature')} fixed at the mean" if others else ""
 
 
 def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int, int]:
-    """The indices of two features given by index or name."""
     given = [features] if isinstance(features, str) else list(features)
     if len(given) != 2 or given[0] == given[1]:
         raise DataError(

@@ -165,7 +165,6 @@ class LogisticDisplay(Display):
         return [self.curve_, self.band_, self.threshold_, *self.gaussians_, *classes]
 
     def _draw_curve(self, probability: str) -> None:
-        """Draw the curve, its band and the Gaussians."""
         (x,) = self.grid
         color = colors(len(self.classes))[self.shown]
         self.half_ = self.ax_.axhline(0.5, color=ink(), linewidth=0.8, ls=":")
@@ -186,8 +185,10 @@ class LogisticDisplay(Display):
             scaled = HIGHEST / self.gaussians.max() * self.gaussians
             looks = zip(scaled, self.classes, COLORS, ("-", "--"), strict=False)
             for heights, label, shade, style in looks:
-                said = wrapped(f"Gaussian of {label_text(label)}")
-                self.gaussians_ += self.ax_.plot(x, heights, color=shade, ls=style, label=said)
+                self.gaussians_ += self.ax_.plot(
+                    x, heights, color=shade, ls=style,
+                    label=wrapped(f"Gaussian of {label_text(label)}"),
+                )  # fmt: skip
                 self.ax_.fill_between(x, heights, color=shade, alpha=0.15, linewidth=0)
         self.ax_.set(
             xlabel=wrapped(self.names[0]), ylabel=wrapped(probability), xlim=x[[0, -1]],
@@ -195,7 +196,6 @@ class LogisticDisplay(Display):
         )  # fmt: skip
 
     def _draw_contours(self) -> None:
-        """Draw the probability as colors between the class colors, with labeled contours."""
         first, second = colors(2)[:: 1 if self.shown else -1]
         shades = [first, self.ax_.get_facecolor(), second]
         self.surface_ = self.ax_.pcolormesh(
@@ -212,7 +212,6 @@ class LogisticDisplay(Display):
 
 
 def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:
-    """Return the logistic regression of a model; raise an error if it cannot be drawn."""
     check_is_fitted(estimator)
     model = estimator.to_logistic() if isinstance(estimator, GaussianNaiveBayes) else estimator
     known = isinstance(model, LogisticRegression)

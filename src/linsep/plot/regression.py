@@ -136,9 +136,8 @@ class RegressionDisplay(Display):
             for (name, (low, high)), alpha in zip(self.bands.items(), (0.3, 0.12), strict=False)
             if np.isfinite(low).all()
         }
-        order = 3 if n > MOST_POINTS else 2
         (self.line_,) = self.ax_.plot(
-            self.grid, self.line, color=color, label="fitted", zorder=order
+            self.grid, self.line, color=color, label="fitted", zorder=3 if n > MOST_POINTS else 2
         )
         if n <= MOST_STICKS:
             ends = np.stack([[self.x, self.fitted], [self.x, self.y]]).transpose(2, 0, 1)
@@ -207,9 +206,11 @@ class ResidualPanels(Panels):
             text = fill(next(iter(self.found.notes), "These numbers are not defined."), NOTE)
             ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center")
             return False
-        codes = self.found.y[known].astype(int) if len(labels) else None
-        classes = np.array(labels, dtype=object)
-        drawn = display.draw_rows(ax, np.column_stack([x[known], y[known]]), codes, classes, 15.0)
+        drawn = display.draw_rows(
+            ax, np.column_stack([x[known], y[known]]),
+            self.found.y[known].astype(int) if len(labels) else None,
+            np.array(labels, dtype=object), 15.0,
+        )  # fmt: skip
         self.points_[panel] = drawn if len(labels) else drawn[0]
         places, line = smooth(x, y, np.zeros(y.size) if weights is None else weights)
         if places.size:
@@ -255,8 +256,7 @@ class ResidualPanels(Panels):
                 )
             )  # fmt: skip
         far = max(map(abs, heights))
-        pairs = self.distances_.values()
-        return [upper for upper, _ in pairs if upper.get_ydata().min() < far]
+        return [pair[0] for pair in self.distances_.values() if pair[0].get_ydata().min() < far]
 
 
 class AssumptionsDisplay(ResidualPanels):
@@ -294,8 +294,9 @@ class AssumptionsDisplay(ResidualPanels):
         """Draw the assumptions of a fitted :class:`linsep.LinearRegression` from its training data,
         in their order.
         """
-        lacks = "has no assumptions to draw; use a LinearRegression."
-        check_drawable(estimator, "assumptions", lacks)
+        check_drawable(
+            estimator, "assumptions", "has no assumptions to draw; use a LinearRegression."
+        )
         return cls.from_assumptions(estimator.assumptions(X, y, sample_weight))
 
     def _draw(self) -> list[Any]:
@@ -322,10 +323,10 @@ class AssumptionsDisplay(ResidualPanels):
         self.normal_ = display.draw_reference(ax, label="normal residuals", **look)
         self.conclusions_ = {panel: self._conclude(panel) for panel in PANELS}
         axes[-1].set_axis_off()
-        lines = [*list(self.smooth_.values())[:1], self.normal_, *shown]
         self.legend_ = axes[-1].legend(
-            handles=lines, loc="upper left", frameon=False, borderaxespad=0.0
-        )
+            handles=[*list(self.smooth_.values())[:1], self.normal_, *shown], loc="upper left",
+            frameon=False, borderaxespad=0.0,
+        )  # fmt: skip
         text = "Existence: no data can test that y has a mean and a variance for every x."
         self.existence_ = axes[-1].text(
             0.02, 0.45, fill(text, LETTERS), transform=axes[-1].transAxes, va="top",
@@ -334,7 +335,6 @@ class AssumptionsDisplay(ResidualPanels):
         return []
 
     def _conclude(self, panel: str) -> Any:
-        """Write the results of the tests of an assumption below its panel."""
         found = [finding for finding in self.found.findings if finding.assumption == panel]
         against = any(finding.p_value < DOUBT for finding in found) and panel != "influence"
         self.axes_[panel].set_title(panel + ": contradicted" * against)
@@ -346,7 +346,6 @@ class AssumptionsDisplay(ResidualPanels):
 
 
 def _sentence(finding: Finding) -> str:
-    """Return the name of a test, its numbers and conclusion, in lines."""
     numbers = [] if np.isnan(finding.statistic) else [f"{finding.statistic:.4g}"]
     numbers += [] if np.isnan(finding.p_value) else [f"p {p_text(finding.p_value)}"]
     name = finding.test[0].upper() + finding.test[1:]
@@ -402,9 +401,10 @@ class DiagnosticsDisplay(ResidualPanels):
         j = int(np.argmax(estimated)) if estimated.size else 0
         if feature is not None:
             j = feature_position(feature, found.collinearity.features)
-        test = found.hosmer_lemeshow() if found.labels else None
-        name = "".join((names or found.collinearity.features)[j : j + 1])
-        return cls(found=found, feature=j, test=test, name=name).plot()
+        return cls(
+            found=found, feature=j, test=found.hosmer_lemeshow() if found.labels else None,
+            name="".join((names or found.collinearity.features)[j : j + 1]),
+        ).plot()  # fmt: skip
 
     @classmethod
     def from_estimator(
@@ -418,8 +418,10 @@ class DiagnosticsDisplay(ResidualPanels):
         X, y, sample_weight : the training data, as for ``estimator.diagnostics``
         **kwargs : passed to :meth:`from_diagnostics`
         """
-        lacks = "has no residuals to draw; use a LinearRegression or a LogisticRegression."
-        check_drawable(estimator, "diagnostics", lacks)
+        check_drawable(
+            estimator, "diagnostics",
+            "has no residuals to draw; use a LinearRegression or a LogisticRegression.",
+        )  # fmt: skip
         found = estimator.diagnostics(X, y, sample_weight)
         names = planes.said_of(estimator, found.collinearity.features)
         return cls.from_diagnostics(found, names=names, **kwargs)

@@ -22,8 +22,8 @@ from linsep.teaching.textbook.running import run
 from linsep.validation.checks import check_columns, labels_of
 
 STYLES = ("--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-#: with more between the smallest and the largest number the axis is logarithmic
-MOST_RATIO, MOST_RATIO_OF_BOUND = 100, 30.0
+#: where the largest bound is so many times the mistakes, the axis is logarithmic
+MOST_RATIO_OF_BOUND = 30.0
 #: where the limit is so many times the mistakes made, axes are logarithmic
 MOST_RATIO_OF_LIMIT = 10.0
 #: more steps than that have no numbers, and not all of them arrows
@@ -76,12 +76,10 @@ class LearningCurveDisplay(Display):
         ).plot(ax)  # fmt: skip
 
     def _draw(self) -> list[Any]:
-        low, high = int(self.mistakes.min()), int(self.mistakes.max())
-        self.ax_.set(xlabel="pass", ylabel="mistakes", ylim=(0, 1.05 * max(1, high)))
+        most = max(1, int(self.mistakes.max()))
+        self.ax_.set(xlabel="pass", ylabel="mistakes", ylim=(0, 1.05 * most))
         count_axis(self.ax_.xaxis)
         count_axis(self.ax_.yaxis)
-        if 0 < MOST_RATIO * low <= high:
-            self.ax_.set(yscale="log", ylim=(low / 1.5, high * 1.5))
         (self.mistakes_,) = self.ax_.plot(
             np.arange(1, len(self.mistakes) + 1), self.mistakes, color=COLORS[0], marker="o",
             markersize=4, label="mistakes",
@@ -107,8 +105,9 @@ class LearningCurveDisplay(Display):
         self.errors_: list[Any] = drawn if self.errors is not None else []
         self.criterion_: Any = drawn[0] if self.errors is None else None
         if self.best is not None:
-            look = {"ls": ":", "linewidth": 1, "label": f"kept: pass {self.best + 1}"}
-            self.kept_ = self.ax_.axvline(self.best + 1, color=ink(), **look)
+            self.kept_ = self.ax_.axvline(
+                self.best + 1, color=ink(), ls=":", linewidth=1, label=f"kept: pass {self.best + 1}"
+            )
         return [self.mistakes_, *drawn, self.kept_]
 
 
@@ -182,11 +181,10 @@ class BoundDisplay(Display):
         self.counted_: dict[str, Any] = {}
         for k, bound in enumerate(shown):
             by_pass = np.asarray(bound.by_pass or np.full(passes[-1], bound.value))
-            look = {"color": COLORS[k % 7], "ls": STYLES[k % 4], "drawstyle": steps}
-            said = f"{bound.name}: {whole_count(bound.value)}"
             (self.bounds_[bound.name],) = self.ax_.plot(
-                places, by_pass[passes - 1], label=said, **look
-            )
+                places, by_pass[passes - 1], color=COLORS[k % 7], ls=STYLES[k % 4],
+                drawstyle=steps, label=f"{bound.name}: {whole_count(bound.value)}",
+            )  # fmt: skip
             if bound.what != "mistakes" and bound.counted is not None:
                 (self.counted_[bound.what],) = self.ax_.plot(
                     places[-1:], [bound.counted], color=COLORS[k % 7], marker="D", ls="",
@@ -198,8 +196,10 @@ class BoundDisplay(Display):
         self.ax_.set_xlabel("pass" if self.passes is None else "round")
         self.ax_.set_ylabel("mistakes so far, and their bounds")
         count_axis(self.ax_.xaxis)
-        drawn = [*self.bounds_.values(), self.mistakes_, *self.counted_.values()]
-        return sorted(drawn, key=lambda line: -line.get_ydata()[-1])  # as in the picture
+        return sorted(  # as in the picture
+            [*self.bounds_.values(), self.mistakes_, *self.counted_.values()],
+            key=lambda line: -line.get_ydata()[-1],
+        )
 
 
 class ConvergenceDisplay(Display):
@@ -309,8 +309,9 @@ class CycleDisplay(Display):
                 code="unsupported",
             )
         check_columns(estimator, X)
-        names = names_of(X, estimator.n_features_in_, estimator)
-        return cls.from_cycle(cycle, X, y, feature_names=names, ax=ax)
+        return cls.from_cycle(
+            cycle, X, y, feature_names=names_of(X, estimator.n_features_in_, estimator), ax=ax
+        )
 
     @classmethod
     def from_cycle(
@@ -391,7 +392,6 @@ class CycleDisplay(Display):
         return [self.start_, self.passes_, self.path_]
 
     def _draw_numbers(self, points: np.ndarray) -> list[Any]:
-        """The numbers of the updates beside the resulting weights."""
         edge = [withStroke(linewidth=2.5, foreground=self.ax_.get_facecolor())]
         there: dict[tuple[float, ...], list[str]] = {}
         for k, place in enumerate(points):

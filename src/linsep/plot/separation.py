@@ -131,18 +131,20 @@ class SeparationDisplay(Display):
         if isinstance(self.verdict, Separable):
             normal, offset = self.line
             nearest = float(np.abs(self.points @ normal + offset).min())
-            look: dict[str, Any] = {"linewidth": 0.8, "ls": "--", "label": "its margin"}
             for shift in (-nearest, nearest):
-                ends = line_ends(normal, offset + shift, *box)
-                self.margin_lines_ += self.ax_.plot(*ends, color=ink(), **look)
+                self.margin_lines_ += self.ax_.plot(
+                    *line_ends(normal, offset + shift, *box), color=ink(), linewidth=0.8, ls="--",
+                    label="its margin",
+                )  # fmt: skip
             low, high = (f"{end:.4g}" for end in self.verdict.margin)
             claim = f"separable, widest margin {low}" + f" to {high}" * (low != high)
             ringed = "rows that bound the margin"
         if self.line is not None:
-            said = "separator" if self.margin_lines_ else "no row on the wrong side"
             normal, offset = self.line
-            ends, look = line_ends(normal, offset, *box), {"linewidth": 1.5, "zorder": 3}
-            (self.line_,) = self.ax_.plot(*ends, color=ink(), label=said, **look)
+            (self.line_,) = self.ax_.plot(
+                *line_ends(normal, offset, *box), color=ink(), linewidth=1.5, zorder=3,
+                label="separator" if self.margin_lines_ else "no row on the wrong side",
+            )  # fmt: skip
         more = "" if self.verdict.subject.fit_intercept else " and the origin"
         self.hulls_ = [
             self.ax_.add_patch(
@@ -178,7 +180,6 @@ def convex_hull(points: np.ndarray) -> np.ndarray:
 
 
 def _check_drawn(verdict: Any, X: Any, y: Any) -> None:
-    """Raise unless this is a drawable two-sided verdict on these rows."""
     if not isinstance(verdict, Verdict | Separations):
         raise ArgumentError(f"A {type(verdict).__name__} is not a verdict of linsep.separation.")
     why = ""
@@ -408,10 +409,9 @@ class ChanceDisplay(Display):
         width = max(1, d + intercept)
         most = max(MOST_ROWS_A_WEIGHT * width, 1.2 * n)
         rows = np.unique(np.linspace(1, most, 400).round().astype(int))
-        curve = [float(Dichotomies(k, d, intercept)) for k in rows.tolist()]
         (self.curve_,) = self.ax_.plot(
-            rows / width, curve, color=COLORS[0],
-            label=f"random labels in {counted(d, 'dimension')}",
+            rows / width, [float(Dichotomies(k, d, intercept)) for k in rows.tolist()],
+            color=COLORS[0], label=f"random labels in {counted(d, 'dimension')}",
         )  # fmt: skip
         self.capacity_ = self.ax_.axvline(
             2.0, color=ink(), linewidth=0.8, ls=":", label="two rows per weight: 1/2"
@@ -468,8 +468,9 @@ class PhaseTransitionDisplay(Display):
             label="an estimate exists",
         )  # fmt: skip
         if self.ratio is not None:
-            look = {"ls": "", "color": COLORS[5], "zorder": 4, "label": "the data"}
-            (self.place_,) = self.ax_.plot([self.signal], [self.ratio], "o", **look)
+            (self.place_,) = self.ax_.plot(
+                [self.signal], [self.ratio], "o", color=COLORS[5], zorder=4, label="the data"
+            )
         self.ax_.set(
             xlabel="signal (standard deviation of the log-odds)", ylabel="columns / rows",
             xlim=(SIGNALS[0], SIGNALS[-1]), ylim=(0.0, max(0.6, 1.1 * (self.ratio or 0.0))),

@@ -61,13 +61,13 @@ class GapDisplay(Panels):
         self.gaps_: list[Any] = []
         for k, name in enumerate(map(literal, cut(self.machines, LONGEST_NAME))):
             own = self.trace[self.trace[:, 0] == k, 1:]
-            steps, pair = np.arange(1, len(own) + 1), ["objective", "lower bound"]
+            steps = np.arange(1, len(own) + 1)
             look = {"marker": ".", "markersize": 5, "color": COLORS[k % MOST_NAMED]}
             bounds = np.where(own[:, 1] > 0, own[:, 1], np.nan)  # others say nothing
             gaps = [max(relative_gap(*both), LEAST_GAP) for both in own.tolist()]
-            label = name if several else pair[0]
+            label = name if several else "objective"
             self.objectives_ += self.ax_.plot(steps, own[:, 0], label=label, **look)
-            self.bounds_ += self.ax_.plot(steps, bounds, ls="--", label=pair[1], **look)
+            self.bounds_ += self.ax_.plot(steps, bounds, ls="--", label="lower bound", **look)
             self.gaps_ += self.gap_ax_.plot(steps, gaps, **look)
         self.ax_.set(yscale="log", ylabel="objective")
         self.tol_ = self.gap_ax_.axhline(
@@ -76,8 +76,7 @@ class GapDisplay(Panels):
         self.gap_ax_.set(yscale="log", xlabel="step", ylabel="relative gap")
         count_axis(self.gap_ax_.xaxis)
         show_title(self.ax_, "dashed: lower bounds" if several else "")
-        others = [] if several else self.bounds_
-        return [*self.objectives_[:MOST_NAMED], *others, self.tol_]
+        return [*self.objectives_[:MOST_NAMED], *([] if several else self.bounds_), self.tol_]
 
 
 class SoftMarginPathDisplay(Panels):
@@ -147,7 +146,6 @@ class SoftMarginPathDisplay(Panels):
 
 
 def _two_panels() -> tuple[Any, Any, Any]:
-    """Return a new figure and two axes, one above the other, with the same horizontal axis."""
     figure = display.new_figure(6.4, 5.6)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     return figure, upper, lower

@@ -165,9 +165,9 @@ class UpdateDisplay(Display):
             self.figure_.suptitle("\n".join(filter(None, lines)), fontsize="medium")
         else:
             show_title(self.ax_, self.ax_.get_title(), *lines)
-        classes = class_handles(artists.pop("points_")[:2], self.rows.shape[0], self.classes)
-        drawn = [several[-1] for several in artists.values() if several]
-        self.legend_ = display.legend(self.axes_[:3][-1], [*classes, *drawn])
+        handles = class_handles(artists.pop("points_")[:2], self.rows.shape[0], self.classes)
+        handles += [several[-1] for several in artists.values() if several]
+        self.legend_ = display.legend(self.axes_[:3][-1], handles)
         return []
 
     def _draw_update(self, ax: Any, update: Update, step: str) -> str:
@@ -210,7 +210,6 @@ class UpdateDisplay(Display):
 
 
 def _updates(trace: Trace, mistake: int, n_mistakes: int) -> list[Update]:
-    """The updates of a trace from a mistake on, as many as exist; DataError if there is none."""
     made = [(one, step.row) for one, step in zip(trace, trace.steps, strict=True) if one.updates]
     if not (1 <= mistake <= len(made) and n_mistakes >= 1):
         raise DataError(
@@ -228,7 +227,6 @@ def _updates(trace: Trace, mistake: int, n_mistakes: int) -> list[Update]:
 
 
 def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
-    """The plane of two features; with more, the plane of the weights and the update."""
     d = rows.shape[1]
     if d == 2:
         return planes.plane_through(names, rows)
@@ -237,10 +235,11 @@ def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
         rest = vector - sum((u @ vector) * u for u in found)
         if np.linalg.norm(rest) > 1e-9 * np.linalg.norm(vector):
             found.append(rest / np.linalg.norm(rest))
-    said = f"{d:,} features, in the plane of w and the update"
     along = "w" if np.any(update.before[:-1]) else "the update"
-    names_of_plane = in_units(names, f"along {along}", f"across {along}")
-    return Plane(np.zeros(d), *completed(found, rows), names_of_plane, said)
+    return Plane(
+        np.zeros(d), *completed(found, rows), in_units(names, f"along {along}", f"across {along}"),
+        f"{d:,} features, in the plane of w and the update",
+    )  # fmt: skip
 
 
 def _scale_of(tips: np.ndarray, points: np.ndarray) -> float:
@@ -311,20 +310,21 @@ class DescentDisplay(Display):
 
     def _draw(self) -> list[Any]:
         one = len(self.grid) == 1
-        labels = ("weight", "J") if one else ("first weight", "second weight")
-        self.ax_.set(xlabel=labels[0], ylabel=labels[1])
+        self.ax_.set_xlabel("weight" if one else "first weight")
+        self.ax_.set_ylabel("J" if one else "second weight")
         if one and self.values is not None:
             (self.curve_,) = self.ax_.plot(self.grid[0], self.values, color=ink(), linewidth=1.0)
         elif self.values is not None:  # at equal steps of the root of the height
             low, high = float(self.values.min()), float(self.values.max())
             heights = low + (high - low) * np.linspace(0.0, 1.0, LEVELS + 1)[1:] ** 2
-            look = {"cmap": color_map("viridis"), "linewidths": 0.7}
-            self.contours_ = self.ax_.contour(*self.grid, self.values, levels=heights, **look)
+            self.contours_ = self.ax_.contour(
+                *self.grid, self.values, levels=heights, cmap=color_map("viridis"), linewidths=0.7
+            )
         self.paths_ = []
         for k, (name, path) in enumerate(self.paths.items()):
-            y = self.heights[name] if one else path[:, 1]
             self.paths_ += self.ax_.plot(
-                path[:, 0], y, color=COLORS[(5, 0, 1, 2)[k % 4]], linewidth=1.0, markersize=4,
-                marker=MARKS[k % len(MARKS)], label=f"{name}: {len(path) - 1:,} steps",
+                path[:, 0], self.heights[name] if one else path[:, 1], linewidth=1.0, markersize=4,
+                color=COLORS[(5, 0, 1, 2)[k % 4]], marker=MARKS[k % len(MARKS)],
+                label=f"{name}: {len(path) - 1:,} steps",
             )  # fmt: skip
         return self.paths_ if len(self.paths) > 1 else []

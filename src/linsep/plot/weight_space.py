@@ -106,23 +106,30 @@ class WeightSpaceDisplay(Display):
             )
         )  # fmt: skip
         if self.cone is not None:
-            corners = 4 * reach * np.array([[0.0, 0.0], *self.cone])
             self.region_ = self.ax_.add_patch(
-                Polygon(corners, color=COLORS[2], alpha=0.3, linewidth=0, label="solutions")
-            )
+                Polygon(
+                    4 * reach * np.array([[0.0, 0.0], *self.cone]), color=COLORS[2], alpha=0.3,
+                    linewidth=0, label="solutions",
+                )
+            )  # fmt: skip
             middle = self.cone.sum(axis=0)  # where the smallest angle with a line is largest
             if np.any(middle):
                 x, y = 3 * reach * middle / np.linalg.norm(middle)
-                look = {"color": COLORS[2], "label": "largest cosine margin"}
-                (self.center_,) = self.ax_.plot([0, x], [0, y], **look)
+                (self.center_,) = self.ax_.plot(
+                    [0, x], [0, y], color=COLORS[2], label="largest cosine margin"
+                )
         if self.path is not None:
-            look = {"color": COLORS[5], "marker": "o", "ls": "", "label": "last weights"}
-            (self.end_,) = self.ax_.plot(*self.path[-1:].T, **look)
+            (self.end_,) = self.ax_.plot(
+                *self.path[-1:].T, color=COLORS[5], marker="o", ls="", label="last weights"
+            )
             if len(self.path) > 1:
-                look = {"linewidth": 1.0, "marker": ".", "label": "weights, step by step"}
-                (self.path_,) = self.ax_.plot(*self.path.T, color=COLORS[5], markersize=4, **look)
-                look = {"color": COLORS[0], "marker": "s", "ls": "", "label": "first weights"}
-                (self.start_,) = self.ax_.plot(*self.path[:1].T, **look)
+                (self.path_,) = self.ax_.plot(
+                    *self.path.T, color=COLORS[5], linewidth=1.0, marker=".", markersize=4,
+                    label="weights, step by step",
+                )  # fmt: skip
+                (self.start_,) = self.ax_.plot(
+                    *self.path[:1].T, color=COLORS[0], marker="s", ls="", label="first weights"
+                )
         self.ax_.set(
             xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal",
             xlabel=wrapped(weight_of(self.names[0])), ylabel=wrapped(weight_of(self.names[1])),
@@ -234,7 +241,6 @@ class AugmentationDisplay(Display):
         return self._draw_space() if space else self._draw_plane()
 
     def _draw_plane(self) -> list[Any]:
-        """One feature: the rows on a line, and the separator through the origin."""
         w, b = self.weights
         cut = np.array([-b / w, 1.0]) if w else np.full(2, np.inf)
         places = np.append(self.rows, 0.0)
@@ -262,7 +268,6 @@ class AugmentationDisplay(Display):
         return [*handles, self.line_, self.cut_, self.normal_]
 
     def _draw_space(self) -> list[Any]:
-        """Two features: the rows on a plane, and the separator through the origin."""
         self._right = 1.15
         xs, ys = (np.array(limits(axis)) for axis in np.vstack([self.rows, np.zeros(2)]).T)
         corners = [(x, y, 1.0) for x, y in zip(xs[[0, 1, 1, 0]], ys[[0, 0, 1, 1]], strict=True)]

@@ -154,8 +154,8 @@ class CoefficientDisplay(Display):
             self.figure_.set_size_inches(6.4, max(4.8, 1.0 + LINE * n))
         self.zero_ = self.ax_.axvline(neutral, color=ink(), linewidth=0.8, ls=":")
         words = np.array([DIVERGING.get(word, np.nan) for word in self.status], dtype=np.float64)
-        estimates = np.where(np.isnan(self.estimates), words, self.estimates)
-        ends = np.column_stack([self.low, self.high, estimates])
+        ends = np.column_stack([self.low, self.high, self.estimates])
+        ends[:, 2] = np.where(np.isnan(ends[:, 2]), words, ends[:, 2])
         if self.odds:  # beyond the ends of the axis
             ends[ends < LEAST_RATIO] = -np.inf
             ends[ends > 1 / LEAST_RATIO] = np.inf
@@ -181,7 +181,6 @@ class CoefficientDisplay(Display):
         return []
 
     def _say(self, word: str, at: Any, coordinates: Any, across: float, color: Any) -> None:
-        """Write a word beside a place."""
         self.words_.append(
             self.ax_.annotate(
                 word, at, xycoords=coordinates, xytext=(across, 0), textcoords="offset points",
@@ -190,14 +189,12 @@ class CoefficientDisplay(Display):
         )  # fmt: skip
 
     def _arrows(self, place: int, ends: list[float], neutral: float) -> None:
-        """Draw arrows to the ends of the axis reached by an interval and its estimate."""
         low, high, estimate = ends
         color = COLORS[5] if np.isinf(estimate) else COLORS[0]
         sides = {int(np.sign(x)) for x in ends if np.isinf(x)}
         tails = [x for x in (low, high) if np.isfinite(x)]
         if sides:
-            look = {"color": color, "marker": "|", "markersize": 7}
-            self.ax_.plot(tails, [place] * len(tails), **look)
+            self.ax_.plot(tails, [place] * len(tails), color=color, marker="|", markersize=7)
         if not tails and sides:
             tails = [estimate] if np.isfinite(estimate) else [neutral] * (low < high)
         edges = self.ax_.get_yaxis_transform()  # shares of the width, and rows
@@ -220,7 +217,6 @@ class CoefficientDisplay(Display):
             self._say(said, at, edges, -4 * side, color)
 
     def _scale_axis(self, numbers: np.ndarray, ends: np.ndarray) -> None:
-        """Set the limits of the axis, with room for arrows; logarithmic for odds ratios."""
         scaled = np.log(numbers) if self.odds else numbers
         low, high = scaled.min(), scaled.max()
         size = high - low
@@ -274,8 +270,10 @@ class WeightImageDisplay(Panels):
             The size of the images, stored row by row; None assumes squares.
         """
         for needed in ("coef_", "classes_"):
-            lacks = "has no feature weights for classes; use a linear classifier."
-            check_drawable(estimator, needed, lacks)
+            check_drawable(
+                estimator, needed,
+                "has no feature weights for classes; use a linear classifier.",
+            )  # fmt: skip
         coef = np.atleast_2d(estimator.coef_)[:MOST_IMAGES]
         d = coef.shape[1]
         height, width = shape or (isqrt(d), isqrt(d))
@@ -296,16 +294,16 @@ class WeightImageDisplay(Panels):
             titles = [f"{label} against {against}" for label in labels if label != against]
         elif getattr(estimator, "multiclass", None) == "ovo":
             titles = [f"{b} against {a}" for a, b in combinations(labels, 2)]
-        images = coef.reshape(-1, height, width)
-        return cls(images=images, titles=titles[: len(coef)]).plot()
+        return cls(images=coef.reshape(-1, height, width), titles=titles[: len(coef)]).plot()
 
     def _draw(self) -> list[Any]:
         self.figure_, self.axes_ = display.new_grid(len(self.images), COLUMNS, 1.5, 1.7)
         self.ax_, largest = self.axes_[0], float(np.abs(self.images).max()) or 1.0
-        look = {"cmap": color_map("RdBu_r"), "vmin": -largest, "vmax": largest}
         self.images_ = []
         for ax, image, name in zip(self.axes_, self.images, self.titles, strict=True):
-            self.images_.append(ax.imshow(image, **look))
+            self.images_.append(
+                ax.imshow(image, cmap=color_map("RdBu_r"), vmin=-largest, vmax=largest)
+            )
             ax.set_axis_off()
             show_title(ax, literal(name))
         self.colorbar_ = self.figure_.colorbar(self.images_[0], ax=self.axes_, label="weight")
