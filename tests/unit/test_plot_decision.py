@@ -87,7 +87,7 @@ def test_no_regions_where_most_rows_would_lie_in_the_color_of_another_class():
     shown = DecisionDisplay.from_estimator(model, X, y)
     assert shown.regions_ is None
     assert not shown.borders_
-    assert "no regions: 53.03% of the rows would lie" in shown.ax_.get_title()
+    assert "no regions of the slice: 53.03% of the rows" in shown.ax_.get_title()
     asked = DecisionDisplay.from_estimator(model, X, y, regions=True)
     share = float((drawn_at(asked) != model.predict(X)).mean())
     assert round(share, 4) == 0.5303

@@ -160,10 +160,8 @@ class DecisionDisplay(Display):
             self.ax_.set_aspect("auto")
         said = ""
         if self.misplaced:
-            lies = "lie" if self.regions else "would lie"
-            slice_of = "regions of the slice" if self.regions else "no regions"
-            share = percent(self.misplaced)
-            said = f"{slice_of}: {share} of the rows {lies} in another class's color"
+            said = f"{percent(self.misplaced)} of the rows lie in another class's color"
+            said = f"{'' if self.regions else 'no '}regions of the slice: {said}"
         display.show_title(self.ax_, self.plane.title, said, density_title(len(self.points)))
         return handles
 
@@ -196,9 +194,10 @@ class DecisionDisplay(Display):
             self.line_ = self.margin_lines_.pop(0)
             self._draw_normal(normal, offset)
         elif len(self.classes) > 2:
-            for k in np.unique(self.codes) if np.ptp(self.codes) else ():
-                inside = (self.codes == k).astype(float)
-                self.borders_.append(self._contour(inside, [0.5], linewidths=0.6, zorder=1))
+            self.borders_ = [
+                self._contour((self.codes == k).astype(float), [0.5], linewidths=0.6, zorder=1)
+                for k in (np.unique(self.codes) if np.ptp(self.codes) else ())
+            ]
         elif self.boundary is not None and self.boundary.min() < 0 < self.boundary.max():
             self.curve_ = self._contour(self.boundary, [0.0])
             ends = self.boundary.min(), self.boundary.max()

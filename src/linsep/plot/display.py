@@ -101,11 +101,13 @@ def draw_arrow(ax: Any, tail: Any, tip: Any, *, color: Any, **look: Any) -> Any:
     """Draw an arrow; return the Line2D of its shaft, which a legend can name."""
     look = {"linewidth": 1.5, "zorder": 4} | look
     (shaft,) = ax.plot(*np.column_stack([tail, tip]), color=color, **look)
-    head = {
-        "arrowstyle": "-|>", "color": color, "linewidth": 0, "shrinkA": 0, "shrinkB": 0,
-        "mutation_scale": 14.0,
-    }  # fmt: skip
-    ax.annotate("", xy=tuple(tip), xytext=tuple(tail), arrowprops=head, zorder=4)
+    ax.annotate(
+        "", xy=tuple(tip), xytext=tuple(tail), zorder=4,
+        arrowprops={
+            "arrowstyle": "-|>", "color": color, "linewidth": 0, "shrinkA": 0, "shrinkB": 0,
+            "mutation_scale": 14.0,
+        },
+    )  # fmt: skip
     return shaft
 
 

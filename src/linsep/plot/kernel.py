@@ -121,11 +121,8 @@ class KernelDisplay(Panels):
         n = len(kinds)
         self.figure_ = display.new_figure(4.6 * n, 4.2)
         self.figure_.get_layout_engine().set(w_pad=0.1)
-        places = self.figure_.add_gridspec(1, n, width_ratios=WIDTHS[:n])
-        self.axes_ = [
-            self.figure_.add_subplot(place, projection=kind)
-            for place, kind in zip(places, kinds, strict=True)
-        ]
+        grid = self.figure_.add_gridspec(1, n, width_ratios=WIDTHS[:n])
+        self.axes_ = [self.figure_.add_subplot(grid[k], projection=kinds[k]) for k in range(n)]
         self.ax_ = self.axes_[0]
         self._draw_gram()
         self._draw_spectrum(self.axes_[1])

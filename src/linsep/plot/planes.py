@@ -237,8 +237,8 @@ def _widest(X: Any, without: list[np.ndarray]) -> np.ndarray:
         return project(X.T @ scores - mean * scores.sum())
 
     start = project(np.random.default_rng(0).standard_normal(d))
+    operator = sp.linalg.LinearOperator((d, d), matvec=times)
     try:
-        operator = sp.linalg.LinearOperator((d, d), matvec=times)
         found = project(sp.linalg.eigsh(operator, k=1, v0=start)[1][:, 0])
     except sp.linalg.ArpackError:  # there is no such direction
         found = np.zeros(d)

@@ -121,8 +121,8 @@ class LogisticDisplay(Display):
             j = feature_position(features, names)
             x, line, places = along_feature(rows, j, resolution)
             named, grid = [names[j]], [line]
-            shares = np.arange(1, codes.size + 1) * GOLDEN % 1  # spread, and the same each time
-            beyond = BEYOND[0] + (BEYOND[1] - BEYOND[0]) * shares
+            spread = np.arange(1, codes.size + 1) * GOLDEN % 1  # the same each time
+            beyond = BEYOND[0] + (BEYOND[1] - BEYOND[0]) * spread
             points = np.column_stack([x, np.where(codes == shown, 1 + beyond, -beyond)])
             found = Curves(model).bands(places, level)
             if np.isfinite(found.low[:, shown]).all():
@@ -141,8 +141,10 @@ class LogisticDisplay(Display):
         if len(grid) == 1 and np.isfinite(ends).all() and ends[0] != ends[1]:
             threshold = float(line[0] - ends[0] / (ends[1] - ends[0]) * np.ptp(line))
         if model.stop_reason_ in SEPARATED:
-            why = f"The classes are {model.stop_reason_}: the steeper, the better it fits."
-            why += "\nFirth's penalty or l2 gives one curve."
+            why = (
+                f"The classes are {model.stop_reason_}: the steeper, the better it fits.\n"
+                "Firth's penalty or l2 gives one curve."
+            )
         target = getattr(estimator, "recipe_", {}).get("target") or getattr(y, "name", None)
         return cls(
             points=points, y=codes, classes=classes, shown=shown, grid=grid, band=band,

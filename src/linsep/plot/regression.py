@@ -154,13 +154,15 @@ class RegressionDisplay(Display):
         display.show_title(self.ax_, self.title, display.density_title(n))
         if self.squares:
             self.ax_.set_aspect("equal")
-            boxes = [
-                Rectangle((x, min(y, at)), at - y, abs(y - at))
-                for x, y, at in zip(self.x, self.y, self.fitted, strict=True)
-            ]
             self.squares_ = self.ax_.add_collection(
-                PatchCollection(boxes, facecolor=COLORS[5], alpha=0.15, label="squares")
-            )
+                PatchCollection(
+                    [
+                        Rectangle((x, min(y, at)), at - y, abs(y - at))
+                        for x, y, at in zip(self.x, self.y, self.fitted, strict=True)
+                    ],
+                    facecolor=COLORS[5], alpha=0.15, label="squares",
+                )
+            )  # fmt: skip
         rows = self.points_ if n <= MOST_POINTS else None
         return [rows, self.line_, self.residuals_, *self.bands_.values()]
 
@@ -319,8 +321,9 @@ class AssumptionsDisplay(ResidualPanels):
                 *probplot(finite, fit=False), color=ink(), ls="-" if many else "", zorder=3,
                 marker="" if many else "o", markersize=4, markeredgewidth=0,
             )  # fmt: skip
-        look: dict[str, Any] = {"color": COLORS[0], "linewidth": 1.2, "ls": "-", "zorder": 2}
-        self.normal_ = display.draw_reference(ax, label="normal residuals", **look)
+        self.normal_ = display.draw_reference(
+            ax, label="normal residuals", color=COLORS[0], linewidth=1.2, ls="-", zorder=2
+        )
         self.conclusions_ = {panel: self._conclude(panel) for panel in PANELS}
         axes[-1].set_axis_off()
         self.legend_ = axes[-1].legend(
@@ -423,8 +426,9 @@ class DiagnosticsDisplay(ResidualPanels):
             "has no residuals to draw; use a LinearRegression or a LogisticRegression.",
         )  # fmt: skip
         found = estimator.diagnostics(X, y, sample_weight)
-        names = planes.said_of(estimator, found.collinearity.features)
-        return cls.from_diagnostics(found, names=names, **kwargs)
+        return cls.from_diagnostics(
+            found, names=planes.said_of(estimator, found.collinearity.features), **kwargs
+        )
 
     def _draw(self) -> list[Any]:
         found, classes = self.found, self.test is not None

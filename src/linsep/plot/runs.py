@@ -379,14 +379,16 @@ class CycleDisplay(Display):
         )  # fmt: skip
         show_plane(self.ax_, labels, *box_around(points))
         shown = np.unique(np.linspace(0, steps - 1, min(steps, MOST_ARROWS)).astype(int))
-        bent = {  # so that opposite steps lie side by side
-            "arrowstyle": "-|>", "color": COLORS[5], "connectionstyle": "arc3,rad=0.12",
-            "shrinkA": 3, "shrinkB": 3,
-        }  # fmt: skip
         self.arrows_ = [
-            self.ax_.annotate("", tuple(points[k + 1]), tuple(points[k]), arrowprops=bent, zorder=2)
+            self.ax_.annotate(
+                "", tuple(points[k + 1]), tuple(points[k]), zorder=2,
+                arrowprops={  # bent, so that opposite steps lie side by side
+                    "arrowstyle": "-|>", "color": COLORS[5], "connectionstyle": "arc3,rad=0.12",
+                    "shrinkA": 3, "shrinkB": 3,
+                },
+            )
             for k in shown.tolist()
-        ]
+        ]  # fmt: skip
         self.numbers_: list[Any] = [] if many else self._draw_numbers(points)
         show_title(self.ax_, said)
         return [self.start_, self.passes_, self.path_]

@@ -145,7 +145,7 @@ class SeparationDisplay(Display):
                 *line_ends(normal, offset, *box), color=ink(), linewidth=1.5, zorder=3,
                 label="separator" if self.margin_lines_ else "no row on the wrong side",
             )  # fmt: skip
-        more = "" if self.verdict.subject.fit_intercept else " and the origin"
+        more = " and the origin" * (not self.verdict.subject.fit_intercept)
         self.hulls_ = [
             self.ax_.add_patch(
                 Polygon(

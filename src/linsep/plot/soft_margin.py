@@ -64,11 +64,12 @@ class GapDisplay(Panels):
             steps = np.arange(1, len(own) + 1)
             look = {"marker": ".", "markersize": 5, "color": COLORS[k % MOST_NAMED]}
             bounds = np.where(own[:, 1] > 0, own[:, 1], np.nan)  # others say nothing
-            gaps = [max(relative_gap(*both), LEAST_GAP) for both in own.tolist()]
             label = name if several else "objective"
             self.objectives_ += self.ax_.plot(steps, own[:, 0], label=label, **look)
             self.bounds_ += self.ax_.plot(steps, bounds, ls="--", label="lower bound", **look)
-            self.gaps_ += self.gap_ax_.plot(steps, gaps, **look)
+            self.gaps_ += self.gap_ax_.plot(
+                steps, [max(relative_gap(*both), LEAST_GAP) for both in own.tolist()], **look
+            )
         self.ax_.set(yscale="log", ylabel="objective")
         self.tol_ = self.gap_ax_.axhline(
             self.tol, color=ink(), linewidth=0.8, ls=":", label="requested gap"

@@ -249,8 +249,9 @@ class AugmentationDisplay(Display):
         xs = np.array(limits(np.append(places, [tip[0], cut[0] if near else 0.0])))
         ys = np.array([-0.4, 1.6])
         self.height_ = self.ax_.axhline(1.0, color=ink(), linewidth=0.8, ls=":")
-        points = np.column_stack([self.rows, np.ones(len(self.rows))])
-        handles = self._draw_rows(points, self.y, self.classes)
+        handles = self._draw_rows(
+            np.column_stack([self.rows, np.ones(len(self.rows))]), self.y, self.classes
+        )
         if np.any(self.weights):
             ends, look = line_ends(self.weights, 0.0, xs, ys), {"linewidth": 1.5, "zorder": 2}
             (self.line_,) = self.ax_.plot(*ends, color=ink(), label="separator", **look)
