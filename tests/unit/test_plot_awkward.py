@@ -100,6 +100,7 @@ def test_ticks_of_odds_ratios_are_few_and_round_and_1_is_one():
         assert high < ends[1]
         drawn.figure_.set_size_inches(2.6, 2.0)
         assert not [fault for fault in faults(drawn) if "overlaps" in fault]
+        assert 1.0 in drawn.ax_.get_xticks()
 
 
 def test_odds_ratios_beyond_floats_are_arrows():

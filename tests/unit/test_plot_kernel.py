@@ -137,5 +137,5 @@ def test_what_cannot_be_drawn_is_one_sentence():
         KernelDisplay.from_estimator(Perceptron().fit(X, Y), X, Y)
     with refused(ValueError, "bad-kernel", option="kernel"):
         KernelDisplay.from_kernel("rbg", X)
-    with pytest.raises(ValueError, match="inconsistent"):
+    with pytest.raises(ValueError, match="80 rows"):
         KernelDisplay.from_kernel("rbf", X, load_iris().target)

@@ -6,7 +6,7 @@ from math import isqrt
 from typing import Any, Self
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
 from linsep.errors import DataError, hint
@@ -24,8 +24,10 @@ LONGEST_NAME = 40
 LINE = 0.26
 #: points of an arrow to an end of the axis that begins nowhere
 SHORT = 40.0
+#: numbers on an axis of odds ratios
+MOST_TICKS = 7
 #: decades of odds ratios below which ticks are also at 2 and 5, and evenly spaced
-FINE_DECADES, LINEAR_DECADES = 2.0, 0.5
+FINE_DECADES, LINEAR_DECADES = 1.6, 0.5
 #: share of the width of the numbers that is left for arrows to an end
 ROOM = 0.25
 #: a smaller odds ratio, or a larger one than its inverse, is beyond the ends of the axis
@@ -226,15 +228,27 @@ class CoefficientDisplay(Display):
             self.ax_.set_xlim(low, high)
             return
 
-        decades = (high - low) / np.log(10.0)
-        ticks: Any = LogLocator(subs=[1.0, 2.0, 5.0] if decades < FINE_DECADES else [1.0])
-        if decades < LINEAR_DECADES:
-            ticks = MaxNLocator(6, steps=[1, 2, 5, 10])
         self.ax_.set_xscale("log")
         self.ax_.set_xlim(np.exp(low), np.exp(high))
-        self.ax_.xaxis.set_major_locator(ticks)
+        self.ax_.xaxis.set_major_locator(Ratios())
         self.ax_.xaxis.set_major_formatter(FuncFormatter(lambda x, _: display.with_minus(f"{x:g}")))
         self.ax_.xaxis.set_minor_locator(NullLocator())
+
+
+class Ratios(Locator):
+    """Ticks at round odds ratios."""
+
+    def __call__(self) -> Any:
+        """Return as many as fit the axis, 1 among them."""
+        low, high = np.log10(self.axis.get_view_interval())  # type: ignore[union-attr]
+        room = 0.8 * self.axis.get_tick_space()  # type: ignore[union-attr]
+        most = int(np.clip(room, 2, MOST_TICKS))
+        if high - low < LINEAR_DECADES:
+            return MaxNLocator(most, steps=[1, 2, 5, 10]).tick_values(10**low, 10**high)
+        powers = 10.0 ** np.unique(
+            MaxNLocator(most).tick_values(np.floor(low), np.ceil(high)).round()
+        )
+        return np.outer(powers, [1.0, 2.0, 5.0] if high - low < FINE_DECADES else [1.0]).ravel()
 
 
 class WeightImageDisplay(Panels):
