@@ -245,9 +245,8 @@ class Ratios(Locator):
         most = int(np.clip(room, 2, MOST_TICKS))
         if high - low < LINEAR_DECADES:
             return MaxNLocator(most, steps=[1, 2, 5, 10]).tick_values(10**low, 10**high)
-        powers = 10.0 ** np.unique(
-            MaxNLocator(most).tick_values(np.floor(low), np.ceil(high)).round()
-        )
+        ticks = MaxNLocator(most).tick_values(np.floor(low), np.ceil(high))
+        powers = 10.0 ** np.unique(np.round(ticks))
         return np.outer(powers, [1.0, 2.0, 5.0] if high - low < FINE_DECADES else [1.0]).ravel()
 
 
