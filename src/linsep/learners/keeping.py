@@ -2,7 +2,7 @@
 kept is in the state.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -35,15 +35,8 @@ def count_mistakes(
     return watch.mistakes, tally
 
 
-Learned = Callable[[], Iterator[RowBatch] | None]
-
-
 class KeepLast:
-    """Keep the last weights.
-
-    :meth:`weights` and :meth:`scores` are for prediction; they have the shapes of ``state.W`` and
-    of :meth:`State.scores`.
-    """
+    """Keep the last weights: :meth:`weights` and :meth:`scores` are those to predict with."""
 
     def compiled(self, state: State, most_changes: int) -> Any:
         """Return the recorder of the compiled loop for up to ``most_changes`` weight changes."""
@@ -52,7 +45,7 @@ class KeepLast:
     def take(self, state: State) -> None:
         """Check what the compiled loop has recorded."""
 
-    def close_pass(self, state: State, learned: Learned, tie: str) -> None:
+    def close_pass(self, state: State, learned: Callable[[], Any], tie: str) -> None:
         """Finish a pass; ``learned`` returns its training rows, if kept."""
 
     def weights(self, state: State) -> np.ndarray:
@@ -111,7 +104,7 @@ class KeepBest(KeepLast):
         counts = state.per_machine("record"), state.per_machine("created")
         return Best(state.like_weights("longest_surviving"), *counts)
 
-    def close_pass(self, state: State, learned: Learned, tie: str) -> None:
+    def close_pass(self, state: State, learned: Callable[[], Any], tie: str) -> None:
         last = state.machine_rounds() - state.per_machine("created")
         longest = np.maximum(last, state.per_machine("record"))
         for candidate, survived in ((self._longest_surviving(state), longest), (state.W, last)):

@@ -178,16 +178,12 @@ LearnAll = Callable[[Arrays, int], ShardSums]
 #: parameters that the pass of a shard cannot keep, and the values that it can
 MIXABLE = {
     "keep": ("last", "average"), "schedule": ("constant",), "update": ("single",),
-    "early_stopping": (False,),
+    "early_stopping": (False,), "mixing": get_args(MixingName),
 }  # fmt: skip
 
 
 def refuse_unmixable(estimator: Any, mixing: str) -> None:
     """Raise ParameterError for estimators and parameters whose weights cannot be mixed."""
-    if mixing not in get_args(MixingName):
-        raise ParameterError(
-            f"mixing is {mixing!r}: choose 'uniform' or 'mistakes'.", option="mixing", value=mixing
-        )
     name = type(estimator).__name__
     if not getattr(estimator, "mixable", False):
         raise ParameterError(
@@ -196,6 +192,7 @@ def refuse_unmixable(estimator: Any, mixing: str) -> None:
         )  # fmt: skip
     check_parameters(estimator)
     given = {name: getattr(estimator, name, values[0]) for name, values in MIXABLE.items()}
+    given["mixing"] = mixing
     wrong = {name: value for name, value in given.items() if value not in MIXABLE[name]}
     if callable(rate := getattr(estimator, "learning_rate", None)):
         wrong["learning_rate"] = rate

@@ -18,7 +18,7 @@ from linsep.estimators.labels import pairs
 Weights = np.ndarray | None
 #: arrays by name
 Arrays = dict[str, np.ndarray]
-#: how arrays that shards have learned become one: their changes add up, their mean, or the largest
+#: how arrays of shards become one: their changes add up, their mean, or the largest
 Mix = Literal["sum", "mean", "largest"]
 #: function from row numbers to a 64-bit number each
 Draws = Callable[[np.ndarray], np.ndarray]
@@ -227,12 +227,10 @@ ZERO_MATCH = {"negative": (0.0, 3), "positive": (1.0, 3), "random": (0.5, 6)}
 
 
 def decision(state: State, scores: np.ndarray, tie: str) -> np.ndarray:
-    """Return the decision values: scores, or for one-vs-one matches won.
-
-    One-vs-one counts the matches that a class wins; a score of zero is a win of the class given by
-    ``tie``, or half a win for each with "random". The summed scores, scaled into (-1/3, 1/3), or
-    (-1/6, 1/6) with half wins, are added to break ties. If sums are too large to differ when
-    scaled, the last bit raises the class with the highest sum above the others.
+    """Return the decision values: scores, or for one-vs-one the matches that a class wins, where a
+    score of zero is a win of the class given by ``tie``, or half a win for each with "random". The
+    summed scores, scaled into (-1/3, 1/3), or (-1/6, 1/6) with half wins, are added to break ties;
+    if they are too large to differ when scaled, the last bit raises the class with the highest sum.
     """
     if state.n_classes == 2 or state.multiclass != "ovo":
         return scores
