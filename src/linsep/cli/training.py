@@ -22,7 +22,7 @@ from linsep.cli.output import check_outputs, print_json, watching
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
 from linsep.errors import DataError, LinsepError
-from linsep.estimators.labels import InitialShape, has_offset
+from linsep.estimators.labels import has_offset
 from linsep.fitting import (
     Chosen,
     check_in_folds,
@@ -148,8 +148,8 @@ class Training(SimpleNamespace):
                 else:
                     self._train_on_cluster(arguments)
                 if start and len(start["coef_init"][0]) != (width := estimator.n_features_in_):
-                    shape = len(start["coef_init"]), width  # later rows have more features
-                    raise InitialShape("coef_init", (), shape)
+                    why = f"coef_init needs the shape {(len(start['coef_init']), width)}."
+                    raise DataError(why, code="shape", option="coef_init")  # of later rows
         except KeyboardInterrupt:
             learned = getattr(estimator, "stop_reason_", None) is not None
             if self.saved is not None or not learned or not hasattr(estimator, "recipe_"):

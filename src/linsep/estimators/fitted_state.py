@@ -28,10 +28,8 @@ PLAIN_TYPE = re.compile(r"[<>|=]?(b1|[iuf][1248]|f16|U\d+|O)")
 def plain(label: Any) -> Any:
     known = label.item() if isinstance(label, np.generic) else label
     if not isinstance(known, str | int | float | bool):
-        raise ModelFileError(
-            f"The label {label!r} is a {type(label).__name__}: model files hold text, numbers and "
-            "booleans.", code="label-type", value=label,
-        )  # fmt: skip
+        why = f"The label {label!r} is no text, number or boolean, which model files can hold."
+        raise ModelFileError(why, code="label-type", value=label)
     return known
 
 

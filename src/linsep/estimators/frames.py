@@ -58,9 +58,8 @@ def to_learn(
     if not isinstance(X, Source):
         checks.check_again(model)
     if isinstance(X, str | Path):
-        raise ArgumentError(
-            f"fit takes rows, not a file name: for a file, call linsep.fit({str(X)!r}, target=...)."
-        )
+        how = f"call linsep.fit({str(X)!r}, target=...)"
+        raise ArgumentError(f"fit takes rows, not a file name: for a file, {how}.")
     beside = {"y": y, "sample_weight": sample_weight, **others}
     found = encoded(X, reference, **beside)
     model._encodes = found is not None  # as any later fit does
@@ -88,7 +87,7 @@ def encoded(X: Any, reference: bool = False, **beside: Any) -> Source | None:
 
     from linsep.sources.tables.frames import to_arrow
 
-    table, roles = to_arrow(X), dict[str, str]()
+    table, roles = to_arrow(X), dict[str, Any](target=None)
     beside["offset"] = labels.check_offset(beside.get("offset"), table.num_rows)
     for called, values in beside.items():
         if values is None:
@@ -105,8 +104,7 @@ def encoded(X: Any, reference: bool = False, **beside: Any) -> Source | None:
             name += "_"
         table = table.append_column(name, pa.array(given.tolist(), from_pandas=True))
         roles[role] = name
-    level = "first" if reference else None
-    return _opened(table, **{"target": None, **roles}, reference_level=level)
+    return _opened(table, **roles, reference_level="first" if reference else None)
 
 
 def with_features(X: Any, y: Any = None) -> tuple[Any, Any]:
@@ -175,9 +173,8 @@ def to_predict(
     """
     source_of(X, offsets=True, offset=offset)
     if missing not in (None, "skip"):
-        raise ParameterError(
-            f"missing is {missing!r}: choose 'skip', or omit it.", option="missing", value=missing
-        )
+        why = f"missing is {missing!r}: choose 'skip', or omit it."
+        raise ParameterError(why, option="missing", value=missing)
     recipe, names = _recipe_of(model, X), getattr(model, "feature_names_in_", ())
     made = ("scale", "converted", "formula", "products")
     picked = recipe.get("missing") == "error" and not any(map(recipe.get, made))
@@ -194,9 +191,8 @@ def to_predict(
         table, name = to_arrow(X), model.recipe_["offset"]
         values = pa.array(labels.offset_to_predict(model, offset, table.num_rows))
         X = table.drop_columns({name} & {*table.column_names}).append_column(name, values)
-    labeled: bool | None = False
-    if weighted and (not is_frame(X) or recipe.get("target") in checks.column_names(X)):
-        labeled = True if recipe.get("weight") else None
+    with_label = not is_frame(X) or recipe.get("target") in checks.column_names(X)
+    labeled = (bool(recipe.get("weight")) or None) if weighted and with_label else False
     return _opened(X, recipe=recipe, labeled=labeled, missing=missing or "error")
 
 
@@ -262,7 +258,7 @@ def unknown_text(unknown: dict[str, int]) -> str:
         f"{counted(n, 'value')} of " + ("features" if name == "features" else f"column '{name}'")
         for name, n in unknown.items()
     ]
-    return f"{', '.join(parts)} not seen in training; predicted without them"
+    return ", ".join(parts) + " not seen in training; predicted without them"
 
 
 def warn_of_unknown(source: Source, unknown: dict[str, int]) -> None:

@@ -218,7 +218,6 @@ def labeled(model: Any, y: np.ndarray, sample_weight: Any) -> tuple[np.ndarray, 
     return classes, codes_given(model, classes, codes), weights
 
 
-# Offsets of regressions: known parts of the linear predictor, which have no coefficient.
 def check_offset(offset: Any, n_rows: int) -> np.ndarray | None:
     return None if offset is None else checks.numbers_beside(offset, n_rows, "offset")
 
@@ -255,16 +254,6 @@ def unknown_offsets(name: str) -> DataError:
     )  # fmt: skip
 
 
-class InitialShape(DataError):
-    """Initial weights whose shape is not ``needed``: (weight vectors, features)."""
-
-    code = "shape"
-
-    def __init__(self, name: str, given: tuple[int, ...], needed: tuple[int, ...]):
-        super().__init__(f"{name} has shape {given}, but these data need {needed}.", option=name)
-        self.needed = needed
-
-
 def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
     """Return initial weights; a single binary classifier needs no first axis."""
     if given is None:
@@ -272,7 +261,8 @@ def initial(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray | None:
     how = {"dtype": np.float64, "ensure_2d": False, "allow_nd": True, "input_name": name}
     array = check_array(np.atleast_1d(given), **how)
     if shape not in (array.shape, (1, *array.shape)):
-        raise InitialShape(name, array.shape, shape)
+        why = f"{name} has shape {array.shape}, but these data need {shape}."
+        raise DataError(why, code="shape", option=name)
     return array.reshape(shape)
 
 

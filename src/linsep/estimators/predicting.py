@@ -35,8 +35,7 @@ def share_right(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = No
     check_is_fitted(model)
     found, _ = model.predictions(source).accuracies()
     if found is None:
-        name = source.name
-        raise NoRows(f"{name} has no rows to score: all rows have weight 0.", path=name)
+        raise NoRows(f"{source.name} has weight 0 in every row to score.", path=source.name)
     return float(found)
 
 
@@ -119,10 +118,8 @@ class Prediction:
 
     def fitted_width(self, X: Any, n_features: int) -> Any:
         if not sp.issparse(X) and X.shape[1] != n_features:
-            raise DataError(
-                f"{self.source.name} has {X.shape[1]} features, but the model has {n_features}: "
-                "pass rows with the same features.", code="shape", path=self.source.name,
-            )  # fmt: skip
+            why = f"{self.source.name} has {X.shape[1]} features, but the model has {n_features}."
+            raise DataError(why, code="shape", path=self.source.name)
         if X.shape[1] <= n_features:
             return X
         known = X[:, :n_features]

@@ -96,8 +96,6 @@ class Reading:
         """Warn, set the stop reason and raise KeyboardInterrupt if the reading was interrupted."""
         if self.end is not None and self.end < inf:
             model.stop_reason_ = StopReason.INTERRUPTED
-            warn_caller(
-                f"The reading was interrupted: the estimates use the first {self.rows:,} rows of "
-                f"{name}."
-            )
+            used = f"the estimates use the first {self.rows:,} rows of {name}"
+            warn_caller(f"The reading was interrupted: {used}.")
             raise KeyboardInterrupt

@@ -133,10 +133,8 @@ def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
         code = int(codes[0][at]) if classes else None
         found = terms_of(model, source, number, batch.X[at : at + 1], own, code, offset)
         return {"row": source.where(number)} | found | source.gaps(number)
-    raise DataError(
-        f"{source.name} has {seen:,} rows, so there is no row {number + 1:,}.",
-        code="out-of-range", path=source.name, row=number + 1,
-    )  # fmt: skip
+    why = f"{source.name} has {seen:,} rows, so there is no row {number + 1:,}."
+    raise DataError(why, code="out-of-range", path=source.name, row=number + 1)
 
 
 def terms_of(
@@ -238,10 +236,8 @@ def _machine(model: Any, scores: np.ndarray, known: int | None, n: int) -> tuple
         turned = known is not None and not labels.positive_code(linear)
         return 0, float(0.0 - scores[0] if turned else scores[0])
     if getattr(linear, "multiclass", "") == "ovo":
-        raise DataError(
-            "One-vs-one models have no per-class score: fit the model with --multiclass ovr.",
-            code="unsupported", option="multiclass",
-        )  # fmt: skip
+        why = "One-vs-one models have no per-class score: fit the model with --multiclass ovr."
+        raise DataError(why, code="unsupported", option="multiclass")
     if n == scores.size:
         return code, float(scores[code])
     reference = model.classes_.tolist().index(linear.reference_)
@@ -272,7 +268,6 @@ class PlotsDecision(TakesFrames):
     """Mixin of classifiers."""
 
     classes_: Any
-    n_features_in_: int
 
     def plot(self, X: Any, y: Any = None, *, ax: Any = None, **kwargs: Any) -> Any:
         """Draw the decision regions, or the probability of a class, and the rows.

@@ -78,9 +78,8 @@ def calibrate(
     [[0.95, 0.03, 0.03]]
     """
     if method not in ("sigmoid", "isotonic"):
-        raise ParameterError(
-            f"method is {method!r}: choose sigmoid or isotonic.", option="method", value=method
-        )
+        why = f"method is {method!r}: choose sigmoid or isotonic."
+        raise ParameterError(why, option="method", value=method)
     check_is_fitted(model)
     if not isinstance(model, labels.HasReference) or hasattr(type(model), "predict_log_proba"):
         raise DataError(
@@ -135,9 +134,8 @@ def _check_all_classes(model: Any, codes: np.ndarray, weights: np.ndarray, on: s
 
 
 class Rule(NamedTuple):
-    """The rule of a threshold: "recall", "precision", "cost", "f1", "balanced_accuracy" or "fixed";
-    the least recall or precision, the cost of a missed positive, or the number given; and the cost
-    of a false alarm.
+    """The rule of a threshold: its name, or "fixed"; the least recall or precision, the cost of a
+    missed positive, or the number given; and the cost of a false alarm.
     """
 
     name: str
@@ -168,10 +166,9 @@ class Rule(NamedTuple):
 
 
 class Cuts(NamedTuple):
-    """Predictions of weighted rows at every cut of their scores, the highest cut first: rows with a
-    score of ``at`` or more are predicted positive, of which ``right`` are (by weight), and
-    ``wrong`` are not. ``alarms`` and ``share`` are the shares of the negative and of all rows that
-    are predicted positive. The first cut is above all, with a precision of NaN.
+    """Predictions of rows, of weight ``right`` and ``wrong``, that have a score of ``at`` or more,
+    at every cut from above all scores (with a precision of NaN) down; ``alarms`` and ``share`` are
+    their shares of the negative and of all rows.
     """
 
     at: np.ndarray
@@ -187,11 +184,9 @@ class Cuts(NamedTuple):
     def of(cls, positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> Self:
         from sklearn.metrics import confusion_matrix_at_thresholds
 
-        some = weights > 0
         _, wrong, _, right, at = confusion_matrix_at_thresholds(
-            positive[some].astype(int), scores[some].astype(np.float64), pos_label=1,
-            sample_weight=None if (weights[some] == 1).all() else weights[some],
-        )  # fmt: skip
+            positive.astype(int), scores.astype(np.float64), pos_label=1, sample_weight=weights
+        )
         at = np.append(np.nextafter(at[0], np.inf), at)
         right, wrong = np.append(0.0, right), np.append(0.0, wrong)
         said, (positives, negatives) = right + wrong, (right[-1], wrong[-1])
@@ -275,22 +270,17 @@ def threshold_of(model: Any) -> dict[str, Any]:
     threshold = getattr(model, "threshold_", None)
     if threshold is None:
         return {}
-    about = threshold._asdict() | {
-        "positive": labels.plain_labels(model.classes_)[threshold.positive],
-        "of": "probability" if hasattr(model, "predict_proba") else "score",
-        "at": threshold.number(model),
-    }
-    return {"threshold": about}
+    about = {"positive": labels.plain_labels(model.classes_)[threshold.positive]}
+    about |= {"of": "probability" if hasattr(model, "predict_proba") else "score"}
+    return {"threshold": threshold._asdict() | about | {"at": threshold.number(model)}}
 
 
 def check_two(model: Any) -> int:
     """Return the code of the positive class of a model; DataError unless it has two classes."""
     n = np.size(getattr(model, "classes_", ()))
     if n != 2:
-        raise DataError(
-            f"A threshold needs two classes, but this {type(model).__name__} has {n or 'none'}.",
-            code="class-count" if n else "unsupported",
-        )  # fmt: skip
+        code = "class-count" if n else "unsupported"
+        raise DataError(f"A threshold needs two classes, but the model has {n}.", code=code)
     return labels.positive_code(model)
 
 
@@ -298,10 +288,8 @@ def given_threshold(model: Any, rule: Rule) -> Threshold:
     positive, score = check_two(model), rule.value
     if hasattr(model, "predict_proba"):
         if not 0 <= rule.value <= 1:
-            raise ParameterError(
-                f"threshold is {rule}, but this {type(model).__name__} has probabilities: choose "
-                "one from 0 to 1.", option="threshold", value=rule.value,
-            )  # fmt: skip
+            why = f"threshold is {rule}, but the model has probabilities: choose one from 0 to 1."
+            raise ParameterError(why, option="threshold", value=rule.value)
         score = _smallest(lambda x: Threshold(x, positive, "").number(model) >= rule.value)
     return Threshold(score, positive, str(rule))
 
@@ -392,8 +380,7 @@ def set_threshold(
         return with_threshold(model, given_threshold(model, chosen))
     check_two(model)
     if X is None:
-        why = f"threshold is {chosen}, which needs rows: pass X and y."
-        raise DataError(why, code="needs-option", option="X")
+        raise DataError(f"{chosen} needs rows: pass X and y.", code="needs-option", option="X")
     *rows, on = seen(model, X, y, sample_weight, offset)
     return with_threshold(model, chosen_threshold(model, chosen, rows, on))
 

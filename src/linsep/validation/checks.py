@@ -34,7 +34,7 @@ _FAULTS = {
         "is text, {value!r:.22}", "encode it as numbers (as scikit-learn's OneHotEncoder does)",
         "give a data frame to linsep.fit(frame, target=...), which reads text",
     ),
-    "column-type": ("is {value}: {type} data not supported", "give numbers, such as of days"),
+    "column-type": ("is {value}; dates, times and Complex data not supported", "give numbers"),
 }  # fmt: skip
 CONTINUOUS = (
     "the label {!r} is continuous (Unknown label type: continuous); a classifier needs classes, so "
@@ -56,9 +56,8 @@ def refuse_faults(
     for row in rows:
         if (code := _fault_of(value := values[row])) in codes:
             problem, *remedies = _FAULTS[code]
-            kind = type(value).__name__.rstrip("0123456789").capitalize()
             raise DataError(
-                place(row) + f": {name} {problem.format(value=value, type=kind)}",
+                place(row) + f": {name} {problem.format(value=value)}",
                 *([advice] if advice else remedies), "leave the row out",
                 code=code, value=value, option=name,
             ) from None  # fmt: skip
@@ -129,8 +128,7 @@ def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator
     """
     refuse_masked(X, "X")
     if hasattr(X, "to_frame") and np.ndim(X) == 1:
-        one = f"X is a {type(X).__name__}, of one dimension, but rows of features have two"
-        raise DataError(one, "pass X.to_frame() if it is one feature", code="shape")
+        raise DataError("X is one column, not a table", "pass X.to_frame()", code="shape")
     check_names("the table", column_names(X))
     kept = {"not-exact"} if exact else set()
     refuse_rounded(X, estimator, _CHANGED - kept)
@@ -187,12 +185,14 @@ def as_csr(X: Any, columns: bool = True) -> Any:
     """
     if not sp.issparse(X) or X.ndim != 2:
         return X
-    if X.format not in ("coo", "csr", "csc"):  # whose indices are checked once they are CSR
+    if X.format not in ("coo", "csr", "csc", "bsr"):  # whose indices are checked once they are CSR
         X = X.tocsr()
     if X.format == "coo":
         places = [(X.row, X.shape[0]), (X.col, X.shape[1])]
     else:
-        lines, width = X.shape if X.format == "csr" else X.shape[::-1]
+        blocks = getattr(X, "blocksize", (1, 1))
+        lines, width = (n // b for n, b in zip(X.shape, blocks, strict=True))
+        lines, width = (width, lines) if X.format == "csc" else (lines, width)
         starts, stored = X.indptr, min(len(X.indices), len(X.data))
         falls = (starts[1:] < starts[:-1]).any()
         if starts.size != lines + 1 or starts[0] != 0 or starts[-1] > stored or falls:
@@ -250,11 +250,10 @@ def _of_objects(y: np.ndarray) -> np.ndarray:
     refuse_faults(y, {"missing-value"})
     values: Any = y.tolist()
     texts = sum(isinstance(value, str) for value in values)
-    found = np.array(values) if not texts else y
+    mixed, found = 0 < texts < len(values), y if texts else np.array(values)
     most: Any = 1 << 63 if found.dtype.kind == "O" else np.inf
     for row, (value, number) in enumerate(zip(values, found.tolist(), strict=True)):
-        known = isinstance(value, str | int | float | np.number | np.bool_)
-        known = known and texts in (0, len(values))
+        known = not mixed and isinstance(value, str | int | float | np.number | np.bool_)
         if not known or not (texts or (value == number and -most < value < most)):
             raise DataError(
                 f"y holds {value!r:.40}, of type {type(value).__name__}, in {row_text(row)}, but "
@@ -315,31 +314,29 @@ def check_beside(X: Any, **others: Any) -> None:
         if other is None or type(other) is np.ndarray:
             continue
         refuse_masked(other, name)
-        index, found = _index_of(X), _index_of(other)
+        (index, fresh), (found, also_fresh) = _index_of(X), _index_of(other)
         if index is None or found is None or found.equals(index):
             continue
         if len(found) != len(index) or set(found) != set(index):
             continue
         said = f"{name} has the index of X in a different order, but rows are matched by position"
         order, plain = f"give {name}.loc[X.index]", f"{name}.to_numpy() if its order is right"
-        if not (_is_fresh(index) or _is_fresh(found)):
+        if not (fresh or also_fresh):
             raise DataError(said, order, plain, code="shape", option=name)
         warn_caller(f"{said}: {order} or {plain}.")
 
 
 def row_labels(X: Any) -> np.ndarray | None:
     """Return the labels of rows in their index of pandas; None without one, or for the default."""
-    index = _index_of(X)
-    return None if index is None or _is_fresh(index) else index.to_numpy(dtype=object)
+    index, fresh = _index_of(X)
+    return None if index is None or fresh else index.to_numpy(dtype=object)
 
 
-def _index_of(values: Any) -> Any:
-    index = getattr(values, "index", None)
-    return index if type(index).__module__.startswith("pandas") else None
-
-
-def _is_fresh(index: Any) -> bool:
-    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+def _index_of(values: Any) -> tuple[Any, bool]:
+    """Return the index of pandas, if there is one, and whether it is the default index."""
+    index: Any = getattr(values, "index", None)
+    fresh = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+    return (index if type(index).__module__.startswith("pandas") else None), fresh
 
 
 def warn_of_many_classes(classes: np.ndarray, n_rows: int) -> None:
@@ -408,8 +405,7 @@ def check_prepared(
 def check_again(model: Any) -> None:
     """Raise DataError if a model would be fitted again, but not to features made as before."""
     if not getattr(model, "_encodes", False):
-        again = "fit and clone leave that out: call linsep.fit again, with cv= for folds"
-        check_prepared(model, again)
+        check_prepared(model, "fit and clone do not: call linsep.fit again, with cv= for folds")
 
 
 def check_columns(model: Any, X: Any) -> None:
