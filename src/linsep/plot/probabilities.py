@@ -73,7 +73,7 @@ class LogisticDisplay(Display):
     >>> width, y = X.loc[y > 0, ["petal width (cm)"]], y[y > 0]
     >>> display = plot.LogisticDisplay.from_estimator(LogisticRegression().fit(width, y), width, y)
     >>> round(display.threshold, 3)
-    1.637
+    1.632
     """
 
     @classmethod

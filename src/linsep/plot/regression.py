@@ -283,7 +283,7 @@ class AssumptionsDisplay(ResidualPanels):
     >>> display = plot.AssumptionsDisplay.from_estimator(LinearRegression().fit(X, y), X, y)
     >>> print(display.conclusions_["independence"].get_text())
     Durbin-Watson 2.029: 2 if neighboring rows are
-        independent; their correlation is about -0.01
+        independent; their correlation is about −0.01
     """
 
     @classmethod
