@@ -116,7 +116,7 @@ def _scan_vw(chunk: Chunk, rules: Rules, labeled: bool) -> Any:
 
 
 def _parse_vw(data: bytes, rules: Rules, labeled: bool) -> Any:
-    labels, weights, pairs = [], [], []
+    labels, weights, pairs = [], [], list[Any]()
     for number, line in enumerate(data.split(b"\n"), start=1):
         try:
             if read := parse_vw(line, rules, labeled):

@@ -77,7 +77,7 @@ class RowGroups(TableSource):
     def __init__(self, shard: Shard, recipe: dict[str, Any]):
         super().__init__([Path(str(shard.path))], target=None, format="parquet", recipe=recipe)
         for file in self._files:
-            file.row_groups = range(shard.start, shard.stop)  # type: ignore[attr-defined]
+            file.row_groups = range(shard.start, shard.stop)
 
 
 class ShardRows(NamedTuple):
