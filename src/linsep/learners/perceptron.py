@@ -153,9 +153,10 @@ class PerceptronLearner(Learner):
         return sparing(rule, self.zero, state.per_machine("spared")) if spares else rule
 
     def check_updates(self, state: State) -> None:
-        made = self._rates[1 : state.per_machine("updates").max() + 1]
-        for at in np.flatnonzero(made == 0)[:1]:
-            self._rate(int(at) + 1)
+        if callable(self.rate):
+            made = self._rates[1 : state.per_machine("updates").max() + 1]
+            for at in np.flatnonzero(made == 0)[:1]:
+                self._rate(int(at) + 1)
 
 
 class BatchLearner(PerceptronLearner):
