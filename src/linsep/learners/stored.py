@@ -1,9 +1,8 @@
 """An online classifier in files: its fitted state, and the progress of its fit.
 
-Both are arrays and plain JSON. The arrays of a trained model: ``coef`` and ``intercept`` for
-prediction, ``last.*`` the current weights as a state stores them, if different, ``weights.NAME.*``
-other arrays of their shape, ``counts.NAME`` one number per binary classifier, ``vote.*`` the
-changes of a vote, ``calibration.K`` its curves. A kernel classifier adds ``support.*``.
+Both are arrays and plain JSON. The arrays: ``coef`` and ``intercept`` for prediction, ``last.*``
+the current weights, if different, ``weights.NAME.*`` others of their shape, ``counts.NAME`` a
+number per binary classifier, ``vote.*``, ``calibration.K``, and ``support.*`` of kernels.
 """
 
 import re
