@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile, zip_longest
 
-from rich.cells import cell_len as width_of
-
 from linsep.words import escaped
 
 #: columns of text that goes to a file or a pipe, and the fewest for which text is laid out
@@ -38,6 +36,17 @@ def screen() -> int | None:
 def room() -> int:
     """Return the columns of the terminal, or 80 for a file or a pipe."""
     return screen() or USUAL
+
+
+def width_of(text: str) -> int:
+    """Return the columns that text takes on a terminal: two for a wide character, none for one that
+    combines with the character before it.
+    """
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # which the plain twins need not
+
+    return cell_len(text)
 
 
 def padded(text: str, width: int, right: bool = False) -> str:
