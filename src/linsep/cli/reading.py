@@ -121,7 +121,7 @@ def rows_of(
 
 def tell_unknown(unknown: dict[str, int], recipe: dict[str, Any]) -> None:
     if unknown:
-        note(f"{unknown_text(unknown)}.", "warning")
+        note(f"{unknown_text(unknown, recipe)}.", "warning")
 
 
 def gathered(

@@ -496,7 +496,7 @@ def _taken_for(name: str, recipe: dict[str, Any]) -> str:
 
 def unscored_pairs(result: dict[str, Any], model: Any) -> Pairs:
     unknown, recipe = result["unknown_values"], getattr(model, "recipe_", {})
-    text = unknown_text(unknown) if unknown else ""
+    text = unknown_text(unknown, recipe) if unknown else ""
     return [*gap_pairs(result, recipe), *shown(("unknown", text))]
 
 

@@ -252,15 +252,18 @@ class TakesFrames:
             yield *rows, named
 
 
-def unknown_text(unknown: dict[str, int]) -> str:
+def unknown_text(unknown: dict[str, int], recipe: dict[str, Any]) -> str:
     """Return the numbers, by column, of values that are not in the training data, as text."""
     parts = [
         f"{counted(n, 'value')} of " + ("features" if name == "features" else f"column '{name}'")
         for name, n in unknown.items()
     ]
-    return ", ".join(parts) + " not seen in training; predicted without them"
+    levels = recipe.get("reference", {})
+    known = ", ".join(f"{name}={levels[name]}" for name in unknown if name in levels)
+    how = f"as the reference {known}" if known else "without them"
+    return f"{', '.join(parts)} not seen in training; predicted {how}"
 
 
 def warn_of_unknown(source: Source, unknown: dict[str, int]) -> None:
     if unknown and source.warns:
-        warn_caller(f"{unknown_text(unknown)}.")
+        warn_caller(f"{unknown_text(unknown, source.recipe())}.")

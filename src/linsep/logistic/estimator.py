@@ -828,6 +828,7 @@ class LogisticRegression(
         ----------
         level : float between 0 and 1, default: the ``level`` of the model
         """
+        check_is_fitted(self)
         level = self._level_or(level)
         if self._profile is None:
             return super().confidence_intervals(level)
