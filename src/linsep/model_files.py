@@ -21,7 +21,7 @@ from linsep.parameters import check_parameters, fitted_parameter
 
 #: parameters that are gone, and the values that files of before may have
 LEFT = {"covariance_type": ("diagonal",), "loss": ("hinge",), "threshold": (0.0,),
-        "warm_start": (False, True)}  # fmt: skip
+        "warm_start": (False, True), "verbose": range(10)}  # fmt: skip
 MODEL_FILE = FileKind("model file", "`linsep fit` writes one", ModelFileError, "format", 2)
 
 

@@ -29,7 +29,6 @@ COMMON = {
     "early_stopping": [False, True],
     "validation_fraction": [0.1, 0.4],
     "n_iter_no_change": [5, 1],
-    "verbose": [0, 1],
     "tie": ["negative", "positive", "random"],
     "class_weight": [None, "balanced", {1: 2.0}],
     # A label would have to be one of the classes of every check.

@@ -256,9 +256,7 @@ def test_parameters_out_of_range():
             with refused(ValueError, "bad-option", option=parameter.name):
                 model.partial_fit(X, y, classes=[0, 1, 2])
             assert not hasattr(model, "coef_")
-    model = Perceptron(
-        max_iter=np.int64(3), shuffle=np.bool_(False), learning_rate=np.float32(0.5), verbose=True
-    )
+    model = Perceptron(max_iter=np.int64(3), shuffle=np.bool_(False), learning_rate=np.float32(0.5))
     assert model.fit(X, y).n_iter_ <= 3
     model = Perceptron(multiclass="ovr").fit(X, y)
     with refused(ValueError, "conflict", option="multiclass"):

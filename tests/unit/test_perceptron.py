@@ -391,18 +391,6 @@ def test_attributes_that_need_a_fit_say_so():
     assert not hasattr(online, "progressive_accuracy_")
 
 
-def test_verbose_prints_a_line_a_pass(capsys):
-    X, y = blobs(40)
-    quiet = Perceptron().fit(X, y)
-    assert capsys.readouterr().out == ""
-    Perceptron(verbose=1).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == quiet.n_iter_
-    assert lines[0] == f"pass 1: {quiet.mistakes_[0]} mistakes in 40 rows"
-    Perceptron(verbose=1, early_stopping=True, max_iter=1).fit(X, y)
-    assert "held-out accuracy" in capsys.readouterr().out
-
-
 def test_an_interrupted_pass_counts_what_it_learned(monkeypatch):
     X, y = blobs(40, spread=9.0)
     row_batches = ArrayStream.row_batches

@@ -24,7 +24,7 @@ LONGEST = 90
 #: where an object is in memory, in its text
 PLACE = re.compile(r" at 0x[0-9a-fA-F]+")
 #: parameters that do not change the result
-FREE = ("verbose", "n_jobs")
+FREE = ("n_jobs",)
 
 
 def _text(value: Any) -> str:

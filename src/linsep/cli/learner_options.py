@@ -37,7 +37,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 #: parameters without an option: commands set them for all their models
 FIXED = {
     "fit": ("threshold",),
-    "tune": ("early_stopping", "n_iter_no_change", "verbose", "covariance"),
+    "tune": ("early_stopping", "n_iter_no_change", "covariance"),
 }
 #: parameters that have an effect only if another one has one of these values
 NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {

@@ -2,9 +2,7 @@
 
 import inspect
 import os
-import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
@@ -139,10 +137,8 @@ class Training(SimpleNamespace):
         """
         estimator = self.estimator
         arguments = start | ({} if self.saved is None else {"checkpoint": self.saved})
-        # --verbose prints to stdout, which is for results.
-        results = redirect_stdout(sys.stderr or sys.stdout)
         try:
-            with watching(self.source, estimator), results, noting_warnings(once=True):
+            with watching(self.source, estimator), noting_warnings(once=True):
                 if self.dask is None:
                     estimator.fit(self.source, **arguments)
                 else:

@@ -34,7 +34,7 @@ _SENTENCES = {
     "converged": f"{_NO_MISTAKE}: its weights separate the rows",
     "clean": f"{_NO_MISTAKE}, but some scores are zero: its weights do not separate the rows",
     "cycle": "the weights recurred, so no number of passes will separate these rows",
-    "max_iter": f"{ALL_PASSES}; linsep.separation(X, y) shows whether the rows are separable",
+    "max_iter": f"{ALL_PASSES}; its separation(X, y) shows whether the rows are separable",
     "early_stop": "predictions on held-out rows stopped improving, or a callback stopped the fit",
     "interrupted": (
         "Ctrl-C, a signal or a callback ended training; the weights reached so far are kept"

@@ -180,7 +180,7 @@ def prediction_rule(model: Any) -> Rule:
     name = "sign" if binary else "pairs" if model.multiclass == "ovo" else "largest"
     high = (model.tie == "positive") != is_turned(model) if ties is None else ties
     # One-vs-rest has other probabilities than softmax, and only linsep has calibrations.
-    own = model.scores_are_log_odds and not hasattr(model, "calibration_")
+    own = getattr(model, "scores_are_log_odds", False) and not hasattr(model, "calibration_")
     own = own and (binary or model.multiclass == "native")
     unit = bool(getattr(model, "normalize", False))
     return Rule(name, classes, high, probabilities=own, normalize=unit, cut=cut)

@@ -50,9 +50,8 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     max_iter : int, default=100
         Maximum number of passes over the data.
     budget : int or None, default=None
-        Maximum number of support vectors. Not with ``keep="vote"``. Those whose removal changes the
-        weights least are projected onto the others, at the end of every pass or call, and whenever
-        there are 512 too many (for a function, twice the budget if that is less).
+        Maximum number of support vectors, at the end of every pass or call. Not with
+        ``keep="vote"``. Those whose removal changes the weights least are projected on the others.
     cache_mb : float, default=200
         Memory in MB for kernel values to reuse. If the Gram matrix of all rows (8 bytes per value)
         fits, the values needed are cached; otherwise, and with a ``budget``, no values are kept
@@ -192,13 +191,9 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
         return attributes | self._selected(attributes["_run"].state) | {"kernel_": self.kernel_}
 
     def separation(self, X: Any, y: Any, **how: Any) -> Any:
-        """Decide whether this kernel separates the rows, with a proof: :func:`linsep.separation`.
-
-        Returns
-        -------
-        linsep.certificate.verdicts.Verdict
-            About K = ``kernel.exact(X)``, without rounding; check it with ``verify(K, y)``. Kernels
-            with floating-point values only (radial, normalized, functions) are refused.
+        """Return :func:`linsep.separation` of these rows in the space of the kernel, about K =
+        ``kernel.exact(X)``: check it with ``verify(K, y)``. Kernels with floating-point values only
+        (radial, normalized, functions) are refused.
         """
         from linsep.separability.deciding import separation
 
@@ -217,10 +212,6 @@ class KernelPerceptron(HasSupportVectors, OnlineClassifier):
     @property
     def dual_coef_(self) -> np.ndarray:
         return self.fitted_run().weights()[0]
-
-    @property
-    def stop_sentence_(self) -> str:
-        return super().stop_sentence_.replace("separation(X, y)", "separation(K=K, y=y)")
 
     def set_state(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
         super().set_state(arrays, facts)

@@ -214,7 +214,7 @@ def setting_of(
     if estimator.class_weight is not None:
         weights = labels.weigh_classes(estimator.class_weight, classes, totals)
         labels.warn_of_weightless(classes, weights)
-    alone = BaseEstimator.__sklearn_clone__(estimator).set_params(verbose=0)
+    alone = BaseEstimator.__sklearn_clone__(estimator)
     return Setting(alone, classes, weights, n_features, estimator.draw_seed(saving), mixing)
 
 

@@ -62,11 +62,9 @@ class OnlineClassifier(
     random_state : int, RandomState or None, default=0
         Seed for shuffling, held-out rows and random ties.
     early_stopping : bool, default=False
-        Stop when the accuracy on held-out rows no longer improves. With ``keep="last"`` the weights
-        of the best pass are kept, unless the run converged. For other values of ``keep``, which
-        depend less on the last rows, the model is then trained again on all rows for as many
-        passes, or fewer if a pass makes no mistake. The accuracy uses sample weights, not class
-        weights.
+        Stop when the accuracy on held-out rows, by sample weights, no longer improves. With
+        ``keep="last"`` the weights of the best pass are kept, unless the run converged. For other
+        values of ``keep`` the model is then trained again on all rows for as many passes.
     validation_fraction : float, default=0.1
         Fraction of the rows of each class to hold out.
     n_iter_no_change : int, default=5
@@ -78,12 +76,10 @@ class OnlineClassifier(
         The class with target -1 (two classes only), which determines the signs of weights. None:
         the smaller class. As in scikit-learn, :meth:`decision_function` is always positive for the
         larger class.
-    verbose : int, default=0
-        1 prints a line per pass.
     tie : {"negative", "positive", "random"}, default="negative"
-        Class of a row whose score is exactly zero: the smaller, the larger, or a seeded draw. The
-        same holds for equal scores of several classes. With "random", the native rule treats a tie
-        as a mistake during training, and a one-vs-one score of zero is half a win for each class.
+        Class of a score of zero, or of equal scores of several classes: the smaller, the larger, or
+        a seeded draw, where the native rule treats a tie as a mistake during training, and a
+        one-vs-one score of zero is half a win for each class.
 
     Attributes
     ----------
@@ -129,7 +125,6 @@ class OnlineClassifier(
     n_iter_no_change: int = parameter(default=5, at_least=1)
     class_weight: Any = None
     reference: Any = None
-    verbose: int = parameter(default=0, at_least=0, also=(True, False))
     tie: Tie = parameter(default="negative")
 
     def learner(self) -> Learner:
@@ -149,8 +144,6 @@ class OnlineClassifier(
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"_one_row": None}  # the weights of a copy are others
-
-    # What is known of a fit.
 
     @property
     def n_updates_(self) -> int:
@@ -382,8 +375,6 @@ class OnlineClassifier(
             )
         return learner
 
-    # Passes.
-
     def draw_seed(self, saving: Any = None) -> int:
         """Return the seed of a fit: of the fit to continue, or from ``random_state``."""
         if saving is not None and saving.seed is not None:
@@ -454,16 +445,9 @@ class OnlineClassifier(
                         task = root.subcontext(task_name="pass")
                         with interrupts_allowed():
                             task.call_on_fit_task_begin(**known)
-                    report = next(reports)
-                    self.stop_reason_ = report.stop_reason
+                    self.stop_reason_ = next(reports).stop_reason
                     if self.stop_reason_ == StopReason.CYCLE:
                         self._run.cycle = self._cycle_turned(self._run.cycle)
-                    if self.verbose:
-                        score = report.validation_score
-                        end = "" if score is None else f", held-out accuracy {score:.4f}"
-                        start = "all rows, " * (self._run.trial is not None)
-                        said = f"{report.mistakes:,} mistakes in {report.rows:,} rows"
-                        print(f"{start}pass {report.number + 1}: {said}{end}")
                     if watched:
                         copied = {"reconstruction_attributes": self._snapshot}
                         with interrupts_allowed():
@@ -583,46 +567,31 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         return report_of(self)
 
     def bounds(self, X: Any, y: Any, *, literals: int | None = None, majority: int = 1) -> Any:
-        """Return the mistake bounds of this learner on its training rows, with its mistakes.
+        """Return :func:`linsep.bounds` of this learner on its training rows, with its mistakes.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (rows, features)
-            The training rows in their order, or the rows of all calls of partial_fit. The fit is
-            repeated, and rows that lead to different mistakes are refused.
-        y : array of shape (rows,)
+        X, y : the training rows in their order, or the rows of all calls of partial_fit
         literals, majority : as for :func:`linsep.bounds`
 
         Returns
         -------
         linsep.mistake_bounds.bounds.Bounds
-            As :func:`linsep.bounds`. Bounds that do not apply, such as after initial weights, with
-            weighted rows, or where floats may have reached their limits, are in ``left_out`` with
-            the reason.
+            Bounds that do not apply, such as after initial weights or with weighted rows, are in
+            ``left_out`` with the reason.
 
         Raises
         ------
-        DataError, ValueError
-            If the rows are not those of the fit, not finite or a source, or ``literals`` or
-            ``majority`` is not a positive number.
+        DataError
+            If the rows are not those of the fit, which is repeated: their mistakes are others.
         """
         from linsep.learners.proofs import bounds_of
 
         return bounds_of(self, X, y, literals, majority)
 
     def separation(self, X: Any, y: Any = None, **how: Any) -> Any:
-        """Decide whether a hyperplane separates the rows, with a proof: :func:`linsep.separation`
-        with the ``fit_intercept`` and ``normalize`` of this estimator, which is not changed.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (rows, features), data frame, or source
-        y : array of shape (rows,), not for a source
-        **how : ``margin`` and ``formulations`` of :func:`linsep.separation`
-
-        Returns
-        -------
-        linsep.certificate.verdicts.Verdict
+        """Return :func:`linsep.separation` of these rows, ``how`` it is asked, with the
+        ``fit_intercept`` and ``normalize`` of this estimator, which is not changed.
         """
         from linsep.mistake_bounds.margins import seen_rows
         from linsep.separability.deciding import separation

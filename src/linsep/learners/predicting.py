@@ -118,11 +118,6 @@ class PredictsOnline(PlotsDecision, HasReference):
             For two classes, positive for the larger one. For one-vs-one, the number of pairs won
             plus the summed scores, scaled to break ties only. With ``keep="vote"``, the share of
             the votes.
-
-        Raises
-        ------
-        ValueError
-            If the number of features differs from the fit, or a score is not finite.
         """
         self.fitted_run()
         X = to_predict(self, X, missing)
@@ -131,11 +126,7 @@ class PredictsOnline(PlotsDecision, HasReference):
         X = self._rows_to_score(X)
         return self.scored(X, X)[0]
 
-    @property
-    def scores_are_log_odds(self) -> bool:
-        return False
-
-    @available_if(lambda model: hasattr(model, "calibration_") or model.scores_are_log_odds)
+    @available_if(lambda m: hasattr(m, "calibration_") or getattr(m, "scores_are_log_odds", False))
     def predict_proba(self, X: Any, missing: str | None = None) -> np.ndarray:
         """Return the probabilities that :func:`linsep.calibrate` fitted, or those of
         :class:`linsep.OnlineLogistic`, shape (rows, classes); arguments as for ``predict``.
@@ -166,13 +157,7 @@ class PredictsOnline(PlotsDecision, HasReference):
         return self.classes_[decided(self, *self.scored(X, X, self.draws()))]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy on X and y.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (rows, features); or, without y and sample_weight, a
-            Source, data frame or path with the training columns and labels
-        y : array of shape (rows,)
-        sample_weight : array of shape (rows,), default ones
+        """Return the accuracy on rows X with labels y, weighted by ``sample_weight``; or, without
+        both, on a Source, data frame or path with the training columns and labels.
         """
         return share_right(self, X, y, sample_weight)

@@ -129,7 +129,6 @@ def _refuse_others(model: Any, X: Any, y: Any) -> None:
     run = model.fitted_run()  # dense and sparse rows are summed in different orders
     for rows in (X, X.toarray() if sp.issparse(X) else sp.csr_matrix(X)):
         again = type(model)(**model.get_params(deep=False))
-        again.set_params(verbose=0)
         if run.open_mistakes is not None:
             again.partial_fit(rows, y, classes=model.classes_)
         else:  # after a trial all rows were learned

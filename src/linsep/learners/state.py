@@ -349,9 +349,8 @@ class Learner:
         values = np.empty(0) if isinstance(rows, Block) else values_of(rows, row)
         if not values.size or not np.isfinite(values).all():
             return Unlearnable(row)
-        at = column = int(np.argmax(np.abs(values)))
-        if isinstance(rows, Csr):
-            column = int(rows.columns[rows.starts[row] + at])
+        at = int(np.argmax(np.abs(values)))
+        column = int(rows.columns[rows.starts[row] + at]) if isinstance(rows, Csr) else at
         message = f"the score overflows float64 ({{feature}} is {values[at]:.3g}); {SCALE}"
         return Unlearnable(row, message, column)
 

@@ -101,7 +101,6 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
         if sp.issparse(X):
             X = X.copy()
             X.resize(X.shape[0], self.n_features_in_)
-            X = X.toarray() if self.kernel_.takes == "gram" else X
         many, parts = self.support_.size, []
         for start in range(0, X.shape[0], at_once := max(1, GRAM_VALUES // max(1, many))):
             some = X[start : start + at_once]

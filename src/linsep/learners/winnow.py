@@ -120,14 +120,12 @@ class WinnowLearner(Learner):
             rows = without_duplicates(rows)
         if not rows.values.min(initial=0) < 0:  # NaN shows in the score
             return
-        at = tuple(np.argwhere(rows.values < 0)[0].tolist())
-        if isinstance(rows, Dense):
-            row, column = at
-        else:
-            row = int(np.searchsorted(rows.starts, at[0], side="right")) - 1
-            column = int(rows.columns[at[0]])
+        at = np.argwhere(rows.values < 0)[0]
+        row, column = at[0], at[-1]
+        if isinstance(rows, Csr):
+            row, column = np.searchsorted(rows.starts, row, side="right") - 1, rows.columns[row]
         message = (
-            f"Negative values in data: {{feature}} is {rows.values[at]:g}, but Winnow needs "
+            f"Negative values in data: {{feature}} is {rows.values[tuple(at)]:g}, but Winnow needs "
             "features of at least 0; use the balanced Winnow, or shift the feature"
         )
-        raise Unlearnable(row, message, column, "out-of-range")
+        raise Unlearnable(int(row), message, int(column), "out-of-range")
