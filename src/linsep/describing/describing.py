@@ -171,7 +171,7 @@ class Description:
         is not tested. Memory is bounded: it grows with columns, but not with rows.
         """
         source = self.source
-        found = {"data": source.name, "format": self.format, "bytes": source.size}
+        found: dict[str, Any] = {"data": source.name, "format": self.format, "bytes": source.size}
         found |= {"label": None, "separable": None, "like_texts": None, "learner": None}
         if isinstance(source, TableDescription):
             self._describe_table(source, found, separable)

@@ -469,7 +469,7 @@ class OnlineClassifier(
 
     def _refusal(self, problem: Unlearnable, end: str = "") -> DataError:
         row, column = problem.row, problem.column
-        if column is not None:
+        if isinstance(column, int):
             column = getattr(self, "feature_names_in_", range(column + 1))[column]
         message = problem.message_for(f"feature {column!r}")
         place, number = ("", None) if row is None else (f"{row_text(row).capitalize()}: ", row + 1)
@@ -626,7 +626,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
         return X, y
 
     def _stream(self, rows: Any, again: bool, *how: Any) -> MemoryStream:
-        stream = ArrayStream(rows, *how, unit=bool(self.normalize))
+        stream = ArrayStream(rows, *how, unit=bool(self.normalize))  # type: ignore[misc]
         if again and self._run.state.n_classes > 2 and not self._run.learner.needs_lengths:
             stream.pack()
         return stream

@@ -194,10 +194,10 @@ class SoftMarginClassifier(
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
         given, X = X, self._checked(X)
         y = labels.label_a_row(self, y, X.shape[0])
-        coded = labels.labeled(self, y, sample_weight)
+        classes, codes, weights = labels.labeled(self, y, sample_weight)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         with interrupts_deferred():
-            self._fit_codes(X, *coded, {"X": given, "y": y, "metadata": metadata})
+            self._fit_codes(X, classes, codes, weights, {"X": given, "y": y, "metadata": metadata})
 
     def _fit_codes(
         self, X: Any, classes: np.ndarray, codes: np.ndarray, weights: np.ndarray,
