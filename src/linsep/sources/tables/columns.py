@@ -372,7 +372,7 @@ _GIVEN = (*BESIDE, "categorical", "converted")
 
 def to_recipe(columns: Columns) -> dict[str, Any]:
     bools = [name for name, kind in columns.numeric.items() if kind == "bool"]
-    found = {"format": "table", "numeric": list(columns.numeric), "bool": bools}
+    found: dict[str, Any] = {"format": "table", "numeric": list(columns.numeric), "bool": bools}
     found |= {name: copy(getattr(columns, name)) for name in _ALWAYS}
     found |= {name: copy(value) for name in _GIVEN if (value := getattr(columns, name))}
     if columns.rare:
@@ -433,7 +433,7 @@ def _read(recipe: dict[str, Any]) -> tuple[Columns, bool]:
 
         columns.formula = Formula.from_json(recipe["formula"])
     check_options({"missing": columns.missing, "hash_bits": columns.hash_bits})
-    features = [*columns.text.values(), *(product.places for product in columns.products)]
+    features: list[Any] = [*columns.text.values(), *(p.places for p in columns.products)]
     places = sorted(place for each in features for place in each.values())
     first, read = len(columns.numeric), {*columns.inputs, columns.target}
     formula = columns.formula

@@ -1,6 +1,6 @@
 """The files of a table: how they are opened, which columns are read, and in what pieces."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -174,7 +174,8 @@ def rechunked(
 class FilesInOrder:
     """Base class of what reads the files of a table one after the other."""
 
-    stage, doing = "reading", None
+    stage = "reading"
+    doing: Callable[[], str] | None = None
 
     def __init__(self, files: list[Any]):
         self._files, self._running = files, 0

@@ -157,9 +157,9 @@ def _parsed(rows: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table:
         if schema is None or behavior == "error":
             raise
         table = by_arrow("ignore")  # fields that are not read may change their types
-        lines = [_fields(line) or {} for line in _filled(rows)][: table.num_rows]
-        for name in set().union(*lines) - set(schema.names):
-            there = pa.array([True if name in line else None for line in lines])
+        objects = [_fields(line) or {} for line in _filled(rows)][: table.num_rows]
+        for name in set[str]().union(*objects) - set(schema.names):
+            there = pa.array([True if name in fields else None for fields in objects])
             table = table.append_column(name, there)
     if table.num_rows != count:
         raise pa.ArrowInvalid(_NONE)

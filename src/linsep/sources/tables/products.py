@@ -134,9 +134,9 @@ def placed(columns: Any, known: dict[str, set[Key]], place: int) -> list[Product
         keys = {_levels(product, columns, key) for key in known.get(product.name, {()})}
         ranks = {key: [order.get(v, -1) for v, order in zip(key, orders, strict=True)]
                  for key in keys}  # fmt: skip
-        keys = sorted((key for key in keys if -1 not in ranks[key]), key=ranks.__getitem__)
-        found.append(product._replace(places={key: place + k for k, key in enumerate(keys)}))
-        place += len(keys)
+        ordered = sorted((key for key in keys if -1 not in ranks[key]), key=ranks.__getitem__)
+        found.append(product._replace(places={key: place + k for k, key in enumerate(ordered)}))
+        place += len(ordered)
     return found
 
 

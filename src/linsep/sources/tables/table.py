@@ -225,7 +225,8 @@ class TableSource(FilesInOrder, Source):
         self._encoder.filled.clear()
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
         sent, read, weightless = 0, 0, False
-        for number, start, table in in_background(self._read()) if kept is None else _drained(kept):
+        tables = in_background(self._every_table()) if kept is None else _drained(kept)
+        for number, start, table in tables:
             table = self._changes(table)  # noqa: PLW2901
             # Files without rows begin where the next one does.
             self._starts += [read] * (number + 1 - len(self._starts))
@@ -273,7 +274,7 @@ class TableSource(FilesInOrder, Source):
         survey = Survey(self._columns, moments, options.min_count or 1)
         small, held = (self.memory_needed or 0) <= self.memory_bytes // 4, 0
         kept: list[tuple[int, int, pa.Table]] | None = [] if small else None
-        for number, start, table in in_background(self._read()):
+        for number, start, table in in_background(self._every_table()):
             place = self._files[number].places_from(start)
             X, counts = self._encoder.survey(table, place)
             survey.take(X, counts)
@@ -294,7 +295,7 @@ class TableSource(FilesInOrder, Source):
                 kept = kept if self._batch_rows == before else None
         return kept
 
-    def _read(self) -> Iterator[tuple[int, int, pa.Table]]:
+    def _every_table(self) -> Iterator[tuple[int, int, pa.Table]]:
         """Yield file number, row number in the file and rows of every table."""
         for number, file in enumerate(self.each_file()):
             for start, table in self._tables(number):
