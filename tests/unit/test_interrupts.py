@@ -2,6 +2,7 @@
 
 # ruff: noqa: PT012 - a signal comes between statements
 
+import gc
 import os
 import random
 import signal
@@ -25,7 +26,7 @@ from linsep._system.interrupts import (
     interrupts_deferred,
     like_ctrl_c,
 )
-from linsep._system.threads import _blas_libraries, one_blas_thread
+from linsep._system.threads import _blas_libraries, in_background, one_blas_thread
 
 pytestmark = pytest.mark.compiled
 
@@ -304,3 +305,21 @@ def test_values_that_are_kept_wait_for_no_other_thread():
 
     with ThreadPoolExecutor(2) as pool:
         assert sorted(pool.map(lambda one: one.value, [Kept(), Kept()])) == [0, 1]
+
+
+def test_items_made_in_advance_are_given_up_when_they_are_collected():
+    """Their thread ends with its pool, before they can be closed in it."""
+    closed = []
+
+    def items():
+        try:
+            yield from range(3)
+        finally:
+            closed.append(True)
+
+    held = [in_background(items())]
+    assert next(held[0]) == 0
+    held.append(held)
+    del held
+    gc.collect()
+    assert closed

@@ -4,7 +4,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ContextDecorator
+from contextlib import ContextDecorator, suppress
 from contextvars import Context
 from functools import cache
 from itertools import chain, islice
@@ -29,8 +29,7 @@ class _OneBlasThread(ContextDecorator):
 
     def __init__(self) -> None:
         self._lock, self._users = threading.Lock(), 0
-        #: libraries that had more threads, and how many
-        self._before: list[tuple[Any, int]] = []
+        self._before: list[tuple[Any, int]] = []  # libraries that had more threads, and how many
 
     def __enter__(self) -> None:
         begun = False
@@ -113,6 +112,7 @@ def in_background(items: Iterator[Any]) -> Generator[Any, None, None]:
     if deferred, takes effect between waits: during one it could leave a lock held.
     """
     with ThreadPoolExecutor(1) as pool:
+        worker = pool.submit(threading.current_thread).result()
         try:
             coming = pool.submit(next, items, None)
             while True:
@@ -127,7 +127,7 @@ def in_background(items: Iterator[Any]) -> Generator[Any, None, None]:
                 del item  # frees its memory before the next one is yielded
         finally:  # runs after the item that the thread may still be computing
             if isinstance(items, Generator):
-                try:
-                    pool.submit(items.close).result()
-                except RuntimeError:  # Python ends, and with it the thread
-                    items.close()
+                with suppress(RuntimeError):  # Python ends, and with it the thread
+                    while wait([pool.submit(items.close)], SECONDS).not_done and worker.is_alive():
+                        pass  # if items and pool are garbage, the thread has ended with the pool
+                items.close()

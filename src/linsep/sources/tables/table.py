@@ -225,8 +225,10 @@ class TableSource(FilesInOrder, Source):
         self._encoder.filled.clear()
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
         sent, read, weightless = 0, 0, False
-        tables = in_background(self._every_table()) if kept is None else _drained(kept)
-        for number, start, table in tables:
+        # No name holds the iterator, so that an error closes it at once.
+        for number, start, table in (
+            in_background(self._every_table()) if kept is None else _drained(kept)
+        ):
             table = self._changes(table)  # noqa: PLW2901
             # Files without rows begin where the next one does.
             self._starts += [read] * (number + 1 - len(self._starts))
