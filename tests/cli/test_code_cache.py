@@ -19,7 +19,7 @@ from filelock import FileLock
 import linsep
 from command_line import here, run
 from linsep._system.caches import CacheWarning, _warned
-from linsep.compiled import code_cache
+from linsep.compiled import WORK, code_cache
 from linsep.compiled.jit import compiled
 
 
@@ -61,6 +61,17 @@ def runs_without(cache, said):
     (warning,) = heard
     assert warning.category is CacheWarning
     assert re.search(said, str(warning.message))
+
+
+@pytest.mark.compiled
+def test_the_time_of_compiling_is_counted(cache):
+    before, times = WORK.seconds, []
+    for _ in range(2):
+        cache.run()
+        times.append(WORK.seconds)
+    assert times[0] > before
+    assert times == [times[0]] * 2  # loading is no compiling
+    assert not WORK.going_on
 
 
 @pytest.mark.compiled

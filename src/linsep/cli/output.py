@@ -29,6 +29,7 @@ from linsep._system.files import check_free, written_whole
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.cli.errors import named
 from linsep.cli.options import Gathered, Option, number, parsed, valid
+from linsep.compiled import WORK
 from linsep.errors import DataError
 from linsep.estimators.labels import label_text
 from linsep.layout import pair_lines, table_lines
@@ -261,6 +262,8 @@ def _update(bar: Progress, line: Any, source: Source, model: Any) -> None:
         part = None
     elif part == 1.0:  # still working on what was read
         stage, part = "working", None
+    if WORK.going_on:
+        stage, part, description = "compiling", None, f"compiling {type(model).__name__}, once"
     if bar.tasks[line].fields["stage"] != stage:
         bar.reset(line, stage=stage, rows="")
     bar.tasks[line].total = None if part is None else 1.0

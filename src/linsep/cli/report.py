@@ -297,6 +297,8 @@ def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) 
         unscored = [f"{name} {text}" for name, text in unscored_pairs(test, model)]
         tested = "; ".join([how_good(test), *unscored])
     times = [f"{name} {value:.2f} s" for name, value in summary["seconds"].items()]
+    if "compile" in summary["seconds"]:
+        times[-1] += " of these, once"
     cache = summary["cache"] and f"{summary['cache']}; later runs read it instead of the data"
     print_pairs([
         *shown(("test", tested), ("cv", _validation_text(summary.get("cross_validation")))),

@@ -19,6 +19,7 @@ from linsep.cli.errors import NAME, interrupted_code, note, noting_warnings
 from linsep.cli.output import check_outputs, print_json, watching
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
+from linsep.compiled import WORK
 from linsep.errors import DataError, LinsepError
 from linsep.estimators.labels import has_offset
 from linsep.fitting import (
@@ -48,7 +49,7 @@ class Training(SimpleNamespace):
         self.typed = click.get_current_context().meta["arguments"]
         if self.checkpoint is not None:
             _check_secrets(self.typed)
-        self.started = perf_counter()
+        self.started, self.compiled = perf_counter(), WORK.seconds
         self.error: LinsepError | None = None
         self.calibrated: dict[str, Any] | None = None
         first, group = self.learner or USUAL_LEARNER, self.columns["group"]
@@ -194,6 +195,8 @@ class Training(SimpleNamespace):
                 model_files.save(estimator, self.model, force=self.force)
             phases = estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
             seconds = {"total": perf_counter() - self.started} | phases
+            if WORK.seconds > self.compiled:
+                seconds["compile"] = WORK.seconds - self.compiled
             tested = self._step(self._score) if self.test and not self.interrupted else None
             if self.saved is not None and self.interrupted:
                 raise KeyboardInterrupt

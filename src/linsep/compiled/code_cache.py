@@ -39,6 +39,7 @@ from linsep._system.caches import (
     warn_without,
 )
 from linsep._system.files import scratch_file
+from linsep.compiled import counted
 
 MAGIC = b"linsep\0C"
 DIGEST = hashlib.sha256().digest_size
@@ -136,14 +137,14 @@ class CodeCache(_Cache):
         """
         rtsys.initialize(context)
         path = self._path(signature, context.codegen())
-        if path is None:
-            yield
-            return
         with ExitStack() as stack:
-            self._look_up(path, signature, context)
-            if signature not in self._found:
-                _lock(path.with_suffix(".lock"), stack)
+            if path is not None:
                 self._look_up(path, signature, context)
+                if signature not in self._found:
+                    _lock(path.with_suffix(".lock"), stack)
+                    self._look_up(path, signature, context)
+            if signature not in self._found:
+                stack.enter_context(counted())
             yield
 
     def _look_up(self, path: Path, signature: Any, context: Any) -> None:
