@@ -69,4 +69,6 @@ def reviews(folder):
 
 
 def comparable(text):
-    return GAPS.sub("within _", TIMES.sub("_ s", " ".join(text.split())))
+    """The text with one space between words, without times, and whether loops were compiled."""
+    found = GAPS.sub("within _", TIMES.sub("_ s", " ".join(text.split())))
+    return found.replace(", compile _ s of these, once", "")
