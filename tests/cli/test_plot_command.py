@@ -19,28 +19,22 @@ def models(tmp_path_factory):
     (folder / "unlabeled.csv").write_text("a,b\n1,2\n3,4\n5,1\n")
     (folder / "rows.svm").write_text("".join(f"{k % 2} {1 + k % 2}:1 3:{k}\n" for k in range(9)))
     (folder / "ones.svm").write_text("1 1:1\n1 2:1\n")
+    (folder / "four.svm").write_text("1 1:1 4:1\n0 2:1 3:1\n")
     (folder / "wider.svm").write_text("1 1:1 2:2 9:3\n0 2:1\n")
     for name, options in {
         "p.linsep": ("two.csv", "--target", "kind"),
         "two-names.linsep": ("two-names.csv", "--target", "kind"),
         "logistic.linsep": ("two.csv", "--target", "kind", "--learner", "logistic", "--l2", 1),
         "svm.linsep": ("rows.svm",),
+        "four.linsep": ("four.svm",),
         "xor.linsep": (
-            "xor.csv",
-            "--target",
-            "kind",
-            "--no-shuffle",
-            "--keep",
-            "last",
-            "--scale",
-            "none",
-            "--max-iter",
-            50,
+            "xor.csv", "--target", "kind", "--no-shuffle", "--keep", "last", "--scale", "none",
+            "--max-iter", 50,
         ),
         "kernel.linsep": ("two.csv", "--target", "kind", "--learner", "kernel"),
         "soft.linsep": ("two.csv", "--target", "kind", "--learner", "soft-margin"),
         "linear.linsep": ("two.csv", "--target", "b", "--learner", "linear", "--exclude", "kind"),
-    }.items():
+    }.items():  # fmt: skip
         assert here("fit", *options, "--model", name, cwd=folder).returncode == 0
     return folder
 
@@ -92,6 +86,7 @@ threshold logistic.linsep two.csv
 gain kernel.linsep two.csv
 regression linear.linsep two.csv --feature a
 assumptions linear.linsep two.csv
+images four.linsep
 """
 
 
