@@ -1,7 +1,8 @@
 """Rows from tables: CSV, TSV, JSON lines, Parquet, Arrow IPC files and folders of texts."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 from copy import copy
 from itertools import chain
 from typing import Any
@@ -276,15 +277,16 @@ class TableSource(FilesInOrder, Source):
         survey = Survey(self._columns, moments, options.min_count or 1)
         small, held = (self.memory_needed or 0) <= self.memory_bytes // 4, 0
         kept: list[tuple[int, int, pa.Table]] | None = [] if small else None
-        for number, start, table in in_background(self._every_table()):
-            place = self._files[number].places_from(start)
-            X, counts = self._encoder.survey(table, place)
-            survey.take(X, counts)
-            rows, held = rows + X.shape[0], held + table.nbytes
-            if kept is not None:
-                kept.append((number, start, table))
-            if held > self.memory_bytes // 4:
-                kept = None
+        with closing(in_background(self._every_table())) as tables:
+            for number, start, table in tables:
+                place = self._files[number].places_from(start)
+                X, counts = self._encoder.survey(table, place)
+                survey.take(X, counts)
+                rows, held = rows + X.shape[0], held + table.nbytes
+                if kept is not None:
+                    kept.append((number, start, table))
+                if held > self.memory_bytes // 4:
+                    kept = None
         if rows:
             survey.finish(self.name, scale, options.reference_level)
             self._surveyed = True
@@ -443,7 +445,9 @@ class TableSource(FilesInOrder, Source):
             start += table.num_rows
 
 
-def _drained(kept: list[tuple[int, int, pa.Table]]) -> Iterator[tuple[int, int, pa.Table]]:
+def _drained(
+    kept: list[tuple[int, int, pa.Table]],
+) -> Generator[tuple[int, int, pa.Table], None, None]:
     """Yield what is kept and forget it, so that rows and features are in memory about once."""
     kept.reverse()
     while kept:
