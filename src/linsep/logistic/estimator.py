@@ -284,7 +284,7 @@ class LogisticRegression(
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name.endswith("_") and not name.startswith("_"):
+            if name == "_profile" or (name.endswith("_") and not name.startswith("_")):
                 check_is_fitted(self)
             return object.__getattribute__(self, name)
 
@@ -500,6 +500,8 @@ class LogisticRegression(
 
     def _set_attributes(self, task: Task, found: Solution) -> None:
         d, value = task.n_features, float(found.log_likelihood)
+        if not d and task.intercept:  # the same model; both are rounded
+            self.null_log_likelihood_ = value + task.constant
         little = (self.null_log_likelihood_ - task.constant) * (1.0 - 1e-12)
         if found.state in (State.STUCK, State.SUSPECT, State.UNDECIDED) and value <= little:
             raise DataError(
@@ -828,7 +830,6 @@ class LogisticRegression(
         ----------
         level : float between 0 and 1, default: the ``level`` of the model
         """
-        check_is_fitted(self)
         level = self._level_or(level)
         if self._profile is None:
             return super().confidence_intervals(level)

@@ -68,9 +68,10 @@ class ArrowFile(TableFile):
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         self._sample, self._done = None, 0.0
-        with self._opened(list(kinds)) as (_, batches):
+        # Rows are counted by a column, also where none is needed.
+        with self._opened(list(kinds) or list(self.columns())[:1]) as (_, batches):
             for batch in batches:
-                yield _plain(batch.select(list(kinds)))
+                yield _plain(batch.select(list(kinds))) if kinds else batch.select([])
 
 
 class ParquetFile(ArrowFile):

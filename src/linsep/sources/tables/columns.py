@@ -447,6 +447,7 @@ def _read(recipe: dict[str, Any]) -> tuple[Columns, bool]:
         columns.missing != "mean" or set(columns.means) == set(columns.numeric),
         {*columns.categorical, *columns.converted} <= read,
         {*columns.reference, *columns.rare} <= {*columns.text},
+        all(isinstance(getattr(columns, role), str | None) for role in BESIDE),
     ))  # fmt: skip
 
 
@@ -467,6 +468,11 @@ def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
             code="bad-option", option="reference_level", value=reference_level,
         )  # fmt: skip
     for column in reference_level:
+        if column in columns.numeric:
+            raise DataError(
+                f"{name}, column '{column}' holds numbers, which have no levels: leave it out.",
+                code="column-type", column=column, option="reference_level",
+            )  # fmt: skip
         if column not in columns.text:
             raise unknown_column(name, columns.text, column, "text column", "reference_level")
 
