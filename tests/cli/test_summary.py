@@ -206,19 +206,16 @@ def test_audit_has_a_column_for_them(folder, name):
 def test_the_picture_has_a_bar_for_every_weight(folder, name):
     model = linsep.load(folder / f"{name}.linsep")
     top = 4
-    display = CoefficientDisplay.from_estimator(model, top=top, intercept=name == "two")
-    assert len(display.names) == min(top, model.coef_.size + (name == "two"))
+    display = CoefficientDisplay.from_estimator(model, top=top)
+    assert len(display.names) == min(top, model.coef_.size)
     assert np.all(np.abs(display.estimates[:-1]) >= np.abs(display.estimates[1:]))
     spread = (display.high - display.low) / 2
     for shown, weight, own in zip(display.names, display.estimates, spread, strict=True):
         machine, _, feature = shown.rpartition(": ")
         k = model.classes_.tolist().index(machine) if machine else 0
-        if feature == "intercept":
-            expected = model.intercept_[k], model.intercept_variances_[k]
-        else:
-            j = np.argmin(np.abs(np.abs(model.coef_[k]) - abs(weight)))
-            expected = model.coef_[k][j], model.variances_[k][j]
-            assert name == "words" or feature == "abc"[j]
+        j = np.argmin(np.abs(np.abs(model.coef_[k]) - abs(weight)))
+        expected = model.coef_[k][j], model.variances_[k][j]
+        assert name == "words" or feature == "abc"[j]
         assert (abs(weight), own) == pytest.approx((abs(expected[0]), np.sqrt(expected[1])))
     assert display.ax_.get_xlabel() == "weight ± one standard deviation"
 

@@ -171,7 +171,7 @@ def test_the_command_line_refuses_before_it_learns(folder):
     assert_refused(*fit, "--calibration", "isotonic", cwd=folder, said=said, exit_code=2)
     said = r"There is no file none\.csv"
     assert_refused(*fit, "--calibrate", "none.csv", cwd=folder, code="no-file")
-    said = "--calibrate applies to online classifiers only"
+    said = "--calibrate is for online classifiers"
     assert_refused(*fit, "--learner", "logistic", "--calibrate", "held.csv", cwd=folder, said=said,
                    exit_code=2)  # fmt: skip
     plain = here(*fit, "--model", "m", cwd=folder)

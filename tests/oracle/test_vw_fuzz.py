@@ -2,6 +2,7 @@
 
 import struct
 import tempfile
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,6 +23,9 @@ def bits(value):
     return struct.pack("d", value)
 
 
+ALONE = "refused by the scanner alone"
+
+
 def read_plainly(line, rules, labeled):
     found = parse_line(line, rules, labeled)
     return found and (found, summed(found.features))
@@ -37,7 +41,7 @@ def scanned(text, rules, labeled):
             read_plainly(line, rules, labeled)
         except DataError as error:
             return f"line {number + 1}: {error}"
-        return f"line {number + 1}: refused by the scanner alone"
+        return f"line {number + 1}: {ALONE}"
     rows = []
     for k, (a, b) in enumerate(pairwise(found.starts.tolist())):
         features = zip(found.columns[a:b].tolist(), map(bits, found.values[a:b]), strict=True)
@@ -92,7 +96,12 @@ rules = st.sampled_from(
 @examples(700, 100)
 @given(arbitrary, rules, st.booleans())
 def test_arbitrary_bytes(text, rules, labeled):
-    assert scanned(text, rules, labeled) == read(text, rules, labeled)
+    found = scanned(text, rules, labeled)
+    if str(found).endswith(ALONE):  # a weight of a namespace with many digits, or too small
+        line = text.split(b"\n")[int(found.split(":")[0].removeprefix("line ")) - 1]
+        assert re.search(rb"\|[^\s:|]*:[-+.0-9]*([0-9.]{17}|[eE])", line)
+        return
+    assert found == read(text, rules, labeled)
 
 
 @pytest.mark.compiled

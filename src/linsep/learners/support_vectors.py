@@ -99,8 +99,8 @@ class HasSupportVectors(PredictsOnline, ClassifierMixin, BaseEstimator):
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         if sp.issparse(X):
-            X = X.copy()
-            X.resize(X.shape[0], self.n_features_in_)
+            X = sp.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], self.n_features_in_))
+            X = X.toarray() if self.kernel_.takes == "gram" else X
         many, parts = self.support_.size, []
         for start in range(0, X.shape[0], at_once := max(1, GRAM_VALUES // max(1, many))):
             some = X[start : start + at_once]

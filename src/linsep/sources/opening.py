@@ -131,13 +131,11 @@ def open_source(
         skipped.
     encoding : str, default None
         Character encoding, such as "latin-1" or "utf-16"; UTF-8 by default.
-
-    Of svmlight and Vowpal Wabbit's text:
-
     index_base : {0, 1}, default None
         The first feature index of svmlight text; None detects it.
     interactions : list of str, default None
-        Pairs of first letters of namespaces, such as "ab", whose features are multiplied.
+        Pairs of first letters of namespaces of Vowpal Wabbit's text, such as "ab", whose features
+        are multiplied.
     ignore_namespaces, keep_namespaces : str or list of str, default None
         First letters of the namespaces to leave out, or of the only ones to read.
 

@@ -235,6 +235,7 @@ class TableOptions(ReadingOptions):
     def _check_conflicts(self) -> None:
         """Raise DataError for an option that another replaces, or needs."""
         formula = dict.fromkeys(_IN_FORMULAS, "The formula defines the features")
+        hashed = {"reference_level": "A reference level needs a feature per value, not hashing"}
         counts = {
             "target": "Successes and trials take the place of labels",
             "weight": "Successes and trials take the place of weights",
@@ -250,7 +251,7 @@ class TableOptions(ReadingOptions):
         for given, others in (
             (self.formula, {"target": "The formula names the label"} | formula),
             (self.successes, counts),
-            (self.reference_level, {"hash_bits": "A reference level needs a feature per value"}),
+            (self.hash_bits and isinstance(self.reference_level, dict), hashed),
         ):
             for name in filter(partial(getattr, self), others if given else ()):
                 leave = hint("leave out {}", **{name: None})
