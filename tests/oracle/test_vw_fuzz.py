@@ -1,8 +1,8 @@
 """Vowpal Wabbit's text against others: the plain reader, and Vowpal Wabbit itself."""
 
+import re
 import struct
 import tempfile
-import re
 from itertools import pairwise
 from pathlib import Path
 

@@ -135,7 +135,7 @@ def _parse_namespace(text: bytes, rules: Rules) -> Iterator[Feature]:
     refuse(DataError, (colon and not name, said, "bad-line", None, "write '|name:0.5 a b'"))
     weight = parse_number(written, f"the value of {quoted(name)}", "0.5") if colon else 1.0
     space, seed = name[0] if name else ANONYMOUS, hash_name(name, 0) if name else 0
-    unnamed = 0
+    unnamed, read = 0, weight and space not in rules.left_out
     for token in filter(None, tokens):
         own, colon, written = token.partition(b":")
         value, place = weight, hash_name(own, seed)
@@ -143,13 +143,13 @@ def _parse_namespace(text: bytes, rules: Rules) -> Iterator[Feature]:
             said = f"{quoted(token)} has no name"
             refuse(DataError, (not own, said, "bad-line", None, "write it like a:0.5"))
             place, value, own = hash_name(written, place), 1.0, token
-        elif colon:
+        elif colon and read:
             value *= parse_number(written, f"the value of {quoted(own)}", "0.5")
         if not own:
             place, unnamed = seed + unnamed, unnamed + 1
         said = f"{quoted(token)} is too large for float64"
         refuse(DataError, (not isfinite(value), said, "overflow", None, "scale it"))
-        if value and space not in rules.left_out:
+        if value and read:
             full = name + b"^" + own if name else own
             yield Feature(place & (1 << rules.bits) - 1, value, space, full)
 
