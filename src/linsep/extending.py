@@ -8,11 +8,21 @@ estimator: its parameters, and the learner that they describe.
 from linsep.compiled.loop import step
 from linsep.compiled.rows import add, square
 from linsep.compiled.weights import machine, vectors
+from linsep.learners import state
 from linsep.learners.online import LinearClassifier
-from linsep.learners.state import Learner
 from linsep.parameters import parameter
 
 __all__ = ["Learner", "LinearLearner", "add", "machine", "parameter", "square", "step", "vectors"]
+
+
+class Learner(state.Learner):
+    """Base class of your own learners, and the learner itself if its rule never changes.
+
+    Duplicate entries of sparse rows are summed before they are learned, so that :func:`square` is
+    the squared length of a row.
+    """
+
+    needs_lengths = True
 
 
 class LinearLearner(LinearClassifier):
@@ -22,8 +32,8 @@ class LinearLearner(LinearClassifier):
     the shared ones become the keyword arguments of its ``__init__``, and its docstring is completed
     by what is said of these here. Everything else is as in :class:`linsep.Perceptron`: several
     classes, sources, averaged and voted weights, early stopping, ``partial_fit``, scikit-learn's
-    API. There are no mistake bounds (:meth:`bounds` raises an error) and no model files: use
-    pickle.
+    API. There are no mistake bounds (:meth:`bounds` says so), no name on the command line and no
+    model files: use pickle.
     """
 
     def learner(self) -> Learner:

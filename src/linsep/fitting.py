@@ -213,8 +213,9 @@ def fit(
     given = {name: value for name, value in options.items() if name not in how}
     first = USUAL_LEARNER if learner is None else learner
     if first not in ESTIMATORS:
+        own = "" if isinstance(first, str) else ", or call fit of your own with open_source(...)"
         raise ParameterError(
-            f"learner is {first!r}: choose one of {', '.join(ESTIMATORS)}.",
+            f"learner is {first!r}: choose one of {', '.join(ESTIMATORS)}{own}.",
             option="learner", value=first,
         )  # fmt: skip
     if learner is not None:
