@@ -145,6 +145,15 @@ def test_what_cannot_be_read_is_named(mails, tmp_path):
     assert_refused("fit", "box.mbox", cwd=tmp_path, code="wrong-format")
 
 
+@pytest.mark.parametrize("name", ["0.parquet", "rows.csv"])
+def test_tables_in_folders_are_no_texts(tmp_path, name):
+    for label in ("kind=u", "kind=v"):
+        (tmp_path / "parts" / label).mkdir(parents=True)
+        (tmp_path / "parts" / label / name).write_text("x,y\n1,2\n")
+    with refused(DataError, "wrong-format", path=tmp_path / "parts" / "kind=u" / name):
+        open_source(tmp_path / "parts")
+
+
 def test_a_text_that_is_too_long_or_gone_is_named(mails):
     with refused(DataError, "too-large"):
         list(open_source(mails, max_line=20).batches())

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from linsep.errors import DataError, Located
 from linsep.sources.fingerprints import Unchanged
-from linsep.sources.formats import LABEL, TEXT
+from linsep.sources.formats import LABEL, TEXT, format_by_name
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow_files import ArrowFile, Opened
@@ -50,6 +50,13 @@ class Documents(ArrowFile):
                 path=self.path,
             )
         self._files: list[File] = [path for path, _ in found]
+        for path in self._files:
+            if format_by_name(path) not in (None, "svmlight"):
+                raise DataError(
+                    f"{self.path} has {path.suffix} files in folders, which are not read as tables",
+                    f"name the files, such as {self.path}/*/*{path.suffix}",
+                    code="wrong-format", path=path,
+                )  # fmt: skip
         self.unchanged = Unchanged(self._files)
         self._schema = pa.schema({TEXT: pa.string()})
         if any(label is not None for _, label in found):
