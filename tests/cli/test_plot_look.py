@@ -143,8 +143,6 @@ def test_pictures_of_numbers_have_the_color_map():
     with palette("Purples"):
         assert ConfusionDisplay.from_estimator(MODEL, X, Y).image_.get_cmap().name == "Purples"
     assert ConfusionDisplay.from_estimator(MODEL, X, Y).image_.get_cmap().name == "Blues"
-    given = ConfusionDisplay.from_estimator(MODEL, X, Y, cmap="Greens")
-    assert given.image_.get_cmap().name == "Greens"
 
 
 def test_help_has_the_options(folder):
