@@ -53,6 +53,8 @@ MAGIC = b"linsep\0S"
 HEAD, TRAILER = struct.Struct("=8sQ"), struct.Struct("=Q")
 #: bytes to which parts are padded, and bytes that are checked at once
 SECTOR, PIECE = 512, 1 << 24
+#: bytes that are read before the memory of the file is let go, and what the system maps at least
+MAPPED, LEAST = 1 << 20, 1 << 16
 #: linsep's folder within a cache folder, and the files in it that may be removed
 ROWS = "linsep-rows"
 ROW_CACHES = CacheFiles(re.compile(r"[0-9a-f]{32}\.rows"), MAGIC)
@@ -192,12 +194,23 @@ class RowCache:
                 held = slice(bounds[0], bounds[-1])
                 piece[2:] = values[held], columns[held], np.diff(bounds)
             pieces.append(piece)
-        y, weights, X, *sparse = map(np.concatenate, zip(*pieces, strict=True))
-        _forget(self._data)
+        y, weights, X, *sparse = map(self._copied, zip(*pieces, strict=True))
         if sparse:
             columns, sizes = sparse
             X = as_matrix(X, columns, np.append(0, np.cumsum(sizes)), self.n_features)
         return Batch(X, y, BLOCK * int(blocks[0]), weights if self.weighted else None)
+
+    def _copied(self, parts: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Return parts of the file as one array, letting go of the file's memory meanwhile."""
+        joined = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
+        at = mapped = 0
+        for part in parts:
+            joined[at : at + len(part)] = part
+            at, mapped = at + len(part), mapped + max(part.nbytes, LEAST)
+            if mapped > MAPPED:
+                _forget(self._data)
+                mapped = 0
+        return joined
 
     def _runs(self, blocks: np.ndarray) -> Iterator[tuple[list[np.ndarray], slice]]:
         """Yield neighboring rows of blocks: the arrays of a chunk, and which rows of it."""
