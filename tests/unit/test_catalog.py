@@ -2,14 +2,26 @@
 
 import inspect
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import linsep
-from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, textbook
+from command_line import here
+from linsep import (
+    GaussianNaiveBayes,
+    LinearRegression,
+    LogisticRegression,
+    Perceptron,
+    catalog,
+    textbook,
+)
 from linsep.catalog import ESTIMATORS, LEARNERS, LINEAR, REGRESSIONS, is_scaled
+from linsep.learners.online import LinearClassifier
+from linsep.learners.perceptron import PerceptronLearner
+from linsep.mistake_bounds.theorems import THEORIES
 from linsep.parameters import parameters_of
 from linsep.teaching.tracing import rule_of
 
@@ -34,6 +46,35 @@ def test_a_twin_is_a_public_rule_with_the_same_parameters(name):
     assert shared
     for one in shared:  # None is a value that depends on others
         assert getattr(kind(), one) in (None, getattr(twin, one))
+
+
+class Small(LinearClassifier):
+    def learner(self):
+        return PerceptronLearner()
+
+
+def test_a_learner_of_three_lines_does_all_that_others_do(tmp_path, monkeypatch):
+    """With the lines that ARCHITECTURE.md names: in the catalog and where names are public."""
+    for names in (LINEAR, LEARNERS, ESTIMATORS):
+        monkeypatch.setitem(names.classes, "small", "Small")
+    monkeypatch.setattr(catalog, "CLASSES", (*catalog.CLASSES, "Small"))
+    monkeypatch.setattr(linsep, "Small", Small, raising=False)
+    twin = dataclass(frozen=True)(type("Small", (textbook.Perceptron,), {}))
+    monkeypatch.setattr(textbook, "Small", twin, raising=False)
+    monkeypatch.setitem(THEORIES, "Small", THEORIES["Perceptron"])
+    FRAME.assign(y=HALVES).to_csv(tmp_path / "rows.csv", index=False)
+    model, twins = Small().fit(X, HALVES), Perceptron().fit(X, HALVES)
+    assert model.coef_.tolist() == twins.coef_.tolist()
+    assert len([*linsep.trace(model, X, HALVES).cells()]) > 2
+    bounds = [each.bounds(X, HALVES).longest for each in (model, twins)]
+    assert bounds[0] == bounds[1] > 0
+    fit = ("fit", "rows.csv", "--target", "y", "--learner", "small", "--model", "m")
+    assert here(*fit, cwd=tmp_path).returncode == 0
+    loaded = linsep.load(tmp_path / "m")
+    assert type(loaded) is Small
+    same = linsep.fit(tmp_path / "rows.csv", target="y", learner="perceptron")
+    assert loaded.coef_.tolist() == same.coef_.tolist()
+    assert here("predict", "m", "rows.csv", cwd=tmp_path).returncode == 0
 
 
 X = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0], [3.0, 4.0], [4.0, 5.0], [5.0, 6.0]])
