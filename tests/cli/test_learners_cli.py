@@ -332,18 +332,8 @@ def test_class_weights_take_labels_of_the_type_they_have(folder):
         ([str(2**53 - 2), str(2**53 - 1)], f"{2**53 - 1}=3", {2**53 - 1: 3.0}),
     ]:
         table(folder, "t.csv", ["x", "kind"], [[k % 5, labels[k % 2]] for k in range(40)])
-        done = here(
-            "fit",
-            "t.csv",
-            "--target",
-            "kind",
-            "--class-weight",
-            given,
-            "--model",
-            "m",
-            "--force",
-            cwd=folder,
-        )
+        fit = "fit t.csv --target kind --model m --force --class-weight"
+        done = here(*fit.split(), given, cwd=folder)
         assert (done.returncode, done.stderr) == (0, "")
         assert linsep.load(folder / "m").class_weight == expected
 

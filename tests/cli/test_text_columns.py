@@ -164,18 +164,8 @@ def test_refusals(folder):
     for words, code in REFUSED:
         assert_refused(*fit, *words.split(), cwd=folder, code=code, exit_code=1 if code else 2)
     table(folder, "other.csv", ["kind", "subject"], [["ham", "home"]])
-    two = [
-        "fit",
-        "mail.csv",
-        "other.csv",
-        "--target",
-        "kind",
-        "--text",
-        "body",
-        "--text",
-        "subject",
-    ]
-    assert_refused(*two, cwd=folder, code="unknown-column")
+    two = "fit mail.csv other.csv --target kind --text body --text subject"
+    assert_refused(*two.split(), cwd=folder, code="unknown-column")
     (folder / "rows.svm").write_text("1 1:1\n-1 2:1\n")
     assert_refused("fit", "rows.svm", "--text", "a", cwd=folder, code="conflict")
 
