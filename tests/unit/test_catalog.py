@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 import linsep
-from command_line import here
 from linsep import (
     GaussianNaiveBayes,
     LinearRegression,
@@ -68,13 +67,13 @@ def test_a_learner_of_three_lines_does_all_that_others_do(tmp_path, monkeypatch)
     assert len([*linsep.trace(model, X, HALVES).cells()]) > 2
     bounds = [each.bounds(X, HALVES).longest for each in (model, twins)]
     assert bounds[0] == bounds[1] > 0
-    fit = ("fit", "rows.csv", "--target", "y", "--learner", "small", "--model", "m")
-    assert here(*fit, cwd=tmp_path).returncode == 0
+    files = {"data": tmp_path / "rows.csv", "target": "y"}
+    linsep.save(linsep.fit(learner="small", **files), tmp_path / "m")
     loaded = linsep.load(tmp_path / "m")
     assert type(loaded) is Small
-    same = linsep.fit(tmp_path / "rows.csv", target="y", learner="perceptron")
+    same = linsep.fit(learner="perceptron", **files)
     assert loaded.coef_.tolist() == same.coef_.tolist()
-    assert here("predict", "m", "rows.csv", cwd=tmp_path).returncode == 0
+    assert loaded.predict(files["data"]).tolist() == same.predict(files["data"]).tolist()
 
 
 X = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0], [3.0, 4.0], [4.0, 5.0], [5.0, 6.0]])
