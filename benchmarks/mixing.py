@@ -61,7 +61,7 @@ def _run(setting: Setting) -> Run:
     model = setting.estimator
     learner = model.learner()
     state = model.new_state(learner, setting.classes.size, setting.n_features)
-    learner.start(state)
+    learner.start(state, None, None)
     return Run(state, learner, keeping_of(model))
 
 
