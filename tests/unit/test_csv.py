@@ -398,3 +398,11 @@ def test_scanned_delimiters_compression_and_faults(tmp_path, monkeypatch):
     (path := tmp_path / "rows.csv").write_text("a,b\n" + "1,2\n" * 300 + "1,oops\n" + "3,4\n" * 9)
     found = assert_same_both_ways(path, ["a", "b"], monkeypatch, block=128)
     assert found == ("not-a-number", 301, "b", "oops")
+
+
+def test_blocks_that_end_within_quoted_fields_are_read(tmp_path):
+    one = 'u,"a text of ""some"" lines\nand more,\nand more, ' + "and more " * 500 + '"\n'
+    two = "v,short\n"
+    (tmp_path / "long.csv").write_text("y,t\n" + (one + two) * 3_000)
+    source = open_source(tmp_path / "long.csv", target="y", text="t", max_line="64kB")
+    assert sum(batch.size for batch in source.batches()) == 6_000

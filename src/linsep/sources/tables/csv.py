@@ -70,6 +70,7 @@ class CsvFile(TextFile):
         super().__init__(path, options.max_line)
         mark = re.escape(self._options.separator.encode())
         self._whole = re.compile(_WHOLE.replace(b"#", mark))
+        self._fields = re.compile(rb"(?<![^#\n\r])".replace(b"#", mark) + _QUOTED.pattern)
         records, ends = self._first_records()
         if not records:
             said = "rows" if options.header is False else "header row"
@@ -189,7 +190,14 @@ class CsvFile(TextFile):
             if end == len(rows):
                 yield rows
                 rows = b""
-            elif len(rows) > self._max_line or _QUOTED.match(rows, end):
+                continue
+            # The rows before the open field's are whole: their ends are not in quoted fields.
+            plain = self._fields.sub(lambda field: b"x" * len(field[0]), rows[:end])
+            cut = 1 + max(plain.rfind(b"\n"), plain.rfind(b"\r"))
+            if cut:
+                yield rows[:cut]
+            rows = rows[cut:]
+            if len(rows) > self._max_line or _QUOTED.match(rows, end - cut):
                 break
         if rows:
             yield OpenQuote(rows)
