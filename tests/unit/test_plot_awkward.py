@@ -77,15 +77,8 @@ def test_arrows_end_beside_their_words():
 
 
 def test_ticks_of_odds_ratios_are_few_and_round_and_1_is_one():
-    for low, high in [
-        (0.9, 1.3),
-        (0.4, 3.0),
-        (0.5, 12.0),
-        (0.01, 1.0),
-        (1.0, 1e6),
-        (1e-30, 1e3),
-        (1e-90, 1e90),
-    ]:
+    for low, high in [(0.9, 1.3), (0.4, 3.0), (0.5, 12.0), (0.01, 1.0), (1.0, 1e6), (1e-30, 1e3),
+                      (1e-90, 1e90)]:  # fmt: skip
         one = (np.log(low), NAN, NAN, NAN, np.log(low), np.log(low))
         other = (np.log(high), NAN, NAN, NAN, np.log(high), np.log(high))
         drawn = CoefficientDisplay.from_summary(rows_of(("a", *one), ("b", *other)), odds=True)

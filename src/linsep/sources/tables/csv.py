@@ -186,14 +186,10 @@ class CsvFile(TextFile):
         for block in map(self._options.squeezed, self.blocks()):
             rows += block[left:]
             left = max(0, left - len(block))
-            end = self._end_of(rows)
-            if end == len(rows):
-                yield rows
-                rows = b""
-                continue
-            # The rows before the open field's are whole: their ends are not in quoted fields.
-            plain = self._fields.sub(lambda field: b"x" * len(field[0]), rows[:end])
-            cut = 1 + max(plain.rfind(b"\n"), plain.rfind(b"\r"))
+            cut = end = self._end_of(rows)
+            if end < len(rows):  # the rows before the open field's are whole
+                plain = self._fields.sub(lambda field: b"x" * len(field[0]), rows[:end])
+                cut = 1 + max(plain.rfind(b"\n"), plain.rfind(b"\r"))
             if cut:
                 yield rows[:cut]
             rows = rows[cut:]
