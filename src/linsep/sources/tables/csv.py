@@ -43,11 +43,13 @@ _OPEN = "a quote that is not closed"
 #: a quoted field
 _QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+"')
 #: text, a quoted field of one line, one whose quote closes at its end, or a quote within a field;
-#: # is for the separator
+#: # is for the separator, @ for what text does not hold
 _WHOLE = (
-    rb'(?:[^"]++|(?<![^#\n\r])"[^"\n\r]*+(?:""[^"\n\r]*+)*+"|'
+    rb'(?:[^"@]++|(?<![^#\n\r])"[^"\n\r]*+(?:""[^"\n\r]*+)*+"|'
     rb'(?<![^#\n\r])"[^"]*+(?:""[^"]*+)*+"(?=[#\r\n]|\Z)|(?<=[^#\n\r])")*+'
 )
+#: whole lines of these
+_LINES = rb"(?:" + _WHOLE.replace(b"@", rb"\n\r") + rb"[\n\r]++)*+"
 
 
 class OpenQuote(bytes):
@@ -69,8 +71,8 @@ class CsvFile(TextFile):
         self._options, self.encoding = options.of(format), options.encoding
         super().__init__(path, options.max_line)
         mark = re.escape(self._options.separator.encode())
-        self._whole = re.compile(_WHOLE.replace(b"#", mark))
-        self._fields = re.compile(rb"(?<![^#\n\r])".replace(b"#", mark) + _QUOTED.pattern)
+        self._whole = re.compile(_WHOLE.replace(b"@", b"").replace(b"#", mark))
+        self._lines = re.compile(_LINES.replace(b"#", mark))
         records, ends = self._first_records()
         if not records:
             said = "rows" if options.header is False else "header row"
@@ -186,10 +188,12 @@ class CsvFile(TextFile):
         for block in map(self._options.squeezed, self.blocks()):
             rows += block[left:]
             left = max(0, left - len(block))
-            cut = end = self._end_of(rows)
-            if end < len(rows):  # the rows before the open field's are whole
-                plain = self._fields.sub(lambda field: b"x" * len(field[0]), rows[:end])
-                cut = 1 + max(plain.rfind(b"\n"), plain.rfind(b"\r"))
+            cut = self._last_line(rows) if rows.count(b'"') % 2 else 0  # a field is likely open
+            end = self._end_of(rows, cut)
+            if end == len(rows):
+                cut = end
+            elif not cut:
+                cut = self._last_line(rows)
             if cut:
                 yield rows[:cut]
             rows = rows[cut:]
@@ -198,14 +202,19 @@ class CsvFile(TextFile):
         if rows:
             yield OpenQuote(rows)
 
-    def _end_of(self, rows: bytes) -> int:
-        """Return where a quoted field begins that never ends, or in the middle of a field in a
-        later line; the end if there is none.
-        """
-        if not self._options.quotes or b'"' not in rows:
-            return len(rows)
-        found = self._whole.match(rows)
+    def _last_line(self, rows: bytes) -> int:
+        """Return where the last line begins that may not be whole."""
+        found = self._lines.match(rows)
         return 0 if found is None else found.end()
+
+    def _end_of(self, rows: bytes, begin: int = 0) -> int:
+        """Return where a quoted field begins that never ends, or in the middle of a field in a
+        later line; the end if there is none. A line begins at ``begin``.
+        """
+        if not self._options.quotes:
+            return len(rows)
+        found = self._whole.match(rows, begin)
+        return begin if found is None else found.end()
 
     def columns(self) -> dict[str, pa.DataType | None]:
         return dict.fromkeys(self._header)
