@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from linsep._system.interrupts import interruption_point, interrupts_deferred, obey
 from linsep._system.threads import in_background, thread_count
 from linsep.batches import Batch, joined
+from linsep.catalog import of_learner
 from linsep.errors import DataError, LinsepError, ParameterError, hint
 from linsep.estimators.labels import (
     check_two_classes,
@@ -364,6 +365,7 @@ def together(parts: Sequence[Any], splits: Sequence[Split]) -> Any:
     return parts[0]._replace(**columns)
 
 
+@of_learner
 def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> Any:
     """Return out-of-fold predictions for every row that is in a fold.
 

@@ -349,6 +349,24 @@ def test_dropped_rows_keep_their_line_numbers(tmp_path):
         "a.csv row 1", "a.csv row 4", "a.csv row 8"]  # fmt: skip
 
 
+def test_rows_without_a_label_are_left_out_by_an_option_of_their_own():
+    gaps = pa.table({"a": [1.0, None, 3.0, None], "y": ["p", "q", None, None]})
+    for how, missing in ({}, "error"), ({"unlabeled": "drop"}, "error"):
+        with refused(DataError, "missing-value", column="a" if how else "y"):
+            list(open_source(gaps, target="y", missing=missing, **how).batches())
+    source = open_source(gaps, target="y", unlabeled="drop", missing="zero")
+    (batch,) = source.batches()
+    assert (batch.X.tolist(), batch.y.tolist(), source.dropped) == ([[1], [0]], ["p", "q"], 2)
+    again = open_source(gaps, recipe=source.recipe())
+    assert next(again.batches()).y.tolist() == ["p", "q"]
+
+
+def test_a_class_that_is_left_out_whole_is_named():
+    gaps = pa.table({"a": [1.0, 2.0, None, None], "y": ["p", "q", "r", None]})
+    with pytest.warns(UserWarning, match="r in column 'y'"):
+        linsep.fit(gaps, target="y", missing="drop")
+
+
 def test_nan_counts_as_missing(tmp_path):
     path = write(tmp_path, {"a": [1.0, float("nan")], "y": [0, 1]}, "parquet")
     assert load_table(path, target="y", missing="mean")[0].tolist() == [[1], [1]]
@@ -466,6 +484,7 @@ def tables(draw):
     st.integers(1, 13),
 )
 @examples(150)
+@pytest.mark.filterwarnings("ignore:All rows of")
 def test_any_table_is_encoded_as_in_plain_python(tmp_path, columns, ending, missing, batch_rows):
     path = write(tmp_path, columns, ending)
     try:

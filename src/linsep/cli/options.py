@@ -569,6 +569,7 @@ OF_REGRESSIONS = (
     of_data("--trials", help="Column of numbers of trials."),
 )
 MISSING_VALUES = of_data("--missing", choice(MISSING), default="error")
+UNLABELED = of_data("--unlabeled", choice(("error", "drop")), default="error")
 SCALE = Option(
     "--scale", choice(SCALES),
     lambda: "Scale numeric columns to mean 0 and standard deviation 1 (standard), or not; "
@@ -611,7 +612,7 @@ FILES: Any = Gathered("files", (
     of_data("--encoding", "NAME"),
     of_data("--max-line", size_of("a line")),
 ))  # fmt: skip
-TABLE_ROWS = (TARGET, MISSING_VALUES, HASH_BITS, MIN_COUNT, EXCLUDE, *TYPES, INDEX_BASE)
+TABLE_ROWS = (TARGET, MISSING_VALUES, UNLABELED, HASH_BITS, MIN_COUNT, EXCLUDE, *TYPES, INDEX_BASE)
 #: reading options of commands whose features match Python's ``open_source``
 ROWS: Any = Gathered("how", (*TABLE_ROWS, FORMULA, PRODUCTS, REFERENCE_LEVEL, *FILES.options))
 READING = Gathered("reading", (

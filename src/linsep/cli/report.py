@@ -480,8 +480,10 @@ def gap_pairs(result: dict[str, Any], recipe: dict[str, Any]) -> Pairs:
         f"'{name}' (first in {where})" for name, where in (result["fields_ignored"] or {}).items()
     ]
     rows, unused = result["rows_dropped"], f"{_listed(ignored, 'fields')}: not used by the model"
+    unlabeled = recipe.get("unlabeled") and recipe["missing"] != "drop"
+    gap = "without a label" if unlabeled else "with missing values"
     return shown(
-        ("left out", rows and f"{counted(rows, 'row')} with missing values"),
+        ("left out", rows and f"{counted(rows, 'row')} {gap}"),
         ("missing", _listed(filled, "columns")),
         ("ignored", unused * bool(ignored)),
     )

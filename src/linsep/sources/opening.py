@@ -67,6 +67,8 @@ def open_source(
     missing : {"error", "zero", "drop", "mean", "skip"}, default "error"
         How to treat missing values. With a recipe and ``labeled=False`` also "skip": a row with a
         missing value gets None or NaN as prediction, whatever the model was trained with.
+    unlabeled : {"error", "drop"}, default "error"
+        Whether rows without a label are left out; ``missing="drop"`` leaves them out, too.
     exclude, include : str or list of str, default ()
         Columns to leave out, and the only columns that become features; here and below, globs such
         as "code_*" stand for all matching columns.

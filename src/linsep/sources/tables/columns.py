@@ -63,6 +63,7 @@ class Columns:
     target : name of the label column or None
     target_kind : "int", "float", "bool", "text"; None without a target
     missing : "error", "zero", "drop", "mean"
+    unlabeled : "error", "drop"; empty for "error"
     means : dict of name to mean; filled for missing="mean"
     scale : dict of numeric name to what is subtracted and then divided by; empty to leave values
         as they are
@@ -92,6 +93,7 @@ class Columns:
     missing: str = "error"
     hash_bits: int | None = None
     exclude: list[str] = field(default_factory=list)
+    unlabeled: str = ""
     weight: str | None = None
     group: str | None = None
     group_kind: str = "text"
@@ -367,7 +369,7 @@ _ALWAYS = (
     "target", "target_kind", "hash_bits", "missing", "dtype", "text", "means", "scale", "reference",
     "exclude",
 )  # fmt: skip
-_GIVEN = (*BESIDE, "categorical", "converted")
+_GIVEN = (*BESIDE, "categorical", "converted", "unlabeled")
 
 
 def to_recipe(columns: Columns) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from linsep.errors import DataError, hint
@@ -55,6 +56,7 @@ class Encoder:
         self.lows = np.full(len(columns.numeric), np.inf)
         self.highs = np.full(len(columns.numeric), -np.inf)
         self._labels_needed, self._far_inputs = labels_needed, set[str]()
+        self._kept, self._left_out = set[Any](), set[Any]()
 
     def survey(self, table: pa.Table, place: Place) -> tuple[np.ndarray, dict[str, dict[Any, int]]]:
         """Return the numbers (NaN where missing) of the rows that :meth:`encode` keeps, and in how
@@ -89,7 +91,12 @@ class Encoder:
         Raises DataError at infinity, at a missing value unless ``missing`` says otherwise, and at
         a number beyond 2^53 that would be rounded.
         """
+        label = self._label(table)
         table, X, place, kept = self._selected(table, place)
+        if label and self.columns.missing == "drop" and self.columns.target_kind == "text":
+            rows = pa.array(np.ones(len(label), bool) if kept is None else kept)
+            self._kept.update(label.filter(rows).unique().to_pylist())
+            self._left_out.update(label.filter(pc.invert(rows)).unique().to_pylist())
         if self.columns.missing in {"zero", "mean"} and (holes := np.isnan(X)).any():
             means = self.columns.means
             fill = np.array([means.get(name, 0.0) for name in self.columns.numeric], X.dtype)
@@ -162,6 +169,11 @@ class Encoder:
                 refuse_rounded(table, name, floats, place)
 
     @property
+    def lost_classes(self) -> list[str]:
+        """The labels of rows that were all left out because of missing values."""
+        return sorted(self._left_out - self._kept - {None})
+
+    @property
     def far(self) -> list[str]:
         """The columns of numbers that had a number of 2^53 or more so far."""
         found = sorted(self._far_inputs)
@@ -202,14 +214,13 @@ class Encoder:
     def _complete(self, table: pa.Table, X: np.ndarray, place: Place) -> np.ndarray | None:
         """Return which rows miss no value that they need, None for all."""
         columns, formula, label, holes = self.columns, self.columns.formula, self._label(table), {}
-        if label is not None and self._labels_needed and (gaps := _missing(label)) is not None:
-            if columns.missing != "drop":
-                raise DataError(
-                    place(int(np.argmax(gaps))) + f" has no label in column '{columns.target}'",
-                    "fill it in", hint("leave such rows out with {}", missing="drop"),
-                    code="missing-value", column=columns.target,
-                )  # fmt: skip
-            holes[""] = gaps
+        unlabeled = _missing(label) if label is not None and self._labels_needed else None
+        if unlabeled is not None and "drop" not in (columns.missing, columns.unlabeled):
+            raise DataError(
+                place(int(np.argmax(unlabeled))) + f" has no label in column '{columns.target}'",
+                "fill it in", hint("leave such rows out with {}", unlabeled="drop"),
+                code="missing-value", column=columns.target,
+            )  # fmt: skip
         if columns.missing in {"error", "drop", "skip"}:
             names = [*columns.text, *(formula.inputs if formula else ())]
             found = {name: _missing(plain_values(table.column(name))) for name in names}
@@ -218,9 +229,13 @@ class Encoder:
             if not whole:
                 gaps = np.isnan(X)
                 found |= {n: gaps[:, k] for k, n in enumerate(columns.numeric) if gaps[:, k].any()}
-            holes |= {name: gaps for name, gaps in found.items() if gaps is not None}
+            asked = True if unlabeled is None else ~unlabeled
+            holes = {
+                name: gaps for name, gaps in found.items()
+                if gaps is not None and (gaps & asked).any()
+            }  # fmt: skip
         if holes and columns.missing == "error":
-            row, name = min((int(np.argmax(gaps)), name) for name, gaps in holes.items())
+            row, name = min((int(np.argmax(gaps & asked)), name) for name, gaps in holes.items())
             ways = [hint("leave out such rows with {}", missing="drop")]
             if not self._labels_needed:
                 ways = [hint("leave its prediction empty with {}", missing="skip")]
@@ -234,7 +249,8 @@ class Encoder:
                 place(row) + f", column '{name}' has no value", "fill it in", *ways,
                 code="missing-value", column=name,
             )  # fmt: skip
-        return ~np.logical_or.reduce(list(holes.values())) if holes else None
+        gaps = [*holes.values(), *([] if unlabeled is None else [unlabeled])]
+        return ~np.logical_or.reduce(gaps) if gaps else None
 
     def _cells(self, table: pa.Table, place: Place) -> dict[str, Cells]:
         names = self.columns.text

@@ -51,6 +51,7 @@ _MARK = "one character, such as ',' or '.'", _is_mark
 #: what each option may be unless it is None, in words and as a function
 VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "missing": (f"{', '.join(MISSING[:-1])} or mean", lambda how: how in (*MISSING, "skip")),
+    "unlabeled": ("error or drop", lambda how: how in ("error", "drop")),
     "scale": (" or ".join(SCALES), lambda how: how in SCALES),
     "hash_bits": ("a number from 1 to 30", lambda bits: _is_whole(bits, 1, 30)),
     "min_count": ("a number of rows, 1 or more", lambda rows: _is_whole(rows, 1)),
@@ -204,6 +205,7 @@ class TableOptions(ReadingOptions):
 
     target: str | None = None
     missing: str = "error"
+    unlabeled: str = "error"
     hash_bits: int | None = None
     exclude: Any = ()
     scale: str = "none"

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from linsep._system.threads import in_background
 from linsep.batches import Batch
-from linsep.errors import DataError, NoRows
+from linsep.errors import DataError, NoRows, warn_caller
 from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.feature_names import FeatureNames
@@ -101,6 +101,7 @@ class TableSource(FilesInOrder, Source):
             self._columns = Columns(
                 {}, {}, options.target, None, options.missing, options.hash_bits,
                 list(options.exclude), words=self._words,
+                unlabeled=options.unlabeled if options.unlabeled == "drop" else "",
                 **{role: getattr(options, role) for role in ROLES},
             )  # fmt: skip
             self._guess()
@@ -258,6 +259,13 @@ class TableSource(FilesInOrder, Source):
                 self.skipped += 0 if batch.unanswered is None else int(batch.unanswered.sum())
             sent, read = sent + batch.size, read + table.num_rows
         self._starts += [read] * (len(self._files) - len(self._starts))
+        if self.warns and not self.by_recipe and (lost := self._encoder.lost_classes):
+            self.warns = False
+            warn_caller(
+                f"All rows of {listed(lost)} in column '{self._columns.target}' of {self.name} "
+                "miss a value and are left out, so the model does not know "
+                f"{'these classes' if len(lost) > 1 else 'this class'}."
+            )
         self.n_rows, self.filled = sent, dict(+self._encoder.filled)
         if not read:
             raise NoRows(f"{self.name} has no rows: give a file with rows.")
