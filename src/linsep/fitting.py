@@ -186,11 +186,12 @@ def fit(
 
     Returns
     -------
-    estimator : the fitted estimator
-        Its ``recipe_`` holds the preprocessing: :meth:`predict` accepts data frames with the
-        columns of `data`, and file names. With `test`, ``test_scores_`` holds the output of
-        ``linsep score --json``. With `cv`, ``cv_scores_`` holds the metrics of each fold, as arrays
-        by name.
+    model : :class:`TablePipeline`
+        Its steps make features and learn; it has the attributes of the learner. Of svmlight and
+        Vowpal Wabbit's text, which have no columns, it is the estimator alone. :meth:`predict`
+        accepts data frames with the columns of `data`, and file names. With `test`,
+        ``test_scores_`` holds the output of ``linsep score --json``. With `cv`, ``cv_scores_``
+        holds the metrics of each fold, as arrays by name.
 
     Raises
     ------

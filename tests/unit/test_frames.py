@@ -29,6 +29,7 @@ from linsep import (
     PassiveAggressive,
     Perceptron,
     open_source,
+    pipelines,
     separation,
 )
 from linsep.errors import DataError
@@ -395,28 +396,56 @@ def test_frames_of_features_are_not_encoded_twice(persons):
     assert model[-1].predict(features).tolist() == model.predict(X).tolist()
 
 
-#: options of a table whose columns scikit-learn cannot know
-BESIDE = {
-    "weight": "weight", "group": "group", "offset": "offset", "formula": "y ~ age + offset(offset)",
-}  # fmt: skip
+#: every option of a table: columns that show it, with the label last, and options
+OPTIONS = {
+    "target": ("age y", {}),
+    "missing": ("age gap y", {"missing": "mean"}),
+    "unlabeled": ("age some", {"target": "some", "unlabeled": "drop"}),
+    "hash_bits": ("age city y", {"hash_bits": 4, "reference_level": None}),
+    "exclude": ("age height y", {"exclude": ["height"]}),
+    "include": ("age height y", {"include": ["a*"]}),
+    "scale": ("age y", {"scale": "standard"}),
+    "reference_level": ("age city y", {"reference_level": {"city": "Ulm"}}),
+    "min_count": ("age city y", {"min_count": 31}),
+    "weight": ("age w y", {"weight": "w"}),
+    "group": ("age g y", {"group": "g"}),
+    "offset": ("age w y", {"offset": "w"}),
+    "successes": ("age g n", {"target": None, "successes": "g", "trials": "n"}),
+    "trials": ("age g n", {"target": None, "successes": "g", "trials": "n"}),
+    "text": ("age city y", {"text": {"city": linsep.Text(n_features=16)}}),
+    "products": ("age city y", {"products": ["age:city"]}),
+    "formula": ("age w y", {"target": None, "formula": "y ~ poly(age, 2) + offset(w)"}),
+    "categorical": ("age g y", {"categorical": ["g"]}),
+    "numeric": ("age fee y", {"numeric": ["fee"], "decimal": ",", "thousands": "."}),
+    "decimal": ("age fee y", {"decimal": ",", "thousands": "."}),
+    "thousands": ("age fee y", {"decimal": ",", "thousands": "."}),
+    "units": ("age share y", {"units": True}),
+    "date": ("age born y", {"date": ["born"]}),
+}
 
 
-@pytest.mark.parametrize("name", BESIDE)
-def test_clones_take_what_is_beside_the_features_from_their_columns(persons, name):
+def test_clones_know_every_option_of_a_table(persons):
+    assert OPTIONS.keys() == pipelines.OPTIONS.keys() - {*pipelines.OF_FILES}
     frame, y, weights = persons
-    table = frame[["age", "height"]].assign(
-        weight=weights, offset=weights - 1, group=np.arange(len(y)) // 4, y=y
-    )
-    taken = [BESIDE[name]] if name != "formula" else ["offset"]
-    table = table[["age", "height", *taken, "y"]]
-    how = {name: BESIDE[name]} | ({} if name == "formula" else {"target": "y"})
-    model = linsep.fit(table, learner="logistic", l2=1.0, **how)
-    again = clone(model).fit(table.drop(columns="y"), table["y"])
-    assert again.coef_.tobytes() == model.coef_.tobytes()
-    if name == "weight":
-        beside = clone(model).set_params(columns__weight=None)
-        beside.fit(table[["age", "height"]], y, sample_weight=weights)
-        assert beside.coef_.tobytes() == model.coef_.tobytes()
+    table = frame.assign(
+        gap=frame.height.where(frame.age < 70), w=weights, g=np.arange(len(y)) // 4, y=y,
+        some=y.astype(object).where(frame.age > 20, None), share="5%",
+        fee=np.where(frame.height > 0, "1.001,5", "2,5"), born=(1999 - frame.age).astype(str),
+    )  # fmt: skip
+    table["n"], table["born"] = table.g + 3, table.born + "-01-31"
+    for name, (columns, how) in OPTIONS.items():
+        rows = table[columns.split()]
+        label = None if name in ("successes", "trials") else rows.columns[-1]
+        model = linsep.fit(rows, **{"target": "y", "learner": "logistic", "l2": 1.0} | how)
+        again = [clone(model).fit(rows)]
+        if label is not None:
+            again.append(clone(model).fit(rows.drop(columns=label), rows[label]))
+        for one in again:
+            assert one.coef_.tobytes() == model.coef_.tobytes(), name
+    weighed = linsep.fit(table[["age", "w", "y"]], target="y", weight="w")
+    plain = clone(weighed).set_params(columns__weight=None)
+    plain.fit(table[["age"]], y, sample_weight=table.w)
+    assert plain.coef_.tobytes() == weighed.coef_.tobytes()
 
 
 @pytest.mark.parametrize("learner", ["perceptron", "kernel", "naive-bayes"])
