@@ -10,6 +10,7 @@ import pytest
 
 import linsep
 from command_line import assert_refused, here
+from data_files import write
 from linsep import LogisticRegression, Perceptron, Text, load, open_source
 from linsep.errors import DataError
 from linsep.sources.tables.documents import Documents, text_of_message
@@ -145,13 +146,29 @@ def test_what_cannot_be_read_is_named(mails, tmp_path):
     assert_refused("fit", "box.mbox", cwd=tmp_path, code="wrong-format")
 
 
-@pytest.mark.parametrize("name", ["0.parquet", "rows.csv"])
-def test_tables_in_folders_are_no_texts(tmp_path, name):
-    for label in ("kind=u", "kind=v"):
-        (tmp_path / "parts" / label).mkdir(parents=True)
-        (tmp_path / "parts" / label / name).write_text("x,y\n1,2\n")
-    with refused(DataError, "wrong-format", path=tmp_path / "parts" / "kind=u" / name):
-        open_source(tmp_path / "parts")
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_tables_in_folders_have_the_columns_of_their_names(tmp_path, ending):
+    for label, year, x in (("u", 2023, 1.0), ("v w", 2024, 2.0)):
+        folder = tmp_path / "parts" / f"kind={label}".replace(" ", "%20") / f"year={year}"
+        folder.mkdir(parents=True)
+        write(folder, {"x": [x, x + 1], "y": [0, 1]}, ending)
+    source = open_source(tmp_path / "parts", target="y")
+    X = np.concatenate([batch.X.toarray() for batch in source.batches()])
+    assert source.feature_names == ["x", "year", "kind=u", "kind=v w"]
+    assert X.tolist() == [
+        [1, 2023, 1, 0], [2, 2023, 1, 0], [2, 2024, 0, 1], [3, 2024, 0, 1],
+    ]  # fmt: skip
+    one = open_source(folder, recipe=source.recipe())
+    assert next(one.batches()).X.toarray().tolist() == X[2:].tolist()
+    assert open_source(folder, target="y").feature_names == ["x"]
+
+
+def test_tables_in_other_folders_are_no_texts(tmp_path):
+    for label in ("u", "v"):
+        (tmp_path / label).mkdir()
+        (tmp_path / label / "0.csv").write_text("x,y\n1,2\n")
+    with refused(DataError, "wrong-format", path=tmp_path / "u" / "0.csv"):
+        open_source(tmp_path)
 
 
 def test_a_text_that_is_too_long_or_gone_is_named(mails):

@@ -395,7 +395,9 @@ def _of_folder(folder: Path, format: str | None) -> list[Path]:
     """Return the data files of a folder, or the folder itself if it holds folders of texts."""
     if format == "folder":
         return [folder]
-    inside = [path for path in sorted(folder.iterdir()) if _is_data(path, format)]
+    hive = any(path.is_dir() and "=" in path.name for path in folder.iterdir())
+    each = folder.rglob("*") if hive else folder.iterdir()
+    inside = [path for path in sorted(each) if _is_data(path, format)]
     # Beside folders of texts, README.txt is not svmlight text.
     if format is None and all(path.suffix.lower() == ".txt" for path in inside):
         labels = [path for path in folder.iterdir() if path.is_dir() and path.name[0] != "."]

@@ -43,6 +43,7 @@ from linsep.sources.tables.files import (
     open_tables,
     rechunked,
 )
+from linsep.sources.tables.partitions import partitioned
 from linsep.sources.tables.products import products_of
 from linsep.sources.tables.reading_options import ROLES, TableOptions, check_options
 from linsep.sources.tables.survey import Survey
@@ -86,7 +87,8 @@ class TableSource(FilesInOrder, Source):
         self._as = [format, options.delimiter]
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
         mixed = recipe is None and require_target
-        super().__init__(open_tables(opening, format, self.reading, mixed))
+        files = open_tables(opening, format, self.reading, mixed)
+        super().__init__(partitioned(files, all_columns=recipe is not None))
         named = [path for path in opening if not isinstance(path, pa.Table)]
         kinds = {format or format_by_name(path) or "unknown" for path in named} or {"frame"}
         self.kind = " and ".join(sorted(kinds))
