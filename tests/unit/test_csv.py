@@ -406,3 +406,10 @@ def test_blocks_that_end_within_quoted_fields_are_read(tmp_path):
     )
     rows = open_source(tmp_path / "long.csv", target="y", exclude="t", max_line="64kB").batches()
     assert sum(batch.size for batch in rows) == 6_000
+
+
+def test_rows_of_a_file_that_fills_its_blocks_are_read_once(path, monkeypatch):
+    """Where lines end in carriage returns, a reused buffer gave the rows before again."""
+    monkeypatch.setattr(text_file, "BLOCK_BYTES", 20)
+    path.write_bytes(b"x,y\r\n" + b"1,0\r\n2,1\r\n" * 3 + b"3,1\r\n")
+    assert sum(batch.size for batch in open_source(path, target="y").batches()) == 7
