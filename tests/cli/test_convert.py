@@ -257,11 +257,12 @@ def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_codes_with_zeros_in_front_stay_text(tmp_path):
-    """01067 became 1067.0."""
-    rows = "".join(f"0{1067 + k},{k},{k % 2}\n" for k in range(20))
+def test_codes_with_zeros_in_front_stay_text(tmp_path, monkeypatch):
+    """01067 became 1067.0, also if it came late."""
+    monkeypatch.setattr("linsep.sources.tables.text_file.BLOCK_BYTES", 64)
+    rows = "".join(f"{91067 - 10000 * k:05},{k},{k % 2}\n" for k in range(10))
     (tmp_path / "t.csv").write_text("zip,n,y\n" + rows)
     assert here("convert", "t.csv", "t.parquet", cwd=tmp_path).returncode == 0
     found = pq.read_table(tmp_path / "t.parquet")
-    assert found["zip"].to_pylist()[:2] == ["01067", "01068"]
+    assert found["zip"].to_pylist()[-2:] == ["11067", "01067"]
     assert found["n"].to_pylist()[:2] == [0, 1]
