@@ -50,6 +50,7 @@ from .mistake_bounds.margins import (
 )
 from .model_files import load as load, save as save
 from .naive_bayes import GaussianNaiveBayes as GaussianNaiveBayes
+from .pipelines import TableEncoder as TableEncoder, TablePipeline as TablePipeline
 from .scoring.scores import score as score
 from .separating import separation as separation
 from .soft_margins.kernel import KernelSoftMargin as KernelSoftMargin

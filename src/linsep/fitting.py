@@ -260,7 +260,16 @@ def fit(
         model.cv_scores_ = cross_validated(model, source, rows, folds)
     if test is not None:
         model.test_scores_ = scores_of(model, open_source(test, recipe=model.recipe_, **again))
-    return model
+    return as_pipeline(model, source)
+
+
+def as_pipeline(model: Any, source: Source) -> Any:
+    """Return a learner fitted to a table with what makes its features, others as they are."""
+    if not hasattr(source, "given_options"):
+        return model
+    from linsep.pipelines import TablePipeline
+
+    return TablePipeline.of(model, source)
 
 
 def _check_options(learner: str, given: Mapping[str, Any], reading: Mapping[str, Any]) -> None:

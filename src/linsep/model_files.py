@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 import linsep
 from linsep._system.files import check_free, written_whole
 from linsep._system.sealed import FileKind, sealed, unsealed
-from linsep.catalog import CLASSES, class_named, is_regression
+from linsep.catalog import CLASSES, class_named, is_regression, learner_of
 from linsep.checkpoints.saving import complete, contents
 from linsep.errors import ModelFileError
 from linsep.estimators.fitted_state import plain
@@ -69,6 +69,9 @@ def to_bytes(model: BaseEstimator) -> bytes:
 
 
 def _content(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    columns = model[0].to_json() if model is not learner_of(model) else None
+    model = learner_of(model)
+    columns = columns or getattr(model, "_columns", None)
     kind = type(model).__name__
     if class_named(kind) is not type(model):
         raise ModelFileError(
@@ -79,15 +82,15 @@ def _content(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         model, msg="This %(name)s is not fitted, so there is nothing to save: call fit first."
     )
     tensors, rest = model.get_state()
-    return tensors, _describe(model) | rest
+    return tensors, _describe(model) | rest | ({"columns": columns} if columns else {})
 
 
 def load(path: str | Path) -> Any:
-    """Load a model written by :func:`save`; its predictions are bit-identical.
+    """Load a model written by :func:`save` or ``linsep fit``; its predictions are bit-identical.
 
-    ``open_source(file, recipe=model.recipe_)`` reads files like the training data: it imputes,
-    encodes and scales their columns. Arrays are used as they are, and a DataFrame is refused if the
-    model scales columns.
+    A model of a table is a :class:`linsep.TablePipeline`, as of :func:`linsep.fit`; an estimator
+    that was saved by itself is one again. ``open_source(file, recipe=model.recipe_)`` reads files
+    like the training data: it imputes, encodes and scales their columns.
 
     A checksum of the whole file detects damage. It is not a signature: a file from someone else may
     contain any weights, but never code.
@@ -97,6 +100,18 @@ def load(path: str | Path) -> Any:
     ModelFileError
         If the file is missing, truncated, altered, not a linsep model, or in a newer format.
     """
+    model = loaded(path)
+    if (stored := getattr(model, "_columns", None)) is None:
+        return model
+    from linsep.pipelines import TableEncoder, TablePipeline
+
+    with complete(Path(path), MODEL_FILE, ModelFileError):
+        encoder = TableEncoder.from_json(stored, model.recipe_)
+    return TablePipeline([("columns", encoder), ("learner", model)]).joined()
+
+
+def loaded(path: str | Path) -> Any:
+    """Return the learner of a model file."""
     path = Path(path)
     tensors, about = contents(path, MODEL_FILE)
     with complete(path, MODEL_FILE, ModelFileError):
@@ -135,7 +150,6 @@ def _describe(model: Any) -> dict[str, Any]:
         "feature_names": None if names is None else [str(name) for name in names],
         "recipe": getattr(model, "recipe_", None),
         **({} if threshold is None else {"threshold": threshold._asdict()}),
-        **({"encodes": True} if getattr(model, "_encodes", False) else {}),
     }
 
 
@@ -177,7 +191,8 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
 
             Formula.from_json(recipe["formula"])  # expressions that formulas may not hold
         model.recipe_ = recipe
-        model._encodes = about.get("encodes") is True  # see check_again
+        if "columns" in about:
+            model._columns = about["columns"]  # of the encoder, see load
     if about.get("threshold") is not None:
         from linsep.estimators.thresholds import Threshold
 

@@ -378,7 +378,8 @@ class GaussianNaiveBayes(HasEquation, PlotsDecision, ClassifierMixin, HasParamet
         if not isinstance(X, Source):
             check_prepared(self)
             X = rows_to_fit(X, self, labels.FLOATS, order="C", reset=False)
-            model.__dict__.pop("feature_names_in_", None)
+            vars(model).pop("feature_names_in_", None)
+            vars(model).pop("recipe_", None)
         answers: np.ndarray = getattr(model, method)(X)
         return answers
 

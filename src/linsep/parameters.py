@@ -147,12 +147,6 @@ class HasParameters:
         kind: Any = type(self)
         return {name: getattr(self, name) for name in _names_of(kind)}
 
-    def __sklearn_clone__(self) -> Any:
-        from linsep.validation.checks import check_again  # which the plain twins need not
-
-        check_again(self)
-        return super().__sklearn_clone__()  # type: ignore[misc]
-
 
 @cache
 def _names_of(estimator: Any) -> list[str]:

@@ -83,15 +83,14 @@ def test_a_frame_learns_what_the_command_learns(folder):
     frame["length"] = frame["length"].astype(int)
     model = linsep.fit(frame, target="kind", text="message")
     saved = linsep.load(folder / "text.linsep")
-    assert type(model) is type(saved) is linsep.AROW
+    assert type(model.learner) is type(saved.learner) is linsep.AROW
     assert np.array_equal(model.coef_, saved.coef_)
     assert linsep.fit(frame, target="kind", text="message", r=2.0).r == 2.0
-    assert type(linsep.fit(frame, target="kind")) is linsep.Perceptron
+    assert type(linsep.fit(frame, target="kind").learner) is linsep.Perceptron
     with pytest.raises(TypeError, match="has no option 'r' for perceptron"):
         linsep.fit(frame, target="kind", r=2.0)
-    assert type(linsep.fit(frame, target="kind", text="message", schedule="inverse")) is (
-        linsep.Perceptron
-    )
+    chosen = linsep.fit(frame, target="kind", text="message", schedule="inverse")
+    assert type(chosen.learner) is linsep.Perceptron
 
 
 def made_table(rows, classes=2, noise=3.0, levels=3, seed=0):
@@ -259,7 +258,7 @@ def test_the_learner_and_its_reason(name, tmp_path):
     command = linsep.describe(tmp_path / "t.csv", target="y").next
     assert here(*shlex.split(command)[1:], cwd=tmp_path).returncode == 0
     model = eval(found.next, {"linsep": linsep, "frame": frame})
-    assert type(model) is ESTIMATORS[learner]
+    assert type(model.learner) is ESTIMATORS[learner]
 
 
 def test_learners_worse_than_the_baseline_say_so(noise):

@@ -112,7 +112,7 @@ def test_options_reach_the_learner(folder):
              "--class-weight", "low=1", "--class-weight", "mid=1", "--keep", "average",
              "--schedule", "inverse", "--normalize"]  # fmt: skip
     here("fit", "t.csv", "--target", "kind", *given, "--model", "m", cwd=folder)
-    parameters = linsep.load(folder / "m").get_params()
+    parameters = linsep.load(folder / "m").learner.get_params()
     assert parameters == {
         "multiclass": "ovo", "fit_intercept": False, "max_iter": 3, "shuffle": False,
         "learning_rate": 0.5, "early_stopping": True, "validation_fraction": 0.3,

@@ -77,7 +77,7 @@ def test_options_of_reading_and_of_the_learner(people):
         "--reference", "old",
     )  # fmt: skip
     assert model.coef_.tobytes() == of_command.coef_.tobytes()
-    assert model.get_params()["max_iter"] == 3
+    assert model.get_params()["learner__max_iter"] == 3
 
 
 def test_scores_and_calibration(people):
@@ -140,7 +140,7 @@ def assert_same_bits(frame, learner):
         ):
             assert mine[0] == its[0]
             assert mine[1].tobytes() == its[1].tobytes(), mine[0]
-        assert model.feature_names_in_.tolist() == of_command.feature_names_in_.tolist()
+        assert model.get_feature_names_out().tolist() == of_command.get_feature_names_out().tolist()
         assert model.predict(frame).tolist() == of_command.predict("table.csv").tolist()
 
 

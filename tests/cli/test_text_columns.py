@@ -110,7 +110,7 @@ def test_a_vocabulary_on_the_command_line(folder):
         binary=True,
     ).fit(column(3))  # fmt: skip
     terms = [f"body:{term}" for term in theirs.get_feature_names_out()]
-    assert model.feature_names_in_.tolist() == terms
+    assert model.get_feature_names_out().tolist() == terms
     assert here("predict", "m.linsep", "mail.csv", cwd=folder).returncode == 0
     done = here("inspect", "m.linsep", "--top", "3", cwd=folder)
     assert "body:" in done.stdout

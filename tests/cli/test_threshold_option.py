@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import clone
 
 import linsep
 from command_line import assert_refused, here
@@ -200,7 +200,7 @@ def test_every_number_of_a_fit_is_at_the_threshold(tmp_path, learner, threshold)
     known = labeled_rows(source, rows)
     expected = []
     for training, test in Folds(4).splits(known):
-        fold = BaseEstimator.__sklearn_clone__(again).fit(*known.part(training)[:2])
+        fold = clone(again.learner).fit(*known.part(training)[:2])
         fold.threshold_ = model.threshold_
         X, y, _ = known.part(test)
         expected.append(np.mean(fold.predict(X) == y))

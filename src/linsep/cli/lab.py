@@ -51,8 +51,8 @@ def lab(
 
     Example: linsep lab --scene xor --output class.html
     """
+    from linsep import model_files
     from linsep.lab import address_of_file, address_of_model, lab_file, lesson_of_code
-    from linsep.model_files import load
 
     if check is not None:
         print(f"lesson   {lesson_of_code(check)}")
@@ -66,7 +66,7 @@ def lab(
             "--scene and a data file or a model cannot be combined: give one of them."
         )
     try:
-        loaded = None if model is None else load(model)
+        loaded = None if model is None else model_files.loaded(model)
         first = scene or ""
         if rows is not None:
             first = address_of_file(rows, note, loaded, **how)

@@ -50,7 +50,7 @@ def inspect(
 
     Example: linsep inspect species.linsep --top 5
     """
-    estimator = model_files.load(model)
+    estimator = model_files.loaded(model)
     parameters, default = (x.get_params(deep=False) for x in (estimator, type(estimator)()))
     found = report.training_summary(estimator) | {
         "parameters": parameters,
@@ -174,7 +174,7 @@ def audit(
 
     Example: linsep audit species.linsep test.csv --row 3
     """
-    estimator = model_files.load(model)
+    estimator = model_files.loaded(model)
     if (why := without_weights(estimator)) is not None:
         raise lacks(
             estimator, model,
@@ -230,7 +230,7 @@ def export(
 
     made = format_of(file)
     output.check_outputs(force, [model], file)
-    estimator = model_files.load(model)
+    estimator = model_files.loaded(model)
     with output.finishing():
         write(estimator, file, force=force)
     rule = prediction_rule(estimator)
@@ -269,7 +269,7 @@ def summary(
 
     Example: linsep summary pressure.linsep pressure.csv
     """
-    fitted = model_files.load(model)
+    fitted = model_files.loaded(model)
     needed = {
         "diagnostics": (data, "no residuals: leave out DATA, or use `linsep score`"),
         "summary": (level or table, "no table of estimates and intervals"),
@@ -370,7 +370,7 @@ def effects(
 
     Example: linsep effects odds.linsep train.csv --at age=40
     """
-    fitted = model_files.load(model)
+    fitted = model_files.loaded(model)
     parts = [part.strip() for text in at or ["overall"] for part in text.split(",")]
     where: Any = parts[0]
     if parts not in (["overall"], ["mean"]):

@@ -124,7 +124,7 @@ def plot(
             f"linsep plot {kind} {needs}.", code="needs-option" if shown.rows else "conflict"
         )
     check_outputs(force, [model], output)
-    estimator = model_files.load(model)
+    estimator = model_files.loaded(model)
     fits = not shown.of or (shown.of == "classifier") == hasattr(estimator, "classes_")
     if not fits or (kind == "updates" and not isinstance(estimator, tuple(LINEAR.values()))):
         of = "the updates of an online linear learner" if kind == "updates" else f"a {shown.of}"

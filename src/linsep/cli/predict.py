@@ -262,7 +262,7 @@ def predict(
 
     Example: linsep predict species.linsep new.csv --output species.txt
     """
-    estimator = model_files.load(model)
+    estimator = model_files.loaded(model)
     beside = "scores" if scores else "probabilities" if probabilities else None
     _check(estimator, model, beside, interval)
     cut = None
@@ -370,7 +370,7 @@ def score(
 
     Example: linsep score species.linsep test.csv
     """
-    estimator = model_files.load(model)
+    estimator = model_files.loaded(model)
     source = open_like(estimator, model, data, **files, group=group)
     names = metrics and [name.strip() for one in metrics for name in one.split(",")]
     result = score_source(estimator, source, names)

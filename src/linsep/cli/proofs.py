@@ -335,7 +335,7 @@ def bounds(
         fit_intercept = _has_intercept(how, fit_intercept)
         source = open_source(data, **how)
     else:
-        loaded = model_files.load(model)
+        loaded = model_files.loaded(model)
         files = {name: how[name] for name in options.FILES.names}
         source, line = open_like(loaded, model, data, **files), linear_of(loaded)
         width = loaded.n_features_in_

@@ -24,6 +24,7 @@ from linsep.errors import DataError, LinsepError
 from linsep.estimators.labels import has_offset
 from linsep.fitting import (
     Chosen,
+    as_pipeline,
     check_in_folds,
     chosen_learner,
     decide,
@@ -191,8 +192,10 @@ class Training(SimpleNamespace):
             undone = self.error is None
             # the process that this one resumes may have saved it already
             again = self.saved is not None and not self.force
-            if self.model and not (again and model_files.holds(self.model, estimator)):
-                model_files.save(estimator, self.model, force=self.force)
+            if self.model:
+                whole = as_pipeline(estimator, self.source)
+                if not (again and model_files.holds(self.model, whole)):
+                    model_files.save(whole, self.model, force=self.force)
             phases = estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
             seconds = {"total": perf_counter() - self.started} | phases
             if WORK.seconds > self.compiled:

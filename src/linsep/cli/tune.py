@@ -18,7 +18,7 @@ from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
 from linsep.cli.report import folds_text, with_error
 from linsep.estimators.labels import plain_labels
-from linsep.fitting import chosen_learner, with_intercept
+from linsep.fitting import as_pipeline, chosen_learner, with_intercept
 from linsep.parameters import parameters_of
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of
 from linsep.scoring.metrics import METRICS
@@ -106,7 +106,7 @@ class Tuning(SimpleNamespace):
     def _print(self, found: dict[str, Any], model: Any, source: Source) -> None:
         tested = None
         if self.model is not None:
-            model_files.save(model, self.model, force=self.force)
+            model_files.save(as_pipeline(model, source), self.model, force=self.force)
         if self.test:
             tested = score_source(model, self.reader.like(model, self.test, self.reader.group))
         found |= {

@@ -1,9 +1,10 @@
 """What estimators are given: arrays, or sources, which files and frames with text become."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import wraps
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -55,14 +56,11 @@ def to_learn(
     """Return the rows with all that is given beside them as a source, if they are a source or a
     data frame with text or categorical columns; None for other rows.
     """
-    if not isinstance(X, Source):
-        checks.check_again(model)
     if isinstance(X, str | Path):
         how = f"call linsep.fit({str(X)!r}, target=...)"
         raise ArgumentError(f"fit takes rows, not a file name: for a file, {how}.")
     beside = {"y": y, "sample_weight": sample_weight, **others}
     found = encoded(X, reference, **beside)
-    model._encodes = found is not None  # as any later fit does
     return source_of(X, offsets=offsets, **beside) if found is None else found
 
 
@@ -83,12 +81,25 @@ def encoded(X: Any, reference: bool = False, **beside: Any) -> Source | None:
     if isinstance(frame, nw.DataFrame) and not any(kind in text for kind in frame.schema.dtypes()):
         return None
     checks.check_beside(X, **beside)
-    import pyarrow as pa
-
     from linsep.sources.tables.frames import to_arrow
 
-    table, roles = to_arrow(X), dict[str, Any](target=None)
+    table = to_arrow(X)
     beside["offset"] = labels.check_offset(beside.get("offset"), table.num_rows)
+    table, roles = with_columns(table, beside)
+    return _opened(
+        table, **{"target": None} | roles, reference_level="first" if reference else None
+    )
+
+
+def with_columns(
+    table: Any, beside: dict[str, Any], named: Mapping[str, str | None] = MappingProxyType({})
+) -> tuple[Any, dict[str, str]]:
+    """Return an Arrow table with what is given beside its rows as more columns, and their names by
+    role, those ``named``, which replace columns, or new ones.
+    """
+    import pyarrow as pa
+
+    roles: dict[str, str] = {}
     for called, values in beside.items():
         if values is None:
             continue
@@ -99,12 +110,14 @@ def encoded(X: Any, reference: bool = False, **beside: Any) -> Source | None:
                 f"X has {table.num_rows} rows, but {called} has shape {given.shape}",
                 "pass one value per row", code="shape", option=called,
             )  # fmt: skip
-        name = str(getattr(values, "name", None) or role)
+        name = named.get(role) or str(getattr(values, "name", None) or role)
+        if name == named.get(role):
+            table = table.drop_columns({name} & {*table.column_names})
         while name in table.column_names:
             name += "_"
         table = table.append_column(name, pa.array(given.tolist(), from_pandas=True))
         roles[role] = name
-    return _opened(table, **roles, reference_level="first" if reference else None)
+    return table, roles
 
 
 def with_features(X: Any, y: Any = None) -> tuple[Any, Any]:
@@ -147,7 +160,8 @@ def _recipe_of(model: Any, X: Any) -> dict[str, Any]:
     """Return the recipe by which a model reads a file or a data frame; empty for other rows."""
     recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
     file = isinstance(X, str | Path) and recipe["format"] != "arrays"
-    return recipe if file or (recipe["format"] == "table" and is_frame(X)) else {}
+    table = recipe["format"] == "table" and is_frame(X) and not checks.takes_features(model)
+    return recipe if file or table else {}
 
 
 def to_score(

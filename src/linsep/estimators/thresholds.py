@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.catalog import of_learner
 from linsep.errors import DataError, ParameterError
 from linsep.estimators import labels
 from linsep.estimators.frames import to_score
@@ -42,6 +43,7 @@ class Calibration(NamedTuple):
         return np.hstack([1.0 - found, found]) if len(self.curves) == 1 else divided(found)
 
 
+@of_learner
 def calibrate(
     model: Any, X: Any, y: Any = None, *, method: str = "sigmoid", sample_weight: Any = None
 ) -> Any:
@@ -323,6 +325,7 @@ def chosen_threshold(model: Any, rule: Rule, rows: Iterable[np.ndarray], on: str
     return Threshold(cuts.between(chosen), positive, str(rule), measured)
 
 
+@of_learner
 def set_threshold(
     model: Any, rule: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None,
     offset: Any = None,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import linsep
 from linsep._system.files import check_free, written_whole
+from linsep.catalog import of_learner
 from linsep.exports.scoring import ExportError, read_scoring
 from linsep.exports.sklearn_onnx import to_onnx
 from linsep.exports.sql import as_sql
@@ -124,6 +125,7 @@ def format_of(path: Path) -> Format:
     return found
 
 
+@of_learner
 def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
     """Export a fitted model to the format of the extension of ``path``.
 

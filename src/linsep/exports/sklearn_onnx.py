@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from linsep.catalog import ESTIMATORS
+from linsep.catalog import ESTIMATORS, of_learner
 from linsep.estimators.thresholds import Calibration
 from linsep.exports.scoring import ExportError, ModelColumns, Rule, Scoring, read_scoring
+from linsep.pipelines import TablePipeline
 from linsep.validation.checks import check_prepared
 
 ML = "ai.onnx.ml"
@@ -41,6 +42,7 @@ class Whole(BaseEstimator):
         self.scoring = scoring
 
 
+@of_learner
 def to_onnx(estimator: Any) -> Any:
     """Convert a fitted estimator with linear scores to an ONNX model, for onnxruntime and others.
 
@@ -144,6 +146,9 @@ def register() -> None:
     update_registered_converter(
         Whole, "LinsepWhole", lambda operator: None, convert_whole, parser=declare_whole
     )
+    update_registered_converter(
+        TablePipeline, "LinsepTable", lambda operator: None, convert_whole, parser=declare_pipeline
+    )
 
 
 class Graph:
@@ -200,10 +205,26 @@ def declare_whole(scope: Any, model: Whole, inputs: Any, custom_parsers: Any = N
     return operator.outputs
 
 
+def declare_pipeline(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
+    """Declare the outputs of a pipeline of a table, with an input for each column, by its name."""
+    scoring, given = read_scoring(model.learner), {value.raw_name: value for value in inputs}
+    names = [*(str(column.name) for column in scoring.columns.numeric), *scoring.columns.text]
+    if absent := [name for name in names if name not in given]:
+        raise ExportError(
+            f"There is no input for column '{absent[0]}': pass the first rows of a data frame, or "
+            "an input of shape (rows, 1) for each column.", code="unknown-column",
+        )  # fmt: skip
+    return declare_whole(scope, Whole(scoring), [given[name] for name in names])
+
+
 def convert_whole(scope: Any, operator: Any, container: Any) -> None:
     """Add the predictions of a model for the columns of rows."""
     graph, scoring = Graph(scope, container), operator.raw_operator.scoring
-    names = [value.full_name for value in operator.inputs]
+    names = [
+        graph.cast(value.full_name, "DOUBLE") if "Int64" in type(value.type).__name__
+        else value.full_name
+        for value in operator.inputs
+    ]  # fmt: skip
     values, codes = decisions(graph, scoring, names)
     outputs = [output.full_name for output in operator.outputs]
     if codes is not None:

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
+from linsep.catalog import learner_of
 from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators.labels import has_offset, label_text, offset_to_predict
 from linsep.estimators.showing import linear_sum
@@ -316,6 +317,7 @@ def compare(*models: Any, names: Sequence[str] | None = None) -> Table:
     DataError
         If they are not nested, or of other rows; with l2, Firth's penalty, or robust covariances.
     """
+    models = tuple(map(learner_of, models))
     called = list(names) if names is not None else [f"model {k + 1}" for k in range(len(models))]
     why = "Pass at least two fitted regressions, and one name for each."
     refuse(ParameterError, (len(models) < 2, why, "needs-option", None),

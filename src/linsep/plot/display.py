@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from io import BytesIO
 from math import ceil
 from textwrap import wrap
@@ -24,6 +24,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
+from linsep.catalog import of_learner
 from linsep.errors import DataError, ParameterError
 from linsep.estimators.labels import label_text
 from linsep.plot.palettes import colors
@@ -205,6 +206,18 @@ class Display:
 
     #: where the legend begins, in widths of the axes
     _right = 1.01
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        """Let ``from_estimator`` take pipelines of tables, too."""
+        super().__init_subclass__(**how)
+        if (own := vars(cls).get("from_estimator")) is not None:
+            draw = own.__func__
+
+            @wraps(draw)
+            def from_estimator(kind: type, estimator: Any, *args: Any, **given: Any) -> Any:
+                return of_learner(partial(draw, kind))(estimator, *args, **given)
+
+            cls.from_estimator = classmethod(from_estimator)  # type: ignore[attr-defined]
 
     def __init__(self, **drawn: Any):
         """Keep what ``plot`` draws."""

@@ -93,9 +93,9 @@ def score(
     (0.96, 0.3333333333333333)
     """
     if isinstance(model, str | Path):
-        from linsep.model_files import load
+        from linsep.model_files import loaded
 
-        model = load(model)
+        model = loaded(Path(model))
     if not hasattr(model, "predictions"):
         raise ArgumentError(
             f"model is of type {type(model).__name__}: pass a fitted estimator of linsep, or the "

@@ -157,7 +157,7 @@ class Learning:
     def _restore(self, bodies: Bodies) -> None:
         """Bring the model to the end of the log: from the snapshot, then row by row."""
         self._taken = self.log.snapshot_rows()
-        self._tip = model_files.load(self.log.snapshot) if self._taken else self.served.model
+        self._tip = model_files.loaded(self.log.snapshot) if self._taken else self.served.model
         # These rows were within the limits when they were sent, if of another number at a time.
         free = self.served.limits._replace(memory=sys.maxsize, seconds=math.inf, rows=sys.maxsize)
         for entries in self.log.entries(self._taken):

@@ -307,7 +307,7 @@ def read_model(path: Path, limits: Limits) -> Served:
     meanwhile.
     """
     before = signature(path)
-    model = model_files.load(path)
+    model = model_files.loaded(path)
     if has_offset(model):
         raise DataError(
             f"{path} was fitted with an offset, which requests cannot have: predict with `linsep "

@@ -372,19 +372,30 @@ def check_names(place: Any, names: Iterable[Any], *advice: Hint) -> None:
             )  # fmt: skip
 
 
-_OF_FEATURES = ContextVar("arrays are features", default=False)
+_OF_FEATURES = ContextVar[bool | None]("rows are features, or columns of a table", default=None)
 
 
 @contextmanager
-def of_features() -> Iterator[None]:
-    """Let arrays be the features of a model, without names."""
-    token = _OF_FEATURES.set(True)
+def of_features(yes: bool = True) -> Iterator[None]:
+    """Let arrays be the features of a model, without names; or frames be tables again, if it is in
+    a pipeline.
+    """
+    token = _OF_FEATURES.set(yes)
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            if yes:
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
             yield
     finally:
         _OF_FEATURES.reset(token)
+
+
+def takes_features(model: Any) -> bool:
+    """Return whether rows in memory are features of a model, rather than columns of a table: they
+    are for the last step of a :class:`linsep.TablePipeline` by itself.
+    """
+    said = _OF_FEATURES.get()
+    return getattr(model, "_is_step", False) if said is None else said
 
 
 def check_prepared(
@@ -395,17 +406,11 @@ def check_prepared(
     recipe = getattr(model, "recipe_", None) or {}
     made = ("scale", "text", "formula", "products", "words")
     converted = set(recipe.get("numeric", ())) & {*recipe.get("converted", ())}
-    if (converted or any(map(recipe.get, made))) and not _OF_FEATURES.get():
+    if (converted or any(map(recipe.get, made))) and not takes_features(model):
         raise DataError(
             f"This {type(model).__name__} makes its features from the columns of a table, such as "
             f"by scaling, but {but}.", code="unsupported",
         )  # fmt: skip
-
-
-def check_again(model: Any) -> None:
-    """Raise DataError if a model would be fitted again, but not to features made as before."""
-    if not getattr(model, "_encodes", False):
-        check_prepared(model, "fit and clone do not: call linsep.fit again, with cv= for folds")
 
 
 def check_columns(model: Any, X: Any) -> None:

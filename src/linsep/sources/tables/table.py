@@ -402,6 +402,15 @@ class TableSource(FilesInOrder, Source):
         each *= 1 + self.counts
         return None if None in rows else each * sum(n for n in rows if n is not None)
 
+    @property
+    def given_options(self) -> dict[str, Any]:
+        """The options that are not at their defaults, as arguments of :func:`open_source`."""
+        return self._given.given | ({"format": self._as[0]} if self._as[0] else {})
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self._files[0].columns())
+
     def options(self) -> dict[str, Any]:
         words = {name: counter.parameters for name, counter in self._words.items()}
         return self._given.given | {
