@@ -180,7 +180,6 @@ def test_a_model_of_rows_reads_what_they_were_made_from(folder, tmp_path):
     ("arguments", "said", "code"),
     [
         (["t.svm", "o.csv"], "name o.csv does not determine a format: end it in .svm", 2),
-        (["t.svm", "o"], "name o does not determine a format", 2),
         (["t.svm", "t.parquet"], "t.parquet exists: choose another name or .* --force", 1),
         (["t.svm", "t.svm", "--force"], "t.svm is an input of this command", 1),
         (["t.csv", "o.svm"], "needs a label column: name it with --target", 1),
@@ -192,7 +191,6 @@ def test_a_model_of_rows_reads_what_they_were_made_from(folder, tmp_path):
         (["long.csv", "o.parquet"], "long.csv row 2, column 'a' is 9007199254740993", 1),
         (["bad.svm", "o.svm"], "bad.svm line 5001: ", 1),
         (["list.jsonl", "o.parquet"], "column 'a' holds lists or objects .*--exclude a", 1),
-        (["none/t.svm", "o.svm"], "There is no file", 1),
         (["t.svm", "none/o.svm"], "There is no folder none", 1),
     ],
 )  # fmt: skip
@@ -257,11 +255,12 @@ def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_codes_with_zeros_in_front_stay_text(tmp_path):
-    """01067 became 1067.0."""
-    rows = "".join(f"0{1067 + k},{k},{k % 2}\n" for k in range(20))
+def test_codes_with_zeros_in_front_stay_text(tmp_path, monkeypatch):
+    """01067 became 1067.0, also if it came late."""
+    monkeypatch.setattr("linsep.sources.tables.text_file.BLOCK_BYTES", 64)
+    rows = "".join(f"{91067 - 10000 * k:05},{k},{k % 2}\n" for k in range(10))
     (tmp_path / "t.csv").write_text("zip,n,y\n" + rows)
     assert here("convert", "t.csv", "t.parquet", cwd=tmp_path).returncode == 0
     found = pq.read_table(tmp_path / "t.parquet")
-    assert found["zip"].to_pylist()[:2] == ["01067", "01068"]
+    assert found["zip"].to_pylist()[-2:] == ["11067", "01067"]
     assert found["n"].to_pylist()[:2] == [0, 1]

@@ -95,8 +95,8 @@ def test_split_keeps_what_is_before_the_header(tmp_path):
     done = here("split", "rows.csv", "--test", "0.25", *how, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     parts = [(tmp_path / f"rows-{part}.csv").read_text().splitlines() for part in ("train", "test")]
-    assert [part[:2] for part in parts] == [["junk", "a,y"]] * 2
-    kept = [line for part in parts for line in part[2:] if not line.startswith("#")]
+    assert [part[:3] for part in parts] == [["junk", "# c", "a,y"]] * 2
+    kept = [line for part in parts for line in part[3:] if not line.startswith("#")]
     assert sorted(kept, key=lambda line: int(line.split(",")[0])) == rows.split("\n# note\n")[:-1]
     fitted = here("fit", "rows-train.csv", "--test", "rows-test.csv", *how, cwd=tmp_path)
     assert fitted.returncode == 0, fitted.stderr

@@ -12,7 +12,7 @@ from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
 from linsep.describing.describing import Description
 from linsep.distributed.collections import _numbers
 from linsep.errors import DataError
-from linsep.rewriting.converting import RowsWriter
+from linsep.rewriting import write_rows
 from linsep.sources import ArraySource
 from refusals import refused
 
@@ -73,7 +73,7 @@ def test_sparse_text_is_refused_where_a_number_would_be_rounded(folder, ending):
     with refused(DataError, "not-exact"):
         Description([str(folder / f"t.{ending}")]).read()
     with refused(DataError, "not-exact"):
-        RowsWriter(source).write_to(folder / "out.rows")
+        write_rows(source, folder / "out.rows")
 
 
 def test_numbers_that_are_doubles_are_read(tmp_path):

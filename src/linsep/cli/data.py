@@ -26,14 +26,7 @@ from linsep.cli.output import (
 )
 from linsep.describing import Description, next_command, pairs_of, table_of
 from linsep.errors import DataError, LinsepError
-from linsep.rewriting import (
-    PARTS,
-    RowsWriter,
-    Split,
-    SvmlightWriter,
-    TableWriter,
-    VectorWriter,
-)
+from linsep.rewriting import PARTS, Split, Table, write_parquet, write_rows, write_svmlight
 from linsep.sources.formats import CODECS, format_by_name, format_of
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
@@ -70,9 +63,9 @@ def describe(
             print(more)
 
 
-#: what writes rows of numbers in each format
+#: what writes each format
 WRITERS: dict[str, Any] = {
-    "svmlight": SvmlightWriter, "parquet": VectorWriter, "rows": RowsWriter,
+    "svmlight": write_svmlight, "parquet": write_parquet, "rows": write_rows,
 }  # fmt: skip
 
 
@@ -107,44 +100,39 @@ def convert(
             ".parquet or .rows."
         )
     how |= {**columns, "scale": how["scale"] or "none"}
-    reader: Any = None
-    writer: Any
+    reader: Any
     paths = find_files(list(data), files["format"])
     if written == "parquet" and kind_of(paths, files["format"]) == "table":
-        writer = reader = _table_writer(paths, how | {"index_base": index_base}, files)
+        reader = _table(paths, how | {"index_base": index_base}, files)
     else:
         reader = open_source(
             data, **how, **files, index_base=index_base, labeled=written != "parquet"
         )
         if isinstance(reader, SvmlightSource):
             reader.mends = True
-        writer = WRITERS[written](reader)
     check_outputs(force, paths, out)
     with ExitStack() as stack:
-        if written == "rows":
-            stack.enter_context(finishing())
-            stack.enter_context(watching(reader))
-            writer.write_to(out)
-        else:
-            (file,) = stack.enter_context(finishing(written_whole(out, force=force)))
-            stack.enter_context(watching(reader))
-            writer.write(stack.enter_context(_compressed(file, out)))
-    lost, size = writer.lost + getattr(reader, "mended", []), out.stat().st_size
+        whole = [] if written == "rows" else [written_whole(out, force=force)]
+        files_out = stack.enter_context(finishing(*whole))
+        stack.enter_context(watching(reader))
+        target = [stack.enter_context(_compressed(file, out)) for file in files_out] or [out]
+        rows, lost = WRITERS[written](reader, *target)
+    lost, size = lost + getattr(reader, "mended", []), out.stat().st_size
     seconds = perf_counter() - started
     if as_json:
-        found = {"rows": writer.rows, "written": str(out), "bytes": size, "lost": lost}
+        found = {"rows": rows, "written": str(out), "bytes": size, "lost": lost}
         print_json(found | {"seconds": round(seconds, 4)})
         return
-    rows = counted(writer.rows, "row")
     print_pairs([
-        ("written", f"{out}, {rows}, {size_text(size)}"), ("time", f"total {seconds:.2f} s"),
+        ("written", f"{out}, {counted(rows, 'row')}, {size_text(size)}"),
+        ("time", f"total {seconds:.2f} s"),
     ])  # fmt: skip
     for sentence in lost:
         note(f"{sentence}.", "warning")
 
 
-def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any]) -> TableWriter:
-    """Return the writer of an unchanged table; BadParameter for options about features."""
+def _table(paths: list[File], how: dict[str, Any], files: dict[str, Any]) -> Table:
+    """Return an unchanged table; BadParameter for options about features."""
     roles = {"target", "weight", "group", "exclude"}
     spelling = {name: files[name] for name in ("thousands", "units")}
     for name, value in (how | spelling).items():
@@ -157,7 +145,7 @@ def _table_writer(paths: list[File], how: dict[str, Any], files: dict[str, Any])
     check_separated(paths[0], [format_of(path, files["format"]) for path in paths], reading)
     opened = open_tables(paths, files["format"], reading, mixed=True)
     needed = [how[name] for name in ("target", "weight", "group") if how[name] is not None]
-    return TableWriter(opened, how["exclude"] or [], needed)
+    return Table(opened, how["exclude"] or [], needed)
 
 
 @contextmanager
@@ -234,14 +222,12 @@ def split(
     with finishing(*written) as files_out, watching(parts), ExitStack() as streams:  # type: ignore[arg-type]
         compressed = [_compressed(file, outs[0]) for file in files_out]
         parts.write([streams.enter_context(file) for file in compressed])
-    if kind == "svmlight" and SvmlightSource(paths).index_base == 0:
-        files["index_base"] = 0  # which rows of one part may not show
     found = {
         "files": [
             {"part": name, "file": str(out), "rows": rows}
             for name, out, rows in zip(PARTS, outs, parts.rows, strict=False)
         ],
-        "next": _next(outs, kind, target, group, files),
+        "next": _next(paths, outs, kind, target, group, files),
         "seconds": round(perf_counter() - started, 4),
     }
     if as_json:
@@ -256,15 +242,18 @@ def split(
 
 
 def _next(
-    outs: list[Path], kind: str, target: str | None, group: str | None, how: dict[str, Any]
-) -> str | None:
+    paths: list[File], outs: list[Path], kind: str, target: str | None, group: str | None,
+    how: dict[str, Any],
+) -> str | None:  # fmt: skip
     """Return the command that ``linsep describe`` suggests for the training file, with the test
     file; None if no fit can use its rows.
     """
-    data, typed = [str(outs[0])], {"target": target, **how}
+    data = [str(outs[0])]
     if target is None and kind not in ("svmlight", "vw"):
-        return next_command(data, typed, {"label": None, "columns": []})
+        return next_command(data, {"target": None, **how}, {"label": None, "columns": []})
     try:
+        if kind == "svmlight" and SvmlightSource(paths).index_base == 0:
+            how["index_base"] = 0  # which rows of one part may not show
         description = Description(data, target=target, **how)
         with watching(description.source):  # type: ignore[arg-type]
             found = description.read(separable=False)
@@ -272,7 +261,7 @@ def _next(
         return None
     if group is not None and group not in (target, *found["left_out"]):
         found["left_out"].append(group)
-    typed["test"] = str(outs[1])
+    typed = {"target": target, **how, "test": str(outs[1])}
     return None if found["label"] is None else next_command(data, typed, found)
 
 

@@ -1,7 +1,7 @@
 from .converting import (
-    RowsWriter as RowsWriter,
-    SvmlightWriter as SvmlightWriter,
-    TableWriter as TableWriter,
-    VectorWriter as VectorWriter,
+    Table as Table,
+    write_parquet as write_parquet,
+    write_rows as write_rows,
+    write_svmlight as write_svmlight,
 )
 from .splitting import PARTS as PARTS, Split as Split

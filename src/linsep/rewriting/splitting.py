@@ -4,185 +4,107 @@ Parts depend only on the seed, the order of the rows and their class, group or t
 or the machine. Part 0 is for training, 1 and 2 are held out.
 """
 
-from collections.abc import Iterable, Iterator
+import csv
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from hashlib import blake2b
-from itertools import count
-from math import isnan
+from itertools import chain, count, islice, repeat
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from linsep._system.interrupts import cached_property
 from linsep.errors import DataError
-from linsep.rewriting.records import TextRecords, one_spelling, time_of
+from linsep.sources.lines import BYTE_ORDER_MARK, LineReader
 from linsep.sources.remote.file import File
-from linsep.sources.tables.column_types import column_types, family_of
+from linsep.sources.tables.column_types import check_may_become, column_types, family_of
 from linsep.sources.tables.columns import check_column
-from linsep.sources.tables.csv import NULL_VALUES
+from linsep.sources.tables.conversions import NO_NUMBER, converted
+from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.files import FilesInOrder, check_separated, open_table
 from linsep.sources.tables.reading_options import AS_USUAL, ReadingOptions
-from linsep.sources.tables.table_file import Place, TableFile, plain_values, text_codes
-
-#: most classes to stratify by; other labels form one class, since regressions have many
-MOST_CLASSES = 100_000
-
-
-class Draw:
-    """Draws one row of each window of 1 / share rows: an exact share, at random.
-
-    Parameters
-    ----------
-    share : Fraction, above 0 and at most 1
-    seed, salt : the draws depend on these
-    """
-
-    __slots__ = ("_chosen", "_end", "_key", "_share", "_turn", "_window")
-
-    def __init__(self, share: Fraction, seed: int, salt: bytes):
-        self._share, self._key = share, blake2b(b"%d " % seed + salt, digest_size=32).digest()
-        self._turn = self._end = 0
-        self._window, self._chosen = -1, -1
-
-    def next(self) -> bool:
-        """Return whether the next row is drawn."""
-        if self._turn == self._end:
-            self._window += 1
-            start = self._end
-            self._end = (self._window + 1) * self._share.denominator // self._share.numerator
-            # Not from a generator: the draw of a window does not depend on other windows.
-            number = blake2b(b"%d" % self._window, digest_size=8, key=self._key).digest()
-            self._chosen = start + (int.from_bytes(number, "little") * (self._end - start) >> 64)
-        drawn = self._turn == self._chosen
-        self._turn += 1
-        return drawn
-
-
-class Draws:
-    """Draws for several held-out parts, one after the other."""
-
-    def __init__(self, shares: list[Fraction], seed: int, salt: bytes):
-        left, self._draws = Fraction(1), []
-        for number, share in enumerate(shares):
-            self._draws.append(Draw(share / left, seed, b"%d " % number + salt))
-            left -= share
-
-    def next(self) -> int:
-        """Return the part of the next row."""
-        for part, draw in enumerate(self._draws, 1):
-            if draw.next():
-                return part
-        return 0
-
-
-class ByClass:
-    """The same share of every class, or of all rows if all have the same key."""
-
-    def __init__(self, shares: list[Fraction], seed: int):
-        self._shares, self._seed = shares, seed
-        self._draws: dict[Any, Draws] = {}
-
-    def part(self, key: Any) -> int:
-        """Return the part of the next row, of this class."""
-        draws = self._draws.get(key)
-        if draws is None:
-            if len(self._draws) >= MOST_CLASSES:
-                key = None
-            salt = b"" if key is None else str(key).encode(errors="surrogateescape")
-            draws = self._draws.setdefault(key, Draws(self._shares, self._seed, salt))
-        return draws.next()
-
-    def check(self, column: str | None) -> None:
-        """Raise DataError if all rows have one label, of a column that was named."""
-        if column is not None and len(self._draws) == 1:
-            (only,) = self._draws
-            raise DataError(
-                f"All rows have the label {only} in column '{column}': choose another column, or "
-                "none.", code="class-count", column=column, value=only,
-            )  # fmt: skip
-
-
-class ByGroup:
-    """The same share of groups, each kept together. Memory grows with the number of groups."""
-
-    def __init__(self, shares: list[Fraction], seed: int):
-        self._draws, self._parts = Draws(shares, seed, b""), dict[Any, int]()
-
-    def part(self, key: Any) -> int:
-        """Return the part of the next row, of this group."""
-        found = self._parts.get(key)
-        if found is None:
-            found = self._parts[key] = self._draws.next()
-        return found
-
-    def check(self, column: str | None) -> None:
-        """Raise DataError if there are too few groups for all parts."""
-        if len(self._parts) < 2:
-            (only,) = self._parts
-            raise DataError(
-                f"All rows belong to one group, {only} in column '{column}': a split needs at "
-                "least two groups.", code="too-few-rows", column=column, value=only,
-            )  # fmt: skip
-
-
-class ByTime:
-    """The latest rows are held out.
-
-    Parameters
-    ----------
-    shares : of the held-out parts; the first is the latest
-    """
-
-    def __init__(self, shares: list[Fraction]):
-        self._shares, self._cuts = shares, list[float]()
-
-    def cut(self, given: Iterable[float], what: str) -> None:
-        """Find the times that part rows of these times; rows of one time stay together.
-
-        Raises DataError, which names the times as ``what``, if too few differ.
-        """
-        times = np.fromiter(given, np.float64)
-        times.sort()
-        if not times.size:
-            raise DataError(f"{what} has no rows: give a file with rows.", code="no-rows")
-        edges = np.flatnonzero(times[1:] != times[:-1])
-        edges += 1  # the first row of each later time
-        if edges.size < len(self._shares):
-            raise DataError(
-                f"{what} has {edges.size + 1} different times in {times.size:,} rows, too few for "
-                f"{len(self._shares) + 1} parts.", code="too-few-rows",
-            )  # fmt: skip
-        held, last = Fraction(0), edges.size
-        for number, share in enumerate(self._shares, 1):
-            held += share
-            least = len(self._shares) - number  # edges to leave for the parts before
-            among = edges[least:last]
-            goal = float((1 - held) * times.size)
-            after = int(np.searchsorted(among, goal))
-            near = range(max(0, after - 1), min(after + 1, among.size))
-            best = min(near, key=lambda k: abs(among[k] - goal)) + least
-            self._cuts.append(float(times[edges[best]]))
-            last = best
-
-    def part(self, time: float) -> int:
-        """Return the part of a row of this time."""
-        for part, cut in enumerate(self._cuts, 1):
-            if time >= cut:
-                return part
-        return 0
-
-    def check(self, column: str | None) -> None:
-        """Do nothing: :meth:`cut` has checked the times."""
-
+from linsep.sources.tables.spellings import PLAIN, canonical
+from linsep.sources.tables.table_file import TableFile, numbers_in, text_codes
+from linsep.sources.tables.text_file import BLOCK_BYTES, whole_lines
 
 #: names of the parts
 PARTS = ("train", "test", "validation")
-#: formats whose files hold lines
-TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight", "vw")
-#: parts of a second in the units of Arrow's times
-_PARTS_OF_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+#: most classes to draw from at a time, since regressions have many
+MOST_CLASSES = 10_000
+#: formats of lines without a header
+OTHER_LINES = ("jsonl", "svmlight", "vw")
+
+
+def draws(share: Fraction, seed: int, salt: bytes) -> Iterator[bool]:
+    """Yield whether each row is drawn: one row of each window of 1 / share rows, at random."""
+    key, end = blake2b(b"%d " % seed + salt, digest_size=32).digest(), 0
+    for window in count():
+        start, end = end, (window + 1) * share.denominator // share.numerator
+        # Not from a generator: the draw of a window does not depend on other windows.
+        number = blake2b(b"%d" % window, digest_size=8, key=key).digest()
+        drawn = start + (int.from_bytes(number, "little") * (end - start) >> 64)
+        yield from (row == drawn for row in range(start, end))
+
+
+def drawn_parts(shares: list[Fraction], seed: int, salt: bytes) -> Iterator[int]:
+    """Yield the part of each row; the rows of a held-out part are drawn from those left."""
+    left, held = Fraction(1), []
+    for number, share in enumerate(shares):
+        held.append(draws(share / left, seed, b"%d " % number + salt))
+        left -= share
+    while True:
+        yield next((part for part, drawn in enumerate(held, 1) if next(drawn)), 0)
+
+
+class Lines(LineReader):
+    """A text file whose rows are copied unchanged.
+
+    Attributes
+    ----------
+    header : bytes before the first row of CSV, which are known with that row
+    """
+
+    def __init__(self, path: File, format: str, reading: ReadingOptions):
+        self.path, self.size, self.header = path, path.stat().st_size, b""
+        self._format, self._reading, self._is_csv = format, reading, format in ("csv", "tsv")
+        super().__init__([path], BLOCK_BYTES, max_line=reading.max_line, returns=self._is_csv)
+        if "utf-16" in (reading.encoding or "").lower().replace("_", "-"):
+            raise DataError(
+                f"{path} is UTF-16 text", "save it as UTF-8", code="encoding", path=path
+            )
+
+    def pieces(self) -> Iterator[tuple[bytes, int]]:
+        """Yield rows with the number 1, comments and blank lines with 0."""
+        lines = (line for _, block in whole_lines(self) for line in block.splitlines(keepends=True))
+        if self._is_csv:
+            yield from self._records(lines)
+        others = (b"", b"#") if self._format == "svmlight" else (b"",)
+        for line in lines:
+            yield line, int(not self._is_csv and line.strip()[:1] not in others)
+
+    def _records(self, lines: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
+        """Yield the records of CSV behind the header: as many lines as the reader finds in each."""
+        file = CsvFile(self.path, replace(self._reading, header=False), self._format)
+        options, self.header = self._reading.of(self._format), b""
+        quoting: Any = csv.QUOTE_MINIMAL if options.quotes else csv.QUOTE_NONE
+        csv.field_size_limit(options.max_line)  # lines are short enough
+        rows = -(options.header is not False)
+        for block in file.records():
+            seen = (x.decode(errors="surrogateescape") for x in block.splitlines(keepends=True))
+            reader, before = csv.reader(seen, delimiter=options.separator, quoting=quoting), 0
+            for fields in reader:
+                text = b"".join(islice(lines, reader.line_num - before))
+                rows, before = rows + bool(fields), reader.line_num
+                if rows > 0:
+                    yield text, int(bool(fields))
+                else:
+                    self.header += text
 
 
 class Split(FilesInOrder):
@@ -211,244 +133,138 @@ class Split(FilesInOrder):
         target: str | None = None, group: str | None = None, time: str | None = None,
         in_order: bool = False, reading: ReadingOptions = AS_USUAL,
     ):  # fmt: skip
+        self._shares, self._seed, self._format = shares, seed, format
+        self._group, self._time, self._in_order = group, time, in_order
         self._column = group or time or (None if in_order else target)
-        self._time, self._in_order = time, in_order
-        self._dates: bool | None = None  # whether times are dates; None before the first
-        self._by: Any = ByClass(shares, seed)
-        if time is not None or in_order:
-            self._by = ByTime(shares)
-        elif group is not None:
-            self._by = ByGroup(shares, seed)
-        self.rows = [0] * (len(shares) + 1)
+        self.rows, self._numbers = [0] * (len(shares) + 1), count()
         check_separated(paths[0], [format], reading)
-        self._reading = reading
-        files: list[Any] = [
-            TextRecords(path, format, reading, self._column)
-            if format in TEXT_FORMATS
-            else open_table(path, format)
-            for path in paths
-        ]
-        super().__init__(files)
-        self._is_text, self._format = format in TEXT_FORMATS, format
-        self._numbers = count()  # of the rows, in the order of all files
-        if not self._is_text and self._column is not None:
-            for file in self._files:
-                check_column(file.path, file.columns(), self._column)
-                if time is not None:
-                    _check_times(file, time)
+        self._is_text, alike = format not in ("parquet", "arrow"), format not in OTHER_LINES
+        keyed = paths if alike or (format == "jsonl" and self._column is not None) else []
+        self._tables = {path: open_table(path, format, reading) for path in keyed}
+        texts = [Lines(path, format, reading) for path in paths] if self._is_text else None
+        super().__init__(texts or [self._tables[path] for path in paths])
+        if keyed:
+            self._check_columns([*self._tables.values()], alike)
+
+    def _check_columns(self, tables: list[TableFile], alike: bool) -> None:
+        name, first = self._column, tables[0].columns()
+        for table in tables:
+            if name is not None:
+                check_column(table.path, table.columns(), name)
+            if alike and [*table.columns().items()] != [*first.items()]:
+                said = f"{table.path} has other columns or types than {tables[0].path}"
+                raise DataError(said, "split it separately", code="mixed-formats", path=table.path)
+        types = column_types(tables, [other for other in first if other != name])
+        if name is not None:
+            self._numeric = family_of(types[name]) == "number"
+            how = "categorical" if self._time is None else "date"
+            check_may_become(tables[0], name, types[name], how)
 
     def write(self, files: list[Any]) -> None:
         """Write each row to the binary file of its part.
 
         Raises DataError for a row that cannot be read, and for a part without rows.
         """
-        if isinstance(self._by, ByTime):
-            self.stage = "surveying"
-            what = self.name if self._in_order else f"{self.name}, column '{self._time}'"
-            self._by.cut(self._keys(), what)
-            self.stage = "reading"
-        if self._is_text:
-            self._write_text(files)
-        else:
-            self._write_tables(files)
-        if not sum(self.rows):
-            raise DataError(f"{self.name} has no rows: give a file with rows.", code="no-rows")
-        self._by.check(self._column)
+        (self._write_lines if self._is_text else self._write_tables)(files, self._part_of())
         for name, rows in zip(PARTS, self.rows, strict=False):
             if not rows:
-                raise DataError(
-                    f"No row of {self.name} falls into the {name} part: add rows, or choose "
-                    "another share.", code="too-few-rows",
-                )  # fmt: skip
+                said = f"No row of {self.name} falls into the {name} part"
+                raise DataError(said, "add rows", "choose another share", code="too-few-rows")
 
-    def each_file(self) -> Iterator[Any]:
-        """Yield the files, from the first row of all."""
-        self._numbers = count()
-        yield from super().each_file()
+    def _part_of(self) -> Callable[[Any], int]:
+        """Return what gives the next row its part, by its class, group or time."""
+        if self._time is not None or self._in_order:
+            return self._by_time()
+        shares, seed = self._shares, self._seed
+        if self._group is not None:
+            parts = drawn_parts(shares, seed, b"")
+            return defaultdict(lambda: next(parts)).__getitem__
+        salted = lru_cache(MOST_CLASSES)(
+            lambda key: drawn_parts(shares, seed, (key or "").encode(errors="surrogateescape"))
+        )
+        return lambda key: next(salted(key))
 
-    def _keys(self) -> Iterator[Any]:
-        for file in self.each_file():
-            if self._is_text:
-                yield from (self._key(r.cell, file, r.line) for r in file if r.row)
+    def _by_time(self) -> Callable[[Any], int]:
+        """Return what gives a row of this time its part, after reading all times."""
+        self.stage = "surveying"
+        keys = chain.from_iterable(map(self._keys, self.each_file()))
+        times = np.fromiter(keys, np.float64)
+        times.sort()
+        edges = np.flatnonzero(times[1:] != times[:-1])
+        edges += 1  # the first row of each later time
+        if edges.size < len(self._shares):
+            what = "rows" if self._time is None else f"different times in column '{self._time}'"
+            said = f"{self.name} has too few {what} for {len(self.rows)} parts"
+            raise DataError(said, "add rows", code="too-few-rows")
+        held, last, cuts = Fraction(0), edges.size, list[float]()
+        for number, share in enumerate(self._shares, 1):
+            held += share
+            least = len(self._shares) - number  # edges to leave for the parts before
+            gaps = edges[least:last] - float((1 - held) * times.size)
+            last = least + int(np.abs(gaps, out=gaps).argmin())
+            cuts.append(float(times[edges[last]]))
+        self.stage, self._numbers = "reading", count()
+        return lambda time: next((part for part, cut in enumerate(cuts, 1) if time >= cut), 0)
+
+    def _keys(self, file: Any) -> Generator[Any, None, None]:
+        """Yield the class, group or time of each row, its number with ``in_order``, else None."""
+        others = self._numbers if self._in_order else repeat(None)
+        if (table := self._tables.get(file.path)) is None:
+            labeled = not self._in_order and self._format != "jsonl"
+            for line, _ in filter(itemgetter(1), file.pieces()):
+                label, *_ = line.decode(errors="surrogateescape").partition("|")[0].split() or [""]
+                yield canonical(label) if labeled else next(others)
+            return
+        if self._column is None:
+            for batch in table.chunks({next(iter(table.columns())): "text"}):
+                yield from islice(others, batch.num_rows)
+            return
+        name, start, read = self._column, 0, table.kind_as_written(self._column)
+        if self._time is not None and self._numeric:
+            read = "number"
+        elif self._group is not None and read == "number":
+            read = "digits"
+        for batch in table.chunks({name: read}):
+            cells, place = pa.Table.from_batches([batch]), table.places_from(start)
+            start += batch.num_rows
+            if self._time is not None:
+                how = {name: "number" if self._numeric else "date"}
+                keys = numbers_in(converted(cells, how, PLAIN, place, {}), name)
+                missing = np.isnan(keys)
             else:
-                for table, start in self._tables(file):
-                    yield from self._keys_of(table, file, start)
+                codes, values = text_codes(cells.column(name), name, place)
+                texts = np.array([*(canonical(value.strip()) for value in values), ""], object)
+                empty = [not text or (self._numeric and text in NO_NUMBER) for text in texts]
+                keys, missing = texts[codes], np.array(empty)[codes]
+            if missing.any():
+                said = place(int(np.argmax(missing))) + f" has no value in column '{name}'"
+                raise DataError(said, "fill it in", code="missing-value", column=name)
+            yield from keys.tolist()
 
-    def _key(self, cell: Any, file: Any, number: int) -> Any:
-        """Return the value that decides the part of the next row; DataError if it is missing.
-        ``number`` is the number of its line, or of its row in a file without lines, from 1.
-        """
-        if self._in_order:
-            return float(next(self._numbers))
-        if self._column is None and self._format not in ("svmlight", "vw"):
-            return None
-        if self._time is not None:
-            return self._time_of(cell, file, number)
-        if self._format in ("svmlight", "vw"):
-            return one_spelling(cell)
-        if isinstance(cell, list | dict):
-            raise DataError(
-                f"{self._place(file, number)}, column '{self._column}' holds {cell!r:.60}, which "
-                "is neither a number nor text: choose another column.",
-                code="bad-value", path=file.path, row=number, column=self._column,
-            )  # fmt: skip
-        if cell in (None, "") or (isinstance(cell, float) and isnan(cell)) or self._marks(cell):
-            raise DataError(
-                f"{self._place(file, number)} has no value in column '{self._column}': fill it in.",
-                code="missing-value", path=file.path, row=number, column=self._column,
-            )  # fmt: skip
-        return one_spelling(cell) if self._format in ("csv", "tsv") else cell
-
-    def _marks(self, cell: Any) -> bool:
-        """Return whether a cell of CSV is a missing value, as `fit` reads its column."""
-        if self._format not in ("csv", "tsv"):
-            return False
-        return cell in self._reading.null_cells() or (cell in NULL_VALUES and self._of_numbers)
-
-    @cached_property
-    def _of_numbers(self) -> bool:
-        files = [open_table(each.path, self._format, self._reading) for each in self._files]
-        kind = column_types(files)[str(self._column)]
-        return family_of(kind) in ("number", "bool")
-
-    def _time_of(self, cell: Any, file: Any, number: int) -> float:
-        """Return the time of a row; DataError if it is missing, or numbers and dates are mixed."""
-        where, time = f"{self._place(file, number)}, column '{self._time}'", time_of(cell)
-        if time is None:
-            raise DataError(
-                f"{where} holds {cell!r:.60}, which is neither a number nor a date such as "
-                "2025-05-31: correct it.",
-                code="bad-value", path=file.path, row=number, column=self._time, value=cell,
-            )  # fmt: skip
-        if self._dates is None:
-            self._dates = time.is_date
-        if time.is_date != self._dates:
-            this, others = ("a date", "numbers") if time.is_date else ("a number", "dates")
-            raise DataError(
-                f"{where} holds {cell!r:.60}, {this}, but earlier rows hold {others}: write all "
-                "times in the same form.",
-                code="bad-value", path=file.path, row=number, column=self._time, value=cell,
-            )  # fmt: skip
-        return time.value
-
-    def _place(self, file: Any, number: int) -> str:
-        return f"{file.path} line {number}" if self._is_text else file.where(number - 1)
-
-    def _write_text(self, files: list[Any]) -> None:
+    def _write_lines(self, files: list[Any], part_of: Callable[[Any], int]) -> None:
         header = None
         for file in self.each_file():
-            for record in file:
-                if header is None:
-                    header = file.header
-                    for out in files:
-                        out.write(_bytes(header))
-                elif file.header.strip() != header.strip():
-                    raise DataError(
-                        f"{file.path} has a different header than {self._files[0].path}: split "
-                        "it separately.", code="mixed-formats", path=file.path,
-                    )  # fmt: skip
-                part = 0
-                if record.row:
-                    part = self._by.part(self._key(record.cell, file, record.line))
-                    self.rows[part] += 1
-                text = record.text if record.text.endswith(("\n", "\r")) else record.text + "\n"
-                files[part].write(_bytes(text))
+            with closing(self._keys(file)) as keys:
+                for text, row in file.pieces():
+                    if header is None:
+                        header = BYTE_ORDER_MARK * file.marked + file.header
+                        for out in files:
+                            out.write(header)
+                    part = part_of(next(keys)) if row else 0
+                    self.rows[part] += row
+                    files[part].write(text if text.endswith((b"\n", b"\r")) else text + b"\n")
 
-    def _tables(self, file: TableFile) -> Iterator[tuple[pa.Table, int]]:
-        """Yield the tables of a file, each with the number of its first row."""
-        start, stored = 0, file.columns()
-        schema = pa.schema(list(stored.items()))
-        for batch in file.chunks(dict.fromkeys(stored, "text")):
-            columns = [
-                column
-                if column.type == kind
-                else plain_values(pa.chunked_array([column])).cast(kind)
-                for (name, kind), column in zip(stored.items(), batch.columns, strict=True)
-            ]
-            yield pa.table(columns, schema), start
-            start += batch.num_rows
-
-    def _keys_of(self, table: pa.Table, file: TableFile, start: int) -> Iterator[Any]:
-        if self._column is None:
-            yield from (self._key(None, file, 0) for _ in range(table.num_rows))
-            return
-        column, name = table.column(self._column), self._column
-        dates = self._time is not None and _is_date(column.type)
-        place = file.places_from(start)
-        cells = _seconds(column) if dates else _cells(column, name, place)
-        for row, cell in enumerate(cells):
-            yield self._key(cell, file, start + row + 1)
-
-    def _write_tables(self, files: list[Any]) -> None:
-        writers: list[Any] = []
-        schema = None
-        try:
+    def _write_tables(self, files: list[Any], part_of: Callable[[Any], int]) -> None:
+        schema = pa.schema([*self._files[0].columns().items()])
+        make = pq.ParquetWriter if self._format == "parquet" else pa.ipc.new_file
+        with ExitStack() as stack:
+            writers = [stack.enter_context(make(out, schema)) for out in files]
             for file in self.each_file():
-                for table, start in self._tables(file):
-                    if schema is None:
-                        schema = table.schema
-                        make = pq.ParquetWriter if self._format == "parquet" else pa.ipc.new_file
-                        writers = [make(out, schema) for out in files]
-                    elif table.schema != schema:
-                        raise DataError(
-                            f"{file.path} has different columns than {self._files[0].path}: "
-                            "split it separately.", code="mixed-formats", path=file.path,
-                        )  # fmt: skip
-                    keys = self._keys_of(table, file, start)
-                    parts = np.fromiter(map(self._by.part, keys), np.int8, table.num_rows)
+                keys = stack.enter_context(closing(self._keys(file)))
+                for batch in file.chunks(dict.fromkeys(schema.names, "text")):
+                    table = pa.Table.from_batches([batch]).cast(schema)
+                    parts = np.fromiter(map(part_of, islice(keys, len(table))), np.int8, len(table))
                     for part, writer in enumerate(writers):
                         chosen = parts == part
                         self.rows[part] += int(chosen.sum())
                         writer.write_table(table.filter(pa.array(chosen)))
-        finally:
-            for writer in writers:
-                writer.close()
-
-
-def _is_date(kind: pa.DataType) -> bool:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return pa.types.is_timestamp(kind) or pa.types.is_date(kind)
-
-
-def _check_times(file: TableFile, name: str) -> None:
-    """Raise DataError for a column of a type that holds neither numbers nor dates."""
-    kind = file.columns()[name]
-    assert kind is not None
-    if not _is_date(kind) and family_of(kind) not in ("number", "text"):
-        raise DataError(
-            f"{file.path}, column '{name}' holds values of type {kind}, which are neither "
-            "numbers nor dates: choose another column.",
-            code="column-type", path=file.path, column=name,
-        )  # fmt: skip
-
-
-def _seconds(column: pa.ChunkedArray) -> list[float | None]:
-    """Return the seconds of dates, also of those that Python's cannot hold."""
-    column = plain_values(column)
-    if pa.types.is_date(column.type):
-        column = column.cast(pa.timestamp("s" if pa.types.is_date32(column.type) else "ms"))
-    parts = _PARTS_OF_SECOND[column.type.unit]
-    whole = column.cast(pa.int64()).to_pylist()
-    return [None if number is None else number / parts for number in whole]
-
-
-def _cells(column: pa.ChunkedArray, name: str, place: Place) -> list[Any]:
-    """Return the cells of a column; times are text, since Python's cannot hold all of them.
-
-    Raises DataError where text is not UTF-8.
-    """
-    if pa.types.is_dictionary(column.type):
-        column = plain_values(column)
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        column = column.cast(pa.timestamp(kind.unit))  # whatever the zone
-    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
-        return column.cast(pa.string()).to_pylist()
-    if family_of(kind) != "text":
-        return column.to_pylist()
-    codes, values = text_codes(column, name, place)
-    return [values[code] if code >= 0 else None for code in codes.tolist()]
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode(errors="surrogateescape")

@@ -151,7 +151,7 @@ class LineReader:
             room = len(buffer) - self._padding
             end, ended = self._read(path, stream, buffer, end, room)
             size = end if ended else buffer.rfind(b"\n", 0, end) + 1
-            if not size and self._returns:  # a newline may be behind the last byte
+            if self._returns and not (size or ended):  # a newline may be behind the last byte
                 size = buffer.rfind(b"\r", 0, end - 1) + 1
             if (size or end) > self._max_line:
                 self._check_lines(path, buffer, size or end, read)
