@@ -196,6 +196,7 @@ def _of_learner(name: str) -> Any:
     def method(self: "TablePipeline", X: Any, *args: Any, **given: Any) -> Any:
         return self.__getattr__(name)(self[0].table(X), *args, **given)
 
+    method.__name__ = name
     method.__doc__ = f"``{name}`` of the learner, of frames, files, or arrays of all columns."
     return available_if(lambda self: hasattr(self.learner, name))(method)
 

@@ -43,7 +43,7 @@ def test_estimates_and_their_errors_are_those_of_statsmodels():
         names = [name.replace("intercept", "Intercept") for name in model.param_names_]
         ours = dict(zip(names, model.standard_errors_, strict=True))
         wanted = {name.replace(".0]", "]"): value for name, value in theirs.bse.items()}
-        estimates = dict(zip(model.feature_names_in_, np.ravel(model.coef_), strict=True))
+        estimates = dict(zip(model.get_feature_names_out(), np.ravel(model.coef_), strict=True))
         truth = {name.replace(".0]", "]"): value for name, value in theirs.params.items()}
         for name, value in estimates.items():
             assert value == pytest.approx(truth[name], rel=1e-6), name

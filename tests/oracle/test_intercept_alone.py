@@ -105,5 +105,5 @@ def test_a_column_named_like_the_intercept():
     assert test.p_value == pytest.approx(same.pvalues["n"], rel=1e-5)
     test = model.wald_test("intercept = 0")
     assert test.p_value == pytest.approx(same.pvalues["Intercept"], rel=1e-5)
-    assert model.feature_names_in_.tolist() == ["x", "intercept"]
+    assert model.get_feature_names_out().tolist() == ["x", "intercept"]
     assert "intercept (column)" in str(model.odds_ratios())

@@ -228,7 +228,7 @@ def test_files_commands_and_clones(iris, tmp_path):
     k = len(np.unique(y))
     fitted = linsep.fit(frame, target="y", learner="naive-bayes", variances="by_class",
                         priors=[1 / k] * k)  # fmt: skip
-    assert clone(fitted).get_params() == fitted.get_params()
+    assert clone(fitted[-1]).get_params() == fitted[-1].get_params()
     linsep.save(fitted, tmp_path / "p.linsep")
     again = linsep.load(tmp_path / "p.linsep")
     assert again.predict(frame).tolist() == fitted.predict(frame).tolist()

@@ -172,15 +172,23 @@ def test_pipelines_of_regressions_and_odd_labels(tmp_path):
 
 
 @pytest.mark.parametrize("learner", ["perceptron", "linear"])
-def test_a_pipeline_of_skl2onnx_cannot_leave_out_the_scale(learner):
+def test_skl2onnx_converts_models_of_tables(learner):
     sklearn_onnx.register()
     frame = load_iris(as_frame=True).frame
-    X = frame.drop(columns="target").to_numpy()[:1]
-    model = linsep.fit(frame, target="target", learner=learner, scale="standard")
+    frame.insert(1, "tall", np.where(frame.iloc[:, 0] > 6, "yes", "no"))
+    for whole in (frame, frame.drop(columns="tall")):
+        model = linsep.fit(whole, target="target", learner=learner, scale="standard")
+        X = whole.drop(columns="target").iloc[:, ::-1]
+        as_frame = X, {name: X[[name]].to_numpy() for name in X}
+        rows = whole.drop(columns="target").to_numpy()
+        for given, inputs in [as_frame] if "tall" in X else [as_frame, (rows, {"X": rows})]:
+            made = skl2onnx.to_onnx(model, given[:1], target_opset=sklearn_onnx.OPSETS)
+            session = runtime.InferenceSession(made.SerializeToString())
+            names = [one.name for one in session.get_inputs()]
+            found = session.run(None, dict(zip(names, inputs.values(), strict=True)))[0]
+            np.testing.assert_allclose(found.ravel(), model.predict(X), rtol=1e-12)
     with pytest.raises(LinsepError):
-        skl2onnx.to_onnx(model, X)
-    plain = linsep.fit(frame, target="target", learner=learner, scale="none")
-    assert skl2onnx.to_onnx(plain, X).graph.output
+        skl2onnx.to_onnx(model, X[:1].drop(columns=X.columns[0]))
 
 
 FINAL = LogisticRegression(l2=1.0)

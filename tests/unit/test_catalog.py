@@ -70,7 +70,7 @@ def test_a_learner_of_three_lines_does_all_that_others_do(tmp_path, monkeypatch)
     files = {"data": tmp_path / "rows.csv", "target": "y"}
     linsep.save(linsep.fit(learner="small", **files), tmp_path / "m")
     loaded = linsep.load(tmp_path / "m")
-    assert type(loaded) is Small
+    assert type(loaded[-1]) is Small
     same = linsep.fit(learner="perceptron", **files)
     assert loaded.coef_.tolist() == same.coef_.tolist()
     assert loaded.predict(files["data"]).tolist() == same.predict(files["data"]).tolist()

@@ -309,7 +309,7 @@ def test_options_that_contradict_a_formula_are_refused():
 
 def test_the_intercept_is_the_models():
     without = linsep.fit(PEOPLE, formula="y ~ x + C(rank) - 1", learner="linear")
-    assert (without.fit_intercept, without.intercept_, without.n_features_in_) == (False, 0.0, 5)
+    assert (without.fit_intercept, without.intercept_, len(without.coef_)) == (False, 0.0, 5)
     with refused(ParameterError, "conflict", option="fit_intercept"):
         linsep.fit(PEOPLE, formula="y ~ x - 1", learner="linear", fit_intercept=True)
     with refused(ParameterError, "conflict", option="fit_intercept"):
@@ -322,7 +322,7 @@ def test_other_learners_learn_from_formulas(learner):
     assert model.test_scores_["rows"] == len(PEOPLE)
     assert (model.predict(PEOPLE) == model.predict(PEOPLE.iloc[::-1])[::-1]).all()
     scale = model.recipe_["scale"]
-    assert set(scale) == (set(model.feature_names_in_) if learner != "naive-bayes" else set())
+    assert set(scale) == (set(model.get_feature_names_out()) if learner != "naive-bayes" else set())
     if scale:
         _, rows = matrix("x * C(rank)", PEOPLE)
         centers, spreads = np.array(list(scale.values())).T
@@ -367,7 +367,7 @@ def test_forged_recipes_are_refused(model, tmp_path, monkeypatch):
     )
     recipe = forged.recipe_
     for forge in FORGED.values():
-        forged.recipe_ = copy.deepcopy(recipe)
+        forged.learner.recipe_ = copy.deepcopy(recipe)
         forge(forged.recipe_["formula"]["blocks"])
         with refused(DataError, "bad-model-file"):
             forged.predict(PEOPLE)

@@ -36,10 +36,12 @@ class NoOnnx(ExportError, ImportError):
 
 
 class Whole(BaseEstimator):
-    """A model with its columns, as skl2onnx sees it."""
+    """A model with its columns, as skl2onnx sees it; ``places`` are those of an array that are the
+    columns.
+    """
 
-    def __init__(self, scoring: Scoring):
-        self.scoring = scoring
+    def __init__(self, scoring: Scoring, places: Any = None):
+        self.scoring, self.places = scoring, places
 
 
 @of_learner
@@ -206,9 +208,14 @@ def declare_whole(scope: Any, model: Whole, inputs: Any, custom_parsers: Any = N
 
 
 def declare_pipeline(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
-    """Declare the outputs of a pipeline of a table, with an input for each column, by its name."""
+    """Declare the outputs of a pipeline of a table, with an input for each column, by its name, or
+    one of all, if these are numbers.
+    """
     scoring, given = read_scoring(model.learner), {value.raw_name: value for value in inputs}
     names = [*(str(column.name) for column in scoring.columns.numeric), *scoring.columns.text]
+    if len(inputs) == 1 and not scoring.columns.text and given.keys() != {*names}:
+        places = [model[0].feature_names_in_.tolist().index(name) for name in names]
+        return declare_whole(scope, Whole(scoring, places), inputs)
     if absent := [name for name in names if name not in given]:
         raise ExportError(
             f"There is no input for column '{absent[0]}': pass the first rows of a data frame, or "
@@ -225,6 +232,8 @@ def convert_whole(scope: Any, operator: Any, container: Any) -> None:
         else value.full_name
         for value in operator.inputs
     ]  # fmt: skip
+    if (places := operator.raw_operator.places) is not None:
+        names = [graph.op("Gather", *names, np.array(places), axis=1)]
     values, codes = decisions(graph, scoring, names)
     outputs = [output.full_name for output in operator.outputs]
     if codes is not None:

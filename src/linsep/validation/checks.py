@@ -380,7 +380,7 @@ def of_features(yes: bool = True) -> Iterator[None]:
     """Let arrays be the features of a model, without names; or frames be tables again, if it is in
     a pipeline.
     """
-    token = _OF_FEATURES.set(yes)
+    token = _OF_FEATURES.set(yes or bool(_OF_FEATURES.get()))
     try:
         with warnings.catch_warnings():
             if yes:
