@@ -52,20 +52,9 @@ def opened_for(
     format: str | None = None,
     **how: Any,
 ) -> Source:
-    """Open files for a named learner.
-
-    Parameters
-    ----------
-    learner : str
-    data : files, or a data frame
-    intercept : bool
-        Whether the learner fits an intercept.
-    scale : str, optional
-        As in :func:`linsep.open_source`; by default "standard" for the columns of a table, unless
-        the learner accepts no negative values or its estimates are in units of the columns.
-    reference_level : dict, optional
-        As in :func:`linsep.open_source`; by default "first" if a regression has an intercept.
-    format, how : further arguments of :func:`linsep.open_source`
+    """Open data for a named learner, with or without an ``intercept``: its table is scaled, unless
+    the learner accepts no negative values or its estimates are in units of the columns, and has
+    reference levels if it is a regression with an intercept.
     """
     # Svmlight text and Vowpal Wabbit's have no columns to encode.
     table = is_frame(data) or kind_of(find_files(names_in(data), format), format) == "table"
@@ -89,16 +78,9 @@ class Chosen(NamedTuple):
 
 
 def chosen_learner(source: Source, given: Mapping[str, Any] = MappingProxyType({})) -> Chosen:
-    """Return the default learner of a source: AROW if rows are texts or similar to texts, else the
-    perceptron.
-
-    Rows are similar to texts if the first rows are wide, sparse and of length about 1. Longer rows
-    need a larger r.
-
-    Parameters
-    ----------
-    source : as :func:`opened_for` opens it
-    given : parameters, None if not given; parameters that only the perceptron has select it
+    """Return the default learner of a source: AROW if rows are texts, or similar to them (wide,
+    sparse and of length about 1; longer rows need a larger r), unless only the perceptron has the
+    parameters that are ``given``; else the perceptron.
     """
     rows = _as_texts(source)
     if rows is None:
@@ -318,8 +300,8 @@ def check_in_folds(model: Any) -> None:
 
 
 def decide(model: Any, rule: Rule, like: Source, folds: Any, learned: Source) -> None:
-    """Give a fitted model a threshold, chosen on the rows of a source ``like`` the training rows,
-    or in :class:`linsep.cross_validation.Folds` of these, and measure its training accuracy again.
+    """Give a fitted model a threshold, chosen on a source ``like`` the training rows, or in folds
+    of these, and measure its training accuracy again.
     """
     if folds is None:
         set_threshold(model, rule, like)
@@ -343,9 +325,8 @@ def decide(model: Any, rule: Rule, like: Source, folds: Any, learned: Source) ->
 def with_intercept(
     learner: str, formula: str | None, parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the parameters of a learner with the intercept set by a formula (None: no formula).
-
-    Raises ParameterError if the parameters contradict the formula.
+    """Return the parameters of a learner with the intercept of a formula, or without a formula as
+    they are; ParameterError if they contradict it.
     """
     found = dict(parameters)
     if formula is None:

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -215,10 +216,17 @@ def codec_of(path: File) -> str | None:
     if (named := CODECS.get(path.suffix.lower())) or isinstance(path, RemoteFile):
         return named
     try:
-        with open(path, "rb") as file:
-            start = file.read(10)
+        about = path.stat()
+        return _codec_in(path, about.st_size, about.st_mtime_ns)
     except OSError:
         return None
+
+
+@lru_cache(maxsize=1 << 10)
+def _codec_in(path: Path, size: int, written: int) -> str | None:
+    """Return the compression by the first bytes of a file, which was ``written`` then."""
+    with open(path, "rb") as file:
+        start = file.read(10)
     found = next((codec for magic, codec in _MAGIC.items() if start.startswith(magic)), None)
     return None if found == "bz2" and start[4:] != _BZ2 else found
 
