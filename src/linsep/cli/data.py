@@ -56,7 +56,7 @@ def describe(
     description = Description(
         data, target=target, index_base=index_base, **files, typed=options.as_given(data)
     )
-    with watching(description.source):  # type: ignore[arg-type]
+    with watching(description.source):
         found = description.read()
     if as_json:
         print_json(found)
@@ -266,7 +266,7 @@ def _next(
         return next_command(data, typed, {"label": None, "columns": []})
     try:
         description = Description(data, target=target, **how)
-        with watching(description.source):  # type: ignore[arg-type]
+        with watching(description.source):
             found = description.read(separable=False)
     except (LinsepError, KeyboardInterrupt):  # the files are there
         return None
