@@ -376,7 +376,7 @@ def test_what_describe_warns_of(tmp_path):
     assert found["separable"]["without"] == ["odd"]
     assert found["separable"]["alone"].startswith("leak: separates the classes")
     town = np.where(odd > 0, "NA", np.where(odd < -1, "a", "b"))
-    marked = frame.assign(y=np.where(x > 1.8, "NA", y), town=town)
+    marked = frame.assign(y=np.where(x > 2, "NA", y), town=town)
     marked.to_csv(tmp_path / "n.csv", index=False)
     shown = here("describe", "n.csv", "--target", "y", cwd=tmp_path).stdout
     assert "'NA' in town: read it as missing with --null-values NA" in shown

@@ -25,8 +25,7 @@ from linsep.sources.tables.files import check_separated, open_tables
 from linsep.sources.tables.frames import to_arrow
 from linsep.sources.tables.reading_options import ReadingOptions
 
-#: what makes the sample for the test of separability, the number of rows with a label, and the
-#: columns that are left out of the test
+#: what makes the sample for the test, the number of rows with a label, and columns left out
 Sample = tuple[Callable[[], Data], int, list[str]]
 #: seconds for the separability test, and the numbers of classes and features up to which it runs
 SECONDS, MOST_CLASSES, MOST_FEATURES = 5.0, 10, 1000

@@ -13,8 +13,8 @@ from linsep.words import counted, percent, size_text
 
 #: most columns, and most names in a line; JSON has all
 MOST_COLUMNS, MOST_NAMES, MOST_CLASSES = 20, 8, 6
-#: share of the rows below which a class is rare
-RARE = 0.05
+#: share of the rows of an average class below which a class is rare
+RARE = 0.1
 
 
 class Facts(SimpleNamespace):
@@ -100,14 +100,15 @@ def pairs_of(found: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the lines about all data, each as its name and its text."""
     size = "" if found["bytes"] is None else f", {size_text(found['bytes'])}"
     label, tested, learner = found["label"], found["separable"], found["learner"]
-    alone = tested and tested["alone"]
+    leak = tested and tested["of_sample"] == "separable"
+    known = "; check that it is known before the label" if leak else ""
     pairs = [
         ("data", f"{found['data']}, {found['format']}{size}"),
         ("rows", f"{found['rows']:,}"),
         *(_of_columns if found["columns"] is not None else _of_features)(found),
         *(_of_label(label, found["rows"]) if label else []),
         ("separable", tested and _separable(tested, found["rows"])),
-        ("alone", alone and f"{alone}; check that it is known before the label"),
+        ("alone", tested and tested["alone"] and tested["alone"] + known),
         ("chance", tested and tested["chance"]),
         ("learner", learner and "{name}: {reason}".format(**learner)),
         ("next", found["next"]),
@@ -183,7 +184,7 @@ def _of_label(label: dict[str, Any], rows: int) -> list[tuple[str, str]]:
     rare = f"few rows are {labels[-1]}: find them with --class-weight balanced or --threshold"
     return [
         ("label", f"{column}{number}: {', '.join(shown)}{missing}"),
-        ("rare", rare if shares[-1] < RARE and len(classes) > 1 else ""),
+        ("rare", rare if shares[-1] * len(classes) < RARE else ""),
     ]
 
 
