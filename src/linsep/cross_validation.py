@@ -226,9 +226,8 @@ def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledR
 
 
 def predictions_by_fold(
-    estimators: Sequence[Any], rows: LabeledRows, splits: Sequence[Split],
-    predict: Callable[[Any, LabeledRows, Split], Any] | None = None,
-) -> list[list[Any]]:  # fmt: skip
+    estimators: Sequence[Any], rows: LabeledRows, splits: Sequence[Split]
+) -> list[list[Any]]:
     """Return the predictions of each estimator, fitted on the training rows of each fold, for the
     others.
 
@@ -236,8 +235,6 @@ def predictions_by_fold(
     ----------
     estimators : need not be fitted, and are not changed
     rows, splits : the folds of some rows
-    predict : function that fits an estimator and returns its predictions for the test rows; default
-        :func:`predicted`
 
     Returns
     -------
@@ -261,7 +258,7 @@ def predictions_by_fold(
         try:
             for number in numbers:
                 estimator = BaseEstimator.__sklearn_clone__(estimators[number])
-                made = (predict or predicted)(estimator, rows, splits[fold])
+                made = predicted(estimator, rows, splits[fold])
                 if (threshold := getattr(estimators[number], "threshold_", None)) is not None:
                     made = made._replace(predicted=threshold.codes(made.scores))
                 found[number][fold] = made

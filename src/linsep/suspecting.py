@@ -4,7 +4,6 @@ keep the classes from being separable, and rows that make the margin narrow.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from html import escape
@@ -16,7 +15,7 @@ from linsep._system.threads import one_blas_thread
 from linsep.certificate.constraints import Subject
 from linsep.certificate.verdicts import Separable
 from linsep.drawing import display
-from linsep.errors import ArgumentError, DataError
+from linsep.errors import ArgumentError
 from linsep.estimators.frames import with_features
 from linsep.layout import table_lines
 from linsep.separability.data import Data, data_of, weights_of
@@ -135,15 +134,10 @@ def suspicious_labels(
     >>> print(linsep.suspicious_labels(X[50:], y[50:])[0].reason)
     without it a hyperplane separates the classes
     """
-    if not time_limit > 0 or not math.isfinite(time_limit):
-        raise DataError(
-            f"The time limit is {time_limit:g} seconds: set a number above 0.", code="bad-option",
-            option="time_limit", value=time_limit,
-        )  # fmt: skip
     if isinstance(X, str):
         raise ArgumentError("suspicious_labels takes rows or a source, not a file name.")
     weights = weights_of(X) if y is None and sample_weight is None else sample_weight
-    given = X
+    index = row_labels(X)
     X, y = with_features(X, y)
     data = data_of(X, y)
     wanted = asked(True, weights, data.n_rows)
@@ -163,17 +157,14 @@ def suspicious_labels(
         numbers = X.numbers(data.n_rows).tolist()
         order = [one._replace(row=numbers[one.row]) for one in order]
     ranked = SuspiciousLabels(order)
-    ranked.row_labels = row_labels(given)
+    ranked.row_labels = index
     return ranked
 
 
 def _sides(data: Data, fit_intercept: bool) -> Iterator[Subject]:
     """Yield the subproblem of two classes, or one for each class against the rest."""
     whole, labels = subject_of(data, fit_intercept), tuple(data.labels())
-    if len(labels) == 2:
-        yield whole.of_sides(labels[1:], labels[:1])
-        return
-    for label in labels:
+    for label in labels[1:] if len(labels) == 2 else labels:
         yield whole.of_sides((label,), tuple(other for other in labels if other != label))
 
 

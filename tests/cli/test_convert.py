@@ -171,7 +171,7 @@ def test_a_model_of_rows_reads_what_they_were_made_from(folder, tmp_path):
     ]
     assert texts[0] == texts[1] != ""
     described = json.loads(here("describe", "o.rows", "--json", cwd=tmp_path).stdout)
-    assert described["next"] == "linsep fit o.rows --learner logistic --l2 1 --model o.linsep"
+    assert described["next"] == "linsep fit o.rows --learner logistic --model o.linsep"
     assert here(*shlex.split(described["next"])[1:], "--force", cwd=tmp_path).returncode == 0
     assert sorted(one["label"] for one in described["label"]["classes"]) == ["p", "q", "r"]
 

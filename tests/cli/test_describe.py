@@ -78,8 +78,7 @@ def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
         "age": "int", "height": "number", "zero": "int", "flag": "bool", "town": "text",
         "id": "text", "again": "number", "there": "text", "note": "text", "y": "text",
     }  # fmt: skip
-    assert found["constant"] == ["zero"]
-    assert sorted(map(sorted, found["duplicates"])) == [["again", "height"], ["there", "town"]]
+    assert [column["name"] for column in found["columns"] if column["constant"]] == ["zero"]
     assert (found["left_out"], found["words"]) == (["id"], ["note"])
     counts = {one["label"]: one["rows"] for one in found["label"]["classes"]}
     assert counts == frame["y"].value_counts().to_dict()
@@ -88,10 +87,9 @@ def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["svm", "vw"])
-def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
+def test_vectors_are_what_numpy_says(tmp_path, kind):
     rng = np.random.default_rng(0)
     X = rng.integers(1, 4, (200, 30)) * (rng.random((200, 30)) < 0.2).astype(float)
-    X[:, 3], X[:, 6] = 2.0, 0.0
     names = [[f"{j + 1}:{v:g}" for j, v in enumerate(row) if v] for row in X.tolist()]
     between = " " if kind == "svm" else " 2.5 | "
     lines = [f"{k % 3}{between}{' '.join(row)}\n" for k, row in enumerate(names)]
@@ -99,20 +97,10 @@ def test_vectors_are_what_numpy_says(tmp_path, kind, monkeypatch):
     found = described(f"t.{kind}", cwd=tmp_path)
     assert (found["rows"], found["stored"]) == (200, np.count_nonzero(X) / 200)
     assert (found["min"], found["max"]) == (1.0, 3.0)
-    assert found["used"] == np.count_nonzero(X.any(axis=0)) == 29
-    assert found["n_constant"] == 1
-    if kind == "svm":
-        assert found["constant"] == ["4"]
-        assert found["features"] == 30
-        assert found["weights"] is None
-    else:
-        assert found["weights"] == [2.5, 2.5]
+    assert found["separable"]["features"] == 30
     assert [one["rows"] for one in found["label"]["classes"]] == [67, 67, 66]
-    monkeypatch.setattr("linsep.describing.vectors.MOST_FEATURES", 20)
-    found = described(f"t.{kind}", cwd=tmp_path)
-    assert found["used"] is found["constant"] is None
     text = here("describe", f"t.{kind}", cwd=tmp_path).stdout
-    assert f"\nnext       linsep fit t.{kind} --learner perceptron --model t.linsep\n" in text
+    assert f"\nnext       linsep fit t.{kind} --learner logistic --l2 1 --model t.linsep\n" in text
     assert "\nseparable  no: no hyperplane separates the classes (proved on 200 rows)\n" in text
 
 
@@ -190,8 +178,7 @@ def test_a_number_that_is_none(tmp_path):
     found = described("t.csv", "--target", "y", cwd=tmp_path)
     assert found["left_out"] == []
     assert "--null-values '?' --missing mean" in found["next"]
-    text = here("describe", "t.csv", cwd=tmp_path).stdout
-    assert "\ninvalid  t.csv row 31, column 'a' holds '?'; other values are numbers\n" in text
+    assert found["columns"][0]["invalid"] == "t.csv row 31, column 'a' holds '?'"
 
 
 def test_next_leaves_out_what_fit_refuses(tmp_path):
@@ -366,63 +353,66 @@ def test_the_command_to_type_next_reads_blanks(advised):
     assert json.loads(done.stdout)["values_filled"] == {"x": 14}
 
 
-@pytest.mark.parametrize(
-    ("file", "said"),
-    [("level.csv", "quasi-separable: town=rare decides 7 rows, and no hyperplane separates the "
-      "other 693 (proved on 700 rows, without id)"),
-     ("far.csv", "yes: a hyperplane separates")],
-)  # fmt: skip
-def test_quasi_separable_says_which_rows(advised, file, said):
-    shown = here("describe", file, "--target", "y", cwd=advised).stdout
-    assert said in shown
-
-
-def test_numbers_that_decide_rows_are_named(advised):
-    """All ills are at x = 3, where some are healthy; below all are healthy."""
-    rows = [[k % 4, k % 7 // 4, "ill" if k % 8 == 3 else "well"] for k in range(112)]
-    table(advised, "quasi.csv", ["x", "z", "y"], rows)
-    shown = here("describe", "quasi.csv", "--target", "y", cwd=advised).stdout
-    assert "quasi-separable: x decides 84 rows, and no hyperplane separates the other 28" in shown
+def test_quasi_separable_says_which_rows_and_columns(advised):
+    shown = here("describe", "level.csv", "--target", "y", cwd=advised).stdout
+    assert "but 693 of 700 rows must lie on the boundary (proved on 700 rows, without id)" in shown
+    assert "\nalone      town=rare: quasi-separates the classes without the others" in shown
     assert "learner    logistic: no hyperplane separates all rows, and the penalty" in shown
-    done = here("separate", "quasi.csv", "--target", "y", cwd=advised).stdout
-    assert "28 of 112 rows must lie on the boundary" in done
-
-
-def test_a_column_that_rules_out_one_of_three_classes_decides_no_row(advised):
-    """No row of x = 1 is "c", but any may be "a" or "b"."""
-    rows = [[k % 2, k % 5, "abab"[k // 2 % 4] if k % 2 else "abc"[k // 2 % 3]] for k in range(120)]
-    table(advised, "three.csv", ["x", "z", "y"], rows)
-    shown = here("describe", "three.csv", "--target", "y", cwd=advised).stdout
-    assert "weights of x diverge, but every row is on a boundary" in shown
+    shown = here("describe", "far.csv", "--target", "y", cwd=advised).stdout
+    assert "yes: a hyperplane separates" in shown
 
 
 def test_what_describe_warns_of(tmp_path):
-    """A column that decides alone, a class that may be a missing label, a date, titles, constant
-    text; few rows without a missing value are no reason for a learner.
+    """A column that decides alone, though others have gaps; marks of missing values; a rare class;
+    a row of units; a code with letters late in the file.
     """
     rng = np.random.default_rng(0)
     x, odd = rng.normal(size=(2, 400)).round(3)
     y = np.where(x + rng.normal(size=400) > 0, "yes", "no")
     frame = pd.DataFrame({"x": x, "odd": odd, "y": y})
-    frame.assign(leak=np.where(y == "yes", 5, -5) + x / 9).to_csv(tmp_path / "l.csv", index=False)
+    leak = frame.assign(leak=np.where(y == "yes", 5, -5) + x / 9, odd=np.where(x > 0.5, odd, None))
+    leak.to_csv(tmp_path / "l.csv", index=False)
     found = described("l.csv", "--target", "y", cwd=tmp_path)
-    assert found["separable"]["alone"] == ["leak"]
-    frame.assign(y=np.where(x > 1, "NA", y)).to_csv(tmp_path / "n.csv", index=False)
-    assert described("n.csv", "--target", "y", cwd=tmp_path)["label"]["marks"] == ["NA"]
-    more = frame.assign(
-        day=pd.date_range("2024-01-01", periods=400).strftime("%Y-%m-%d"), same="the same words",
-        title=[f"t{k // 2 * 2 if k % 5 else k}" for k in range(400)],
-    )  # fmt: skip
-    more.to_csv(tmp_path / "m.csv", index=False)
+    assert found["separable"]["without"] == ["odd"]
+    assert found["separable"]["alone"].startswith("leak: separates the classes")
+    town = np.where(odd > 0, "NA", np.where(odd < -1, "a", "b"))
+    marked = frame.assign(y=np.where(x > 2, "NA", y), town=town)
+    marked.to_csv(tmp_path / "n.csv", index=False)
+    shown = here("describe", "n.csv", "--target", "y", cwd=tmp_path).stdout
+    assert "'NA' in town: read it as missing with --null-values NA" in shown
+    assert "few rows are NA: find them with --class-weight balanced or --threshold" in shown
+    rated = frame.assign(rate=[None if k % 9 == 2 else "None" if k % 7 == 2 else k % 5
+                               for k in range(400)])  # fmt: skip
+    rated.to_csv(tmp_path / "r.csv", index=False)
+    assert "--null-values None" in described("r.csv", "--target", "y", cwd=tmp_path)["next"]
+    (tmp_path / "u.csv").write_text("x,y\n[mm],\n1,a\n2,b\n3,a\n4,b\n")
+    shown = here("describe", "u.csv", cwd=tmp_path).stdout
+    assert "u.csv row 1, column 'x' holds '[mm]'; other values are numbers: remove" in shown
+    (tmp_path / "c.csv").write_text("code,y\n" + "12345678,a\n" * 120_000 + "A1,b\n")
+    done = here("describe", "c.csv", cwd=tmp_path)
+    assert "row 120001, column 'code' holds 'A1'" in done.stderr
+    assert "--categorical code" in done.stderr
+    text = "p,q\n" + "a,b\n" * 20_000
+    (tmp_path / "h.csv").write_text(text + text)
+    said = "row 20001 holds the names of the columns again"
+    assert_refused("describe", "h.csv", cwd=tmp_path, code="bad-line", said=said)
+
+
+def test_columns_are_read_as_fit_can_read_them(tmp_path):
+    """Dates, of two kinds; titles that rarely come again; one text, which has no words."""
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2024-01-01", periods=400)
+    frame = pd.DataFrame({
+        "x": rng.normal(size=400).round(3), "y": rng.choice(["no", "yes"], 400),
+        "day": days.strftime("%Y-%m-%d"), "tag": days.strftime("%d.%m.%Y"),
+        "same": [None, *["the same words"] * 399],
+        "title": [f"t{k // 2 * 2 if k % 5 else k}" for k in range(400)],
+    })  # fmt: skip
+    frame.to_csv(tmp_path / "m.csv", index=False)
     found = described("m.csv", "--target", "y", cwd=tmp_path)
     assert (found["left_out"], found["words"]) == (["title"], [])
-    assert " --date day " in found["next"]
+    assert " --learner logistic --date day --date tag=%d.%m.%Y --exclude title " in found["next"]
     assert here(*shlex.split(found["next"])[1:], cwd=tmp_path).returncode == 0
-    few = frame.assign(x=np.where(np.arange(400) < 30, np.where(y == "yes", 1, -1), np.nan))
-    few.to_csv(tmp_path / "few.csv", index=False)
-    found = described("few.csv", "--target", "y", cwd=tmp_path)
-    assert found["separable"]["verdict"] is found["separable"].get("of_sample") is None
-    assert found["learner"]["name"] == "perceptron"
 
 
 @pytest.fixture
@@ -481,8 +471,8 @@ def test_frames(people, form, target):
     if target is None:
         assert facts.next == "linsep.describe(frame, target=...)"
         return
-    learned = "learner='logistic', l2=1, scale='standard'"
-    assert facts.next == f"linsep.fit(frame, target='y', {learned}, exclude=['id'], missing='mean')"
+    learned = "learner='logistic', exclude=['id'], missing='mean'"
+    assert facts.next == f"linsep.fit(frame, target='y', {learned})"
     assert eval(facts.next, {"linsep": linsep, "frame": frame}).classes_.tolist() == ["no", "yes"]
     of_file = linsep.describe("people.parquet", target="y")
     assert (facts.label, facts.separable) == (of_file.label, of_file.separable)

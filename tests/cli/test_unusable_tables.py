@@ -62,7 +62,7 @@ def test_refusals_name_the_option(shop, options, said):
 
 def test_from_a_description_to_predictions(shop):
     described = here("describe", "shop.csv", "--target", "bought", *COMMENT, cwd=shop).stdout
-    assert "--comment '#' --learner perceptron --units --thousands , --exclude day" in described
+    assert "--learner perceptron --units --thousands , --date day=%d.%m.%Y --missing" in described
     fitted = here("fit", "shop.csv", "--target", "bought", *WHOLE, "--model", "m.linsep", cwd=shop)
     assert fitted.returncode == 0, fitted.stderr
     assert (

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -24,7 +23,6 @@ from command_line import assert_refused, here
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
-    KernelSoftMargin,
     LinearRegression,
     LogisticRegression,
     Perceptron,
@@ -43,7 +41,6 @@ from linsep.errors import DataError
 from linsep.scoring import metrics_of
 from linsep.sources import open_source
 from linsep.sources.arrays import ArraySource
-from linsep.tuning.shared_kernels import SharedKernels
 from refusals import refused
 
 ROWS = 120
@@ -251,44 +248,6 @@ def test_an_error_in_a_thread_ends_the_others():
     with pytest.raises(ValueError, match="job"):
         in_threads(work, [(number,) for number in range(1000)])
     assert len(begun) < 1000
-
-
-@pytest.mark.parametrize(
-    ("multiclass", "weighted"), [("native", False), ("ovr", True), ("ovo", True)]
-)
-def test_kernel_values_that_folds_share_give_the_same_models(multiclass, weighted):
-    """As those that are computed for each: of whole numbers, every digit is the same."""
-    rng = np.random.default_rng(1)
-    X, y = rng.integers(-3, 4, (60, 2)).astype(float), rng.integers(0, 3, 60)
-    weights = rng.integers(1, 4, 60).astype(float)
-    how = {"kernel": "poly", "degree": 2, "max_iter": 4, "keep": "average"}
-    model = KernelPerceptron(**how, multiclass=multiclass)
-    source = ArraySource(X, y, weights if weighted else None)
-    rows = labeled_rows(*kept(source))
-    splits = Folds(4).splits(rows)
-    shared = SharedKernels([model], rows)
-    (found,) = predictions_by_fold([model], rows, splits, shared.predict)
-    for (training, test), part in zip(splits, found, strict=True):
-        counted = np.zeros(60)
-        counted[training] = weights[training] if weighted else 1.0
-        alone = clone(model).fit(X, y, sample_weight=counted)
-        np.testing.assert_array_equal(part.scores, alone.decision_function(X[test]))
-        np.testing.assert_array_equal(part.classes[part.predicted], alone.predict(X[test]))
-        np.testing.assert_array_equal(part.weights, weights[test] if weighted else np.ones(15))
-    assert type(model.kernel) is str
-
-
-@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
-def test_kernel_values_that_folds_share_give_the_same_margins(multiclass):
-    rng = np.random.default_rng(1)
-    X, y = rng.integers(-3, 4, (60, 2)).astype(float), rng.integers(0, 3, 60)
-    model = KernelSoftMargin(gamma=0.2, multiclass=multiclass)
-    rows = labeled_rows(*kept(ArraySource(X, y)))
-    splits = Folds(4).splits(rows)
-    (found,) = predictions_by_fold([model], rows, splits, SharedKernels([model], rows).predict)
-    for (training, test), part in zip(splits, found, strict=True):
-        alone = clone(model).fit(X[training], y[training])
-        np.testing.assert_allclose(part.scores, alone.decision_function(X[test]), atol=1e-6)
 
 
 # The command.

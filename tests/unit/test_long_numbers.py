@@ -145,11 +145,7 @@ def test_rows_in_memory_are_refused_where_a_number_would_be_rounded():
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_describe_counts_the_numbers_as_they_are(folder, ending):
+def test_describe_leaves_them_out(folder, ending):
     found = Description([str(folder / f"t.{ending}")], target="y").read()
-    stamp = found["columns"][0]
-    assert (stamp["name"], stamp["min"], stamp["max"]) == ("stamp", FIRST, FIRST + 119)
-    assert (stamp["values"], stamp["constant"], stamp["type"]) == (120, False, "int")
-    assert stamp["std"] == pytest.approx((STAMPS - FIRST).std(), rel=1e-12)
     assert found["left_out"] == found["separable"]["without"] == ["stamp", "again"]
     json.dumps(found)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import linsep
-from linsep.errors import DataError
+from linsep.errors import DataError, ParameterError
 from refusals import refused
 
 XOR = [(0, 0), (1, 1), (0, 1), (1, 0)], [1, 1, -1, -1]
@@ -74,7 +74,7 @@ def test_several_classes_and_labels_of_text():
 
 
 def test_bad_input_gets_a_sentence():
-    with refused(DataError, "bad-option", option="time_limit"):
+    with refused(ParameterError, "bad-option", option="time_limit"):
         linsep.suspicious_labels(*XOR, time_limit=0)
     with refused(DataError, "class-count"):
         linsep.suspicious_labels([[1.0], [2.0]], [1, 1])

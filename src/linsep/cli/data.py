@@ -49,7 +49,7 @@ def describe(
     description = Description(
         data, target=target, index_base=index_base, **files, typed=options.as_given(data)
     )
-    with watching(description.source):  # type: ignore[arg-type]
+    with watching(description.source):
         found = description.read()
     if as_json:
         print_json(found)
@@ -255,7 +255,7 @@ def _next(
         if kind == "svmlight" and SvmlightSource(paths).index_base == 0:
             how["index_base"] = 0  # which rows of one part may not show
         description = Description(data, target=target, **how)
-        with watching(description.source):  # type: ignore[arg-type]
+        with watching(description.source):
             found = description.read(separable=False)
     except (LinsepError, KeyboardInterrupt):  # the files are there
         return None

@@ -312,4 +312,5 @@ def _worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
             one, other = (percent(x) if shares else f"{x:.6g}" for x in (found, baseline))
             worse.append(f"{what} {one} on the {rows} rows, baseline {other}")
     told = f"the model predicts worse than the baseline: {'; '.join(worse)}"
-    return [f"{told}; choose another --learner."] if worse else []
+    ways = ", or for a rare class --class-weight or --threshold" if shares else ""
+    return [f"{told}; choose another --learner{ways}."] if worse else []

@@ -1,7 +1,7 @@
 """Descriptions of data sets, made in one reading with bounded memory.
 
-``tables`` describes tables column by column, ``vectors`` svmlight and Vowpal Wabbit's text;
-``describing`` adds labels and a quick test of separability, ``advice`` the learner and the next
+``tables`` describes tables column by column; ``describing`` also describes svmlight and Vowpal
+Wabbit's text, and adds labels and a quick test of separability, ``advice`` the learner and the next
 command; ``facts`` is the result, also as text.
 """
 

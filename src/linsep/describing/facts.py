@@ -1,19 +1,20 @@
 """The description of data, as an object and as text."""
 
-import json
-import math
+import shlex
 from collections import Counter
+from copy import deepcopy
 from types import SimpleNamespace
 from typing import Any
 
 from linsep.describing.describing import Description
-from linsep.describing.tables import MOST_LABELS
 from linsep.estimators.labels import label_text, plain_labels
 from linsep.layout import pair_lines, table_lines
 from linsep.words import counted, percent, size_text
 
 #: most columns, and most names in a line; JSON has all
 MOST_COLUMNS, MOST_NAMES, MOST_CLASSES = 20, 8, 6
+#: share of the rows of an average class below which a class is rare
+RARE = 0.1
 
 
 class Facts(SimpleNamespace):
@@ -36,8 +37,7 @@ class Facts(SimpleNamespace):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain JSON: what ``linsep describe --json`` prints."""
-        plain: dict[str, Any] = json.loads(json.dumps(_finite(vars(self)), default=repr))
-        return plain
+        return deepcopy(vars(self))
 
     def __str__(self) -> str:
         found = vars(self)
@@ -96,96 +96,68 @@ def describe(
     return Facts(**description.read())
 
 
-def _finite(found: Any) -> Any:
-    """Return JSON without NaN and infinity, which become None."""
-    if isinstance(found, dict):
-        return {name: _finite(value) for name, value in found.items()}
-    if isinstance(found, list | tuple):
-        return [_finite(value) for value in found]
-    plain = found.tolist() if hasattr(found, "tolist") else found
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
-
-
 def pairs_of(found: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the lines about all data, each as its name and its text."""
     size = "" if found["bytes"] is None else f", {size_text(found['bytes'])}"
-    pairs = [("data", f"{found['data']}, {found['format']}{size}"), ("rows", f"{found['rows']:,}")]
-    pairs += _of_table(found) if found["columns"] is not None else _of_vectors(found)
-    if (label := found["label"]) is not None:
-        pairs.append(("label", _label(label, found["rows"])))
-        if label["marks"]:
-            marks = " and ".join(map(repr, label["marks"]))
-            pairs.append(("note", f"{marks} may stand for missing labels: name null values"))
-    if (separable := found["separable"]) is not None:
-        pairs.append(("separable", _separable(separable, found["rows"], bool(found["words"]))))
-        if alone := separable.get("alone"):
-            what = "separates" if len(alone) == 1 else "each separate"
-            pairs.append(
-                (
-                    "leak",
-                    f"{_names(alone)} alone {what} the classes: check that it is known "
-                    "before the label",
-                )
-            )
-        if separable.get("chance"):
-            pairs.append(("chance", separable["chance"]))
-    if found["learner"] is not None:
-        pairs.append(("learner", "{name}: {reason}".format(**found["learner"])))
-    if found["next"] is not None:
-        pairs.append(("next", found["next"]))
-    return pairs
+    label, tested, learner = found["label"], found["separable"], found["learner"]
+    leak = tested and tested["of_sample"] == "separable"
+    known = "; check that it is known before the label" if leak else ""
+    pairs = [
+        ("data", f"{found['data']}, {found['format']}{size}"),
+        ("rows", f"{found['rows']:,}"),
+        *(_of_columns if found["columns"] is not None else _of_features)(found),
+        *(_of_label(label, found["rows"]) if label else []),
+        ("separable", tested and _separable(tested, found["rows"])),
+        ("alone", tested and tested["alone"] and tested["alone"] + known),
+        ("chance", tested and tested["chance"]),
+        ("learner", learner and "{name}: {reason}".format(**learner)),
+        ("next", found["next"]),
+    ]
+    return [(name, text) for name, text in pairs if text]
 
 
 def table_of(described: list[dict[str, Any]]) -> tuple[list[str], list[list[str]], str]:
     """Return the heading and the lines of the table of columns, and how many are left out."""
     rows = []
     for column in described[:MOST_COLUMNS]:
-        values = column.get("values")
-        found = [column.get(key) for key in ("min", "max", "mean", "std")]
-        cells = ["" if number is None else f"{number:.5g}" for number in found]
-        if column["type"] == "bool":
-            cells[:2] = ["", ""]
-        missing = "" if column["missing"] is None else f"{column['missing']:,}"
-        various = "" if "values" not in column else "many" if values is None else f"{values:,}"
-        rows.append([_named(column["name"]), column["type"], *cells, missing, various])
+        ends = [column.get(key) for key in ("min", "max", "mean", "std")]
+        cells = ["" if number is None else f"{number:.5g}" for number in ends]
+        various = "many" if column["values"] is None else f"{column['values']:,}"
+        known = ["", ""] if column["missing"] is None else [f"{column['missing']:,}", various]
+        rows.append([_named(column["name"]), column["type"], *cells, *known])
     more = max(0, len(described) - MOST_COLUMNS)
     header = ["column", "type", "min", "max", "mean", "std", "missing", "values"]
     return header, rows, f"... and {counted(more, 'more column')}; --json has all" if more else ""
 
 
-def _of_table(found: dict[str, Any]) -> list[tuple[str, str]]:
+def _of_columns(found: dict[str, Any]) -> list[tuple[str, str]]:
     columns = found["columns"]
     names = {"number": "numeric", "int": "numeric", "bool": "true or false"}
     kinds = Counter(names.get(column["type"], column["type"]) for column in columns)
+    gaps = sorted((c for c in columns if c["missing"]), key=lambda c: -c["missing"])
+    infinite = [c["name"] for c in columns if c.get("infinite")]
+    long = [c["name"] for c in columns if c.get("infinite") == 0 and c["refused"]]
+    marks = {mark: f"{mark!r} in {c['name']}" for c in columns for mark in c["marks"]}
+    as_null = " ".join(f"--null-values {shlex.quote(mark)}" for mark in marks)
+    units = ": remove the row if it holds units"
     types = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
-    gaps = {c["name"]: c["missing"] for c in columns if c["missing"]}
-    most = sorted(gaps, key=lambda name: -gaps[name])
-    missing = _names([f"{_named(name)} {gaps[name]:,}" for name in most]) or "none"
-    if unread := [c["name"] for c in columns if c["missing"] is None]:
-        missing += f"; not counted in {_names(unread)}"
-    long = [c["name"] for c in columns if c["type"] != "text" and c.get("refused")]
-    told = [
-        ("infinite", _names([c["name"] for c in columns if c.get("infinite")])),
-        ("too long", f"{_names(long)}, not exactly representable as float64" if long else ""),
-        *[("invalid", f"{c['invalid']}; other values are numbers")
-          for c in columns if c.get("invalid")],
-        ("constant", _names(found["constant"])),
-        ("equal", _names([" = ".join(map(_named, names)) for names in found["duplicates"]])),
+    missing = _names([f"{_named(c['name'])} {c['missing']:,}" for c in gaps])
+    return [
+        ("columns", f"{len(columns):,} ({types})"),
+        ("missing", missing or "none"),
+        ("note", f"{_names([*marks.values()])}: read it as missing with {as_null}" * bool(marks)),
+        ("infinite", _names(infinite)),
+        ("too long", f"{_names(long)}, integers that float64 may not represent" * bool(long)),
+        *[("invalid", f"{odd}; other values are numbers{units * (' row 1,' in odd)}")
+          for odd in (c["invalid"] for c in columns) if odd],
+        ("constant", _names([c["name"] for c in columns if c["constant"]])),
     ]  # fmt: skip
-    pairs = [("columns", f"{len(columns):,} ({types})"), ("missing", missing)]
-    return pairs + [(name, text) for name, text in told if text]
 
 
-def _of_vectors(found: dict[str, Any]) -> list[tuple[str, str]]:
-    used = "" if found["used"] in (None, found["features"]) else f", {found['used']:,} used"
-    pairs = [("features", f"{found['features']:,}{used}; {found['stored']:.4g} values per row")]
-    if found["min"] is not None:
-        pairs.append(("values", f"from {found['min']:g} to {found['max']:g}"))
-    if found["weights"] is not None:
-        pairs.append(("weights", "from {:g} to {:g}".format(*found["weights"])))
-    if found["n_constant"]:
-        pairs.append(("constant", f"{found['n_constant']:,}: {_names(found['constant'])}"))
-    return pairs
+def _of_features(found: dict[str, Any]) -> list[tuple[str, str]]:
+    values = "" if found["min"] is None else "from {min:g} to {max:g}".format(**found)
+    of = f"{found['features']:,}; {found['stored']:.4g} values per row"
+    return [("features", of), ("values", values)]
 
 
 def _names(names: list[str]) -> str:
@@ -197,52 +169,36 @@ def _named(column: str) -> str:
     return column if column.strip() else repr(column)
 
 
-def _label(label: dict[str, Any], rows: int) -> str:
+def _of_label(label: dict[str, Any], rows: int) -> list[tuple[str, str]]:
     column = f"{label['column']}, " if label["column"] is not None else ""
     missing = f"; {counted(label['missing'], 'row')} without" if label["missing"] else ""
-    if label["kind"] == "numbers":
-        ends = "" if label["min"] is None else f" from {label['min']:g} to {label['max']:g}"
-        return f"{column}numbers{ends}{missing}"
     classes = label["classes"]
-    if classes is None:
-        return f"{column}more than {MOST_LABELS:,} classes{missing}"
-    labels = plain_labels([one["label"] for one in classes])
-    shown = [
-        f"{label_text(name)} {percent(one['rows'] / rows)}"
-        for name, one in zip(labels[:MOST_CLASSES], classes, strict=False)
-    ]
-    more = ", ..." if len(classes) > MOST_CLASSES else ""
+    if label["kind"] == "numbers":
+        of = "" if label["min"] is None else " from {min:g} to {max:g}".format(**label)
+        return [("label", f"{column}numbers{of}{missing}")]
+    labels = [label_text(one) for one in plain_labels([one["label"] for one in classes])]
+    shares = [one["rows"] / rows for one in classes]
+    shown = [f"{name} {percent(share)}" for name, share in zip(labels, shares, strict=True)]
+    shown[MOST_CLASSES:] = ["..."] * (len(classes) > MOST_CLASSES)
     number = "1 class" if len(classes) == 1 else f"{len(classes):,} classes"
-    return f"{column}{number}: {', '.join(shown)}{more}{missing}"
+    rare = f"few rows are {labels[-1]}: find them with --class-weight balanced or --threshold"
+    return [
+        ("label", f"{column}{number}: {', '.join(shown)}{missing}"),
+        ("rare", rare if shares[-1] * len(classes) < RARE else ""),
+    ]
 
 
-def _separable(found: dict[str, Any], rows: int, words: bool) -> str:
+def _separable(found: dict[str, Any], rows: int) -> str:
     without = f", without {_names(found['without'])}" if found["without"] else ""
     of = f"{counted(found['rows'], 'row')}{without}"
-    if found["verdict"] == "overlapping":
-        return f"no: no hyperplane separates the classes (proved on {of})"
-    if found["verdict"] == "separable":
-        return f"yes: a hyperplane separates the classes (all {of})"
-    if found["verdict"] == "quasi-separable":
-        return f"quasi-separable: {_decided(found)} (proved on {of})"
-    if found.get("of_sample"):
-        some = f"{found['rows']:,} of {rows:,} rows{without}"
-        if found["of_sample"] == "quasi-separable":
-            return f"not decided: in {some}, {_decided(found)}; `linsep separate` decides"
-        are = f"{',' * bool(without)} are {found['of_sample']}"
-        return f"not decided: {some}{are}; `linsep separate` decides"
-    # The command does not read columns of text word by word.
-    return "not decided by the quick test" + ("" if words else "; `linsep separate` decides")
-
-
-def _decided(found: dict[str, Any]) -> str:
-    """Return which rows are decided by a hyperplane that has other rows on it."""
-    decided = found["decided"]
-    if not decided["rows"]:  # only some of three or more classes are ruled out
-        return f"weights of {_names(decided['columns'])} diverge, but every row is on a boundary"
-    rest = found["rows"] - decided["rows"]
-    decide = "decides" if len(decided["columns"]) == 1 else "decide"
-    return (
-        f"{_names(decided['columns'])} {decide} {counted(decided['rows'], 'row')}, and no "
-        f"hyperplane separates the other {rest:,}"
-    )
+    some = f"{found['rows']:,} of {rows:,} rows{without}{',' * bool(without)}"
+    told = {
+        "overlapping": f"no: no hyperplane separates the classes (proved on {of})",
+        "separable": f"yes: a hyperplane separates the classes (all {of})",
+        "quasi-separable": f"{found['finding']} (proved on {of})",
+    }
+    if found["verdict"] is not None:
+        return told[found["verdict"]]
+    if found["of_sample"] is None:
+        return "not decided by the quick test"
+    return f"not decided: {some} are {found['of_sample']}; `linsep separate` decides"

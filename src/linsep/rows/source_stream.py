@@ -291,8 +291,9 @@ class SourceStream(RowStream):
             self.sample = Sample(self.classes.size)
         return self._visited(pass_number, start)
 
-    def held_out(self) -> RowBatches:
-        return self._visited(which="held out")
+    def held_out(self, alone: bool = False) -> RowBatches:
+        """Return the held-out rows, ``alone`` or among the others."""
+        return self._visited(which="alone" if alone else "held out")
 
     def training_rows(self) -> RowBatches | None:
         return None if self._kept is None else self._visited()
@@ -331,13 +332,13 @@ class SourceStream(RowStream):
         if which != "all":
             if self._hold is not None:
                 held = self._hold.mask(batch.y, places, draw)[order]
-                order = order[held if which == "held out" else ~held]
+                order = order[~held if which == "learned" else held]
             if weights.size:
                 order = order[weights[order] > 0]
         rows = self._rows
-        if which == "held out" and own.size:  # alone, as all rows with weights are scored
+        if which == "alone" or (which == "held out" and own.size):  # all with weights are scored
             batch, rows, first = batch.rows(order), None, None
-            own, order = own[order], np.arange(order.size)
+            own, order = batch.importance, np.arange(batch.size)
         if rows is None:
             rows = as_rows(batch.X, self._unit)
         weights = weights if which == "learned" else own  # in a score, classes have none

@@ -13,7 +13,6 @@ from linsep.cross_validation import (
     predictions_by_fold,
 )
 from linsep.scoring import metrics_of
-from linsep.tuning.shared_kernels import SharedKernels
 
 #: metrics where less is better
 ERRORS = ("log_loss", "brier", "mae", "rmse", "max_error")
@@ -103,8 +102,7 @@ def compare(
     """
     started, splits = perf_counter(), folds.splits(rows)
     estimators = [one.estimator for one in candidates]
-    shared = SharedKernels(estimators, rows)
-    found = predictions_by_fold(estimators, rows, splits, shared.predict)
+    found = predictions_by_fold(estimators, rows, splits)
     sign = -1.0 if metric in ERRORS else 1.0
     values = [
         np.array([metrics_of(part, [metric])[metric] for part in parts], dtype=float)

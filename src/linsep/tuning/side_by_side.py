@@ -7,7 +7,7 @@ A. Talwalkar, Non-stochastic best arm identification and hyperparameter optimiza
 with passes as the budget, and with a guard for models that the held-out rows cannot distinguish.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from itertools import product
@@ -15,12 +15,11 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from linsep._system.interrupts import interruption_point, interrupts_deferred
 from linsep._system.threads import thread_count
 from linsep.batches import weight_totals
-from linsep.compiled.rows import Csr, Dense, Unit, csr_rows, read_only
+from linsep.compiled.rows import Dense, Unit
 from linsep.errors import DataError, hint
 from linsep.estimators.labels import check_two_classes, is_turned
 from linsep.estimators.reading import StopReason
@@ -36,42 +35,29 @@ from linsep.sources.base import Source
 
 
 class Missed:
-    """Which held-out rows a model predicts wrongly, added batch by batch, and their weights."""
+    """Which held-out rows a model predicts wrongly (1, else 0), and their weights."""
 
     def __init__(self) -> None:
-        self._wrong: list[np.ndarray] = [np.empty(0)]
-        self._weights: list[np.ndarray] = [np.empty(0)]
+        self.wrong, self.weights = np.empty(0), np.empty(0)
 
     def add(self, missed: np.ndarray, weights: np.ndarray) -> None:
         """Add rows; empty ``weights`` are ones."""
-        self._wrong.append(missed)
-        self._weights.append(weights if weights.size else np.ones(missed.size))
-
-    @property
-    def wrong(self) -> np.ndarray:
-        """1 for each row predicted wrongly, 0 for the others."""
-        self._wrong = [np.concatenate(self._wrong)]
-        return self._wrong[0]
-
-    @property
-    def weights(self) -> np.ndarray:
-        """The weight of each row; DataError if there are none."""
-        self._weights = [np.concatenate(self._weights)]
-        if not self._weights[0].any():
-            raise DataError(
-                "No row is held out to compare models on",
-                hint("raise {}", validation_fraction=None),
-                "add rows",
-                code="no-rows",
-                option="validation_fraction",
-            )
-        return self._weights[0]
+        weights = weights if weights.size else np.ones(missed.size)
+        self.wrong = np.append(self.wrong, missed)
+        self.weights = np.append(self.weights, weights)
 
     @property
     def accuracy(self) -> float:
-        """Share of the weight of the rows predicted rightly, summed as a fit does."""
-        wrong, weights = self.wrong, self.weights
-        missed, right = (float(np.cumsum(weights[wrong == k])[-1:].sum()) for k in (1, 0))
+        """Share of the weight of the rows predicted rightly, summed as a fit does; DataError if
+        they have none."""
+        if not self.weights.any():
+            raise DataError(
+                "No row is held out to compare models on",
+                hint("raise {}", validation_fraction=None), "add rows",
+                code="no-rows", option="validation_fraction",
+            )  # fmt: skip
+        sums = (np.cumsum(self.weights[self.wrong == k])[-1:].sum() for k in (1, 0))
+        missed, right = map(float, sums)
         return 1.0 - missed / (missed + right)
 
     @property
@@ -94,49 +80,18 @@ def standard_error(values: np.ndarray, weights: np.ndarray) -> float:
     return sqrt(float(((weights * (values - mean)) ** 2).sum())) / float(total)
 
 
-def held_out_rows(stream: SourceStream) -> Iterator[RowBatch]:
-    """Yield the held-out rows alone, with their weights in scores as ``importance``."""
-    for batch in stream.held_out():
-        chosen = np.asarray(batch.order, dtype=np.int64)
-        if not chosen.size:
-            continue
-        weights = batch.importance[chosen] if batch.importance.size else batch.importance
-        rows = selected_rows(batch.rows, chosen, batch.n_features)
-        order = range(chosen.size)
-        yield batch._replace(
-            rows=rows, codes=batch.codes[chosen], importance=weights, order=order, first=None
-        )
-
-
-def selected_rows(rows: Any, chosen: np.ndarray, n_features: int) -> Any:
-    """Return the chosen rows, copied."""
-    if isinstance(rows, Unit):
-        return Unit(selected_rows(rows.rows, chosen, n_features), rows.scales[chosen])
-    if isinstance(rows, Dense):
-        return Dense(read_only(rows.values[chosen]), np.empty_like(rows.room))
-    shape = rows.starts.size - 1, n_features
-    X = sp.csr_matrix(shape, dtype=rows.values.dtype)
-    X.data, X.indices, X.indptr = rows.values, rows.columns, rows.starts
-    X = X[chosen]
-    return csr_rows(X.data, X.indices, X.indptr)
-
-
 def own_buffer(rows: Any) -> Any:
     """Return the same rows with a buffer of their own, for a thread."""
     if isinstance(rows, Unit):
         return rows._replace(rows=own_buffer(rows.rows))
-    if isinstance(rows, Csr):
-        return rows
-    return rows._replace(room=np.empty_like(rows.room))
+    return rows._replace(room=np.empty_like(rows.room)) if isinstance(rows, Dense) else rows
 
 
 class Model:
-    """A model of the grid and its accuracy.
+    """A model of the grid: its ``values``, an ``estimator`` with them, and its accuracy.
 
     Attributes
     ----------
-    values : its parameters of the grid
-    estimator : an estimator with them
     passes : passes it has made
     missed : which held-out rows it predicts wrongly, after the last of them
     behind : how far its accuracy is behind the best, and the standard error of the difference, when
@@ -144,15 +99,12 @@ class Model:
     stop_reason : why it stopped, None before
     """
 
+    behind: tuple[float, float] | None = None
+    stop_reason: StopReason | None = None
+
     def __init__(self, values: dict[str, Any], estimator: Any):
         self.values, self.estimator = values, estimator
-        self.begin()
-
-    def begin(self) -> None:
-        """Reset passes and score."""
         self.passes, self.missed = 0, Missed()
-        self.behind: tuple[float, float] | None = None
-        self.stop_reason: StopReason | None = None
 
     @property
     def dropped(self) -> bool:
@@ -166,16 +118,8 @@ class Model:
 
 
 class Fit:
-    """Trains one model, or two that differ only in keeping last or averaged weights.
-
-    Parameters
-    ----------
-    model : the model that decides which weights are kept
-
-    Attributes
-    ----------
-    models : this one, and the other if any
-    course : the fit in progress, None before it
+    """Trains one model, or two that differ only in keeping last or averaged weights: the first of
+    ``models`` decides which are kept. ``course`` is the fit in progress.
     """
 
     course: Course
@@ -195,10 +139,9 @@ class Fit:
         run = estimator.start_run(estimator.learner(), np.sort(stream.classes), width)
         self.course = Course(run, stream, estimator.tie, estimator.max_iter)
 
-    def learn(self, row_batch: RowBatch) -> None:
+    def learn(self, batch: RowBatch) -> None:
         """Learn the rows of a batch."""
-        batch = row_batch._replace(rows=own_buffer(row_batch.rows))
-        learn_batch(self.course, batch)
+        learn_batch(self.course, batch._replace(rows=own_buffer(batch.rows)))
 
     def close_pass(self, stream: SourceStream) -> None:
         """Finish a pass; DataError if no row was learned."""
@@ -251,22 +194,6 @@ def combinations(grid: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(grid, chosen, strict=True)) for chosen in product(*grid.values())]
 
 
-class Visited:
-    """Fits that visit the rows of a stream in the same order and scale."""
-
-    def __init__(self, stream: SourceStream, fits: list[Fit]):
-        self.stream, self.fits = stream, fits
-        self._in_memory: list[RowBatch] | None = None
-
-    def held_out(self) -> Iterable[RowBatch]:
-        """Return the held-out rows alone; rows in memory are copied once."""
-        if not self.stream.in_memory:
-            return held_out_rows(self.stream)
-        if self._in_memory is None:
-            self._in_memory = list(held_out_rows(self.stream))
-        return self._in_memory
-
-
 class SideBySide:
     """Fits of many estimators to one source.
 
@@ -280,8 +207,7 @@ class SideBySide:
 
     Attributes
     ----------
-    models : list of Model, as given
-    fits : the fits that train them
+    models, fits : the models as given, and the fits that train them
     n_rows : number of rows, None before they are all read
     baseline : share of the most frequent class among the held-out rows
     final : an estimator that learns after them, if progress displays are to show it
@@ -320,9 +246,7 @@ class SideBySide:
 
     @property
     def ranked(self) -> list[Model]:
-        """The models from the best to the worst; those that were dropped come last, the later ones
-        first.
-        """
+        """The models from the best to the worst; those that were dropped last, later ones first."""
 
         def rank(model: Model) -> tuple[bool, int, float]:
             return model.dropped, -model.passes if model.dropped else 0, -model.missed.accuracy
@@ -337,11 +261,8 @@ class SideBySide:
         (fit, *_), *_ = self._sets.values()
         reader = fit.models[0].estimator
         first = source_stream(reader, self.source, None)
-        with (
-            interrupts_deferred(),
-            closing(first),
-            ThreadPoolExecutor(thread_count()) as self._pool,
-        ):
+        self._pool = ThreadPoolExecutor(thread_count())
+        with interrupts_deferred(), closing(first), self._pool:
             first.begin()
             check_two_classes(first.classes, first.source.name)
             is_turned(reader.reference, np.sort(first.classes))  # or refuses
@@ -358,63 +279,52 @@ class SideBySide:
 
     def _passes(self, stream: SourceStream) -> None:
         while True:
-            for model in self.models:
-                model.begin()
             try:
-                groups = self._first_pass(stream)
+                streams = self._first_pass(stream)
                 for number in range(1, self.max_iter):
                     self._drop(number)
-                    for group in groups:
-                        self._one_pass(group)
+                    for own, fits in zip(streams, self._sets.values(), strict=True):
+                        self._one_pass(own, fits)
                 return
-            except StartAgain:  # a class was seen late
+            except StartAgain:  # a class was seen late, in the first pass of the first fits
                 continue
 
-    def _first_pass(self, stream: SourceStream) -> list[Visited]:
-        """Read and learn; a second group of models learns from the rows that were kept."""
-        groups: list[Visited] = []
+    def _first_pass(self, stream: SourceStream) -> list[SourceStream]:
+        """Read and learn; a second set of models learns from the rows that were kept."""
+        streams: list[SourceStream] = []
         for (unit, shuffle), fits in self._sets.items():
-            own = stream
-            if groups:
+            if streams:
                 fraction = self.models[0].estimator.validation_fraction
-                own = stream.again(shuffle=shuffle, unit=unit, fraction=fraction)
-            own.start()
+                stream = streams[0].again(shuffle=shuffle, unit=unit, fraction=fraction)
+            stream.start()
             for fit in fits:
-                fit.start(own)
-            groups.append(Visited(own, fits))
-            self._one_pass(groups[-1])
-        return groups
+                fit.start(stream)
+            streams.append(stream)
+            self._one_pass(stream, fits)
+        return streams
 
-    def _one_pass(self, group: Visited) -> None:
-        """Let the fits of a group that are running learn every row once, and score the models."""
-        stream, fits = group.stream, [fit for fit in group.fits if fit.running]
-        if not fits:
+    def _one_pass(self, stream: SourceStream, fits: list[Fit]) -> None:
+        """Let the fits that are running learn every row once, and score the models."""
+        if not (fits := [fit for fit in fits if fit.running]):
             return
         for fit in fits:
             fit.course.begin()
         learning: list[Future[None]] = []
         try:
-            number = fits[0].course.number
-            for row_batch in stream.row_batches(number):  # the next one is read meanwhile
+            for batch in stream.row_batches(fits[0].course.number):  # the next is read meanwhile
                 self._wait(learning)
-                learning = self._start(Fit.learn, fits, row_batch)
+                learning = [self._pool.submit(fit.learn, batch) for fit in fits]
         finally:
             self._wait(learning)
         for fit in fits:
             fit.close_pass(stream)
         totals = np.zeros(stream.classes.size)
-        for rows in group.held_out():
-            self._wait(self._start(Fit.score, fits, rows))
-            totals = weight_totals(totals, rows.codes, rows.importance)
+        for batch in stream.held_out(alone=True):
+            self._wait([self._pool.submit(fit.score, batch) for fit in fits])
+            totals = weight_totals(totals, batch.codes, batch.importance)
         self.n_rows, self.baseline = stream.n_rows, float(totals.max() / (totals.sum() or 1.0))
         for fit in fits:
             fit.decide()
-
-    def _start(
-        self, work: Callable[..., None], fits: list[Fit], rows: RowBatch
-    ) -> list[Future[None]]:
-        """Let threads do ``work`` for every fit."""
-        return [self._pool.submit(work, fit, rows) for fit in fits]
 
     def _wait(self, running: list[Future[None]]) -> None:
         """Wait for threads; Ctrl-C takes effect when those that have begun are done."""

@@ -25,7 +25,7 @@ _MARKS = 2
 NUMBER = r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*"
 _NUMBER = re.compile(NUMBER)
 #: marks of missing values among numbers
-_MARK = re.compile(r"[^\w\s]+")
+_MARK = re.compile(r"[^\w\s]+|\\N|#\S+|na|none|missing", re.IGNORECASE)
 
 
 def family_of(kind: pa.DataType) -> str | None:
@@ -175,7 +175,7 @@ def text_refusal(
         )
 
     filled = int(np.count_nonzero(codes >= 0))
-    odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]
+    odd = [code for code, value in enumerate(values) if value and not _NUMBER.fullmatch(value)]
     leave = hint("leave it out with {}", exclude=[name])
     if values and not odd:
         later = [hint("name the mark of missing values with {}", null_values=None)]
@@ -206,7 +206,8 @@ def text_refusal(
     marks = {values[code].strip() for code in odd}
     few = rows.size <= _FEW_ODD * filled or len(marks) <= _MARKS
     lone = len(marks) == 1 and _MARK.fullmatch(min(marks))
-    many = len(values) - len(odd) >= (1 if lone else _MANY_NUMBERS)
+    unit_row = rows.tolist() == [0] and filled > _MARKS  # below the header
+    many = len(values) - len(odd) >= (1 if lone or unit_row else _MANY_NUMBERS)
     if marks and ((few and many) or rows[0] >= SAMPLE_ROWS):
         more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
         cell, place = values[codes[rows[0]]], file.where(int(rows[0]))

@@ -150,15 +150,18 @@ class CsvFile(TextFile):
         """Raise DataError if a name is also a value of its column, as when the first row holds
         data.
         """
+        self._check_header_again(first, 0)
         for name, column in zip(first.schema.names, first.columns, strict=True):
-            if not pa.types.is_string(column.type) or not name:
-                continue
-            at = pc.index(column, name).as_py()
-            if at >= 0 and [*first.slice(at, 1).to_pylist()[0].values()] == first.schema.names:
-                place = f"{self.path} row {at + 1}"
-                raise header_again(place, path=self.path, row=at + 1, column=name)
-            if at >= 0:
+            if pa.types.is_string(column.type) and name and pc.index(column, name).as_py() >= 0:
                 raise no_names(self.path, name)
+
+    def _check_header_again(self, rows: pa.RecordBatch | pa.Table, before: int) -> None:
+        """Raise DataError if one of the rows, all of text, holds the names of its columns."""
+        first, names = rows.column(0), rows.schema.names
+        at = pc.index(first, names[0]).as_py() if pa.types.is_string(first.type) else -1
+        if at >= 0 and [*rows.slice(at, 1).to_pylist()[0].values()] == names:
+            row = before + at + 1
+            raise header_again(f"{self.path} row {row}", path=self.path, row=row, column=names[0])
 
     def _other_delimiter(self, records: list[list[str]]) -> str | None:
         """Return the character that seems to separate the fields of the first lines instead."""
@@ -260,7 +263,9 @@ class CsvFile(TextFile):
                     table = table.set_column(number, table.field(number), cells)
             return table
 
-        for table, _ in self._tables(parse, kinds):
+        for table, done in self._tables(parse, kinds):
+            if self._headed and len(texts) == len(kinds) > 1:  # a number would be refused
+                self._check_header_again(table, done)
             yield from table.to_batches()
 
     def written(self) -> Iterator[dict[str, str]]:

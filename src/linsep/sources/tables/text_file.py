@@ -160,6 +160,7 @@ def misfit(place: str, name: str, written: str, kind: str, *more: Hint, **fields
     code = "not-a-number" if kind == "number" else "bad-value"
     return DataError(
         f"{place}, column '{name}' holds {written[:60]}, not {wanted}",
-        "correct it", hint("read the column as text with {}", categorical=[name]), *more,
+        "correct it", Hint("read the column as text with {}", {"categorical": [name]}, again=True),
+        *more,
         code=code, column=name, **fields,
     )  # fmt: skip
