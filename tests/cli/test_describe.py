@@ -215,16 +215,12 @@ def test_one_class_is_not_separated_from_others(tmp_path, name, text):
     assert "separa" not in done.stdout
 
 
-def test_next_leaves_rows_and_columns(tmp_path):
-    """Where a label is missing rows are dropped, but not for a column that is mostly missing."""
+def test_next_leaves_out_rows_without_a_label_alone(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,y\n1,,p\n2,,q\n3,4,\n4,,p\n5,,q\n,1,p\n")
     told = json.loads(here("describe", "t.csv", "--target", "y", "--json", cwd=tmp_path).stdout)
-    assert " --exclude b --missing drop " in told["next"]
+    assert " --unlabeled drop --missing mean " in told["next"]
     done = here(*shlex.split(told["next"])[1:], "--json", cwd=tmp_path)
-    assert json.loads(done.stdout)["rows"] == 4
-    (tmp_path / "t.csv").write_text("id,b,y\nu1,,p\nu2,,q\nu3,4,\nu4,,p\n")
-    told = json.loads(here("describe", "t.csv", "--target", "y", "--json", cwd=tmp_path).stdout)
-    assert told["next"] is None
+    assert json.loads(done.stdout)["rows"] == 5
 
 
 @pytest.mark.parametrize("lines", ["| a b\n| a c\n", "1 | a\n| b\n"])

@@ -11,8 +11,6 @@ from linsep.sources.tables.columns import is_row_label
 
 #: options that name columns or values
 LISTS = ("numeric", "date", "null_values")
-#: share of a column that may be missing where rows with a missing value are dropped
-MOST_DROPPED = 0.5
 #: rows and weights up to which a logistic regression is fitted in seconds, and rows for each weight
 #: from which it needs no penalty
 SMALL_ROWS, SMALL_WEIGHTS, ENOUGH = 200_000, 500, 10
@@ -75,21 +73,19 @@ def learner_for(found: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 def next_fit(how: dict[str, Any], found: dict[str, Any]) -> dict[str, Any] | None:
     """Return all options of the next fit; None for a single class, and without a feature."""
-    label, columns, sparse = found["label"], found["columns"] or [], []
+    label, columns = found["label"], found["columns"] or []
     given = {name: value for name, value in how.items() if value is not None}
     out = {*found["left_out"], *found["words"], label["column"]}
     features = [column for column in columns if column["name"] not in out]
-    if label["missing"]:  # rows without a label can only be dropped
-        sparse = [c["name"] for c in features if c["missing"] > MOST_DROPPED * found["rows"]]
-    useless = columns and len(sparse) == len(features) and not found["words"]
+    useless = columns and not (features or found["words"])
     if useless or len(label["classes"]) == 1:
         return None
     learner = learner_for(found)[0] if found["separable"] or label["kind"] == "numbers" else {}
     spelling = spelling_of(columns, label["column"])
     gaps = any(c["missing"] for c in features) or "null_values" in spelling
     typed = given | learner | spelling | {
-        "exclude": [*found["left_out"], *sparse], "text": found["words"],
-        "missing": "drop" if label["missing"] else "mean" if gaps else None,
+        "exclude": [*found["left_out"]], "text": found["words"],
+        "unlabeled": "drop" if label["missing"] else None, "missing": "mean" if gaps else None,
     }  # fmt: skip
     return {name: value for name, value in typed.items() if value not in (None, [])}
 
