@@ -6,7 +6,8 @@ from linsep.errors import DataError
 from linsep.sources.tables.column_types import first_rows
 from linsep.sources.tables.columns import Columns, check_text_columns, guess_columns
 from linsep.sources.tables.conversions import ColumnTypes
-from linsep.sources.tables.formula_parsing import parsed, shown
+from linsep.sources.tables.formula_factors import refused, shown
+from linsep.sources.tables.formula_parsing import parsed
 from linsep.sources.tables.formulas import Formula
 from linsep.sources.tables.reading_options import ROLES
 from linsep.sources.tables.spellings import Spelling
@@ -30,43 +31,38 @@ def guess_formula(
     file, _ = first_rows(files)
     names, others = list(file.columns()), dict(columns.beside)
     found = parsed(text, [name for name in names if name not in others])
-    if found.target is None and columns.successes is None:
+    if (found.target is None) == (columns.successes is None):
         raise DataError(
-            f"The formula '{shown(text)}' has no label",
-            "write it before a tilde, as in 'y ~ x'",
-            code="no-labels",
-        )
-    if found.target is not None and columns.successes is not None:
-        raise DataError(
-            f"The formula '{shown(text)}' has the label '{found.target}', but successes and trials "
-            "replace the label",
-            "start the formula with '~'",
-            code="conflict", column=found.target,
+            f"The formula '{shown(text)}' has {'no' if found.target is None else 'a'} label",
+            "write it before a tilde, as in 'y ~ x', or '~ x' with successes and trials",
+            code="no-labels" if found.target is None else "conflict", column=found.target,
         )  # fmt: skip
     for name in filter(None, [found.target, *found.columns]):
-        if name not in names:
-            raise unknown_column(file.path, names, name, "column of the formula")
         if name in others:
             raise DataError(
                 f"Column '{name}' is named for {others[name]}, but is in the formula",
                 "choose one of them",
                 code="column-role", column=name,
             )  # fmt: skip
-    if not found.factors and not found.intercept:
-        raise DataError(
-            f"The formula '{text}' has no terms", "add one, such as a column", code="bad-formula"
-        )
+        if name not in names:
+            raise unknown_column(file.path, names, name, "column of the formula")
+    if not found.terms and not found.intercept:
+        raise refused(text, "has no terms", "add one, such as a column")
     columns.target = found.target
     taken = {found.target, *found.columns, *others}
     columns.exclude = [name for name in names if name not in taken]
-    of_numbers = [f for f in found.factors.values() if f.kind != "levels"]
-    numbers = {c for f in (*of_numbers, *found.offsets.values()) for c in f.columns}
-    levels = [name for name in found.columns if name not in numbers]
     guess_columns(files, columns, require_target, told, spelling)
-    check_text_columns(files, columns, levels)
+    of_numbers = [factor for factor in found.factors if factor.kind != "levels"] + found.offsets
+    numbers = {name for factor in of_numbers for name in factor.columns}
+    check_text_columns(files, columns, [name for name in found.columns if name not in numbers])
+    for factor in of_numbers:
+        if factor.kind != "column" and (texts := {*columns.text} & {*factor.columns}):
+            raise refused(
+                factor.text,
+                f"needs numbers, but column '{min(texts)}' holds text",
+                "write C(column) by itself",
+            )
     kinds = columns.numeric | dict.fromkeys(columns.text, "text")
     inputs = {name: kinds[name] for name in found.columns}
-    columns.formula = Formula(
-        text, found.intercept, inputs, found, columns.levels, list(found.offsets)
-    )
+    columns.formula = Formula(text, found.intercept, inputs, found.offsets, found, columns.levels)
     columns.numeric, columns.text, columns.dtype = {}, {}, "float64"
