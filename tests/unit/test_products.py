@@ -211,7 +211,6 @@ def test_models_keep_products(tmp_path):
     "edit",
     [
         lambda stored: stored["columns"].append("x"), lambda stored: stored.pop("features"),
-        lambda stored: stored.update(texts=[]),
         lambda stored: stored["columns"].__setitem__(0, "q"),
         lambda stored: stored["features"][0].__setitem__(-1, 77),
     ],

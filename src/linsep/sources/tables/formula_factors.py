@@ -14,6 +14,7 @@ from keyword import iskeyword
 from typing import Any
 
 import numpy as np
+import scipy
 
 from linsep.errors import DataError
 
@@ -28,9 +29,12 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.LtE: np.less_equal, ast.Eq: np.equal, ast.NotEq: np.not_equal, ast.UAdd: np.positive,
     ast.USub: np.negative,
 }  # fmt: skip
-#: degree of polynomials, and splines of a column
-_HIGHEST, _MOST_SPLINES = 50, 1000
-CONTRASTS = ("treatment", "sas", "sum", "helmert", "diff", "poly")
+#: contrasts as R and statsmodels name them; in R, contr.treatment(3) is for 3 levels
+_CONTRASTS = re.compile(
+    r"(?:contr\.)?(?P<kind>treatment|sas|sum|helmert|diff|poly)|"
+    r"(?:contr\.treatment\((?:base=|(?=['\"]))|treatment\((?:base=|reference=)?)(?P<base>.+)\)",
+    re.IGNORECASE,
+)
 #: what to write for functions of R that are not here
 _ADVICE = {
     "ns": "write cr(x, df=4, constraints='center')", "s": "write cr(x, df=8, constraints='center')",
@@ -40,135 +44,120 @@ _ADVICE = {
 _TEXT = r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'"""
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])"
 #: columns; names of functions are followed by a bracket
-NAME = r"`[^`]+`|[\w.]*[^\W\d][\w.]*(?![\w.]|\s*\()"
+_NAME = r"`[^`]+`|[\w.]*[^\W\d][\w.]*(?![\w.]|\s*\()"
 #: what may be written otherwise in Python
-_OF_R = re.compile(rf"{_TEXT}|{_NUMBER}|(?P<name>{NAME})|[\^:]|(?<![\w.])\.(?![\w.])")
+_OF_R = re.compile(rf"{_TEXT}|{_NUMBER}|(?P<name>{_NAME})|[\^:]|(?<![\w.])\.(?![\w.])")
 #: what begins the names of columns in Python that it does not have
 _QUOTED = "quoted_by_backticks_"
 #: returns the numbers of a column
-Column = Callable[[str], np.ndarray]
-#: the constants that a transformation has learned, by name; it learns them if there are none
-Known = dict[str, Any]
+Column = Callable[[str], Any]
 
 
-def refused(text: str, what: str, *advice: str) -> DataError:
-    what = f"'{shown(text)}' in the formula {what}"
-    return DataError(what, *advice, code="bad-formula", value=text)
+def refused(text: str, what: str, *advice: str, code: str = "bad-formula") -> DataError:
+    shown = text if len(text) <= 200 else f"{text[:200]}..."
+    message = f"The formula has '{shown}', which {what}"
+    return DataError(message, *advice, code=code, value=text)
 
 
-def shown(text: str) -> str:
-    return text if len(text) <= 200 else f"{text[:200]}..."
-
-
-def poly(x: np.ndarray, known: Known, degree: int = 1, raw: bool = False) -> np.ndarray:
+def poly(x: Any, known: dict[str, Any], degree: int = 1, raw: bool = False) -> np.ndarray:
     """Return orthonormal polynomials by their recurrence, or powers if ``raw``."""
-    if not 1 <= degree <= _HIGHEST:
-        raise ValueError(f"choose a degree from 1 to {_HIGHEST}")
+    if not 1 <= degree <= 50:
+        raise ValueError("choose a degree from 1 to 50")
     if raw:
         return np.column_stack([np.power(x, k) for k in range(1, degree + 1)])
-    if learns := not known:
-        if (different := len(np.unique(x))) <= degree:
-            raise ValueError(f"choose a degree below {different}, the number of different values")
-        known.update(alpha=[], norms2=[float(x.size)])
-    alpha, norms2 = known["alpha"], known["norms2"]
+    if not known and (different := len(np.unique(np.asarray_chkfinite(x)))) <= degree:
+        raise ValueError(f"choose a degree below {different}, the number of different values")
+    alpha, norms2 = known.setdefault("alpha", []), known.setdefault("norms2", [float(x.size)])
     made = [np.zeros_like(x), np.ones_like(x)]
     for k in range(degree):
-        if learns:
+        if len(alpha) == k:
             alpha.append(float(np.sum(x * made[-1] ** 2)) / norms2[k])
         ratio = norms2[k] / norms2[k - 1] if k else 0.0
         made.append((x - alpha[k]) * made[-1] - ratio * made[-2])
-        if learns:
+        if len(norms2) == k + 1:
             norms2.append(float(np.sum(made[-1] ** 2)))
     return np.column_stack(made[2:]) / np.sqrt(norms2[1:])
 
 
-def bs(
-    x: np.ndarray, known: Known, df: int | None = None, knots: list[float] | None = None,
-    degree: int = 3,
-) -> np.ndarray:  # fmt: skip
+def bs(x: Any, known: dict[str, Any], df: Any = None, knots: Any = None, degree: int = 3) -> Any:
     """Return B-splines without the first, which have no values beyond their knots."""
-    from scipy.interpolate import BSpline
-
     if not known:
         low, *inner, high = _knots(x, degree, df, knots)
         known["knots"] = [low] * (degree + 1) + inner + [high] * (degree + 1)
     places = np.array(known["knots"], dtype=np.float64)
-    spline = BSpline(places, np.eye(len(places) - degree - 1), degree, extrapolate=False)
+    spline = scipy.interpolate.BSpline(
+        places, np.eye(len(places) - degree - 1), degree, extrapolate=False
+    )
     return _along(spline, x, x.real)[:, 1:]
 
 
 def cr(
-    x: np.ndarray, known: Known, df: int | None = None, knots: list[float] | None = None,
-    constraints: str | None = None,
-) -> np.ndarray:  # fmt: skip
+    x: Any, known: dict[str, Any], df: Any = None, knots: Any = None, constraints: Any = None
+) -> Any:
     """Return natural cubic splines, which continue beyond their knots as straight lines."""
-    from scipy.interpolate import CubicSpline
-
     if constraints not in (None, "center"):
         raise ValueError("write constraints='center'")
-    learns, centered = not known, constraints is not None
-    if learns:
-        known["knots"] = _knots(np.unique(x), 2 - centered, df, knots)
+    if learns := not known:
+        known["knots"] = _knots(np.unique(x), 2 if constraints is None else 1, df, knots)
     places = np.array(known["knots"], dtype=np.float64)
-    spline = CubicSpline(places, np.eye(len(places)), bc_type="natural")
+    spline = scipy.interpolate.CubicSpline(places, np.eye(len(places)), bc_type="natural")
     made = _along(spline, x, np.clip(x.real, places[0], places[-1]))
-    if learns and centered:
+    if constraints is None:
+        return made
+    if learns:
         means = made.mean(axis=0)[:, None]
         known["basis"] = np.linalg.qr(means, mode="complete")[0][:, 1:].tolist()
-    if not centered:
-        return made
     # Sums in one order for every row, which a matrix product has not.
-    return np.asarray(sum(made[:, k, None] * np.array(row) for k, row in enumerate(known["basis"])))
+    return sum(made[:, k, None] * np.array(row) for k, row in enumerate(known["basis"]))
 
 
-def _along(spline: Any, x: np.ndarray, near: np.ndarray) -> np.ndarray:
+def _along(spline: Any, x: np.ndarray, near: np.ndarray) -> Any:
     """Return splines along a straight line from numbers that are near."""
-    return np.asarray(spline(near) + spline(near, 1) * (x - near)[:, None])
+    return spline(near) + spline(near, 1) * (x - near)[:, None]
 
 
-def _knots(x: np.ndarray, least: int, df: int | None, knots: list[float] | None) -> list[float]:
+def _knots(x: np.ndarray, least: int, df: Any, knots: Any) -> list[float]:
     """Return the smallest number, knots, which are quantiles unless they are given, and the
     largest number.
     """
+    if df is not None and (knots is not None or not least <= df <= 1000):
+        raise ValueError(f"choose a df from {least} to 1000, without knots")
     if knots is None:
-        df = least if df is None else df
-        if not least <= df <= _MOST_SPLINES:
-            raise ValueError(f"choose a df from {least} to {_MOST_SPLINES}")
-        knots = np.quantile(x, np.linspace(0, 1, df - least + 2)[1:-1]).tolist()
-    elif df is not None:
-        raise ValueError("write df or knots, not both")
+        between = np.linspace(0, 1, (df or least) - least + 2)[1:-1]
+        knots = np.quantile(x, between).tolist()
     return [float(x.min()), *sorted(knots), float(x.max())]
 
 
 def coding(
-    of: list[Any], reduced: bool, contrasts: tuple[str, Any] = ("treatment", None), *,
-    levels: list[Any] | None = None,
-) -> tuple[list[Any], np.ndarray]:  # fmt: skip
+    of: list[Any], reduced: bool, contrasts: str = "treatment", *, levels: Any = None
+) -> tuple[list[Any], np.ndarray]:
     """Return the names of the columns, ``reduced`` by one, and a row of numbers per level."""
-    kind, base = contrasts[0].removeprefix("contr.").lower(), contrasts[-1]
-    count, steps = len(of), np.arange(1, len(of))
-    rows = np.arange(count)[:, None]
-    if levels not in (None, of) or kind not in CONTRASTS or (base and kind != "treatment"):
-        known = ", ".join(f"contr.{contrast}" for contrast in CONTRASTS)
-        raise ValueError(f"write {known}, contr.treatment(base=...) or levels=[...]")
+    found, count = _CONTRASTS.fullmatch(contrasts), len(of)
+    if found is None or list(levels or of) != of:
+        raise ValueError(
+            "write contr.treatment(base=...), Treatment(...), contr.SAS, contr.sum, contr.helmert, "
+            "contr.diff, contr.poly, or levels=[...]"
+        )
     if not reduced:
         return of, np.eye(count)
+    kind = (found["kind"] or "treatment").lower()
+    rows, steps = np.arange(count)[:, None], np.arange(1, count)
     if kind in ("treatment", "sas"):
-        base = of[-1 if kind == "sas" else 0] if base is None else base
+        base = ast.literal_eval(found["base"]) if found["base"] else of[-1 if kind == "sas" else 0]
         if base not in of:
             raise ValueError(f"choose one of {', '.join(map(repr, of[:20]))} instead of {base!r}")
-        others = [k for k in range(count) if k != of.index(base)]
-        return [f"T.{of[k]}" for k in others], np.eye(count)[:, others]
+        names = [f"T.{level}" for level in of if level != base]
+        return names, np.delete(np.eye(count), of.index(base), axis=1)
     if kind == "poly":
         names = [".L", ".Q", ".C", *(f"^{k}" for k in range(4, count))][: count - 1]
         return names, poly(np.arange(float(count)), {}, count - 1)
-    if kind == "sum":
-        matrix = np.where(rows == count - 1, -1.0, rows + 1 == steps)
-        return [f"S.{level}" for level in of[:-1]], matrix
-    matrix = steps / count - (rows < steps)
-    if kind == "helmert":
-        matrix = np.where(rows < steps, -1.0, np.where(rows == steps, steps, 0))
-    return [f"{kind[0].upper()}.{level}" for level in of[1:]], matrix
+    matrix = {
+        "sum": np.vstack([np.eye(count - 1), -np.ones(count - 1)]),
+        "helmert": np.where(rows < steps, -1.0, np.where(rows == steps, steps, 0)),
+        "diff": steps / count - (rows < steps),
+    }[kind]
+    named = of[:-1] if kind == "sum" else of[1:]
+    return [f"{kind[0].upper()}.{level}" for level in named], matrix
 
 
 #: what a factor may be besides arithmetic, with settings
@@ -179,44 +168,24 @@ TRANSFORMS: dict[str, Callable[..., Any]] = {
 
 @dataclass(eq=False)
 class Factor:
-    """A factor of a formula.
+    """A factor of a formula."""
 
-    Attributes
-    ----------
-    text : its name in features
-    kind : "column", "number" (of arithmetic), "levels" (of ``C``), or the name of a transformation
-    columns : names of the columns, the only one for "column" and "levels"
-    node : the arithmetic, also inside a transformation
-    args, named : settings of the transformation or of ``C``
-    constants : what a transformation has learned
-    levels : values of the column, None if it has no levels
-    coding : array, a row of numbers for each level
-    """
-
-    text: str
-    kind: str
-    columns: tuple[str, ...]
-    node: ast.expr
-    args: list[Any] = field(default_factory=list)
+    text: str  #: its name in features
+    kind: str  #: "column", "number" (arithmetic), "levels" (``C``), or a transformation by its name
+    columns: tuple[str, ...]  #: the only one for "column" and "levels"
+    node: ast.expr  #: the arithmetic, also inside a transformation
+    args: list[Any] = field(default_factory=list)  #: settings of the transformation or of ``C``
     named: dict[str, Any] = field(default_factory=dict)
-    constants: Known = field(default_factory=dict)
-    levels: list[Any] | None = None
-    coding: np.ndarray | None = None
-
-    def numbers(self, column: Column) -> Any:
-        return _value(self.node, column)
+    constants: dict[str, Any] = field(default_factory=dict)  #: what the transformation has learned
+    levels: list[Any] | None = None  #: values of the column, if it has levels
+    coding: np.ndarray | None = None  #: a row of numbers for each level
 
     def values(self, column: Column) -> np.ndarray:
         """Return its columns, if it has no levels."""
-        x = np.asarray(self.numbers(column))
+        x = np.asarray(_value(self.node, column))
         if self.kind not in TRANSFORMS:
             return x[:, None]
         return TRANSFORMS[self.kind](x, self.constants, *self.args, **self.named)
-
-    @property
-    def width(self) -> int:
-        made = self.values(lambda _: np.zeros(1)) if self.coding is None else self.coding
-        return int(made.shape[1])
 
     def coded(self, reduced: bool, column: Column) -> tuple["Factor", list[str]]:
         """Return it as it is coded, ``reduced`` by a level, and the names of its columns; learn
@@ -228,7 +197,6 @@ class Factor:
                 return replace(self, coding=matrix), [f"{self.text}[{name}]" for name in names]
             if self.kind not in TRANSFORMS:
                 return self, [self.text]
-            np.asarray_chkfinite(self.numbers(column))
             count = self.values(column).shape[1]
         except (ValueError, TypeError) as error:
             raise refused(self.text, "cannot be computed from these rows", str(error)) from None
@@ -239,7 +207,7 @@ class Factor:
         if self.coding is not None:
             rows = [[np.flatnonzero(row).tolist(), row[row != 0].tolist()] for row in self.coding]
             stored = {"column": self.columns[0], "levels": self.levels, "coding": rows}
-            return stored | {"width": self.width}
+            return stored | {"width": self.coding.shape[1]}
         stored = {"column" if self.kind == "column" else "expression": self.text}
         return stored | ({"constants": self.constants} if self.kind in TRANSFORMS else {})
 
@@ -248,16 +216,16 @@ class Factor:
         """Return the factor of plain JSON; ValueError, LookupError, TypeError if it is damaged."""
         if "expression" in stored:
             factor = factor_of(parse(stored["expression"]))
-            factor.constants = dict(stored.get("constants", {}))
-            if factor.width and factor.constants.keys() != stored.get("constants", {}).keys():
-                raise ValueError("constants that only training learns")
+            if factor.kind in TRANSFORMS:
+                factor.constants = dict(stored["constants"])
+            factor.values(lambda _: np.zeros(1))  # with these constants
             return factor
         factor = column_factor(str(stored["column"]))
         if "levels" in stored:
             factor.levels, count = list(stored["levels"]), len({*stored["levels"]})
             factor.coding = np.zeros((count, min(int(stored["width"]), count)))
             for row, (places, values) in zip(factor.coding, stored["coding"], strict=True):
-                row[np.array(places, dtype=np.intp)] = np.array(values, dtype=np.float64)
+                row[places] = values
         return factor
 
 
@@ -271,7 +239,7 @@ def parse(text: str) -> ast.expr:
     """
     try:
         node = ast.parse(f"({_OF_R.sub(_in_python, text)})", mode="eval").body
-    except (SyntaxError, ValueError, MemoryError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise refused(text.strip(), "does not parse", "correct it") from None
     for one in ast.walk(node):
         if isinstance(one, ast.Name) and one.id.startswith(_QUOTED):
@@ -300,34 +268,17 @@ def factor_of(node: ast.expr) -> Factor:
         _value(node, lambda name: columns.setdefault(name, np.float64(1.0)))
     if not columns:
         raise refused(text, "names no column", "name one, or leave it out")
-    try:
-        settings = {str(one.arg): _constant(one.value) for one in named}
-        return Factor(text, kind, tuple(columns), node, list(map(_constant, args)), settings)
-    except (ValueError, TypeError):
-        raise refused(
-            text, "has a setting that is no constant",
-            "write numbers, texts, True, False, lists of these, or contrasts such as contr.sum and "
-            "contr.treatment(base=...)",
-        ) from None  # fmt: skip
+    settings = {str(one.arg): _constant(one.value) for one in named}
+    return Factor(text, kind, tuple(columns), node, list(map(_constant, args)), settings)
 
 
 def _constant(node: ast.expr) -> Any:
-    """Return a number, a text, a truth, a list of these, or the name of contrasts and their
-    reference level; ValueError for anything else, such as R's number of levels.
-    """
-    match node:
-        case ast.Name("TRUE" | "FALSE" as truth):
-            return truth == "TRUE"
-        case ast.Name() | ast.Attribute():
-            return ast.unparse(node), None
-        case (
-            ast.Call(ast.Name() as function, [base], [])
-            | ast.Call(function, [ast.Constant(str()) as base], [])
-            | ast.Call(function, [], [ast.keyword("base" | "reference", base)])
-        ):
-            return ast.unparse(function), _constant(base)
-    value = ast.literal_eval(node)
-    return list(value) if isinstance(value, tuple) else value
+    """Return a number, a text, a truth, or a list of these; anything else as it is written."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError):
+        text = ast.unparse(node)
+        return {"TRUE": True, "FALSE": False}.get(text, text)
 
 
 def _value(node: ast.expr, column: Callable[[str], Any]) -> Any:

@@ -1,93 +1,66 @@
-"""Formulas as users write them: a label, and terms, which are products of factors."""
+"""Formulas as users write them: a label, and terms, which are products of factors; the columns that
+they name, with types from the first rows of a table.
+"""
 
 import ast
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
 from itertools import chain, product
 from typing import Any
 
-from linsep.sources.tables.formula_factors import (
-    NAME,
-    Factor,
-    column_factor,
-    factor_of,
-    parse,
-    refused,
-)
+from linsep.errors import DataError
+from linsep.sources.tables.column_types import first_rows
+from linsep.sources.tables.columns import Columns, check_text_columns, guess_columns
+from linsep.sources.tables.conversions import ColumnTypes
+from linsep.sources.tables.formula_factors import Factor, column_factor, factor_of, parse, refused
+from linsep.sources.tables.formulas import Formula
+from linsep.sources.tables.reading_options import ROLES
+from linsep.sources.tables.spellings import Spelling
+from linsep.sources.tables.table_file import TableFile, unknown_column
 
-#: the factors of terms, whatever their order, and in their order
+#: the factors of terms, whatever their order, and in their order; of two terms with the same
+#: factors, the first stays (``terms | others | terms``)
 Terms = dict[frozenset[Factor], tuple[Factor, ...]]
 #: the intercept
 _ONE: Terms = {frozenset(): ()}
 
 
 @dataclass
-class Parsed:
-    """A formula.
+class _Reader:
+    """Returns the terms of syntax trees."""
 
-    Attributes
-    ----------
-    target : name of the column on the left side, None without one
-    intercept : whether it has an intercept, as it has unless it says ``- 1`` or ``+ 0``
-    terms : the factors of each, from few to many, without the intercept
-    offsets : what stands in each ``offset(...)``
-    """
+    names: list[str]  #: the columns that a dot stands for
+    factors: dict[tuple[str, str], Factor] = field(default_factory=dict)  #: each once
 
-    target: str | None
-    intercept: bool
-    terms: list[tuple[Factor, ...]]
-    offsets: list[Factor]
-
-    @property
-    def factors(self) -> list[Factor]:
-        """The factors of the terms."""
-        return list(dict.fromkeys(chain(*self.terms)))
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of the right side."""
-        return list(dict.fromkeys(name for f in self.factors + self.offsets for name in f.columns))
-
-
-class _Terms:
-    """Returns the terms of syntax trees; a dot stands for the columns ``names``."""
-
-    def __init__(self, names: list[str]):
-        self.names = names
-        self.factors: dict[tuple[str, str], Factor] = {}
-
-    def of(self, node: ast.expr) -> Terms:
+    def terms(self, node: ast.expr) -> Terms:
         match node:
             case ast.Constant(1):
                 return _ONE
             case ast.Constant(value) if value is ...:
-                return self._each(map(column_factor, self.names))
+                factors = list(map(column_factor, self.names))
             case ast.Name(name):
-                return self._each([column_factor(name.strip("`"))])
+                factors = [column_factor(name.strip("`"))]
             case ast.Call():
-                return self._each([factor_of(node)])
+                factors = [factor_of(node)]
             case ast.BinOp(_, ast.Add() | ast.Sub(), _):
                 return self.sum(node, {})
             case ast.BinOp(left, ast.Mult(), right):
-                terms, others = self.of(left), self.of(right)
-                return _both(_both(terms, others), _crossed(terms, others))
+                terms, others = self.terms(left), self.terms(right)
+                alone = terms | others | terms
+                return alone | _crossed(terms, others) | alone
             case ast.BinOp(left, ast.Div(), right):
-                terms = self.of(left)
+                terms = self.terms(left)
                 every = tuple(dict.fromkeys(chain(*terms.values())))
-                return _both(terms, _crossed({frozenset(every): every}, self.of(right)))
+                return terms | _crossed({frozenset(every): every}, self.terms(right)) | terms
             case ast.BinOp(left, ast.Pow(), ast.UnaryOp(ast.Invert(), right)):
-                return _crossed(self.of(left), self.of(right))
+                return _crossed(self.terms(left), self.terms(right))
             case ast.BinOp(left, ast.Pow(), ast.Constant(int(power))) if power > 0:
-                terms = powers = self.of(left)
-                for _ in range(min(power, len(self.factors)) - 1):
-                    powers = _crossed(powers, terms)
-                return powers
-            case ast.BinOp(left, ast.Pow(), ast.BinOp(ast.Constant() as power, ast.Pow(), right)):
-                return self.of(ast.BinOp(ast.BinOp(left, ast.Pow(), power), ast.Pow(), right))
-        raise refused(ast.unparse(node), "is no term", "write arithmetic as in I(x**2 - z)")
-
-    def _each(self, factors: Iterable[Factor]) -> Terms:
+                terms = self.terms(left)
+                return reduce(_crossed, [terms] * min(power - 1, len(terms)), terms)
+            case _:
+                what = "is no term"
+                raise refused(ast.unparse(node), what, "write arithmetic as in I(x**2 - z)")
         known = [self.factors.setdefault((f.kind, f.text), f) for f in factors]
         return {frozenset([factor]): (factor,) for factor in known}
 
@@ -97,20 +70,15 @@ class _Terms:
         while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
             parts.append((node.op, node.right))
             node = node.left
-        unsigned = (ast.Add(), node)
-        parts.append((node.op, node.operand) if isinstance(node, ast.UnaryOp) else unsigned)
-        for sign, part in reversed(parts):
+        first = node if isinstance(node, ast.UnaryOp) else ast.UnaryOp(ast.UAdd(), node)
+        for sign, part in reversed([*parts, (first.op, first.operand)]):
             none = isinstance(part, ast.Constant) and part.value == 0  # - 1 is + 0
-            others = _ONE if none else self.of(part)
+            others = _ONE if none else self.terms(part)
             if isinstance(sign, ast.Add | ast.UAdd) != none:
-                terms = _both(terms, others)
+                terms = terms | others | terms
             else:
                 terms = {key: term for key, term in terms.items() if key not in others}
         return terms
-
-
-def _both(terms: Terms, others: Terms) -> Terms:
-    return terms | others | terms  # in the order of the first
 
 
 def _crossed(terms: Terms, others: Terms) -> Terms:
@@ -120,33 +88,80 @@ def _crossed(terms: Terms, others: Terms) -> Terms:
     return made
 
 
-def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
+def parsed(text: str, names: Iterable[str] = ()) -> Formula:
     """Parse a formula; DataError where it does not parse or holds what formulas may not.
 
     ``names`` are the columns that a dot stands for, without the label and columns of offsets.
     """
     left, _, right = text.partition("~") if "~" in text else ("", "", text)
-    target = left.strip().strip("`") or None
-    if target and not re.fullmatch(NAME, left.strip()):
-        raise refused(
-            left.strip(), "is a label that is not one column",
-            "add a column with these values to the data and name it there",
-        )  # fmt: skip
+    label = parse(left) if left.strip() else None
+    if not isinstance(label, ast.Name | None):
+        advice = "add a column with these values to the data and name it there"
+        raise refused(left.strip(), "is a label that is not one column", advice)
+    target = label.id.strip("`") if label else None
     if not right.strip():
         raise refused(text, "has no terms", "write 1 for the intercept alone")
     names = [name for name in names if name != target]
-    reader = _Terms(names)
-    try:
-        terms = reader.sum(parse(right), _ONE)
-    except (RecursionError, OverflowError):
-        raise refused(text, "is too long or has too large numbers", "shorten it") from None
+    reader = _Reader(names)
+    terms = reader.sum(parse(right), _ONE)
     every = sorted(filter(None, terms.values()), key=len)
     offsets = [factor for factor in reader.factors.values() if factor.kind == "offset"]
     if not {*offsets} <= {factors[0] for factors in every if len(factors) == 1}:
         raise refused(text, "multiplies or subtracts an offset", "write + offset(z) by itself")
-    found = Parsed(target, frozenset() in terms, [x for x in every if x[0] not in offsets], offsets)
+    plain = [factors for factors in every if factors[0] not in offsets]
+    found = Formula(text, target, frozenset() in terms, plain, offsets)
     if target in found.columns:
         raise refused(text, f"has its label '{target}' on both sides", "remove one")
     taken = {name for factor in offsets for name in factor.columns}
     rest = [name for name in names if name not in taken]
     return found if len(rest) == len(names) else parsed(text, rest)
+
+
+def used_in_formula(options: dict[str, Any], names: list[str]) -> set[str]:
+    """Return the columns that a formula or another option names, of those with these names."""
+    beside = [options[role] for role in ROLES if options[role] is not None]
+    found = parsed(options["formula"], [name for name in names if name not in beside])
+    return {name for name in names if name in {found.target, *found.columns, *beside}}
+
+
+def guess_formula(
+    files: list[TableFile], columns: Columns, require_target: bool, told: ColumnTypes,
+    spelling: Spelling, text: str,
+) -> None:  # fmt: skip
+    """Infer the types of the columns that a formula names, as
+    :func:`linsep.sources.tables.columns.guess_columns` does; other columns are left out.
+    """
+    file, _ = first_rows(files)
+    names, others = list(file.columns()), dict(columns.beside)
+    found = parsed(text, [name for name in names if name not in others])
+    if found.target is None and columns.successes is None:
+        advice = "write it before a tilde, as in 'y ~ x'"
+        raise refused(text, "has no label", advice, code="no-labels")
+    if found.target is not None and columns.successes is not None:
+        raise refused(text, "has a label beside successes", "start with a tilde", code="conflict")
+    for name in filter(None, [found.target, *found.columns]):
+        if name in others:
+            raise DataError(
+                f"Column '{name}' is named for {others[name]}, but is in the formula",
+                "choose one of them",
+                code="column-role", column=name,
+            )  # fmt: skip
+        if name not in names:
+            raise unknown_column(file.path, names, name, "column of the formula")
+    if not found.terms and not found.intercept:
+        raise refused(text, "has no terms", "add one, such as a column")
+    columns.target = found.target
+    taken = {found.target, *found.columns, *others}
+    columns.exclude = [name for name in names if name not in taken]
+    guess_columns(files, columns, require_target, told, spelling)
+    of_numbers = [factor for factor in found.factors if factor.kind != "levels"] + found.offset
+    numbers = {name for factor in of_numbers for name in factor.columns}
+    check_text_columns(files, columns, [name for name in found.columns if name not in numbers])
+    for factor in of_numbers:
+        if factor.kind != "column" and (texts := {*columns.text} & {*factor.columns}):
+            what = f"needs numbers, but column '{min(texts)}' holds text"
+            raise refused(factor.text, what, "write C(column) by itself")
+    kinds = columns.numeric | dict.fromkeys(columns.text, "text")
+    found.inputs, found.orders = {name: kinds[name] for name in found.columns}, columns.levels
+    columns.formula = found
+    columns.numeric, columns.text, columns.dtype = {}, {}, "float64"

@@ -11,6 +11,7 @@ Derivatives are those of a complex step (Squire and Trapp, SIAM Review 40, 1998)
 digit.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -22,7 +23,6 @@ import pyarrow as pa
 
 from linsep.errors import DataError
 from linsep.sources.tables.formula_factors import Factor, factor_of, parse, refused
-from linsep.sources.tables.formula_parsing import Parsed
 from linsep.sources.tables.spellings import by_spelling, canonical
 from linsep.sources.tables.table_file import Place, as_text, numbers_in, text_codes
 
@@ -38,12 +38,12 @@ Coded = tuple[Factor, bool]
 Feature = tuple[str, float, list[tuple[int, int]]]
 
 
-def full_rank(found: Parsed) -> list[list[Coded]]:
+def full_rank(terms: list[tuple[Factor, ...]], intercept: bool) -> list[list[Coded]]:
     """Return products of coded factors: what every term adds to the span of those before it, so
     that no feature is a combination of others.
     """
-    coded, known = [], {frozenset[Coded]()} if found.intercept else set()
-    for factors in found.terms:
+    coded, known = [], {frozenset[Coded]()} if intercept else set()
+    for factors in terms:
         ways = [[[(x, True)], []] if x.levels else [[(x, False)]] for x in factors]
         parts = [list(chain(*some)) for some in product(*ways)]
         coded += _simplified([part for part in parts if frozenset(part) not in known])
@@ -66,33 +66,30 @@ def _simplified(parts: list[list[Coded]]) -> list[list[Coded]]:
 
 @dataclass
 class Formula:
-    """A formula for the columns of a table.
-
-    Attributes
-    ----------
-    text : str
-    intercept : whether the model has an intercept, for which levels are coded
-    inputs : dict of column to "number", "bool" or "text"
-    offset : what is added up to the offset of a row, arithmetic of columns of numbers
-    parsed : the formula as it was parsed, to learn it
-    orders : dict of text column to its values in their order, for columns of categories
-    blocks : list of Factor, as they are coded
-    features : list of Feature
-    slope : column in which :meth:`rows` differentiates, None for the features themselves
-    shown : column whose numbers :meth:`rows` returns as each feature, or None
-    """
+    """A formula for the columns of a table."""
 
     text: str
-    intercept: bool
-    inputs: dict[str, str]
-    offset: list[Factor]
-    parsed: Parsed | None = None
-    orders: dict[str, list[str]] = field(default_factory=dict)
-    blocks: list[Factor] = field(default_factory=list)
+    target: str | None  #: the column on the left side
+    intercept: bool  #: as there is unless it says ``- 1`` or ``+ 0``
+    terms: list[tuple[Factor, ...]]  #: without the intercept, from few factors to many; in training
+    offset: list[Factor]  #: added up to the offset of a row
+    inputs: dict[str, str] = field(default_factory=dict)  #: columns: "number", "bool" or "text"
+    orders: dict[str, list[str]] = field(default_factory=dict)  #: values of columns of categories
+    blocks: list[Factor] = field(default_factory=list)  #: the factors as they are coded
     features: list[Feature] = field(default_factory=list)
-    slope: str | None = None
-    shown: str | None = None
+    slope: str | None = None  #: column in which :meth:`rows` differentiates
+    shown: str | None = None  #: column whose numbers :meth:`rows` returns as each feature
     _taken: list[pa.Table] = field(default_factory=list)
+
+    @property
+    def factors(self) -> list[Factor]:
+        """The factors of the terms."""
+        return list(dict.fromkeys(chain(*self.terms)))
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the right side."""
+        return list(dict.fromkeys(name for f in self.factors + self.offset for name in f.columns))
 
     @property
     def names(self) -> list[str]:
@@ -113,10 +110,8 @@ class Formula:
 
     def learn(self) -> Iterator[np.ndarray]:
         """Learn levels and constants from the rows taken; return their features, some at a time."""
-        rows, found = pa.concat_tables(self._taken), self.parsed
-        assert found is not None
-        self._taken = []
-        for factor in found.factors:
+        rows, self._taken, self.features = pa.concat_tables(self._taken), [], []
+        for factor in self.factors:
             kind = self.inputs[factor.columns[0]]
             if factor.kind == "levels" or (factor.kind == "column" and kind != "number"):
                 factor.levels = self._levels(factor, rows)
@@ -128,7 +123,7 @@ class Formula:
             self.blocks.append(block)
             return [(name, (len(self.blocks) - 1, at)) for at, name in enumerate(names)]
 
-        for keys in full_rank(found):
+        for keys in full_rank(self.terms, self.intercept):
             made = [columns(*key) for key in keys]
             # The columns of the first factor change fastest, as in R.
             for parts in product(*reversed(made)):
@@ -143,7 +138,7 @@ class Formula:
 
     def _levels(self, factor: Factor, rows: pa.Table) -> list[Any]:
         name, levels = factor.columns[0], factor.named.get("levels")
-        if not isinstance(levels, list):
+        if not isinstance(levels, list | tuple):
             values = rows.column(name).unique().to_pylist()
             kind = {"text": str, "bool": bool}.get(self.inputs[name])
             kind = kind or (int if all(map(float.is_integer, values)) else float)
@@ -158,11 +153,11 @@ class Formula:
                 factor.text, f"has {many}; factors have from 2 to {MOST_LEVELS:,} levels",
                 "leave it out",
             )  # fmt: skip
-        return levels
+        return list(levels)
 
     def offset_values(self, table: pa.Table) -> list[np.ndarray]:
         with np.errstate(all="ignore"):
-            return [factor.numbers(partial(numbers_in, table)) for factor in self.offset]
+            return [factor.values(partial(numbers_in, table))[:, 0] for factor in self.offset]
 
     def rows(self, table: pa.Table, place: Place) -> np.ndarray:
         """Return the features of rows, all of which have all values; none before they are learned.
@@ -170,8 +165,25 @@ class Formula:
         Raises DataError, which names the row, for a level that is not known and for a value that
         cannot be computed.
         """
+
+        @cache
+        def column(name: str) -> np.ndarray:
+            x = numbers_in(table, name)
+            return x + 1j * _TINY if name == self.slope else x
+
+        if self.shown is not None:
+            return np.tile(column(self.shown)[:, None], len(self.features))
         with np.errstate(all="ignore"):
-            made = self._made(table, place)
+            blocks = [
+                block.values(column)
+                if block.coding is None
+                else block.coding[self._codes(block, table, place)]
+                for block in self.blocks
+            ]
+            made = np.empty((table.num_rows, len(self.features)), np.result_type(float, *blocks))
+            for number, (_, scale, parts) in enumerate(self.features):
+                made[:, number] = math.prod((blocks[k][:, at] for k, at in parts), start=scale)
+        made = made if self.slope is None else made.imag / _TINY
         if not np.isfinite(made).all():
             row, number = np.argwhere(~np.isfinite(made))[0].tolist()
             name = self.names[number]
@@ -183,51 +195,24 @@ class Formula:
             )  # fmt: skip
         return made
 
-    def _made(self, table: pa.Table, place: Place) -> np.ndarray:
-
-        @cache
-        def column(name: str) -> np.ndarray:
-            x = numbers_in(table, name)
-            return x + 1j * _TINY if name == self.slope else x
-
-        if self.shown is not None:
-            return np.tile(column(self.shown)[:, None], len(self.features))
-        blocks = [
-            block.values(column)
-            if block.coding is None
-            else block.coding[self._codes(block, table, place)]
-            for block in self.blocks
-        ]
-        made = np.empty((table.num_rows, len(self.features)), np.result_type(np.float64, *blocks))
-        for number, (_, scale, parts) in enumerate(self.features):
-            made[:, number] = scale
-            for k, at in parts:
-                made[:, number] *= blocks[k][:, at]
-        return made if self.slope is None else made.imag / _TINY
-
     def _codes(self, block: Factor, table: pa.Table, place: Place) -> np.ndarray:
         """Return the number of the level of each row."""
         name, levels = block.columns[0], block.levels or []
-        if self.inputs[name] == "text":
-            codes, distinct = text_codes(table.column(name), name, place)
-        else:
-            numbers, codes = np.unique(numbers_in(table, name), return_inverse=True)
-            distinct = numbers.tolist()
-        places = {level: number for number, level in enumerate(levels)}
-        written = {str(level): number for level, number in places.items()}
+        codes, distinct = text_codes(table.column(name), name, place)
+        written = {str(level): number for number, level in enumerate(levels)}
         same = by_spelling(written)  # of other formats
-        known = [
-            places.get(value, written.get(same.get(canonical(str(value)), ""), -1))
+        written |= {str(int(x)): k for k, x in enumerate(levels) if isinstance(x, bool)}
+        numbers = [
+            written.get(value, written.get(same.get(canonical(value), canonical(value)), -1))
             for value in distinct
         ]
-        found = np.array(known, dtype=np.intp)[codes]
+        found = np.array(numbers, dtype=np.intp)[codes]
         if (found < 0).any():
             row = int(np.argmax(found < 0))
-            value, some = distinct[codes[row]], ", ".join(map(str, levels[:20]))
-            cell = f"'{value[:60]}'" if isinstance(value, str) else f"{value:g}"
+            value, some = canonical(distinct[codes[row]]), ", ".join(map(str, levels[:20]))
             raise DataError(
-                place(row) + f", column '{name}' is {cell}, which is not a level of the formula "
-                f"({some}{', ...' if len(levels) > 20 else ''})",
+                place(row) + f", column '{name}' is {value[:60]}, which is not a level of the "
+                f"formula ({some}{', ...' if len(levels) > 20 else ''})",
                 "correct it", "leave out the row",
                 code="unknown-value", column=name, value=value,
             )  # fmt: skip
@@ -248,17 +233,14 @@ class Formula:
         above all for an expression that formulas may not hold.
         """
         offset = [factor_of(parse(f"offset({one})")) for one in stored.get("offset", ())]
-        inputs = dict(stored["inputs"])
-        formula = cls(str(stored["text"]), stored["intercept"] is True, inputs, offset)
+        inputs, intercept = dict(stored["inputs"]), stored["intercept"] is True
+        formula = cls(str(stored["text"]), None, intercept, [], offset, inputs)
         with np.errstate(all="ignore"):
             formula.blocks = [Factor.from_json(block) for block in stored["blocks"]]
-            widths = [block.width for block in formula.blocks]
         formula.features = [
             (str(name), float(scale), [(int(k), int(at)) for k, at in parts])
             for name, scale, parts in stored["features"]
         ]
-        if any(at >= widths[k] for *_, parts in formula.features for k, at in parts):
-            raise ValueError("features of other blocks")
         for factor in formula.blocks + offset:
             if any((inputs[x] == "text") > (factor.levels is not None) for x in factor.columns):
                 raise ValueError("numbers of a column of text")

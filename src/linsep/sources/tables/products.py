@@ -19,33 +19,21 @@ from linsep.sources.tables.table_file import unknown_column
 Key = tuple[str, ...]
 
 
-class Product(NamedTuple):
-    """The product of two columns.
+#: the number of the value of a column of text in each row, -1 where it is missing, and the values
+Cells = tuple[np.ndarray, list[Any]]
 
-    Attributes
-    ----------
-    first, second : names of the columns
-    texts : which of them are text
-    places : feature of each key, in order; empty where values are hashed
-    """
+
+class Product(NamedTuple):
+    """The product of two columns."""
 
     first: str
     second: str
-    texts: tuple[str, ...]
-    places: dict[Key, int]
+    texts: tuple[str, ...]  #: which of them are text
+    places: dict[Key, int]  #: feature of each key, in order; empty where values are hashed
 
     @property
     def name(self) -> str:
         return f"{self.first}:{self.second}"
-
-
-class Cells(NamedTuple):
-    """The values of a column of text in some rows: the number of the value of each, -1 where it is
-    missing, and the values.
-    """
-
-    codes: np.ndarray
-    distinct: list[Any]
 
 
 def products_of(given: Iterable[str] | None, columns: Any, path: Any) -> list[Product]:
@@ -98,7 +86,7 @@ def cells_of(product: Product, cells: dict[str, Cells], rows: int) -> Cells:
         known, codes = np.unique(pairs, return_inverse=True)
         codes = codes - (-1 in known)
         keys = [(*keys[k // width], values[k % width]) for k in known.tolist() if k >= 0]
-    return Cells(codes, keys)
+    return codes, keys
 
 
 def placed(columns: Any, known: dict[str, set[Key]], place: int) -> list[Product]:
@@ -107,21 +95,15 @@ def placed(columns: Any, known: dict[str, set[Key]], place: int) -> list[Product
     """
     found = []
     for product in columns.products:
-        levels = {_levels(product, columns, key) for key in known.get(product.name, {()})}
-        indicators = [columns.text[name] for name in product.texts]
-        ranks = {
-            tuple(of.get(level, -1) for of, level in zip(indicators, key, strict=True)): key
-            for key in levels
-        }
+        ranks = {}
+        for values in known.get(product.name, {()}):
+            key = tuple(map(columns.level, product.texts, values))  # rare ones share one
+            indicators = zip(product.texts, key, strict=True)
+            ranks[tuple(columns.text[name].get(level, -1) for name, level in indicators)] = key
         keys = [ranks[rank] for rank in sorted(ranks) if -1 not in rank]
         found.append(product._replace(places={key: place + k for k, key in enumerate(keys)}))
         place += len(keys)
     return found
-
-
-def _levels(product: Product, columns: Any, values: Key) -> Key:
-    """Return the levels of values of columns of text: rare ones share one."""
-    return tuple(map(columns.level, product.texts, values))
 
 
 def entries(
@@ -141,7 +123,7 @@ def entries(
 
 def _place(product: Product, columns: Any, key: Key) -> int:
     if columns.hash_bits is None or not columns.text:
-        return product.places.get(_levels(product, columns, key), -1)
+        return product.places.get(tuple(map(columns.level, product.texts, key)), -1)
     values = dict(zip(product.texts, key, strict=True))
     both = (product.first, product.second)
     name = ":".join(f"{n}={values[n]}" if n in values else n for n in both)
@@ -160,10 +142,10 @@ def from_json(stored: list[dict[str, Any]], columns: Any) -> list[Product]:
     """Return the products of plain JSON; ValueError unless they are of these columns."""
     found = []
     for one in stored:
-        (first, second), texts = one["columns"], tuple(one["texts"])
+        first, second = one["columns"]
+        texts = tuple(name for name in (first, second) if name in columns.text)
         places = {tuple(map(str, key)): int(place) for *key, place in one["features"]}
-        known = tuple(name for name in (first, second) if name in columns.text)
-        if texts != known or not {first, second} <= {*columns.numeric, *columns.text}:
+        if not {first, second} <= {*columns.numeric, *columns.text}:
             raise ValueError("products of other columns")
         found.append(Product(first, second, texts, places))
     return found
