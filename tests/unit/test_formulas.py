@@ -246,7 +246,7 @@ REFUSED = [
     "y ~ {__import__('os').system('touch evil')}", "y ~ C(__import__('os'))", "y ~ eval('x')",
     "y ~ log(" + "(" * 300 + "x" + ")" * 300 + ")",
     "y ~ rank %in% city", "y ~ 2:x", "y ~ {x + age}", "y ~ x:offset(age)", "y ~ (x + age)^0",
-    "y ~ I(0 < x < 1)", "y ~ ns(x, df=3)", "y ~ cut(x, 3)", "y ~ I(x in age)",
+    "y ~ I(0 < x < 1)", "y ~ ns(x, df=3)", "y ~ cut(x, 3)", "y ~ scale(x)", "y ~ I(x in age)",
     "y ~ bs(age, df=5, include_intercept=True)", "y ~ C(rank, contr.helmert(scale=True))",
 ]  # fmt: skip
 
