@@ -446,11 +446,13 @@ def test_everyday_forms_of_r():
     np.testing.assert_array_equal(slopes.X, np.column_stack([0 * x, x == 3]))
 
 
-def test_columns_whose_names_are_numbers():
-    """They were the intercept."""
+def test_columns_whose_names_are_no_names_in_python():
+    """Numbers were the intercept; Python replaces the micro sign."""
     for text, names in (("y ~ .", ["1", "x"]), ("y ~ . - `1`", ["x"]), ("y ~ `1` + x", ["1", "x"])):
         found = parsed(text, ["1", "x", "y"])
         assert (found.columns, found.intercept) == (names, True)
+    found = parsed("y ~ log(`1`) + log(\u00b5) + a.1:class + log(`größe`)")
+    assert found.columns == ["1", "\u00b5", "größe", "a.1", "class"]
 
 
 BASE = 2**53

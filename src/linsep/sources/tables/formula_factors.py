@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import scipy
@@ -49,8 +50,6 @@ _NAME = r"`[^`]+`|[\w.]*[^\W\d][\w.]*(?![\w.]|\s*\()"
 _OF_R = re.compile(rf"{_TEXT}|{_NUMBER}|(?P<name>{_NAME})|[\^:]|(?<![\w.])\.(?![\w.])")
 #: what begins the names of columns in Python that it does not have
 _QUOTED = "quoted_by_backticks_"
-#: returns the numbers of a column
-Column = Callable[[str], Any]
 
 
 def refused(text: str, what: str, *advice: str, code: str = "bad-formula") -> DataError:
@@ -61,12 +60,11 @@ def refused(text: str, what: str, *advice: str, code: str = "bad-formula") -> Da
 
 def poly(x: Any, known: dict[str, Any], degree: int = 1, raw: bool = False) -> np.ndarray:
     """Return orthonormal polynomials by their recurrence, or powers if ``raw``."""
-    if not 1 <= degree <= 50:
-        raise ValueError("choose a degree from 1 to 50")
+    most = 50 if raw or known else min(50, len(np.unique(np.asarray_chkfinite(x))) - 1)
+    if not 1 <= degree <= most:
+        raise ValueError(f"choose a degree from 1 to {most}, below the number of different values")
     if raw:
         return np.column_stack([np.power(x, k) for k in range(1, degree + 1)])
-    if not known and (different := len(np.unique(np.asarray_chkfinite(x)))) <= degree:
-        raise ValueError(f"choose a degree below {different}, the number of different values")
     alpha, norms2 = known.setdefault("alpha", []), known.setdefault("norms2", [float(x.size)])
     made = [np.zeros_like(x), np.ones_like(x)]
     for k in range(degree):
@@ -117,9 +115,7 @@ def _along(spline: Any, x: np.ndarray, near: np.ndarray) -> Any:
 
 
 def _knots(x: np.ndarray, least: int, df: Any, knots: Any) -> list[float]:
-    """Return the smallest number, knots, which are quantiles unless they are given, and the
-    largest number.
-    """
+    """Return the ends of some numbers, and knots between them: quantiles, unless they are given."""
     if df is not None and (knots is not None or not least <= df <= 1000):
         raise ValueError(f"choose a df from {least} to 1000, without knots")
     if knots is None:
@@ -180,14 +176,14 @@ class Factor:
     levels: list[Any] | None = None  #: values of the column, if it has levels
     coding: np.ndarray | None = None  #: a row of numbers for each level
 
-    def values(self, column: Column) -> np.ndarray:
+    def values(self, column: Callable[[str], Any]) -> np.ndarray:
         """Return its columns, if it has no levels."""
         x = np.asarray(_value(self.node, column))
         if self.kind not in TRANSFORMS:
             return x[:, None]
         return TRANSFORMS[self.kind](x, self.constants, *self.args, **self.named)
 
-    def coded(self, reduced: bool, column: Column) -> tuple["Factor", list[str]]:
+    def coded(self, reduced: bool, column: Callable[[str], Any]) -> tuple["Factor", list[str]]:
         """Return it as it is coded, ``reduced`` by a level, and the names of its columns; learn
         constants from all rows.
         """
@@ -252,6 +248,7 @@ def _in_python(found: re.Match[str]) -> str:
     if not name:
         return {"^": "**", ":": "**~", ".": "..."}.get(piece, piece)
     known = name.isidentifier() and not (iskeyword(name) and name.islower())
+    known &= name == normalize("NFKC", name)  # as Python has it
     return name if known or name.startswith("contr.") else _QUOTED + name.encode().hex()
 
 

@@ -9,7 +9,6 @@ from functools import reduce
 from itertools import chain, product
 from typing import Any
 
-from linsep.errors import DataError
 from linsep.sources.tables.column_types import first_rows
 from linsep.sources.tables.columns import Columns, check_text_columns, guess_columns
 from linsep.sources.tables.conversions import ColumnTypes
@@ -141,11 +140,8 @@ def guess_formula(
         raise refused(text, "has a label beside successes", "start with a tilde", code="conflict")
     for name in filter(None, [found.target, *found.columns]):
         if name in others:
-            raise DataError(
-                f"Column '{name}' is named for {others[name]}, but is in the formula",
-                "choose one of them",
-                code="column-role", column=name,
-            )  # fmt: skip
+            what = f"is named for {others[name]}, too"
+            raise refused(name, what, "choose one of them", code="column-role")
         if name not in names:
             raise unknown_column(file.path, names, name, "column of the formula")
     if not found.terms and not found.intercept:

@@ -4,8 +4,7 @@ rows.
 A feature is the product of columns of blocks. A block is a column of numbers, arithmetic of such
 columns, a transformation of it, with constants learned from all rows (recurrences of orthogonal
 polynomials, knots), or the levels of a column, such as text or booleans, with a row of numbers for
-each. Arithmetic treats booleans as 0 and 1. A recipe holds these data and no code: its expressions
-are parsed and checked like expressions of users.
+each. Arithmetic treats booleans as 0 and 1. A recipe holds these data and no code.
 
 Derivatives are those of a complex step (Squire and Trapp, SIAM Review 40, 1998), right to the last
 digit.
@@ -28,7 +27,6 @@ from linsep.sources.tables.table_file import Place, as_text, numbers_in, text_co
 
 #: rows of which features are made at once while formulas are learned
 _ROWS = 1 << 14
-#: levels that a column may have
 MOST_LEVELS = 10_000
 #: the imaginary part of a complex step, whose square is nothing beside 1
 _TINY = 1e-150
@@ -83,12 +81,10 @@ class Formula:
 
     @property
     def factors(self) -> list[Factor]:
-        """The factors of the terms."""
         return list(dict.fromkeys(chain(*self.terms)))
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the right side."""
         return list(dict.fromkeys(name for f in self.factors + self.offset for name in f.columns))
 
     @property
@@ -101,9 +97,7 @@ class Formula:
 
     def take(self, table: pa.Table) -> None:
         columns = {
-            name: as_text(table.column(name))
-            if kind == "text"
-            else pa.array(numbers_in(table, name))
+            name: as_text(table.column(name)) if kind == "text" else numbers_in(table, name)
             for name, kind in self.inputs.items()
         }
         self._taken.append(pa.table(columns))
@@ -160,10 +154,8 @@ class Formula:
             return [factor.values(partial(numbers_in, table))[:, 0] for factor in self.offset]
 
     def rows(self, table: pa.Table, place: Place) -> np.ndarray:
-        """Return the features of rows, all of which have all values; none before they are learned.
-
-        Raises DataError, which names the row, for a level that is not known and for a value that
-        cannot be computed.
+        """Return the features of rows, all of which have all values; DataError names the row of a
+        level that is not known, and of a value that cannot be computed.
         """
 
         @cache
@@ -175,9 +167,7 @@ class Formula:
             return np.tile(column(self.shown)[:, None], len(self.features))
         with np.errstate(all="ignore"):
             blocks = [
-                block.values(column)
-                if block.coding is None
-                else block.coding[self._codes(block, table, place)]
+                block.values(column) if block.coding is None else self._coded(block, table, place)
                 for block in self.blocks
             ]
             made = np.empty((table.num_rows, len(self.features)), np.result_type(float, *blocks))
@@ -195,8 +185,8 @@ class Formula:
             )  # fmt: skip
         return made
 
-    def _codes(self, block: Factor, table: pa.Table, place: Place) -> np.ndarray:
-        """Return the number of the level of each row."""
+    def _coded(self, block: Factor, table: pa.Table, place: Place) -> np.ndarray:
+        """Return the coding of the level of each row."""
         name, levels = block.columns[0], block.levels or []
         codes, distinct = text_codes(table.column(name), name, place)
         written = {str(level): number for number, level in enumerate(levels)}
@@ -216,7 +206,7 @@ class Formula:
                 "correct it", "leave out the row",
                 code="unknown-value", column=name, value=value,
             )  # fmt: skip
-        return found
+        return np.asarray(block.coding)[found]
 
     def to_json(self) -> dict[str, Any]:
         stored = {"text": self.text, "intercept": self.intercept, "inputs": dict(self.inputs)}
@@ -227,10 +217,8 @@ class Formula:
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Formula":
-        """Return the formula of plain JSON.
-
-        Raises ValueError, LookupError or TypeError for what :meth:`to_json` could not have made,
-        above all for an expression that formulas may not hold.
+        """Return the formula of plain JSON; ValueError, LookupError or TypeError if it is damaged,
+        above all if an expression is not one that formulas may hold.
         """
         offset = [factor_of(parse(f"offset({one})")) for one in stored.get("offset", ())]
         inputs, intercept = dict(stored["inputs"]), stored["intercept"] is True

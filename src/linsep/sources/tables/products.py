@@ -37,10 +37,7 @@ class Product(NamedTuple):
 
 
 def products_of(given: Iterable[str] | None, columns: Any, path: Any) -> list[Product]:
-    """Return the products that users name, as "A:B".
-
-    Raises DataError for a column that does not exist or has no features.
-    """
+    """Return the products that users name, as "A:B"."""
     found: list[Product] = []
     taken = {*columns.numeric, *columns.text, *(f"{name}:{name}" for name in columns.text)}
     for text in given or ():
