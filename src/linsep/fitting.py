@@ -335,7 +335,7 @@ def with_intercept(
 
     read = parsed(formula, ["other"])  # a dot stands for some columns
     intercept = read.intercept
-    if not read.factors and learner not in ("linear", "logistic"):
+    if not read.terms and learner not in ("linear", "logistic"):
         raise ParameterError(
             f"The formula '{formula}' has no terms, which only linear and logistic regressions "
             "accept",

@@ -80,7 +80,7 @@ REFUSED = [
     (["--formula", "admit ~ gre", "--no-fit-intercept"], "conflict", 2),
     (["--target", "admit", "--products", "gre"], "bad-option", 1),
     (["--target", "admit", "--products", "gre:gap"], "unknown-column", 1),
-    (["--target", "admit", "--products", "gre:admit"], "column-role", 1),
+    (["--target", "admit", "--products", "gre:admit"], "unknown-column", 1),
 ]
 
 

@@ -132,22 +132,14 @@ def test_models_trained_when_booleans_were_numbers_are_read():
     assert (model.predict(FRAME) == wanted).all()
 
 
-ONE_LEVEL = {
-    "C(k)": "Column 'k' is 7 in all rows, so the factor 'C(k)' of the formula has only one level: "
-    "leave it out.",
-    "age + town": "Column 'town' is 'Ulm' in all rows, so the factor 'town'",
-    "age:town - 1": "Column 'town' is 'Ulm' in all rows, so the factor 'town'",
-    "age + yes": "Column 'yes' is True in all rows, so the factor 'yes'",
-    "age + C(sex, levels=['f'])": "only one level",
-}
+ONE_LEVEL = ["C(k)", "age + town", "age:town - 1", "age + yes", "age + C(sex, levels=['f'])"]
 
 
 def test_a_factor_of_one_level_is_refused_as_in_r():
-    for right, said in ONE_LEVEL.items():
-        frame = FRAME.assign(k=7, town="Ulm", yes=True)
-        with pytest.raises(DataError) as caught:
+    frame = FRAME.assign(k=7, town="Ulm", yes=True)
+    for right in ONE_LEVEL:
+        with refused(DataError, "bad-formula"):
             linsep.fit(frame, formula=f"y ~ {right}", learner="linear")
-        assert said in str(caught.value)
 
 
 UNREADABLE = FRAME.assign(mix=[1, "a", 2, "b", *[3] * (N - 4)])

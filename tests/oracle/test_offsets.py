@@ -391,7 +391,7 @@ REFUSED_COLUMNS = [
     ({"formula": "y ~ a - offset(o)"}, "bad-formula"),
     ({"formula": "y ~ a + log(offset(o))"}, "bad-formula"),
     ({"formula": "y ~ a + offset(C(town))"}, "bad-formula"),
-    ({"formula": "y ~ a + offset(town)"}, "column-type"),
+    ({"formula": "y ~ a + offset(town)"}, "bad-formula"),
     ({"formula": "y ~ a + offset(__import__('os'))"}, "bad-formula"),
     ({"formula": "y ~ a + offset()"}, "bad-formula"),
     ({"formula": "y ~ a + offset(q)"}, "unknown-column"),

@@ -323,7 +323,7 @@ def _opened(
 
 def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: Any) -> Source:
     from linsep.sources.tables.columns import used_in_recipe
-    from linsep.sources.tables.formula_columns import used_in_formula
+    from linsep.sources.tables.formula_parsing import used_in_formula
     from linsep.sources.tables.frames import to_arrow
     from linsep.sources.tables.table import TableSource
 

@@ -254,7 +254,7 @@ class Encoder:
 
     def _cells(self, table: pa.Table, place: Place) -> dict[str, Cells]:
         names = self.columns.text
-        return {name: Cells(*text_codes(table.column(name), name, place)) for name in names}
+        return {name: text_codes(table.column(name), name, place) for name in names}
 
     def _labels(self, table: pa.Table, place: Place) -> np.ndarray | None:
         label = self._label(table)

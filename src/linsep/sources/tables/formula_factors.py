@@ -9,421 +9,295 @@ numbers for derivatives.
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from keyword import iskeyword
-from typing import Any, NamedTuple
+from typing import Any
+from unicodedata import normalize
 
 import numpy as np
+import scipy
 
 from linsep.errors import DataError
 
-#: characters of a formula
-LONGEST = 10_000
 #: functions of numbers, also of complex ones
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "I": lambda x: x, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "log10": np.log10,
     "log2": np.log2, "log1p": np.log1p, "abs": lambda x: x * np.sign(np.real(x)),
 }  # fmt: skip
-_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+_OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide,
-    ast.Pow: np.power,
-    ast.Gt: lambda a, b: 1.0 * (np.real(a) > np.real(b)),
-    ast.GtE: lambda a, b: 1.0 * (np.real(a) >= np.real(b)),
-    ast.Lt: lambda a, b: 1.0 * (np.real(a) < np.real(b)),
-    ast.LtE: lambda a, b: 1.0 * (np.real(a) <= np.real(b)),
-    ast.Eq: lambda a, b: 1.0 * (np.real(a) == np.real(b)),
-    ast.NotEq: lambda a, b: 1.0 * (np.real(a) != np.real(b)),
+    ast.Pow: np.power, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Lt: np.less,
+    ast.LtE: np.less_equal, ast.Eq: np.equal, ast.NotEq: np.not_equal, ast.UAdd: np.positive,
+    ast.USub: np.negative,
 }  # fmt: skip
-_LARGEST = float(np.finfo(np.float64).max)
-#: knots that a transformation may have learned, and as many splines
-_MOST_LEARNED = 2000
-#: transformations of numbers, which learn constants, with their settings in order
-TRANSFORMS: dict[str, tuple[str, ...]] = {
-    "poly": ("degree", "raw"), "bs": ("df", "knots", "degree"),
-    "cr": ("df", "knots", "constraints"), "offset": (),
-}  # fmt: skip
-#: contrasts of levels, with their settings
-CONTRASTS: dict[str, tuple[str, ...]] = {
-    "treatment": ("base",), "SAS": (), "sum": (), "helmert": (), "diff": (), "poly": (),
-}  # fmt: skip
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and abs(value) <= _LARGEST
-
-
-def _is_level(value: Any) -> bool:
-    return type(value) in (int, float, str, bool)
-
-
-#: which values a setting may have
-_VALID: dict[str, Callable[[Any], bool]] = {
-    "degree": lambda value: type(value) is int and 1 <= value <= 50,
-    "df": lambda value: type(value) is int and 1 <= value <= 1000,
-    "knots": lambda value: (
-        type(value) is list and len(value) <= 1000 and all(map(_is_number, value))
-    ),
-    "raw": lambda value: type(value) is bool,
-    "constraints": lambda value: bool(value == "center"),
-    "base": _is_level,
-    "levels": lambda value: (
-        type(value) is list and all(map(_is_level, value)) and 0 < len(value) == len({*value})
-    ),
-}
+#: contrasts as R and statsmodels name them; in R, contr.treatment(3) is for 3 levels
+_CONTRASTS = re.compile(
+    r"(?:contr\.)?(?P<kind>treatment|sas|sum|helmert|diff|poly)|"
+    r"(?:contr\.treatment\((?:base=|(?=['\"]))|treatment\((?:base=|reference=)?)(?P<base>.+)\)",
+    re.IGNORECASE,
+)
 #: what to write for functions of R that are not here
 _ADVICE = {
     "ns": "write cr(x, df=4, constraints='center')", "s": "write cr(x, df=8, constraints='center')",
     "scale": "write the mean and the deviation, as in I((x - 5) / 2)",
     "cut": "write conditions, as in I(x > 5), or add a column of classes",
 }  # fmt: skip
-#: contrasts by the names of R, and of patsy and statsmodels
-_CONTRASTS = {f"contr.{name}": name for name in CONTRASTS} | {
-    name.capitalize(): name for name in CONTRASTS
-}
-#: texts, and what is written otherwise in Python: quoted names, and powers
-TEXT = r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'"""
-_OF_R = re.compile(rf"{TEXT}|`[^`]*`|\*\*|\^")
+_TEXT = r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'"""
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])"
+#: columns; names of functions are followed by a bracket
+_NAME = r"`[^`]+`|[\w.]*[^\W\d][\w.]*(?![\w.]|\s*\()"
+#: what may be written otherwise in Python
+_OF_R = re.compile(rf"{_TEXT}|{_NUMBER}|(?P<name>{_NAME})|[\^:]|(?<![\w.])\.(?![\w.])")
+#: what begins the names of columns in Python that it does not have
+_QUOTED = "quoted_by_backticks_"
 
 
-class NotAllowed(ValueError):
-    """A factor that is refused: what it does, and advice."""
+def refused(text: str, what: str, *advice: str, code: str = "bad-formula") -> DataError:
+    shown = text if len(text) <= 200 else f"{text[:200]}..."
+    message = f"The formula has '{shown}', which {what}"
+    return DataError(message, *advice, code=code, value=text)
 
 
-class Factor(NamedTuple):
-    """A factor of a formula.
+def poly(x: Any, known: dict[str, Any], degree: int = 1, raw: bool = False) -> np.ndarray:
+    """Return orthonormal polynomials by their recurrence, or powers if ``raw``."""
+    most = 50 if raw or known else min(50, len(np.unique(np.asarray_chkfinite(x))) - 1)
+    if not 1 <= degree <= most:
+        raise ValueError(f"choose a degree from 1 to {most}, below the number of different values")
+    if raw:
+        return np.column_stack([np.power(x, k) for k in range(1, degree + 1)])
+    alpha, norms2 = known.setdefault("alpha", []), known.setdefault("norms2", [float(x.size)])
+    made = [np.zeros_like(x), np.ones_like(x)]
+    for k in range(degree):
+        if len(alpha) == k:
+            alpha.append(float(np.sum(x * made[-1] ** 2)) / norms2[k])
+        ratio = norms2[k] / norms2[k - 1] if k else 0.0
+        made.append((x - alpha[k]) * made[-1] - ratio * made[-2])
+        if len(norms2) == k + 1:
+            norms2.append(float(np.sum(made[-1] ** 2)))
+    return np.column_stack(made[2:]) / np.sqrt(norms2[1:])
 
-    Attributes
-    ----------
-    text : its name in features
-    kind : "column", "number" (of arithmetic), "levels" (of ``C``), or the name of a transformation
-    columns : names of the columns, the only one for "column" and "levels"
-    node : the arithmetic, also inside a transformation
-    settings : of the transformation or the contrasts by name; the "contrast" and "levels" of ``C``
-    constants : what a transformation has learned
-    levels : values of the column, None if it has no levels
-    coding : array, a row of numbers for each level
-    """
 
-    text: str
-    kind: str
-    columns: tuple[str, ...]
-    node: ast.expr
-    settings: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    constants: dict[str, Any] | None = None
-    levels: list[Any] | None = None
-    coding: np.ndarray | None = None
+def bs(x: Any, known: dict[str, Any], df: Any = None, knots: Any = None, degree: int = 3) -> Any:
+    """Return B-splines without the first, which have no values beyond their knots."""
+    if not known:
+        low, *inner, high = _knots(x, degree, df, knots)
+        known["knots"] = [low] * (degree + 1) + inner + [high] * (degree + 1)
+    places = np.array(known["knots"], dtype=np.float64)
+    spline = scipy.interpolate.BSpline(
+        places, np.eye(len(places) - degree - 1), degree, extrapolate=False
+    )
+    return _along(spline, x, x.real)[:, 1:]
 
-    def numbers(self, column: Callable[[str], np.ndarray]) -> Any:
-        return _value(self.node, column)
 
-    def values(self, column: Callable[[str], np.ndarray]) -> np.ndarray:
+def cr(
+    x: Any, known: dict[str, Any], df: Any = None, knots: Any = None, constraints: Any = None
+) -> Any:
+    """Return natural cubic splines, which continue beyond their knots as straight lines."""
+    if constraints not in (None, "center"):
+        raise ValueError("write constraints='center'")
+    if learns := not known:
+        known["knots"] = _knots(np.unique(x), 2 if constraints is None else 1, df, knots)
+    places = np.array(known["knots"], dtype=np.float64)
+    spline = scipy.interpolate.CubicSpline(places, np.eye(len(places)), bc_type="natural")
+    made = _along(spline, x, np.clip(x.real, places[0], places[-1]))
+    if constraints is None:
+        return made
+    if learns:
+        means = made.mean(axis=0)[:, None]
+        known["basis"] = np.linalg.qr(means, mode="complete")[0][:, 1:].tolist()
+    # Sums in one order for every row, which a matrix product has not.
+    return sum(made[:, k, None] * np.array(row) for k, row in enumerate(known["basis"]))
+
+
+def _along(spline: Any, x: np.ndarray, near: np.ndarray) -> Any:
+    """Return splines along a straight line from numbers that are near."""
+    return spline(near) + spline(near, 1) * (x - near)[:, None]
+
+
+def _knots(x: np.ndarray, least: int, df: Any, knots: Any) -> list[float]:
+    """Return the ends of some numbers, and knots between them: quantiles, unless they are given."""
+    if df is not None and (knots is not None or not least <= df <= 1000):
+        raise ValueError(f"choose a df from {least} to 1000, without knots")
+    if knots is None:
+        between = np.linspace(0, 1, (df or least) - least + 2)[1:-1]
+        knots = np.quantile(x, between).tolist()
+    return [float(x.min()), *sorted(knots), float(x.max())]
+
+
+def coding(
+    of: list[Any], reduced: bool, contrasts: str = "treatment", *, levels: Any = None
+) -> tuple[list[Any], np.ndarray]:
+    """Return the names of the columns, ``reduced`` by one, and a row of numbers per level."""
+    found, count = _CONTRASTS.fullmatch(contrasts), len(of)
+    if found is None or list(levels or of) != of:
+        raise ValueError(
+            "write contr.treatment(base=...), Treatment(...), contr.SAS, contr.sum, contr.helmert, "
+            "contr.diff, contr.poly, or levels=[...]"
+        )
+    if not reduced:
+        return of, np.eye(count)
+    kind = (found["kind"] or "treatment").lower()
+    rows, steps = np.arange(count)[:, None], np.arange(1, count)
+    if kind in ("treatment", "sas"):
+        base = ast.literal_eval(found["base"]) if found["base"] else of[-1 if kind == "sas" else 0]
+        if base not in of:
+            raise ValueError(f"choose one of {', '.join(map(repr, of[:20]))} instead of {base!r}")
+        names = [f"T.{level}" for level in of if level != base]
+        return names, np.delete(np.eye(count), of.index(base), axis=1)
+    if kind == "poly":
+        names = [".L", ".Q", ".C", *(f"^{k}" for k in range(4, count))][: count - 1]
+        return names, poly(np.arange(float(count)), {}, count - 1)
+    matrix = {
+        "sum": np.vstack([np.eye(count - 1), -np.ones(count - 1)]),
+        "helmert": np.where(rows < steps, -1.0, np.where(rows == steps, steps, 0)),
+        "diff": steps / count - (rows < steps),
+    }[kind]
+    named = of[:-1] if kind == "sum" else of[1:]
+    return [f"{kind[0].upper()}.{level}" for level in named], matrix
+
+
+#: what a factor may be besides arithmetic, with settings
+TRANSFORMS: dict[str, Callable[..., Any]] = {
+    "poly": poly, "bs": bs, "cr": cr, "offset": lambda x, _: x[:, None],
+}  # fmt: skip
+
+
+@dataclass(eq=False)
+class Factor:
+    """A factor of a formula."""
+
+    text: str  #: its name in features
+    kind: str  #: "column", "number" (arithmetic), "levels" (``C``), or a transformation by its name
+    columns: tuple[str, ...]  #: the only one for "column" and "levels"
+    node: ast.expr  #: the arithmetic, also inside a transformation
+    args: list[Any] = field(default_factory=list)  #: settings of the transformation or of ``C``
+    named: dict[str, Any] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)  #: what the transformation has learned
+    levels: list[Any] | None = None  #: values of the column, if it has levels
+    coding: np.ndarray | None = None  #: a row of numbers for each level
+
+    def values(self, column: Callable[[str], Any]) -> np.ndarray:
         """Return its columns, if it has no levels."""
-        x = np.asarray(self.numbers(column))
-        if self.constants is None:
-            return x[:, None]
-        return _transformed(self.kind, x, self.settings, self.constants)
-
-    @property
-    def width(self) -> int:
-        with np.errstate(all="ignore"):
-            columns = self.values(lambda _: np.zeros(1)) if self.coding is None else self.coding
-        return int(columns.shape[1])
-
-    def learned(self, column: Callable[[str], np.ndarray]) -> "Factor":
+        x = np.asarray(_value(self.node, column))
         if self.kind not in TRANSFORMS:
-            return self
-        try:
-            with np.errstate(all="ignore"):
-                x = np.asarray(self.numbers(column))
-                return self._replace(constants=_learned(self.kind, x, self.settings))
-        except (ValueError, IndexError) as error:
-            raise DataError(
-                f"'{self.text}' of the formula cannot be computed from these rows ({error})",
-                "choose a lower degree or fewer knots",
-                code="bad-formula", value=self.text,
-            ) from None  # fmt: skip
+            return x[:, None]
+        return TRANSFORMS[self.kind](x, self.constants, *self.args, **self.named)
 
-    def coded(self, reduced: bool) -> tuple["Factor", list[str]]:
-        """Return it as it is coded, ``reduced`` by a level, and the names of its columns."""
-        if self.levels is not None:
-            names, coding = contrasts(self, self.levels, reduced)
-            return self._replace(coding=coding), [f"{self.text}[{name}]" for name in names]
-        if self.constants is None:
-            return self, [self.text]
-        first = 0 if self.settings.get("raw") else 1
-        return self, [f"{self.text}[{k}]" for k in range(first, first + self.width)]
+    def coded(self, reduced: bool, column: Callable[[str], Any]) -> tuple["Factor", list[str]]:
+        """Return it as it is coded, ``reduced`` by a level, and the names of its columns; learn
+        constants from all rows.
+        """
+        try:
+            if self.levels is not None:
+                names, matrix = coding(self.levels, reduced, *self.args, **self.named)
+                return replace(self, coding=matrix), [f"{self.text}[{name}]" for name in names]
+            if self.kind not in TRANSFORMS:
+                return self, [self.text]
+            count = self.values(column).shape[1]
+        except (ValueError, TypeError) as error:
+            raise refused(self.text, "cannot be computed from these rows", str(error)) from None
+        first = 1 if self.constants else 0
+        return self, [f"{self.text}[{k}]" for k in range(first, first + count)]
 
     def to_json(self) -> dict[str, Any]:
         if self.coding is not None:
             rows = [[np.flatnonzero(row).tolist(), row[row != 0].tolist()] for row in self.coding]
-            stored = {"column": self.columns[0], "levels": self.levels, "width": self.width}
-            return stored | {"coding": rows}
+            stored = {"column": self.columns[0], "levels": self.levels, "coding": rows}
+            return stored | {"width": self.coding.shape[1]}
         stored = {"column" if self.kind == "column" else "expression": self.text}
-        return stored | ({} if self.constants is None else {"constants": self.constants})
+        return stored | ({"constants": self.constants} if self.kind in TRANSFORMS else {})
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Factor":
         """Return the factor of plain JSON; ValueError, LookupError, TypeError if it is damaged."""
         if "expression" in stored:
-            factor, constants = factor_of(stored["expression"]), stored.get("constants")
-            if (factor.kind in TRANSFORMS) != (constants is not None) or factor.kind == "levels":
-                raise ValueError(f"{factor.kind} with other constants")
-            return factor._replace(constants=constants and _checked(constants))
-        factor, levels = column_factor(str(stored["column"])), stored.get("levels")
-        if levels is None:
+            factor = factor_of(parse(stored["expression"]))
+            if factor.kind in TRANSFORMS:
+                factor.constants = dict(stored["constants"])
+            factor.values(lambda _: np.zeros(1))  # with these constants
             return factor
-        if not (all(map(_is_level, levels)) and 0 <= stored["width"] <= len(levels)):
-            raise ValueError("other levels")
-        coding = np.zeros((len(levels), int(stored["width"])))
-        for row, (places, values) in zip(coding, stored["coding"], strict=True):
-            row[np.array(places, dtype=np.intp)] = np.array(values, dtype=np.float64)
-        return factor._replace(levels=list(levels), coding=coding)
+        factor = column_factor(str(stored["column"]))
+        if "levels" in stored:
+            factor.levels, count = list(stored["levels"]), len({*stored["levels"]})
+            factor.coding = np.zeros((count, min(int(stored["width"]), count)))
+            for row, (places, values) in zip(factor.coding, stored["coding"], strict=True):
+                row[places] = values
+        return factor
 
 
 def column_factor(name: str) -> Factor:
     return Factor(name, "column", (name,), ast.Name(f"`{name}`"))
 
 
-def factor_of(text: str) -> Factor:
-    """Return the factor of a text that is more than a name; NotAllowed for anything else."""
-    if len(text) > LONGEST:
-        raise NotAllowed("is very long", f"write at most {LONGEST:,} characters")
-    quoted: dict[str, str] = {}
-
-    def plain(found: re.Match[str]) -> str:
-        piece, name = found[0], found[0][1:-1]
-        if piece[0] != "`":
-            return "**" if piece == "^" else piece
-        if not name.isidentifier() or iskeyword(name):
-            name = "_" * len(text) + str(len(quoted))  # longer than any name in the text
-            quoted[name] = piece
-        return f" {name} "
-
+def parse(text: str) -> ast.expr:
+    """Return the syntax tree of a text in the notation of R or Python, where ``**~`` stands for a
+    colon, and names that Python does not have are in backticks; DataError if there is none.
+    """
     try:
-        node = ast.parse(_OF_R.sub(plain, text).strip(), mode="eval").body
-        for one in ast.walk(node):
-            if isinstance(one, ast.Name):
-                one.id = quoted.get(one.id, one.id)
-        name = ast.unparse(node).replace("\n", " ")
-        if "^" in _OF_R.findall(text):
-            name = _OF_R.sub(lambda found: "^" if found[0] == "**" else found[0], name)
-        return _factor(name, node)
-    except (SyntaxError, MemoryError):
-        raise NotAllowed("does not parse", "correct it") from None
-    except RecursionError:
-        raise NotAllowed("is nested too deeply", "write it in several terms") from None
+        node = ast.parse(f"({_OF_R.sub(_in_python, text)})", mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise refused(text.strip(), "does not parse", "correct it") from None
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name) and one.id.startswith(_QUOTED):
+            one.id = f"`{bytes.fromhex(one.id.removeprefix(_QUOTED)).decode()}`"
+    return node
 
 
-def _factor(text: str, node: ast.expr) -> Factor:
-    columns: dict[str, None] = {}
+def _in_python(found: re.Match[str]) -> str:
+    piece, name = found[0], (found["name"] or "").strip("`")
+    if not name:
+        return {"^": "**", ":": "**~", ".": "..."}.get(piece, piece)
+    known = name.isidentifier() and not (iskeyword(name) and name.islower())
+    known &= name == normalize("NFKC", name)  # as Python has it
+    return name if known or name.startswith("contr.") else _QUOTED + name.encode().hex()
 
-    def seen(name: str) -> Any:
-        columns[name] = None
-        return np.float64(1.0)
 
-    kind, settings = "number", {}
+def factor_of(node: ast.expr) -> Factor:
+    """Return the factor that is more than a name; DataError for anything else."""
+    text, kind, columns = ast.unparse(node), "number", dict[str, Any]()
+    args, named = list[ast.expr](), list[ast.keyword]()
     match node:
-        case ast.Call(ast.Name("C" | "factor"), [ast.Name() as inner, *rest], keywords):
-            kind, settings, node = "levels", _coding(rest, keywords), inner
-        case ast.Call(ast.Name(name), [inner, *rest], keywords) if name in TRANSFORMS:
+        case ast.Call(ast.Name("C" | "factor"), [ast.Name() as inner, *args], named):
+            kind, node = "levels", inner
+        case ast.Call(ast.Name(name), [inner, *args], named) if name in TRANSFORMS:
             kind, node = name, inner
-            settings = _settings(name, TRANSFORMS[name], rest, keywords)
     with np.errstate(all="ignore"):
-        _value(node, seen)
+        _value(node, lambda name: columns.setdefault(name, np.float64(1.0)))
     if not columns:
-        raise NotAllowed("names no column", "name one, or leave it out")
-    return Factor(text, kind, tuple(columns), node, settings)
-
-
-def _value(node: ast.expr, column: Callable[[str], Any]) -> Any:
-    """Return the value of arithmetic; NotAllowed for anything else."""
-    match node:
-        case ast.Name(name):
-            return column(name.strip("`"))
-        case ast.Constant(number) if _is_number(number):
-            return np.float64(number)  # type: ignore[arg-type]
-        case ast.UnaryOp(ast.UAdd() | ast.USub() as sign, operand):
-            return _value(operand, column) * (1 if isinstance(sign, ast.UAdd) else -1)
-        case ast.BinOp(left, operator, right) | ast.Compare(left, [operator], [right]) if (
-            type(operator) in _OPERATORS
-        ):
-            return _OPERATORS[type(operator)](_value(left, column), _value(right, column))
-        case ast.Call(ast.Name(name), [argument], []) if name in FUNCTIONS:
-            return FUNCTIONS[name](_value(argument, column))
-    called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-    raise NotAllowed(
-        f"has {ast.unparse(node)[:40]}, which is not arithmetic",
-        _ADVICE.get(called)
-        or f"use columns, numbers, +, -, *, /, **, <, >, ==, {', '.join(FUNCTIONS)}, and "
-        f"{', '.join(TRANSFORMS)} and C as terms by themselves, with backticks around other names; "
-        "text is for levels only, as in C(city, Treatment('Rome'))",
-    )
-
-
-def _coding(contrasts: list[ast.expr], keywords: list[ast.keyword]) -> dict[str, Any]:
-    """Return the settings of ``C(column, contrasts, levels=[...])``."""
-    named = {keyword.arg: keyword.value for keyword in keywords}
-    node = (contrasts or [named.pop("contrasts", ast.Name("contr.treatment"))])[0]
-    call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
-    which = ast.unparse(call.func)
-    # In R the number of levels.
-    counted = which == "contr.treatment" and any(type(_constant(x)) is not str for x in call.args)
-    if which not in _CONTRASTS or counted or len(contrasts) > 1:
-        raise NotAllowed(
-            f"has {ast.unparse(node)[:40]} for contrasts",
-            f"use {', '.join(f'contr.{name}' for name in CONTRASTS)}, and for a reference level "
-            "contr.treatment(base=...) or Treatment(...)",
-        )
-    kind = _CONTRASTS[which]
-    for keyword in call.keywords:
-        keyword.arg = "base" if keyword.arg == "reference" else keyword.arg
-    found = _settings(which, CONTRASTS[kind], call.args, call.keywords)
-    others = [ast.keyword(name, value) for name, value in named.items()]
-    return {"contrast": kind} | found | _settings("C", ("levels",), [], others)
-
-
-def _settings(
-    name: str, allowed: tuple[str, ...], args: list[ast.expr], keywords: list[ast.keyword]
-) -> dict[str, Any]:
-    found: dict[Any, Any] = {}
-    pairs = [*zip([*allowed, None], args, strict=False), *((k.arg, k.value) for k in keywords)]
-    for setting, node in pairs:
-        value = _constant(node)
-        if setting not in allowed or setting in found or not _VALID[setting](value):
-            raise NotAllowed(
-                f"gives {name} {ast.unparse(node)[:40]}",
-                f"it has {', '.join(allowed) or 'no arguments'}",
-            )
-        found[setting] = value
-    return found
+        raise refused(text, "names no column", "name one, or leave it out")
+    settings = {str(one.arg): _constant(one.value) for one in named}
+    return Factor(text, kind, tuple(columns), node, list(map(_constant, args)), settings)
 
 
 def _constant(node: ast.expr) -> Any:
-    """Return a number, a text, True, False, or a list of these; None for anything else."""
-    if isinstance(node, ast.Name):
-        return {"TRUE": True, "FALSE": False}.get(node.id)
+    """Return a number, a text, a truth, or a list of these; anything else as it is written."""
     try:
-        value = ast.literal_eval(node)
+        return ast.literal_eval(node)
     except (ValueError, TypeError):
-        return None
-    return list(value) if isinstance(value, tuple) else value
+        text = ast.unparse(node)
+        return {"TRUE": True, "FALSE": False}.get(text, text)
 
 
-def contrasts(factor: Factor, levels: list[Any], reduced: bool) -> tuple[list[Any], np.ndarray]:
-    """Return the names of the columns of a factor with levels, and a row of numbers per level."""
-    count, settings = len(levels), factor.settings
-    rows, steps = np.arange(count)[:, None], np.arange(1, count)
-    if not reduced:
-        return levels, np.eye(count)
-    if (kind := settings.get("contrast", "treatment")) in ("treatment", "SAS"):
-        base = settings.get("base", levels[0 if kind == "treatment" else -1])
-        if base not in levels:
-            raise DataError(
-                f"The formula names {base!r} as a level of column '{factor.columns[0]}', which "
-                f"has {', '.join(map(repr, levels[:20]))}",
-                "choose one of these",
-                code="unknown-value", column=factor.columns[0], value=base,
-            )  # fmt: skip
-        others = [k for k in range(count) if k != levels.index(base)]
-        return [f"T.{levels[k]}" for k in others], np.eye(count)[:, others]
-    if kind == "poly":
-        names = [".L", ".Q", ".C", *(f"^{k}" for k in range(4, count))][: count - 1]
-        return names, _polynomials(np.arange(float(count)), count - 1, [], [])
-    if kind == "sum":
-        names = [f"S.{one}" for one in levels[:-1]]
-        return names, np.where(rows == count - 1, -1.0, rows + 1 == steps)
-    if kind == "helmert":
-        matrix = np.where(rows < steps, -1.0, np.where(rows == steps, steps, 0))
-    else:
-        matrix = steps / count - (rows < steps)
-    return [f"{kind[0].upper()}.{one}" for one in levels[1:]], matrix
-
-
-def _polynomials(x: np.ndarray, degree: int, alpha: list[float], norms2: list[float]) -> np.ndarray:
-    """Return the orthonormal polynomials by their recurrence; learn its constants if they are
-    empty.
-    """
-    made = [np.ones_like(x)]
-    for k in range(degree + 1):
-        if len(norms2) == k:
-            norms2.append(float(np.sum(made[k] ** 2)))
-        if k == degree:
-            break
-        if len(alpha) == k:
-            alpha.append(float(np.sum(x * made[k] ** 2)) / norms2[k])
-        made.append((x - alpha[k]) * made[k])
-        if k:
-            made[-1] -= norms2[k] / norms2[k - 1] * made[k - 1]
-    return np.column_stack(made[1:]) / np.sqrt(norms2[1:])
-
-
-def _learned(kind: str, x: np.ndarray, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the constants of a transformation of numbers; ValueError if it has none."""
-    constants: dict[str, Any] = {}
-    if kind == "poly":
-        if (different := len(np.unique(x))) <= (degree := settings.get("degree", 1)):
-            raise ValueError(f"there are {different} different values")
-        if not settings.get("raw"):
-            constants = {"alpha": [], "norms2": []}
-            _polynomials(x, degree, **constants)
-        return _checked(constants)
-    constants = _checked(_knots(kind, x, **settings))
-    if "constraints" in settings:
-        means = _transformed(kind, x, settings, constants).mean(axis=0)
-        constants["basis"] = np.linalg.qr(means[:, None], mode="complete")[0][:, 1:].tolist()
-    return constants
-
-
-def _knots(
-    kind: str, x: np.ndarray, df: int | None = None, knots: list[float] | None = None,
-    degree: int = 3, constraints: str | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """Return the knots of a spline, from the smallest number to the largest."""
-    low, high, inner = float(x.min()), float(x.max()), sorted(knots or [])
-    least = degree if kind == "bs" else 2 - (constraints is not None)
-    if (df is None) == (knots is None) and (kind == "cr" or df is not None):
-        raise ValueError("it has either df or knots")
-    if df is not None:
-        if df < least:
-            raise ValueError(f"df is at least {least}")
-        of = x if kind == "bs" else np.unique(x)
-        inner = np.quantile(of, np.linspace(0, 1, df - least + 2)[1:-1]).tolist()
-    every = [low, *inner, high]
-    if every != sorted(every) or (kind == "cr" and len({*every}) < len(every)):
-        raise ValueError("its knots are not between all numbers, or not different")
-    more = degree if kind == "bs" else 0
-    return {"lower_bound": low, "upper_bound": high, "knots": [low] * more + every + [high] * more}
-
-
-def _checked(constants: dict[str, Any]) -> dict[str, Any]:
-    """Return constants; ValueError unless they are finite numbers and lists of these."""
-    for name, value in constants.items():
-        numbers = np.array(value, dtype=np.float64)
-        if max(numbers.shape, default=0) > _MOST_LEARNED or not np.isfinite(numbers).all():
-            raise ValueError(f"{name} {value!r:.100}")
-    return constants
-
-
-def _transformed(
-    kind: str, x: np.ndarray, settings: dict[str, Any], constants: dict[str, Any]
-) -> np.ndarray:
-    """Return the columns of a transformation of numbers, also of complex ones."""
-    from scipy.interpolate import BSpline, CubicSpline
-
-    if kind == "poly":
-        degree = settings.get("degree", 1)
-        if settings.get("raw"):
-            return np.column_stack([np.power(x, k) for k in range(1, degree + 1)])
-        return _polynomials(x, degree, constants["alpha"], constants["norms2"])
-    knots, basis = (np.array(constants.get(key, []), np.float64) for key in ("knots", "basis"))
-    degree = settings.get("degree", 3)
-    if kind == "bs":
-        spline = BSpline(knots, np.eye(len(knots) - degree - 1), degree)
-    else:
-        spline = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")
-    inside = np.clip(x.real, constants["lower_bound"], constants["upper_bound"])
-    made = spline(inside)
-    if (x != inside).any():  # beyond the bounds a straight line, and along a complex step
-        made = made + spline(inside, 1) * (x - inside)[:, None]
-    if basis.size:  # sums in one order for every row, which a matrix product has not
-        return np.asarray(sum(made[:, k, None] * weights for k, weights in enumerate(basis)))
-    return made[:, 1:] if kind == "bs" else made
+def _value(node: ast.expr, column: Callable[[str], Any]) -> Any:
+    """Return the value of arithmetic; DataError for anything else."""
+    match node:
+        case ast.Name(name):
+            return column(name.strip("`"))
+        case ast.Constant(number) if type(number) in (int, float):
+            return np.float64(number)  # type: ignore[arg-type]
+        case ast.UnaryOp(operator, operand) if type(operator) in _OPERATORS:
+            return _OPERATORS[type(operator)](_value(operand, column))
+        case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
+            return _OPERATORS[type(operator)](_value(left, column), _value(right, column))
+        case ast.Compare(left, [operator], [right]) if type(operator) in _OPERATORS:
+            both = (np.real(_value(one, column)) for one in (left, right))
+            return 1.0 * _OPERATORS[type(operator)](*both)
+        case ast.Call(ast.Name(name), [argument], []) if name in FUNCTIONS:
+            return FUNCTIONS[name](_value(argument, column))
+    called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    usual = (
+        f"use columns, numbers, +, -, *, /, **, <, >, ==, {', '.join(FUNCTIONS)}, and "
+        f"{', '.join(TRANSFORMS)} and C as terms by themselves, with backticks around other names; "
+        "text is for levels only, as in C(city, Treatment('Rome'))"
+    )
+    raise refused(ast.unparse(node)[:40], "is not arithmetic", _ADVICE.get(called, usual))

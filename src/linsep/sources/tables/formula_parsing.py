@@ -1,213 +1,163 @@
-"""Formulas as users write them: a label, and terms, which are products of factors."""
+"""Formulas as users write them: a label, and terms, which are products of factors; the columns that
+they name, with types from the first rows of a table.
+"""
 
-import re
+import ast
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import reduce
 from itertools import chain, product
-from typing import NamedTuple
+from typing import Any
 
-from linsep.errors import DataError
-from linsep.sources.tables.formula_factors import (
-    LONGEST,
-    TEXT,
-    Factor,
-    NotAllowed,
-    column_factor,
-    factor_of,
-)
+from linsep.sources.tables.column_types import first_rows
+from linsep.sources.tables.columns import Columns, check_text_columns, guess_columns
+from linsep.sources.tables.conversions import ColumnTypes
+from linsep.sources.tables.formula_factors import Factor, column_factor, factor_of, parse, refused
+from linsep.sources.tables.formulas import Formula
+from linsep.sources.tables.reading_options import ROLES
+from linsep.sources.tables.spellings import Spelling
+from linsep.sources.tables.table_file import TableFile, unknown_column
 
-_PIECES = re.compile(rf"\s*({TEXT}|`[^`]+`|[\w.]+|\*\*|%\w*%|\S)")
-_NAME = re.compile(r"`[^`]+`|[\w.]*[^\W\d][\w.]*")
-#: operators between terms: which bind closer have larger numbers
-_BINDING = {"*": 1, "/": 1, ":": 2, "**": 3, "^": 3}
-#: what to do about pieces that formulas of other programs have
-_ADVICE = {
-    "%in%": ("has %in%", "write x:z for x %in% z"),
-    "|": ("has several parts", "write one, without a bar"),
-}
-#: the names of the factors of terms, whatever their order, and in their order
-Terms = dict[frozenset[str], tuple[str, ...]]
+#: the factors of terms, whatever their order, and in their order; of two terms with the same
+#: factors, the first stays (``terms | others | terms``)
+Terms = dict[frozenset[Factor], tuple[Factor, ...]]
+#: the intercept
 _ONE: Terms = {frozenset(): ()}
 
 
-class Parsed(NamedTuple):
-    """A formula.
-
-    Attributes
-    ----------
-    text : str
-    target : name of the column on the left side, None without one
-    intercept : whether it has an intercept, as it has unless it says ``- 1`` or ``+ 0``
-    factors : factors of the right side by their names
-    terms : names of the factors of each, from few to many, without the intercept
-    offsets : what stands in each ``offset(...)``, and its arithmetic
-    """
-
-    text: str
-    target: str | None
-    intercept: bool
-    factors: dict[str, Factor]
-    terms: list[tuple[str, ...]]
-    offsets: dict[str, Factor]
-
-    @property
-    def columns(self) -> list[str]:
-        every = (*self.factors.values(), *self.offsets.values())
-        return list(dict.fromkeys(name for f in every for name in f.columns))
-
-
+@dataclass
 class _Reader:
-    """Reads the pieces of a formula, one by one; a dot stands for the columns ``names``."""
+    """Returns the terms of syntax trees."""
 
-    names: list[str]
+    names: list[str]  #: the columns that a dot stands for
+    factors: dict[tuple[str, str], Factor] = field(default_factory=dict)  #: each once
 
-    def __init__(self, text: str):
-        self.text, self.at = text, 0
-        self.pieces = [(m[1], m.start(1)) for m in _PIECES.finditer(text)] + [("", len(text))]
-        self.factors: dict[str, Factor] = {}
+    def terms(self, node: ast.expr) -> Terms:
+        match node:
+            case ast.Constant(1):
+                return _ONE
+            case ast.Constant(value) if value is ...:
+                factors = list(map(column_factor, self.names))
+            case ast.Name(name):
+                factors = [column_factor(name.strip("`"))]
+            case ast.Call():
+                factors = [factor_of(node)]
+            case ast.BinOp(_, ast.Add() | ast.Sub(), _):
+                return self.sum(node, {})
+            case ast.BinOp(left, ast.Mult(), right):
+                terms, others = self.terms(left), self.terms(right)
+                alone = terms | others | terms
+                return alone | _crossed(terms, others) | alone
+            case ast.BinOp(left, ast.Div(), right):
+                terms = self.terms(left)
+                every = tuple(dict.fromkeys(chain(*terms.values())))
+                return terms | _crossed({frozenset(every): every}, self.terms(right)) | terms
+            case ast.BinOp(left, ast.Pow(), ast.UnaryOp(ast.Invert(), right)):
+                return _crossed(self.terms(left), self.terms(right))
+            case ast.BinOp(left, ast.Pow(), ast.Constant(int(power))) if power > 0:
+                terms = self.terms(left)
+                return reduce(_crossed, [terms] * min(power - 1, len(terms)), terms)
+            case _:
+                what = "is no term"
+                raise refused(ast.unparse(node), what, "write arithmetic as in I(x**2 - z)")
+        known = [self.factors.setdefault((f.kind, f.text), f) for f in factors]
+        return {frozenset([factor]): (factor,) for factor in known}
 
-    @property
-    def piece(self) -> str:
-        return self.pieces[self.at][0]
-
-    def refused(
-        self, at: int, what: str = "does not parse", advice: str = "correct it"
-    ) -> DataError:
-        piece, start = self.pieces[at]
-        place = f"at character {start + 1}, '{piece[:40]}'" if piece else "at its end"
-        return DataError(
-            f"The formula '{shown(self.text)}' {what}, {place}", advice,
-            code="bad-formula", value=piece,
-        )  # fmt: skip
-
-    def sum(self, found: Terms) -> Terms:
-        """Read terms that are added to or taken from those ``found``."""
-        first = self.at
-        while self.at == first or self.piece in ("+", "-"):
-            added = True
-            while self.piece in ("+", "-"):
-                added ^= self.piece == "-"
-                self.at += 1
-            if self.piece in ("0", "1"):
-                terms, added = _ONE, added == (self.piece == "1")
-                self.at += 1
+    def sum(self, node: ast.expr, terms: Terms) -> Terms:
+        """Return terms with those that a sum adds, and without those that it subtracts."""
+        parts: list[tuple[Any, ast.expr]] = []
+        while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            parts.append((node.op, node.right))
+            node = node.left
+        first = node if isinstance(node, ast.UnaryOp) else ast.UnaryOp(ast.UAdd(), node)
+        for sign, part in reversed([*parts, (first.op, first.operand)]):
+            none = isinstance(part, ast.Constant) and part.value == 0  # - 1 is + 0
+            others = _ONE if none else self.terms(part)
+            if isinstance(sign, ast.Add | ast.UAdd) != none:
+                terms = terms | others | terms
             else:
-                terms = self.product()
-            if not added and any(self.factors[x].kind == "offset" for x in chain(*terms.values())):
-                raise self.refused(self.at, "subtracts an offset", "add offset(-z)")
-            rest = {key: names for key, names in found.items() if key not in terms}
-            found = _both(found, terms) if added else rest
-        return found
-
-    def product(self, binding: int = 0) -> Terms:
-        """Read terms joined by operators that bind closer."""
-        found = self.atom()
-        while (closer := _BINDING.get(self.piece, 0)) > binding:
-            operator, base = self.piece, found
-            self.at += 1
-            if closer == 3:
-                if not re.fullmatch(r"[1-9]\d*", self.piece):
-                    raise self.refused(self.at, "has a power that is not a positive integer")
-                for _ in range(min(int(self.piece), len(self.factors)) - 1):
-                    found = _crossed(found, base)
-                self.at += 1
-                continue
-            others = self.product(closer)
-            if operator == "/":
-                every = tuple(dict.fromkeys(chain(*found.values())))
-                found = _both(found, _crossed({frozenset(every): every}, others))
-            else:
-                alone = _both(found, others) if operator == "*" else {}
-                found = _both(alone, _crossed(found, others))
-        return found
-
-    def atom(self) -> Terms:
-        """Read terms in brackets, one factor, or a dot."""
-        first, (piece, start) = self.at, self.pieces[self.at]
-        self.at += 1
-        if piece == "(":
-            found = self.sum({})
-            if self.piece != ")":
-                raise self.refused(self.at)
-            self.at += 1
-            return found
-        named, depth = _NAME.fullmatch(piece), 0
-        if named and self.piece == "(":
-            while self.piece and (depth or self.at == first + 1):
-                depth += (self.piece == "(") - (self.piece == ")")
-                self.at += 1
-            try:
-                factors = [factor_of(self.text[start : self.pieces[self.at - 1][1] + 1])]
-            except NotAllowed as error:
-                raise self.refused(first, *error.args) from None
-        elif named or piece == ".":
-            factors = list(map(column_factor, [piece.strip("`")] if named else self.names))
-        else:
-            raise self.refused(first, *_ADVICE.get(piece, ()))
-        if any(self.factors.setdefault(f.text, f).kind != f.kind for f in factors):
-            raise self.refused(first, "has two features of one name", "rename a column")
-        return {frozenset([factor.text]): (factor.text,) for factor in factors}
+                terms = {key: term for key, term in terms.items() if key not in others}
+        return terms
 
 
-def _both(found: Terms, others: Terms) -> Terms:
-    return found | {key: names for key, names in others.items() if key not in found}
-
-
-def _crossed(found: Terms, others: Terms) -> Terms:
+def _crossed(terms: Terms, others: Terms) -> Terms:
     made: Terms = {}
-    for names, more in product(found.values(), others.values()):
-        made.setdefault(frozenset(names + more), tuple(dict.fromkeys(names + more)))
+    for factors, more in product(terms.values(), others.values()):
+        made.setdefault(frozenset(factors + more), tuple(dict.fromkeys(factors + more)))
     return made
 
 
-def parsed(text: str, names: Iterable[str] = ()) -> Parsed:
-    """Parse a formula; DataError, with the place, where it does not parse or holds what formulas
-    may not.
+def parsed(text: str, names: Iterable[str] = ()) -> Formula:
+    """Parse a formula; DataError where it does not parse or holds what formulas may not.
 
     ``names`` are the columns that a dot stands for, without the label and columns of offsets.
     """
-    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
-        raise DataError(
-            f"formula is {shown(repr(text))}",
-            f"write one of at most {LONGEST:,} characters, such as 'y ~ x + C(rank)'",
-            code="bad-formula", value=text,
-        )  # fmt: skip
-    reader = _Reader(text)
-    label = next((k for k, (piece, _) in enumerate(reader.pieces) if piece == "~"), -1)
-    target = reader.pieces[0][0].strip("`") if label > 0 else None
-    if label > 1 or (target is not None and not _NAME.fullmatch(reader.pieces[0][0])):
-        raise reader.refused(
-            0, "has a label that is not one column",
-            "add a column with these values to the data and name it there",
-        )  # fmt: skip
-    if not reader.pieces[label + 1][0]:
-        raise reader.refused(label + 1, "has no terms", "write 1 for the intercept alone")
-    reader.at, reader.names = label + 1, [name for name in names if name != target]
-    try:
-        terms = reader.sum(_ONE)
-    except RecursionError:
-        raise reader.refused(label + 1, "is nested too deeply", "use fewer brackets") from None
-    if reader.piece:
-        raise reader.refused(reader.at)
-    found = Parsed(text, target, frozenset() in terms, {}, [], {})
-    for term in sorted(filter(None, terms.values()), key=len):
-        factors = {name: reader.factors[name] for name in term}
-        if all(factor.kind != "offset" for factor in factors.values()):
-            found.factors.update(factors)
-            found.terms.append(term)
-        elif len(term) > 1:
-            raise reader.refused(label + 1, "multiplies an offset", "write + offset(z) by itself")
-        else:
-            found.offsets[term[0].removeprefix("offset(")[:-1]] = factors[term[0]]
+    left, _, right = text.partition("~") if "~" in text else ("", "", text)
+    label = parse(left) if left.strip() else None
+    if not isinstance(label, ast.Name | None):
+        advice = "add a column with these values to the data and name it there"
+        raise refused(left.strip(), "is a label that is not one column", advice)
+    target = label.id.strip("`") if label else None
+    if not right.strip():
+        raise refused(text, "has no terms", "write 1 for the intercept alone")
+    names = [name for name in names if name != target]
+    reader = _Reader(names)
+    terms = reader.sum(parse(right), _ONE)
+    every = sorted(filter(None, terms.values()), key=len)
+    offsets = [factor for factor in reader.factors.values() if factor.kind == "offset"]
+    if not {*offsets} <= {factors[0] for factors in every if len(factors) == 1}:
+        raise refused(text, "multiplies or subtracts an offset", "write + offset(z) by itself")
+    plain = [factors for factors in every if factors[0] not in offsets]
+    found = Formula(text, target, frozenset() in terms, plain, offsets)
     if target in found.columns:
-        raise DataError(
-            f"The formula '{shown(text)}' has its label '{target}' on both sides",
-            "remove one",
-            code="bad-formula", column=target,
-        )  # fmt: skip
-    taken = {name for factor in found.offsets.values() for name in factor.columns}
-    rest = [name for name in reader.names if name not in taken]
-    return found if len(rest) == len(reader.names) else parsed(text, rest)
+        raise refused(text, f"has its label '{target}' on both sides", "remove one")
+    taken = {name for factor in offsets for name in factor.columns}
+    rest = [name for name in names if name not in taken]
+    return found if len(rest) == len(names) else parsed(text, rest)
 
 
-def shown(text: str) -> str:
-    return text if len(text) <= 200 else f"{text[:200]}..."
+def used_in_formula(options: dict[str, Any], names: list[str]) -> set[str]:
+    """Return the columns that a formula or another option names, of those with these names."""
+    beside = [options[role] for role in ROLES if options[role] is not None]
+    found = parsed(options["formula"], [name for name in names if name not in beside])
+    return {name for name in names if name in {found.target, *found.columns, *beside}}
+
+
+def guess_formula(
+    files: list[TableFile], columns: Columns, require_target: bool, told: ColumnTypes,
+    spelling: Spelling, text: str,
+) -> None:  # fmt: skip
+    """Infer the types of the columns that a formula names, as
+    :func:`linsep.sources.tables.columns.guess_columns` does; other columns are left out.
+    """
+    file, _ = first_rows(files)
+    names, others = list(file.columns()), dict(columns.beside)
+    found = parsed(text, [name for name in names if name not in others])
+    if found.target is None and columns.successes is None:
+        advice = "write it before a tilde, as in 'y ~ x'"
+        raise refused(text, "has no label", advice, code="no-labels")
+    if found.target is not None and columns.successes is not None:
+        raise refused(text, "has a label beside successes", "start with a tilde", code="conflict")
+    for name in filter(None, [found.target, *found.columns]):
+        if name in others:
+            what = f"is named for {others[name]}, too"
+            raise refused(name, what, "choose one of them", code="column-role")
+        if name not in names:
+            raise unknown_column(file.path, names, name, "column of the formula")
+    if not found.terms and not found.intercept:
+        raise refused(text, "has no terms", "add one, such as a column")
+    columns.target = found.target
+    taken = {found.target, *found.columns, *others}
+    columns.exclude = [name for name in names if name not in taken]
+    guess_columns(files, columns, require_target, told, spelling)
+    of_numbers = [factor for factor in found.factors if factor.kind != "levels"] + found.offset
+    numbers = {name for factor in of_numbers for name in factor.columns}
+    check_text_columns(files, columns, [name for name in found.columns if name not in numbers])
+    for factor in of_numbers:
+        if factor.kind != "column" and (texts := {*columns.text} & {*factor.columns}):
+            what = f"needs numbers, but column '{min(texts)}' holds text"
+            raise refused(factor.text, what, "write C(column) by itself")
+    kinds = columns.numeric | dict.fromkeys(columns.text, "text")
+    found.inputs, found.orders = {name: kinds[name] for name in found.columns}, columns.levels
+    columns.formula = found
+    columns.numeric, columns.text, columns.dtype = {}, {}, "float64"

@@ -4,46 +4,46 @@ rows.
 A feature is the product of columns of blocks. A block is a column of numbers, arithmetic of such
 columns, a transformation of it, with constants learned from all rows (recurrences of orthogonal
 polynomials, knots), or the levels of a column, such as text or booleans, with a row of numbers for
-each. Arithmetic treats booleans as 0 and 1. A recipe holds these data and no code: its expressions
-are parsed and checked like expressions of users.
+each. Arithmetic treats booleans as 0 and 1. A recipe holds these data and no code.
 
 Derivatives are those of a complex step (Squire and Trapp, SIAM Review 40, 1998), right to the last
 digit.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from functools import cache
-from itertools import product
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from linsep.errors import DataError
-from linsep.sources.tables.formula_factors import Factor, factor_of
-from linsep.sources.tables.formula_parsing import Parsed, shown
+from linsep.sources.tables.formula_factors import Factor, factor_of, parse, refused
 from linsep.sources.tables.spellings import by_spelling, canonical
 from linsep.sources.tables.table_file import Place, as_text, numbers_in, text_codes
 
 #: rows of which features are made at once while formulas are learned
 _ROWS = 1 << 14
-#: levels that a column may have
 MOST_LEVELS = 10_000
 #: the imaginary part of a complex step, whose square is nothing beside 1
 _TINY = 1e-150
-#: a factor by name, and whether it is coded with one column fewer than it has levels
-Coded = tuple[str, bool]
+#: a factor, and whether it is coded with one column fewer than it has levels
+Coded = tuple[Factor, bool]
+#: name, a number by which it is multiplied, and parts: block, and column of it
+Feature = tuple[str, float, list[tuple[int, int]]]
 
 
-def full_rank(found: Parsed, factors: dict[str, Factor]) -> list[list[Coded]]:
+def full_rank(terms: list[tuple[Factor, ...]], intercept: bool) -> list[list[Coded]]:
     """Return products of coded factors: what every term adds to the span of those before it, so
     that no feature is a combination of others.
     """
-    coded, known = [], {frozenset[Coded]()} if found.intercept else set()
-    for names in found.terms:
-        ways = [[[(x, True)], []] if factors[x].levels else [[(x, False)]] for x in names]
-        parts = [[one for way in some for one in way] for some in product(*ways)]
+    coded, known = [], {frozenset[Coded]()} if intercept else set()
+    for factors in terms:
+        ways = [[[(x, True)], []] if x.levels else [[(x, False)]] for x in factors]
+        parts = [list(chain(*some)) for some in product(*ways)]
         coded += _simplified([part for part in parts if frozenset(part) not in known])
         known |= set(map(frozenset, parts))
     return coded
@@ -51,57 +51,45 @@ def full_rank(found: Parsed, factors: dict[str, Factor]) -> list[list[Coded]]:
 
 def _simplified(parts: list[list[Coded]]) -> list[list[Coded]]:
     """Return the fewest parts of the same span: a with all levels of b is a, and a with b."""
-    found: list[list[Coded]] = []
-    for part in sorted(parts, key=len):
-        for other in found:
+    parts = sorted(parts, key=len)
+    for k, part in enumerate(parts):
+        for other in parts[:k]:
             more = [one for one in part if one not in other]
             if len(part) == len(other) + 1 and len(more) == 1 and more[0][1]:
-                whole = [(one[0], one[1] and one != more[0]) for one in part]
-                found = _simplified([one for one in found if one is not other] + [whole])
-                break
-        else:
-            found.append(part)
-    return found
+                whole = [(factor, reduced and factor != more[0][0]) for factor, reduced in part]
+                before = [one for one in parts[:k] if one is not other]
+                return _simplified([*before, whole, *parts[k + 1 :]])
+    return parts
 
 
+@dataclass
 class Formula:
-    """A formula for the columns of a table.
+    """A formula for the columns of a table."""
 
-    Parameters
-    ----------
-    text : str
-    intercept : whether the model has an intercept, for which levels are coded
-    inputs : dict of column to "number", "bool" or "text"
-    parsed : the formula as it was parsed, to learn it
-    orders : dict of text column to its values in their order, for columns of categories
-    offset : what is added up to the offset of a row, arithmetic of columns of numbers
+    text: str
+    target: str | None  #: the column on the left side
+    intercept: bool  #: as there is unless it says ``- 1`` or ``+ 0``
+    terms: list[tuple[Factor, ...]]  #: without the intercept, from few factors to many; in training
+    offset: list[Factor]  #: added up to the offset of a row
+    inputs: dict[str, str] = field(default_factory=dict)  #: columns: "number", "bool" or "text"
+    orders: dict[str, list[str]] = field(default_factory=dict)  #: values of columns of categories
+    blocks: list[Factor] = field(default_factory=list)  #: the factors as they are coded
+    features: list[Feature] = field(default_factory=list)
+    slope: str | None = None  #: column in which :meth:`rows` differentiates
+    shown: str | None = None  #: column whose numbers :meth:`rows` returns as each feature
+    _taken: list[pa.Table] = field(default_factory=list)
 
-    Attributes
-    ----------
-    blocks : list of Factor, as they are coded
-    features : list of names, numbers by which they are multiplied, and parts: block and column of
-        it; None before :meth:`learn`
-    slope : column in which :meth:`rows` differentiates, None for the features themselves
-    shown : column whose numbers :meth:`rows` returns as each feature, or None
-    """
+    @property
+    def factors(self) -> list[Factor]:
+        return list(dict.fromkeys(chain(*self.terms)))
 
-    slope: str | None = None
-    shown: str | None = None
-
-    def __init__(
-        self, text: str, intercept: bool, inputs: dict[str, str],
-        parsed: Parsed | None = None, orders: dict[str, list[str]] | None = None,
-        offset: Sequence[str] = (),
-    ):  # fmt: skip
-        self.text, self.intercept, self.inputs, self.parsed = text, intercept, inputs, parsed
-        self._orders, self.offset = orders or {}, {one: factor_of(one) for one in offset}
-        self.blocks: list[Factor] = []
-        self.features: list[tuple[str, float, list[tuple[int, int]]]] | None = None
-        self._taken: list[pa.Table] = []
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(name for f in self.factors + self.offset for name in f.columns))
 
     @property
     def names(self) -> list[str]:
-        return [name for name, *_ in self.features or ()]
+        return [name for name, *_ in self.features]
 
     def example(self, name: str) -> Any:
         own = (block.levels for block in self.blocks if block.columns == (name,))
@@ -109,214 +97,139 @@ class Formula:
 
     def take(self, table: pa.Table) -> None:
         columns = {
-            name: pa.array(numbers_in(table, name))
-            if kind != "text"
-            else as_text(table.column(name)).combine_chunks()
+            name: as_text(table.column(name)) if kind == "text" else numbers_in(table, name)
             for name, kind in self.inputs.items()
         }
         self._taken.append(pa.table(columns))
 
     def learn(self) -> Iterator[np.ndarray]:
         """Learn levels and constants from the rows taken; return their features, some at a time."""
-        rows, found = pa.concat_tables(self._taken), self.parsed
-        assert found is not None
-        self._taken = []
-        factors = dict(found.factors)
-        for text, factor in (found.offsets | factors).items():
-            name, kinds = factor.columns[0], {self.inputs[name] for name in factor.columns}
-            if factor.kind == "levels" or (factor.kind == "column" and kinds != {"number"}):
-                factors[text] = factor._replace(levels=self._levels(factor, rows))
-            elif "text" in kinds:
-                raise DataError(
-                    f"'{factor.text}' in the formula cannot be computed, because a column of it "
-                    "holds text",
-                    "write C(column) by itself",
-                    code="column-type",
-                    column=next(name for name in factor.columns if self.inputs[name] == "text"),
-                )
-            elif text in factors:
-                factors[text] = factor.learned(lambda name: numbers_in(rows, name))
-        coded: dict[Coded, tuple[int, list[str]]] = {}
-        self.features = []
-        for keys in full_rank(found, factors):
-            for key in keys:
-                if key not in coded:
-                    block, names = factors[key[0]].coded(key[1])
-                    coded[key] = len(self.blocks), names
-                    self.blocks.append(block)
+        rows, self._taken, self.features = pa.concat_tables(self._taken), [], []
+        for factor in self.factors:
+            kind = self.inputs[factor.columns[0]]
+            if factor.kind == "levels" or (factor.kind == "column" and kind != "number"):
+                factor.levels = self._levels(factor, rows)
+
+        @cache
+        def columns(factor: Factor, reduced: bool) -> list[tuple[str, tuple[int, int]]]:
+            with np.errstate(all="ignore"):
+                block, names = factor.coded(reduced, partial(numbers_in, rows))
+            self.blocks.append(block)
+            return [(name, (len(self.blocks) - 1, at)) for at, name in enumerate(names)]
+
+        for keys in full_rank(self.terms, self.intercept):
+            made = [columns(*key) for key in keys]
             # The columns of the first factor change fastest, as in R.
-            for places in product(*(range(len(coded[key][1])) for key in reversed(keys))):
-                parts = [(*coded[key], at) for key, at in zip(keys, reversed(places), strict=True)]
-                name = ":".join(names[at] for _, names, at in parts)
-                self.features.append((name, 1.0, [(block, at) for block, _, at in parts]))
+            for parts in product(*reversed(made)):
+                names, places = zip(*reversed(parts), strict=True)
+                self.features.append((":".join(names), 1.0, list(places)))
         if len({*self.names}) < len(self.names):
-            raise DataError(
-                f"The formula '{shown(self.text)}' has two features of one name",
-                "leave out a term, or rename a column",
-                code="duplicate-name",
-            )
+            raise refused(self.text, "has two features of one name", "rename a column")
         return (
             self.rows(rows.slice(start, _ROWS), lambda row: f"row {row + 1}")
             for start in range(0, rows.num_rows, _ROWS)
         )
 
     def _levels(self, factor: Factor, rows: pa.Table) -> list[Any]:
-        name, found = factor.columns[0], factor.settings.get("levels")
-        if found is None and self.inputs[name] == "text":
-            places = {value: place for place, value in enumerate(self._orders.get(name, ()))}
-            found = rows.column(name).unique().to_pylist()
-            found.sort(key=lambda value: (places.get(value, len(places)), value))
-        elif found is None:
-            numbers = np.unique(rows.column(name).to_numpy())
-            whole = int if (numbers == np.trunc(numbers)).all() else float
-            kind = bool if self.inputs[name] == "bool" else whole
-            found = [kind(number) for number in numbers]
-        if len(found) > MOST_LEVELS:
-            raise DataError(
-                f"Column '{name}' has {len(found):,} levels, more than the {MOST_LEVELS:,} that a "
-                "formula can have",
-                "leave out the formula; without it, they become sparse features",
-                code="too-large", column=name,
-            )  # fmt: skip
-        if len(found) == 1:
-            raise DataError(
-                f"Column '{name}' is {found[0]!r} in all rows, so the factor '{factor.text}' of "
-                "the formula has only one level",
+        name, levels = factor.columns[0], factor.named.get("levels")
+        if not isinstance(levels, list | tuple):
+            values = rows.column(name).unique().to_pylist()
+            kind = {"text": str, "bool": bool}.get(self.inputs[name])
+            kind = kind or (int if all(map(float.is_integer, values)) else float)
+            places = {value: place for place, value in enumerate(self.orders.get(name, ()))}
+            levels = sorted(
+                {kind(value) for value in values},
+                key=lambda value: (places.get(value, len(places)), value),
+            )
+        if not 1 < len(levels) <= MOST_LEVELS:
+            many = f"{levels[0]!r} in all rows" if len(levels) == 1 else f"{len(levels):,} levels"
+            raise refused(
+                factor.text, f"has {many}; factors have from 2 to {MOST_LEVELS:,} levels",
                 "leave it out",
-                code="bad-formula", column=name, value=found[0],
             )  # fmt: skip
-        return list(found)
+        return list(levels)
 
     def offset_values(self, table: pa.Table) -> list[np.ndarray]:
         with np.errstate(all="ignore"):
-            return [f.numbers(lambda name: numbers_in(table, name)) for f in self.offset.values()]
+            return [factor.values(partial(numbers_in, table))[:, 0] for factor in self.offset]
 
     def rows(self, table: pa.Table, place: Place) -> np.ndarray:
-        """Return the features of rows, all of which have all values; none before they are learned.
-
-        Raises DataError, which names the row, for a level that is not known and for a value that
-        cannot be computed.
+        """Return the features of rows, all of which have all values; DataError names the row of a
+        level that is not known, and of a value that cannot be computed.
         """
-        if not (self.features and table.num_rows):
-            return np.empty((table.num_rows, len(self.names)))
-        with np.errstate(all="ignore"):
-            made = self._made(table, place)
-        if not np.isfinite(made).all():
-            row, number = np.argwhere(~np.isfinite(made))[0].tolist()
-            raise DataError(
-                place(row) + f", feature '{self.names[number]}' of the formula is "
-                f"{made[row, number]:g}",
-                "correct the row", *["leave out the term"] * (self.parsed is not None),
-                code="not-finite", column=self.names[number],
-            )  # fmt: skip
-        return made
-
-    def _made(self, table: pa.Table, where: Place) -> np.ndarray:
 
         @cache
         def column(name: str) -> np.ndarray:
             x = numbers_in(table, name)
             return x + 1j * _TINY if name == self.slope else x
 
-        features = self.features or []
         if self.shown is not None:
-            return np.tile(column(self.shown)[:, None], len(features))
-        blocks = []
-        for block in self.blocks:
-            if block.coding is not None:
-                blocks.append(block.coding[self._codes(block, table, where)])
-                continue
-            if block.kind == "bs":
-                _check_bounds(block, block.numbers(column).real, where)
-            blocks.append(block.values(column))
-        made = np.empty((table.num_rows, len(features)), np.result_type(np.float64, *blocks))
-        for number, (_, scale, parts) in enumerate(features):
-            made[:, number] = scale
-            for k, at in parts:
-                made[:, number] *= blocks[k][:, at]
-        return made if self.slope is None else made.imag / _TINY
+            return np.tile(column(self.shown)[:, None], len(self.features))
+        with np.errstate(all="ignore"):
+            blocks = [
+                block.values(column) if block.coding is None else self._coded(block, table, place)
+                for block in self.blocks
+            ]
+            made = np.empty((table.num_rows, len(self.features)), np.result_type(float, *blocks))
+            for number, (_, scale, parts) in enumerate(self.features):
+                made[:, number] = math.prod((blocks[k][:, at] for k, at in parts), start=scale)
+        made = made if self.slope is None else made.imag / _TINY
+        if not np.isfinite(made).all():
+            row, number = np.argwhere(~np.isfinite(made))[0].tolist()
+            name = self.names[number]
+            beyond = "retrain with cr, as bs has no values beyond its knots"
+            raise DataError(
+                place(row) + f", feature '{name}' of the formula is {made[row, number]:g}",
+                "correct the row", *[beyond] * ("bs(" in name),
+                code="not-finite", column=name,
+            )  # fmt: skip
+        return made
 
-    def _codes(self, block: Factor, table: pa.Table, where: Place) -> np.ndarray:
-        """Return the number of the level of each row."""
+    def _coded(self, block: Factor, table: pa.Table, place: Place) -> np.ndarray:
+        """Return the coding of the level of each row."""
         name, levels = block.columns[0], block.levels or []
-        places = {level: number for number, level in enumerate(levels)}
-        if self.inputs[name] == "text":
-            codes, distinct = text_codes(table.column(name), name, where)
-            written = {str(level): number for level, number in places.items()}
-            known = by_spelling(written)  # of other formats
-            others = {value: known.get(canonical(value)) for value in distinct}
-            places = {v: written[level] for v, level in others.items() if level} | places
-        else:
-            numbers, codes = np.unique(numbers_in(table, name), return_inverse=True)
-            distinct = numbers.tolist()
-        found = np.array([places.get(value, -1) for value in distinct], dtype=np.intp)[codes]
+        codes, distinct = text_codes(table.column(name), name, place)
+        written = {str(level): number for number, level in enumerate(levels)}
+        same = by_spelling(written)  # of other formats
+        written |= {str(int(x)): k for k, x in enumerate(levels) if isinstance(x, bool)}
+        numbers = [
+            written.get(value, written.get(same.get(canonical(value), canonical(value)), -1))
+            for value in distinct
+        ]
+        found = np.array(numbers, dtype=np.intp)[codes]
         if (found < 0).any():
             row = int(np.argmax(found < 0))
-            value, some = distinct[codes[row]], ", ".join(map(str, levels[:20]))
-            cell = f"'{value[:60]}'" if isinstance(value, str) else f"{value:g}"
+            value, some = canonical(distinct[codes[row]]), ", ".join(map(str, levels[:20]))
             raise DataError(
-                where(row) + f", column '{name}' is {cell}, which is not a level of the formula "
-                f"({some}{', ...' if len(levels) > 20 else ''})",
+                place(row) + f", column '{name}' is {value[:60]}, which is not a level of the "
+                f"formula ({some}{', ...' if len(levels) > 20 else ''})",
                 "correct it", "leave out the row",
                 code="unknown-value", column=name, value=value,
             )  # fmt: skip
-        return found
+        return np.asarray(block.coding)[found]
 
     def to_json(self) -> dict[str, Any]:
         stored = {"text": self.text, "intercept": self.intercept, "inputs": dict(self.inputs)}
         if self.offset:
-            stored["offset"] = list(self.offset)
-        if self.features is not None:
-            stored["blocks"] = [block.to_json() for block in self.blocks]
-            stored["features"] = [
-                [*feature, list(map(list, parts))] for *feature, parts in self.features
-            ]
-        return stored
+            stored["offset"] = [factor.text.removeprefix("offset(")[:-1] for factor in self.offset]
+        parts = [[*feature, list(map(list, parts))] for *feature, parts in self.features]
+        return stored | {"blocks": [block.to_json() for block in self.blocks], "features": parts}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Formula":
-        """Return the formula of plain JSON.
-
-        Raises ValueError, LookupError or TypeError for what :meth:`to_json` could not have made,
-        above all for an expression that formulas may not hold.
+        """Return the formula of plain JSON; ValueError, LookupError or TypeError if it is damaged,
+        above all if an expression is not one that formulas may hold.
         """
-        offset = [str(one) for one in stored.get("offset", ())]
-        formula = cls(str(stored["text"]), stored["intercept"] is True, dict(stored["inputs"]),
-                      offset=offset)  # fmt: skip
-        kinds = formula.inputs
-        if not {*kinds.values()} <= {"number", "bool", "text"}:
-            raise ValueError("columns of other kinds")
-        for factor in formula.offset.values():
-            if factor.kind != "number" or any(kinds[name] == "text" for name in factor.columns):
-                raise ValueError("an offset that is not a number")
-        if "features" not in stored:
-            return formula
-        formula.blocks = [Factor.from_json(block) for block in stored["blocks"]]
-        for block in formula.blocks:
-            if any((kinds[x] == "text") > (block.levels is not None) for x in block.columns):
-                raise ValueError("numbers of a column of text")
-        widths = [block.width for block in formula.blocks]
+        offset = [factor_of(parse(f"offset({one})")) for one in stored.get("offset", ())]
+        inputs, intercept = dict(stored["inputs"]), stored["intercept"] is True
+        formula = cls(str(stored["text"]), None, intercept, [], offset, inputs)
+        with np.errstate(all="ignore"):
+            formula.blocks = [Factor.from_json(block) for block in stored["blocks"]]
         formula.features = [
             (str(name), float(scale), [(int(k), int(at)) for k, at in parts])
             for name, scale, parts in stored["features"]
         ]
-        for _, scale, parts in formula.features:
-            if not (
-                math.isfinite(scale) and all(k >= 0 and 0 <= at < widths[k] for k, at in parts)
-            ):
-                raise ValueError("features of other blocks")
+        for factor in formula.blocks + offset:
+            if any((inputs[x] == "text") > (factor.levels is not None) for x in factor.columns):
+                raise ValueError("numbers of a column of text")
         return formula
-
-
-def _check_bounds(block: Factor, x: np.ndarray, where: Place) -> None:
-    """Raise DataError for a number beyond the bounds of a B-spline, where it has no value."""
-    constants = block.constants or {}
-    low, high = constants["lower_bound"], constants["upper_bound"]
-    if (beyond := (x < low) | (x > high)).any():
-        row = int(np.argmax(beyond))
-        raise DataError(
-            where(row) + f", '{block.text}' of the formula is evaluated at {x[row]:g}, "
-            f"outside its bounds {low:g} and {high:g}",
-            "correct it", "retrain with cr instead of bs, which continues as a straight line",
-            code="out-of-range", column=block.text,
-        )  # fmt: skip

@@ -149,7 +149,7 @@ class TableSource(FilesInOrder, Source):
             check_reference(options.reference_level, columns, self.name)
             columns.products = products_of(options.products, columns, self._files[0].path)
             return
-        from linsep.sources.tables.formula_columns import guess_formula
+        from linsep.sources.tables.formula_parsing import guess_formula
 
         guess_formula(*told, options.formula)
 
