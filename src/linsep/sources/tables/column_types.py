@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from linsep.errors import DataError, Hint, NoRows, hint
 from linsep.sources.tables.conversions import NO_NUMBER
-from linsep.sources.tables.spellings import date_formats, number_options, unit
+from linsep.sources.tables.spellings import Spelling, date_formats, number_options
 from linsep.sources.tables.table_file import SAMPLE_ROWS, TableFile, as_text, is_text, text_codes
 
 #: different values that are inspected to find out how numbers and dates are written
@@ -185,12 +185,14 @@ def text_refusal(
         )  # fmt: skip
     keep = hint("keep its values as categories with {}", categorical=[name])
     some = [value for value in values if value.strip() not in NO_NUMBER][:MOST_TRIED]
-    if (options := number_options(some)) is not None:
-        units = {unit(value): value for value in reversed(some) if unit(value)}
-        if "units" in options and len(units) > 1:
-            pair = " and ".join(map(repr, list(units.values())[:2]))
+    tried = pa.array(some, pa.string())
+    if (options := number_options(tried)) is not None:
+        _, units = Spelling(units=True).parts(tried)
+        named = dict(zip(reversed(units.to_pylist()), reversed(some), strict=True))
+        pair = [repr(text) for name, text in named.items() if name][-2:]
+        if "units" in options and len(pair) > 1:
             return refused(
-                f"holds numbers with different units (such as {pair})",
+                f"holds numbers with different units (such as {' and '.join(pair)})",
                 "convert them to one unit", keep, leave,
             )  # fmt: skip
         odd_one = next(value for value in some if not _NUMBER.fullmatch(value))
@@ -198,7 +200,7 @@ def text_refusal(
             f"holds numbers in a special notation (such as '{odd_one}')",
             hint("read them with {}", **options), keep,
         )  # fmt: skip
-    if some and (formats := date_formats(some)):
+    if some and (formats := date_formats(tried)):
         ways = [[f"{name}={format}" if format else name] for format in formats[:2]]
         days = [hint("read days with {}", date=way) for way in ways]
         return refused(f"holds dates (such as '{some[0]}')", *days, keep, leave)
