@@ -105,6 +105,7 @@ def kinds_in(
         kind = columns.target_kind
         kinds[str(columns.target)] = "number" if kind in {"int", "float", None} else kind
     if absent := file.absent(kinds):
+        file.sample()  # raises DataError for what is no header
         name, others = absent[0], f", only {listed(file.columns())}"
         ones = ", with ones to weight all rows equally" * (beside.get(name) == "weights")
         null = " (null will do)" if isinstance(file, JsonFile) else ""

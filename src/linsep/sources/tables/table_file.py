@@ -176,14 +176,6 @@ def unknown_column(
     )  # fmt: skip
 
 
-def header_again(place: str, **fields: Any) -> DataError:
-    return DataError(
-        f"{place} holds the names of the columns again", "remove the row",
-        hint("if line 1 is no header, read it as data with {}", header=False),
-        code="bad-line", **fields,
-    )  # fmt: skip
-
-
 #: returns the place of row i of the current table, for errors
 Place = Callable[[int], str]
 

@@ -71,6 +71,9 @@ class TextFile(TableFile):
                     "remove such bytes", "rename or convert the file",
                     code="encoding", path=self.path,
                 )  # fmt: skip
+            if not block.isascii():  # files that were joined have a mark each
+                block = block.removeprefix(BYTE_ORDER_MARK)  # noqa: PLW2901
+                block = block.replace(b"\n" + BYTE_ORDER_MARK, b"\n")  # noqa: PLW2901
             yield block
 
     def records(self) -> Generator[bytes, None, None]:
