@@ -92,14 +92,15 @@ class ParquetFile(ArrowFile):
             about = self._about = self._about or pq.read_metadata(raw)
             self.n_rows, schema = about.num_rows, about.schema.to_arrow_schema()
             groups = [about.row_group(number) for number in range(about.num_row_groups)]
-            columns = [group.column(k) for group in groups for k in range(about.num_columns)]
+            texts = {field.name for field in schema if is_text(field.type)} & {*(names or ())}
+            columns = (group.column(k) for group in groups for k in range(about.num_columns))
+            stored = ((c.path_in_schema, c.encodings) for c in columns) if texts else ()
             # Arrow has no codes of texts that are stored as differences.
-            delta = {c.path_in_schema for c in columns if "DELTA" in " ".join(c.encodings)}
-            texts = {field.name for field in schema if is_text(field.type)}
+            texts -= {name for name, how in stored if name in texts and "DELTA" in str(how)}
             # pre_buffer holds whole row groups; a small buffer reads their pages as they come.
             file = pq.ParquetFile(
                 raw, pre_buffer=remote, buffer_size=0 if remote else _BUFFER,
-                read_dictionary=[*texts - delta], metadata=about,
+                read_dictionary=[*texts], metadata=about,
             )  # fmt: skip
             size = sum(group.total_byte_size for group in groups)
             rows = rows_at_once(len(names or schema), _CELLS // 8, _CELLS)

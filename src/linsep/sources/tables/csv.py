@@ -83,15 +83,16 @@ class CsvFile(TextFile):
             raise NoRows(
                 f"{path} has no {said}: give a file with column names and rows.", path=path
             )
-        begin = len(rows) - len(rows.lstrip(b"\r\n"))
-        self._begin = self._line.match(rows, begin).end()
+        left = rows.lstrip(b"\r\n")
+        line = self._line_in(left)
+        self._begin = len(rows) - len(left) + len(line)
         try:
-            first = rows[begin : self._begin].decode()
+            first = line.decode()
         except UnicodeDecodeError:
             raise DataError(
                 f"{path} line 1 is not UTF-8 text", *ENCODINGS, code="encoding", path=path, row=1
             ) from None
-        second = self._line.match(rows[self._begin :].lstrip(b"\r\n"))[0].decode(errors="replace")
+        second = self._line_in(left[len(line) :].lstrip(b"\r\n")).decode(errors="replace")
         header = self._parsed(f"{first}\n".encode(), {}, None).column_names
         if not self._headed:
             self._begin, header = 0, names_of(len(header))
@@ -170,11 +171,14 @@ class CsvFile(TextFile):
         if rows:
             yield OpenQuote(rows)
 
+    def _line_in(self, rows: bytes) -> bytes:
+        return bytes(self._line.match(rows)[0])
+
     def _end_of(self, rows: bytes) -> int:
         """Return where a quoted field begins that never ends, or in the middle of a field in a
         later line; the end if there is none.
         """
-        return self._whole.match(rows).end() if self._options.quotes else len(rows)
+        return int(self._whole.match(rows).end()) if self._options.quotes else len(rows)
 
     def columns(self) -> dict[str, pa.DataType | None]:
         return dict.fromkeys(self._header)
