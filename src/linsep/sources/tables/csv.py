@@ -255,9 +255,7 @@ class CsvFile(TextFile):
             ),
         )
 
-    def _explained(
-        self, rows: bytes, error: str, done: int, kinds: Any, only: bool = False
-    ) -> DataError:
+    def _explained(self, rows: bytes, error: str, done: int, kinds: Any) -> DataError:
         if fields := _COUNT.search(error):
             number, expected, found = map(int, fields.groups()[:3])
             return self._field_count(done + number, expected, found, fields[4])

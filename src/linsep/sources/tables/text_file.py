@@ -84,12 +84,8 @@ class TextFile(TableFile):
         """Return rows with the types that Arrow guesses; raises ArrowInvalid."""
 
     @abstractmethod
-    def _explained(
-        self, rows: bytes, error: str, done: int, kinds: Any, only: bool = False
-    ) -> DataError:
-        """Return the error for rows that Arrow does not read, after so many others; with ``only``,
-        columns other than ``kinds`` are errors.
-        """
+    def _explained(self, rows: bytes, error: str, done: int, kinds: Any) -> DataError:
+        """Return the error for rows that Arrow does not read, after so many others."""
 
     def _first(self) -> pa.RecordBatch | None:
         """Return the rows of the first block that has any."""
@@ -120,7 +116,7 @@ class TextFile(TableFile):
         return found
 
     def _tables(
-        self, parse: Callable[[bytes], pa.Table], kinds: Any, only: bool = False
+        self, parse: Callable[[bytes], pa.Table], kinds: Any
     ) -> Generator[tuple[pa.Table, int], None, None]:
         """Yield what Arrow makes of each block, with how many rows come before it."""
 
@@ -136,7 +132,7 @@ class TextFile(TableFile):
         with closing(scanned_chunks(self.records(), read, threads, lambda: threads + 2)) as parts:
             for rows, table in parts:
                 if isinstance(table, pa.ArrowInvalid):
-                    raise self._explained(rows, str(table), done, kinds, only) from table
+                    raise self._explained(rows, str(table), done, kinds) from table
                 yield table, done
                 done += table.num_rows
 
