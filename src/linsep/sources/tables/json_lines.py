@@ -125,9 +125,12 @@ def _filled(block: bytes) -> Iterator[bytes]:
 
 def _parsed(rows: bytes, schema: pa.Schema | None) -> pa.Table:
     # Arrow takes two objects in a line, and some lines without an object end the process.
-    lines = [*_filled(rows)]
-    if not all(line.startswith(b"{") and line.endswith(b"}") for line in lines):
-        raise pa.ArrowInvalid("a line is no object")
+    count = rows.count(b"}\n{") + 1
+    if count <= rows.strip().count(b"\n") or not _is_enclosed(rows.strip()):
+        lines = [*_filled(rows)]
+        if not all(map(_is_enclosed, lines)):
+            raise pa.ArrowInvalid("a line is no object")
+        count = len(lines)
 
     def by_arrow(others: str) -> pa.Table:
         return pa.json.read_json(
@@ -144,13 +147,17 @@ def _parsed(rows: bytes, schema: pa.Schema | None) -> pa.Table:
         if schema is None:
             raise
         table = by_arrow("ignore")  # fields that are not read may change their types
-        objects = [_fields(line) or {} for line in lines][: table.num_rows]
+        objects = [_fields(line) or {} for line in _filled(rows)][: table.num_rows]
         for name in set[str]().union(*objects) - {*schema.names}:
             there = pa.array([True if name in fields else None for fields in objects])
             table = table.append_column(name, there)
-    if table.num_rows != len(lines):
+    if table.num_rows != count:
         raise pa.ArrowInvalid("a line has two objects")
     return table
+
+
+def _is_enclosed(line: bytes) -> bool:
+    return line.startswith(b"{") and line.endswith(b"}")
 
 
 def _fields(line: bytes) -> dict[str, Any] | None:
