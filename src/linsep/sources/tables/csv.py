@@ -39,18 +39,18 @@ _CELL = re.compile(
     r"In CSV column #(\d+): Row #(\d+): .*?(?:invalid value '(.*)'|invalid UTF8 data)$", re.DOTALL
 )
 _OPEN = "a quote that is not closed"
-#: a quoted field
-_QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+"')
-#: text, a quoted field of one line, one whose quote closes at its end, or a quote within a field;
-#: # is for the separator, @ for what text does not hold
-_FIELDS = (
-    rb'(?:[^"@]++|(?<![^#\n\r])"[^"\n\r]*+(?:""[^"\n\r]*+)*+"|'
+#: a line: text, fields quoted within it, or over several lines, and quotes within fields; # is for
+#: the separator
+_LINE = (
+    rb'(?:[^"\n\r]++|(?<![^#\n\r])"[^"\n\r]*+(?:""[^"\n\r]*+)*+"|'
     rb'(?<![^#\n\r])"[^"]*+(?:""[^"]*+)*+"(?=[#\r\n]|\Z)|(?<=[^#\n\r])")*+'
 )
 
 
 class OpenQuote(bytes):
-    """Rows with a quoted field that never ends, or in the middle of a field in a later line."""
+    """Rows that begin with a quoted field that never ends, or in the middle of a field in a later
+    line.
+    """
 
     __slots__ = ()
 
@@ -68,11 +68,11 @@ class CsvFile(TextFile):
     def __init__(self, path: File, options: ReadingOptions, format: str = "csv"):
         self._options, self.encoding = options.of(format), options.encoding
         super().__init__(path, options.max_line)
-        fields = _FIELDS.replace(b"#", re.escape(self._options.separator.encode()))
-        line = fields.replace(b"@", rb"\n\r") if self._options.quotes else rb"[^\n\r]*+"
-        self._whole: Any = re.compile(fields.replace(b"@", b""))
+        line = _LINE.replace(b"#", re.escape(self._options.separator.encode()))
+        line = line if self._options.quotes else rb"[^\n\r]*+"
         self._line: Any = re.compile(line)
-        self._lines: Any = re.compile(rb"(?:" + line + rb"[\n\r]++)*+")
+        self._lines: Any = re.compile(rb"(?:" + line + rb"(?:[\n\r]++|\Z))*+")
+        self._whole: Any = re.compile(line.replace(rb"\n\r", b"", 1))  # much faster than lines
         self._headed = options.header is not False
         with closing(self.records()) as blocks:
             rows = next(filter(bytes.strip, blocks), b"")
@@ -161,24 +161,18 @@ class CsvFile(TextFile):
         for block in map(self._options.squeezed, self.blocks()):
             rows += block[left:]
             left = max(0, left - len(block))
-            end = self._end_of(rows)
-            cut = end if end == len(rows) else self._lines.match(rows).end()
+            whole = not self._options.quotes or self._whole.fullmatch(rows)
+            cut = len(rows) if whole else self._lines.match(rows).end()
             if cut:
                 yield rows[:cut]
             rows = rows[cut:]
-            if len(rows) > self._max_line or _QUOTED.match(rows, end - cut):
+            if len(rows) > self._max_line:
                 break
         if rows:
             yield OpenQuote(rows)
 
     def _line_in(self, rows: bytes) -> bytes:
         return bytes(self._line.match(rows)[0])
-
-    def _end_of(self, rows: bytes) -> int:
-        """Return where a quoted field begins that never ends, or in the middle of a field in a
-        later line; the end if there is none.
-        """
-        return int(self._whole.match(rows).end()) if self._options.quotes else len(rows)
 
     def columns(self) -> dict[str, pa.DataType | None]:
         return dict.fromkeys(self._header)
@@ -260,14 +254,12 @@ class CsvFile(TextFile):
             number, expected, found = map(int, fields.groups()[:3])
             return self._field_count(done + number, expected, found, fields[4])
         if isinstance(rows, OpenQuote):
-            before = _QUOTED.sub(b"x", rows[: self._end_of(rows)]) + b"x"
-            row = done + sum(map(bool, before.splitlines()))
             return DataError(
-                f"{self.path} row {row} has a quote that never closes, or only in the middle of a "
-                "field in a later line",
+                f"{self.path} row {done + 1} has a quote that never closes, or only in the middle "
+                "of a field in a later line",
                 "double the quotes within a field",
                 hint("read quotes as ordinary characters with {}", quotes=False),
-                code="bad-line", path=self.path, row=row,
+                code="bad-line", path=self.path, row=done + 1,
             )  # fmt: skip
         if (cell := _CELL.search(error)) is None:
             return DataError(

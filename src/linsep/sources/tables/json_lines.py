@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -68,14 +68,6 @@ class JsonFile(TextFile):
                     code="unknown-column", path=self.path, row=self.others[name], column=name,
                 )  # fmt: skip
             yield from table.select(list(kinds)).to_batches()
-
-    def absent(self, names: Iterable[str]) -> list[str]:
-        missing = super().absent(names)
-        for line in self._lines() if missing else ():
-            fields = _fields(line) or ()
-            if not (missing := [name for name in missing if name not in fields]):
-                break
-        return missing
 
     def written(self) -> Iterator[dict[str, str]]:
         for line in self._lines():

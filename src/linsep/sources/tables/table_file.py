@@ -72,10 +72,10 @@ class TableFile(ABC):
         return self._sample
 
     def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
-        """Return the types of columns without a value in the first rows, as the first rows with one
-        say; a column without any is left out. May read the file to find out.
+        """Return the types of columns, as the file states them or its first rows with a value show;
+        may read the file to find out.
         """
-        return {}
+        return {name: kind for name, kind in self.columns().items() if kind and name in names}
 
     def kind_as_written(self, name: str) -> str:
         """Return the kind by which a format without types yields a column unchanged."""
@@ -93,11 +93,6 @@ class TableFile(ABC):
     def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield columns as they stand in the file, text of text formats as it is written."""
         yield from self.chunks(dict.fromkeys(names, "text"))
-
-    def absent(self, names: Iterable[str]) -> list[str]:
-        """Return the `names` that are not a column; may read the file to find out."""
-        found = self.columns()
-        return [name for name in names if name not in found]
 
     def where(self, row: int) -> str:
         return Located(f"{self.path} row {row + 1}", path=self.path, row=int(row) + 1)

@@ -8,7 +8,7 @@ text among numbers is an error wherever it comes.
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import pyarrow as pa
@@ -101,17 +101,12 @@ class TextFile(TableFile):
 
     def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
         found: dict[str, pa.DataType] = {}
-        with closing(self.records()) as blocks:
-            for rows in blocks:
-                try:
-                    schema = self._guessed(rows, names).schema
-                except pa.ArrowInvalid:  # said by who reads the rows
-                    continue
-                found |= {
-                    field.name: field.type for field in schema
-                    if field.name in names and not pa.types.is_null(field.type)
-                }  # fmt: skip
-                if not (names := [name for name in names if name not in found]):
+        with closing(self.records()) as blocks, suppress(pa.ArrowInvalid):  # said by later readers
+            for schema in (self._guessed(rows, names).schema for rows in blocks):
+                empty = [name for name in names if name not in found and name in schema.names]
+                kinds = {name: schema.field(name).type for name in empty}
+                found |= {n: kind for n, kind in kinds.items() if not pa.types.is_null(kind)}
+                if len(found) == len(names):
                     break
         return found
 
