@@ -69,7 +69,7 @@ class CsvFile(TextFile):
         self._options, self.encoding = options.of(format), options.encoding
         super().__init__(path, options.max_line)
         line = _LINE.replace(b"#", re.escape(self._options.separator.encode()))
-        line = line if self._options.quotes else rb"[^\n\r]*+"
+        line = line if self._options.quotes else rb'(?:[^"\n\r]++|")*+'
         self._line: Any = re.compile(line)
         self._lines: Any = re.compile(rb"(?:" + line + rb"(?:[\n\r]++|\Z))*+")
         self._whole: Any = re.compile(line.replace(rb"\n\r", b"", 1))  # much faster than lines
@@ -161,8 +161,7 @@ class CsvFile(TextFile):
         for block in map(self._options.squeezed, self.blocks()):
             rows += block[left:]
             left = max(0, left - len(block))
-            whole = not self._options.quotes or self._whole.fullmatch(rows)
-            cut = len(rows) if whole else self._lines.match(rows).end()
+            cut = len(rows) if self._whole.fullmatch(rows) else self._lines.match(rows).end()
             if cut:
                 yield rows[:cut]
             rows = rows[cut:]
