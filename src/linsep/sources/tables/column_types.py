@@ -111,10 +111,7 @@ def no_feature(
         what, change = f"lists or objects ({kind})", [hint("flatten it")]
     if role == "column":
         change.append(hint("leave it out with {}", exclude=[name]))
-    return DataError(
-        f"{file.path}, {role} '{name}' holds {what}", *change,
-        code=code, path=file.path, column=name,
-    )  # fmt: skip
+    return file.error(f", {role} '{name}' holds {what}", *change, code=code, column=name)
 
 
 def check_may_become(file: TableFile, name: str, kind: pa.DataType, how: str) -> None:
@@ -139,11 +136,10 @@ def check_is_text(file: TableFile, name: str, kind: pa.DataType, family: str | N
         return
     if family is None:
         raise no_feature(file, name, kind)
-    raise DataError(
-        f"{file.path}, column '{name}' holds {'numbers' * (family == 'number') or 'true and false'}"
-        ", not text",
-        hint("leave out {}", text=[name]), "convert it to text",
-        code="column-type", path=file.path, column=name,
+    what = "numbers" if family == "number" else "true and false"
+    raise file.error(
+        f", column '{name}' holds {what}, not text",
+        hint("leave out {}", text=[name]), "convert it to text", code="column-type", column=name,
     )  # fmt: skip
 
 
@@ -154,9 +150,9 @@ def text_refusal(
     None."""
     codes, values = text_codes(pa.chunked_array([first]), name, file.where)
 
-    def refused(what: str, *ways: str | Hint, code: str = "column-type") -> DataError:
-        said = f"{file.path}, column '{name}' {what}"
-        return DataError(said, *ways, code=code, path=file.path, column=name)
+    def refused(what: str, *ways: str | Hint) -> DataError:
+        said = f", column '{name}' {what}"
+        return file.error(said, *ways, code="column-type", column=name)
 
     filled = int(np.count_nonzero(codes >= 0))
     odd = [code for code, value in enumerate(values) if not _NUMBER.fullmatch(value)]

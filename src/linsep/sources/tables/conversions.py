@@ -44,18 +44,14 @@ class ColumnTypes(NamedTuple):
         """
         found = ["categorical"] * _among(name, self.categorical)
         found += ["number"] * _among(name, self.numeric)
-        for one in self.date:
-            pattern, _, format = one.partition("=")
-            if _among(name, (pattern,)):
-                found.append(f"date={format}" if format else "date")
+        dates = (one.partition("=") for one in self.date)
+        found += ["date" + is_ + format for one, is_, format in dates if _among(name, (one,))]
         if len(found) > 1:
             said = " and ".join(each.partition("=")[0] for each in found)
             raise DataError(
-                f"Column '{name}' is declared as {said}",
-                "choose one of these",
-                code="conflict",
-                column=name,
-            )
+                f"Column '{name}' is declared as {said}", "choose one of these",
+                code="conflict", column=name,
+            )  # fmt: skip
         return found[0] if found else None
 
     def check_all_there(self, path: Any, names: list[str]) -> None:
@@ -115,13 +111,11 @@ def _numbers(
         return pa.chunked_array([pa.array(moments / DAY, from_pandas=True)])
     if how == "number" and not (pa.types.is_dictionary(kind) or is_text(kind)):
         return column
-    codes, values = text_codes(column, name, place)
-    texts = pa.array(values, pa.string())
-    numbers, problem = _read(texts, how, spelling, name, known)
+    codes, texts = text_codes(column, name, place)
+    numbers, problem = _read(pa.array(texts, pa.string()), how, spelling, name, known)
     if problem is not None:
-        code, error = problem
-        where = place(int(np.argmax(codes == code)))
-        raise error.at(f"{where}, column '{name}' ", column=name)
+        where = place(int(np.argmax(codes == problem[0])))
+        raise problem[1].at(f"{where}, column '{name}' ", column=name)
     return pa.chunked_array([numbers.take(pa.array(codes, mask=codes < 0))])
 
 

@@ -17,7 +17,7 @@ from linsep.sources.tables.conversions import NULL_VALUES
 from linsep.sources.tables.csv_numbers import WORTHWHILE, NumberColumns
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, first_line
-from linsep.sources.tables.text_file import ARROW_TYPES, TextFile, misfit
+from linsep.sources.tables.text_file import ARROW_TYPES, TextFile
 from linsep.validation.checks import check_names
 from linsep.words import counted
 
@@ -79,19 +79,16 @@ class CsvFile(TextFile):
         if isinstance(rows, OpenQuote):
             raise self._explained(rows, _OPEN, -self._headed, {})
         if not rows:
-            said = "header row" if self._headed else "rows"
-            raise NoRows(
-                f"{path} has no {said}: give a file with column names and rows.", path=path
-            )
+            said = f"{path} has no {'header row' if self._headed else 'rows'}"
+            raise NoRows(said, "give a file with column names and rows", path=path)
         left = rows.lstrip(b"\r\n")
         line = self._line_in(left)
         self._begin = len(rows) - len(left) + len(line)
         try:
             first = line.decode()
         except UnicodeDecodeError:
-            raise DataError(
-                f"{path} line 1 is not UTF-8 text", *ENCODINGS, code="encoding", path=path, row=1
-            ) from None
+            said = f"{path} line 1 is not UTF-8 text"
+            raise DataError(said, *ENCODINGS, code="encoding", path=path, row=1) from None
         second = self._line_in(left[len(line) :].lstrip(b"\r\n")).decode(errors="replace")
         header = self._parsed(f"{first}\n".encode(), {}, None).column_names
         if not self._headed:
@@ -253,38 +250,29 @@ class CsvFile(TextFile):
             number, expected, found = map(int, fields.groups()[:3])
             return self._field_count(done + number, expected, found, fields[4])
         if isinstance(rows, OpenQuote):
-            return DataError(
-                f"{self.path} row {done + 1} has a quote that never closes, or only in the middle "
-                "of a field in a later line",
+            return self.error(
+                " has a quote that never closes, or only in the middle of a field in a later line",
                 "double the quotes within a field",
                 hint("read quotes as ordinary characters with {}", quotes=False),
-                code="bad-line", path=self.path, row=done + 1,
+                code="bad-line", row=done + 1,
             )  # fmt: skip
         if (cell := _CELL.search(error)) is None:
-            return DataError(
-                f"{self.path} cannot be read after row {done} ({first_line(error)})",
-                "correct or remove the data there",
-                code="bad-line", path=self.path,
-            )  # fmt: skip
+            what = f" cannot be read after row {done} ({first_line(error)})"
+            return self.error(what, "correct or remove the data there", code="bad-line")
         name, row, value = self._header[int(cell[1])], done + int(cell[2]), cell[3]
-        place = f"{self.path} row {row}"
         if name not in kinds or kinds[name] == "text" or value is None or "\ufffd" in value:
-            return DataError(
-                f"{place}, column '{name}' is not UTF-8 text", *ENCODINGS,
-                code="encoding", path=self.path, row=row, column=name,
-            )  # fmt: skip
+            what = f", column '{name}' is not UTF-8 text"
+            return self.error(what, *ENCODINGS, code="encoding", row=row, column=name)
         if value == name and self._headed:
             return self._header_again(row, name)
-        return misfit(
-            place, name, repr(value), kinds[name], *missing_mark(value),
-            path=self.path, row=row, value=value,
-        )  # fmt: skip
+        marks = missing_mark(value)
+        return self._misfit(row, name, repr(value), kinds[name], *marks, value=value)
 
     def _header_again(self, row: int, name: str) -> DataError:
-        return DataError(
-            f"{self.path} row {row} holds the names of the columns again", "remove the row",
+        return self.error(
+            " holds the names of the columns again", "remove the row",
             hint("if line 1 is no header, read it as data with {}", header=False),
-            code="bad-line", path=self.path, row=row, column=name,
+            code="bad-line", row=row, column=name,
         )  # fmt: skip
 
     def _field_count(self, row: int, expected: int, fields: int, text: str) -> DataError:
@@ -293,19 +281,17 @@ class CsvFile(TextFile):
         for line, place, number in lines[: 1 + (first or expected == 1)]:
             mark = _COMMENT.match(line)
             if mark and self._options.comment is None:
-                raise DataError(
-                    f"{self.path} {place} is a comment",
-                    hint("skip lines like it with {}", comment=mark[0]),
-                    code="bad-line", path=self.path, row=number,
-                )  # fmt: skip
+                said = f"{self.path} {place} is a comment"
+                skip = hint("skip lines like it with {}", comment=mark[0])
+                return DataError(said, skip, code="bad-line", path=self.path, row=number)
         quote = " or close an open quote" if "\n" in text else ""
         named = self._headed and first and fields == expected + 1
-        return DataError(
-            f"{self.path} row {row} has {counted(fields, 'field')}, but the "
+        skip = hint("if other lines come first, skip them with {}", skip_rows=1)
+        return self.error(
+            f" has {counted(fields, 'field')}, but the "
             f"{'header' if self._headed else 'first row'} has {expected}",
-            f"correct the row{quote}", *[ROW_NAMES] * named,
-            *[hint("if other lines come first, skip them with {}", skip_rows=1)] * first,
-            code="field-count", path=self.path, row=row,
+            f"correct the row{quote}", *[ROW_NAMES] * named, *[skip] * first,
+            code="field-count", row=row,
         )  # fmt: skip
 
 

@@ -40,10 +40,7 @@ class Documents(ArrowFile):
         for path in paths:
             found += self._of_folder(path)
         if not found:
-            raise DataError(
-                f"{self.path} holds no text: give a folder of texts.",
-                code="no-rows", path=self.path,
-            )  # fmt: skip
+            raise self.error(" holds no text", "give a folder of texts", code="no-rows")
         for path, _ in found:
             if format_by_name(path) not in (None, "svmlight"):
                 raise DataError(

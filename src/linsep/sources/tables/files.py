@@ -105,16 +105,14 @@ def kinds_in(
         name, others = absent[0], f", only {listed(found)}"
         ones = ", with ones to weight all rows equally" * (beside.get(name) == "weights")
         null = " to the first row (null will do)" * isinstance(file, JsonFile)
-        raise DataError(
-            f"{file.path} has no column '{name}', which {model}{others * (name == columns.target)}",
-            f"add it{ones}{null}",
-            code="unknown-column", path=file.path, column=name,
+        raise file.error(
+            f" has no column '{name}', which {model}{others * (name == columns.target)}",
+            f"add it{ones}{null}", code="unknown-column", column=name,
         )  # fmt: skip
     for name in () if by_recipe else found.keys() - named - {*columns.exclude}:
-        raise DataError(
-            f"{file.path} has a column '{name}' that {first} does not have",
-            "add it there", hint("leave it out with {}", exclude=[name]),
-            code="mixed-formats", path=file.path, column=name,
+        raise file.error(
+            f" has a column '{name}' that {first} does not have", "add it there",
+            hint("leave it out with {}", exclude=[name]), code="mixed-formats", column=name,
         )  # fmt: skip
     written = {*columns.categorical, *columns.converted, columns.group}
     for name, kind in kinds.items():
@@ -126,11 +124,8 @@ def kinds_in(
         elif name in written and stored is not None and name != columns.group:
             check_may_become(file, name, stored, how.partition("=")[0])
         elif stored is not None and name not in written and not _fits(stored, kind, name in inputs):
-            raise DataError(
-                f"{file.path}, column '{name}' holds {stored}, but {model} {kind}",
-                "convert it",
-                code="column-type", path=file.path, column=name,
-            )  # fmt: skip
+            said = f", column '{name}' holds {stored}, but {model} {kind}"
+            raise file.error(said, "convert it", code="column-type", column=name)
     return kinds
 
 

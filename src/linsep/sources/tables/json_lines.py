@@ -14,7 +14,7 @@ import pyarrow.json
 from linsep.errors import DataError, hint
 from linsep.sources.tables.column_types import family_of
 from linsep.sources.tables.table_file import Kinds, Others, first_line, reading
-from linsep.sources.tables.text_file import ARROW_TYPES, TextFile, misfit
+from linsep.sources.tables.text_file import ARROW_TYPES, TextFile
 from linsep.validation.checks import check_names
 
 #: where Arrow's errors name a row of the block
@@ -60,12 +60,11 @@ class JsonFile(TextFile):
                 self.others[name] = done + 1 + max(0, first)
             if others is not None and self.others:
                 name = min(self.others, key=self.others.__getitem__)
-                raise DataError(
-                    f"{self.path} row {self.others[name]} has a field '{name}' that the first rows "
-                    "do not have",
+                raise self.error(
+                    f" has a field '{name}' that the first rows do not have",
                     "add it to the first row (null will do)",
                     hint("leave it out with {}", exclude=[name]),
-                    code="unknown-column", path=self.path, row=self.others[name], column=name,
+                    code="unknown-column", row=self.others[name], column=name,
                 )  # fmt: skip
             yield from table.select(list(kinds)).to_batches()
 
@@ -87,28 +86,21 @@ class JsonFile(TextFile):
     def _explained(self, rows: bytes, error: str, done: int, kinds: Any) -> DataError:
         inferred = dict(kinds)
         for row, line in enumerate(_filled(rows), done + 1):
-            where: dict[str, Any] = {"path": self.path, "row": row}
-            place, fields = f"{self.path} row {row}", _fields(line)
-            if fields is None:
-                return no_object(place, **where)
+            if (fields := _fields(line)) is None:
+                return no_object(f"{self.path} row {row}", path=self.path, row=row)
             if twice := repeated(line):
-                return DataError(
-                    f"{place} has the field '{twice}' twice", "remove one",
-                    code="duplicate-name", column=twice, **where,
-                )  # fmt: skip
+                said = f" has the field '{twice}' twice"
+                return self.error(said, "remove one", code="duplicate-name", row=row, column=twice)
             for name, value in fields.items():
                 if value is None or (kinds and name not in kinds):
                     continue
                 kind = inferred.setdefault(name, _kind_of(value)).replace("digits", "number")
                 if _kind_of(value) != kind:
-                    return misfit(place, name, json.dumps(value), kind, value=value, **where)
+                    return self._misfit(row, name, json.dumps(value), kind, value=value)
         found = _ROW.search(error)
+        said = f" cannot be read ({first_line(error)})"
         row = done + 1 + int(found[1] if found else 0)
-        return DataError(
-            f"{self.path} row {row} cannot be read ({first_line(error)})",
-            "write one object per line",
-            code="bad-line", path=self.path, row=row,
-        )  # fmt: skip
+        return self.error(said, "write one object per line", code="bad-line", row=row)
 
 
 def _filled(block: bytes) -> Iterator[bytes]:
@@ -155,7 +147,7 @@ def _is_enclosed(line: bytes) -> bool:
 def _fields(line: bytes) -> dict[str, Any] | None:
     """Return the object in a line; None for anything else."""
     try:
-        found = json.loads(line)
+        found = json.loads(line) if _is_enclosed(line) else None
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linsep.errors import DataError, Located, hint
+from linsep.errors import DataError, Hint, Located, hint
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import arrow_file, opened
 from linsep.sources.remote.file import File, RemoteFile
@@ -48,7 +48,7 @@ class TableFile(ABC):
         with opened(path):
             self.size = path.stat().st_size
         if self.size == 0:
-            raise DataError(f"{path} is empty: give a file with rows.", code="no-rows", path=path)
+            raise self.error(" is empty", "give a file with rows", code="no-rows")
 
     @property
     def files(self) -> list[File]:
@@ -100,6 +100,13 @@ class TableFile(ABC):
     def places_from(self, start: int) -> "Place":
         """Return what says where row i of a table stands, whose first row is number ``start``."""
         return lambda row: self.where(start + row)
+
+    def error(
+        self, what: str, *ways: str | Hint, code: str, row: int | None = None, **fields: Any
+    ) -> DataError:
+        """Return the error ``what`` of the file, or of a row, which is counted from 1."""
+        place = self.path if row is None else f"{self.path} row {row}"
+        return DataError(f"{place}{what}", *ways, code=code, path=self.path, row=row, **fields)
 
     @property
     def others(self) -> dict[str, int]:

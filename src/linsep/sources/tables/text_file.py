@@ -57,19 +57,13 @@ class TextFile(TableFile):
         )  # fmt: skip
         for start, block in whole_lines(reader):
             if not start and (encoding := utf_16_in(block)) is not None:
-                csv = hint("read it with {}", encoding=encoding) if self.marks_missing else None
-                raise DataError(
-                    f"{self.path} is UTF-16 text",
-                    csv or "save it as UTF-8",
-                    code="encoding",
-                    path=self.path,
-                )
+                csv = hint("read it with {}", encoding=encoding)
+                way = csv if self.marks_missing else "save it as UTF-8"
+                raise self.error(" is UTF-16 text", way, code="encoding")
             if (zero := block.find(b"\0")) >= 0:
-                raise DataError(
-                    f"{self.path} has NUL bytes (the first is byte {start + zero + 1:,} of the "
-                    "text), so it is damaged or no text",
-                    "remove such bytes", "rename or convert the file",
-                    code="encoding", path=self.path,
+                raise self.error(
+                    f" has NUL bytes (the first is byte {start + zero + 1:,}), so it is no text",
+                    "remove such bytes", "rename or convert the file", code="encoding",
                 )  # fmt: skip
             if not block.isascii():  # files that were joined have a mark each
                 block = block.removeprefix(BYTE_ORDER_MARK)  # noqa: PLW2901
@@ -131,6 +125,17 @@ class TextFile(TableFile):
                 yield table, done
                 done += table.num_rows
 
+    def _misfit(
+        self, row: int, name: str, written: str, kind: str, *more: Hint, value: Any
+    ) -> DataError:
+        wanted = _WANTED.get(kind, "a value of the same kind as before")
+        return self.error(
+            f", column '{name}' holds {written[:60]}, not {wanted}", "correct it",
+            hint("read the column as text with {}", categorical=[name]), *more,
+            code="not-a-number" if kind == "number" else "bad-value",
+            row=row, column=name, value=value,
+        )  # fmt: skip
+
     @abstractmethod
     def written(self) -> Iterator[dict[str, str]]:
         """Yield the rows as text by column, at least their whole numbers."""
@@ -147,13 +152,3 @@ def whole_lines(reader: LineReader) -> Iterator[tuple[int, bytes]]:
         reader.give_back(chunk)
         yield read + mark, block
         read += chunk.size
-
-
-def misfit(place: str, name: str, written: str, kind: str, *more: Hint, **fields: Any) -> DataError:
-    wanted = _WANTED.get(kind, "a value of the same kind as before")
-    code = "not-a-number" if kind == "number" else "bad-value"
-    return DataError(
-        f"{place}, column '{name}' holds {written[:60]}, not {wanted}",
-        "correct it", hint("read the column as text with {}", categorical=[name]), *more,
-        code=code, column=name, **fields,
-    )  # fmt: skip
