@@ -275,6 +275,28 @@ def test_columns_of_pandas():
         assert batch.X[:, 0].tolist() == wanted
 
 
+def test_categories_of_pandas_are_those_of_its_files(tmp_path):
+    columns = {"a": ["mid", "low", "high"], "b": [10, 2, 10], "c": [True, None, False]}
+    frame = pd.DataFrame({k: pd.Categorical(v) for k, v in columns.items()} | {"y": Y})
+    frame["a"] = frame["a"].cat.set_categories(["low", "mid", "high"])
+    forms = [stored(tmp_path, pa.Table.from_pandas(frame), form) for form in ("parquet", "arrow")]
+    for data in (frame, *forms):
+        source = open_source(data, target="y", reference_level="first", missing="zero")
+        assert [b.X.toarray().tolist() for b in source.batches()] == [
+            [[1, 0, 1, 1], [0, 0, 0, 0], [0, 1, 1, 0]]
+        ]
+        assert source.feature_names == ["a=mid", "a=high", "b=10", "c=true"]
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_text_in_pages_of_differences(tmp_path, encoding):
+    table, path = pa.table({"a": ["uv", "uw", "uv"], "y": Y}), tmp_path / "a.parquet"
+    pq.write_table(table, path, use_dictionary=["y"], column_encoding={"a": encoding})
+    assert [b.X.toarray().tolist() for b in open_source(path, target="y").batches()] == [
+        [[1, 0], [0, 1], [1, 0]]
+    ]
+
+
 @pytest.mark.parametrize(
     ("form", "column", "how"),
     [

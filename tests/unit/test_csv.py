@@ -123,7 +123,7 @@ def test_shards_without_a_header(path):
 
 
 @pytest.mark.parametrize("header", ["", '"a",y\n'])
-def test_a_byte_order_mark_is_no_part_of_a_row(path, header):
+def test_a_byte_order_mark_is_no_part_of_a_row(path, header, monkeypatch):
     rows = ['"1",A', "2,A", "3,B", "4,B", "5,A", "6,B"]
     for name in ("a.csv", "b.csv"):
         path.with_name(name).write_text(MARK + header + "\n".join(rows) + "\n")
@@ -133,6 +133,13 @@ def test_a_byte_order_mark_is_no_part_of_a_row(path, header):
     parts = [path.with_name(f"a-{part}.csv").read_text() for part in ("train", "test")]
     assert all(part.startswith(MARK + header) for part in parts)
     assert "".join(p.removeprefix(MARK + header) for p in parts).splitlines() == rows * 2
+    path.write_text(MARK + "a,y\nu,1\nv,0\n" * 2)
+    for block in (1 << 20, 8):
+        monkeypatch.setattr(text_file, "BLOCK_BYTES", block)
+        with refused(DataError, "bad-line", row=3):
+            load_table(path, target="y")
+    path.write_text(MARK + "a,y\n" + (MARK + "u,1\nv,0\n") * 2)
+    assert load_table(path, target="y")[2] == ["a=u", "a=v"]
     path.write_text(MARK + "2025-05-31,A\n2025-05-30,A\n2025-05-29,B\n2025-05-28,B\n")
     command = "split a.csv --no-header --time column_1 --test 0.25 --force"
     assert here(*command.split(), cwd=path.parent).returncode == 0

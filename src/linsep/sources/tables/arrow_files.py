@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from linsep.errors import DataError
 from linsep.sources.fingerprints import Unchanged
-from linsep.sources.limits import check_growth
 from linsep.sources.remote.file import File, RemoteFile
 from linsep.sources.tables.table_file import (
     SAMPLE_ROWS,
@@ -36,8 +35,6 @@ _CELLS, _ROWS_BYTES, _BUFFER = 1 << 20, 1 << 25, 1 << 17
 _FRAME_ROWS = 1 << 16
 #: what an Arrow file begins with, but not a stream
 _MAGIC = b"ARROW1"
-#: advice for a valid file that becomes very large in memory
-_UNCOMPRESSED = "write it without compression"
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
 
@@ -55,23 +52,23 @@ class ArrowFile(TableFile):
         yield NotImplemented
 
     def columns(self) -> dict[str, pa.DataType | None]:
-        with self._opened(None) as (schema, _):
-            check_names(self.path, schema.names)
-            return {field.name: _plain_type(field.type) for field in schema}
+        schema = self.sample().schema
+        return dict(zip(schema.names, schema.types, strict=True))
 
     def head(self) -> pa.RecordBatch:
         with self._opened(None) as (schema, batches):
+            check_names(self.path, schema.names)
             none = [pa.nulls(0, kind) for kind in schema.types]
             rows = (batch for batch in batches if batch.num_rows)
             first = next(rows, pa.RecordBatch.from_arrays(none, schema=schema))
-            return _plain(first.slice(0, SAMPLE_ROWS))
+            return _typed(first.slice(0, SAMPLE_ROWS))
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
-        self._sample, self._done = None, 0.0
+        self._done = 0.0
         # Rows are counted by a column, also where none is needed.
         with self._opened(list(kinds) or list(self.columns())[:1]) as (_, batches):
             for batch in batches:
-                yield _plain(batch.select(list(kinds))) if kinds else batch.select([])
+                yield _typed(batch.select(list(kinds))) if kinds else batch.select([])
 
 
 class ParquetFile(ArrowFile):
@@ -92,44 +89,34 @@ class ParquetFile(ArrowFile):
             reading(self.path, "a Parquet file", self.unchanged),
             opened_raw(self.path, parts=True) as raw,
         ):
-            if self._about is None:
-                self._about = pq.read_metadata(raw)
-                groups = map(self._about.row_group, range(self._about.num_row_groups))
-                read = sum(group.total_byte_size for group in groups)
-                check_growth(self.path, self.size, read, _UNCOMPRESSED)
-            self.n_rows, schema = self._about.num_rows, self._about.schema.to_arrow_schema()
+            about = self._about = self._about or pq.read_metadata(raw)
+            self.n_rows, schema = about.num_rows, about.schema.to_arrow_schema()
+            groups = [about.row_group(number) for number in range(about.num_row_groups)]
+            texts = {field.name for field in schema if is_text(field.type)} & {*(names or ())}
+            columns = (group.column(k) for group in groups for k in range(about.num_columns))
+            stored = ((c.path_in_schema, c.encodings) for c in columns) if texts else ()
+            # Arrow has no codes of texts that are stored as differences.
+            texts -= {name for name, how in stored if name in texts and "DELTA" in str(how)}
             # pre_buffer holds whole row groups; a small buffer reads their pages as they come.
             file = pq.ParquetFile(
                 raw, pre_buffer=remote, buffer_size=0 if remote else _BUFFER,
-                read_dictionary=[field.name for field in schema if is_text(field.type)],
-                metadata=self._about,
+                read_dictionary=[*texts], metadata=about,
             )  # fmt: skip
-            yield schema, self._batches(file, self._about, names, remote)
+            size = sum(group.total_byte_size for group in groups)
+            rows = rows_at_once(len(names or schema), _CELLS // 8, _CELLS)
+            rows = min(rows, max(64, _ROWS_BYTES * about.num_rows // max(1, size)))
+            yield schema, self._batches(file, rows, names, remote)
 
     def _batches(
-        self, file: "pq.ParquetFile", about: "pq.FileMetaData", names: list[str] | None,
-        remote: bool,
-    ) -> Iterator[pa.RecordBatch]:  # fmt: skip
-        groups, read = self.row_groups, 0
-        if names is None:
-            rows = min(SAMPLE_ROWS, max(100, _CELLS // max(1, about.num_columns)))
-        else:
-            rows = rows_at_once(len(names), _CELLS // 8, _CELLS)
-            rows = min(
-                rows, max(64, _ROWS_BYTES * about.num_rows // max(1, _bytes_of(about, names)))
-            )
-        if remote and groups is None:
-            groups = range(about.num_row_groups)
-        for some in [[group] for group in groups or []] if remote else [groups]:
+        self, file: "pq.ParquetFile", rows: int, names: list[str] | None, remote: bool
+    ) -> Iterator[pa.RecordBatch]:
+        groups = range(file.num_row_groups) if self.row_groups is None else self.row_groups
+        read = 0
+        for some in [[group] for group in groups] if remote else [groups]:
             # Threads would wait for each other to read from a server, through Python.
             for batch in file.iter_batches(rows, some, names, not remote):
-                for column in batch.columns:  # of a damaged file
-                    if pa.types.is_dictionary(column.type) and column.null_count < len(column):
-                        ends = pc.min_max(column.indices).as_py()
-                        if ends["min"] < 0 or ends["max"] >= len(column.dictionary):
-                            raise pa.ArrowInvalid("codes beyond the values of a dictionary")
                 read += batch.num_rows
-                self._done = read / about.num_rows
+                self._done = read / file.metadata.num_rows
                 yield batch
 
 
@@ -151,20 +138,17 @@ class IpcFile(ArrowFile):
                 return
             file = pa.ipc.open_file(raw)
             schema = file.schema
-            if names is not None and set(schema.names) - set(names):  # Arrow copies what it chooses
-                chosen = [i for i, name in enumerate(schema.names) if name in set(names)]
+            if names is not None and len(names) < len(schema):  # Arrow copies what it chooses
+                chosen = [schema.get_field_index(name) for name in names]
                 options = pa.ipc.IpcReadOptions(included_fields=chosen)
                 file = pa.ipc.open_file(raw, options=options)
-            batches = (file.get_batch(number) for number in range(file.num_record_batches))
+            batches = map(file.get_batch, range(file.num_record_batches))
             yield schema, self._checked(batches, raw)
 
     def _checked(self, batches: Any, raw: pa.NativeFile) -> Iterator[pa.RecordBatch]:
-        read = 0
         for batch in batches:
             # Arrow trusts what it reads; one wrong text offset would end the process.
             batch.validate(full=True)
-            read += batch.get_total_buffer_size()
-            check_growth(self.path, self.size, read, _UNCOMPRESSED)
             self._done = min(1.0, raw.tell() / self.size)
             yield batch
 
@@ -196,25 +180,32 @@ class FrameFile(ArrowFile):
         return row_text(row)
 
 
-def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that a column is read as: views of text become text."""
-    if pa.types.is_dictionary(kind) and kind.value_type in _VIEWS:
-        return pa.dictionary(kind.index_type, _VIEWS[kind.value_type], kind.ordered)
-    return _VIEWS.get(kind, kind)
+def _types(schema: pa.Schema) -> list[pa.DataType]:
+    """Return the types that columns are read as: views of text as text, and categories of pandas as
+    categories with an order, as in its frames.
+    """
+    columns, found = (schema.pandas_metadata or {}).get("columns", ()), []
+    categories = {one["field_name"] for one in columns if one["pandas_type"] == "categorical"}
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        has_codes = pa.types.is_dictionary(kind)
+        value = kind.value_type if has_codes else kind
+        value, ordered = _VIEWS.get(value, value), name in categories
+        if has_codes or ordered:
+            value = pa.dictionary(pa.int32(), value, ordered or kind.ordered)
+        found.append(value)
+    return found
 
 
-def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    arrays = [
-        column if (kind := _plain_type(column.type)) == column.type
-        else pa.DictionaryArray.from_arrays(
-            column.indices, column.dictionary.cast(kind.value_type), ordered=kind.ordered
-        ) if pa.types.is_dictionary(kind) else column.cast(kind)
-        for column in batch.columns
-    ]  # fmt: skip
+def _typed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    arrays = []
+    for column, kind in zip(batch.columns, _types(batch.schema), strict=True):
+        if not pa.types.is_dictionary(kind):
+            arrays.append(column if column.type == kind else column.cast(kind))
+            continue
+        if not pa.types.is_dictionary(column.type):  # as Parquet has categories that are numbers
+            values = column.unique().drop_null()
+            values = values.take(pc.array_sort_indices(values))
+            column = pa.DictionaryArray.from_arrays(pc.index_in(column, values), values)  # noqa: PLW2901
+        values = column.dictionary.cast(kind.value_type)
+        arrays.append(pa.DictionaryArray.from_arrays(column.indices, values, ordered=kind.ordered))
     return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
-
-
-def _bytes_of(about: "pq.FileMetaData", names: list[str]) -> int:
-    groups = map(about.row_group, range(about.num_row_groups))
-    columns = (group.column(k) for group in groups for k in range(about.num_columns))
-    return sum(c.total_uncompressed_size for c in columns if c.path_in_schema in names)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from linsep.errors import DataError, Hint, NoRows, hint
 from linsep.sources.tables.conversions import NO_NUMBER
-from linsep.sources.tables.spellings import date_formats, number_options, unit
+from linsep.sources.tables.spellings import MOST, Spelling, date_formats, number_options
 from linsep.sources.tables.table_file import SAMPLE_ROWS, TableFile, as_text, is_text, text_codes
 
 #: different values that are inspected to find out how numbers and dates are written
@@ -18,9 +18,9 @@ MOST_TRIED = 1000
 #: rows from which a text column without a repeated value is treated as an ID
 _MANY_ROWS = 100
 #: different numbers from which a text column with few other values is treated as numeric
-_MANY_NUMBERS, _FEW_ODD = 10, 0.1
+_MANY_NUMBERS = 10
 #: or with so few different ones that these mark missing values
-_MARKS = 2
+_MARKS = 3
 # Text with a leading zero, such as 02134, is a code and not a number.
 NUMBER = r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*"
 _NUMBER = re.compile(NUMBER)
@@ -74,33 +74,24 @@ def column_types(files: list[TableFile], exclude: Iterable[str] = ()) -> dict[st
     file, head = first_rows(files)
     guessed = zip(file.columns().items(), head.schema.types, strict=True)
     found = {name: stored or kind for (name, stored), kind in guessed}
-    empty = {n for n, kind in found.items() if pa.types.is_null(kind)} - {*exclude}
+    empty = [n for n, kind in found.items() if pa.types.is_null(kind) and n not in {*exclude}]
     for other in files if empty else ():
-        head = other.sample()
-        seen = dict(zip(head.schema.names, head.schema.types, strict=True))
-        seen |= {name: kind for name, kind in other.columns().items() if kind is not None}
-        some = {name: seen[name] for name in empty & seen.keys() if head.num_rows}
-        found |= some
-        empty -= {name for name, kind in some.items() if not pa.types.is_null(kind)}
-    for other in files if empty else ():
-        found |= (some := other.later_types(list(empty)))
-        empty -= some.keys()
+        found |= other.later_types(empty)
+        empty = [name for name in empty if pa.types.is_null(found[name])]
     return found
 
 
 def label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
-    if pa.types.is_dictionary(kind):
-        return label_kind(file, name, kind.value_type)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     family = family_of(kind)
     if family == "number":
         whole = pa.types.is_integer(kind) or pa.types.is_null(kind)
         return "int" if whole else "float"
-    if family is not None:
-        return family
-    guessed = pa.types.is_temporal(kind) and not file.typed
-    if guessed:  # text that looks like a date to Arrow is a name as good as any other
+    if pa.types.is_temporal(kind) and not file.typed:  # text that Arrow takes for a date
         return "text"
-    raise no_feature(file, name, kind, role="label column", code="label-type")
+    if family is None:
+        raise no_feature(file, name, kind, role="label column", code="label-type")
+    return family
 
 
 def no_feature(
@@ -109,22 +100,18 @@ def no_feature(
     """Return the error for a column whose type has no use in its role; DataError, which names the
     line, for text of another encoding.
     """
-    change: str | Hint = "convert it to numbers or text"
-    what = f"values of type {kind}"
     if pa.types.is_binary(kind) and not file.typed:
         find_bytes(file, name)
+    what, change = f"values of type {kind}", [hint("convert it to numbers or text")]
     if pa.types.is_temporal(kind):
-        moments = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
-        days = hint("read days with {}", date=[name])
-        what = f"dates or times ({kind})"
-        change = days if moments and role == "column" else "convert it to numbers"
+        what, change = f"dates or times ({kind})", [hint("convert it to numbers")]
+        if role == "column" and (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+            change = [hint("read days with {}", date=[name])]
     elif pa.types.is_nested(kind) and not pa.types.is_run_end_encoded(kind):
-        what, change = f"lists or objects ({kind})", "flatten it"
-    leave = [hint("leave it out with {}", exclude=[name])]
-    return DataError(
-        f"{file.path}, {role} '{name}' holds {what}", change, *leave * (role == "column"),
-        code=code, path=file.path, column=name,
-    )  # fmt: skip
+        what, change = f"lists or objects ({kind})", [hint("flatten it")]
+    if role == "column":
+        change.append(hint("leave it out with {}", exclude=[name]))
+    return file.error(f", {role} '{name}' holds {what}", *change, code=code, column=name)
 
 
 def check_may_become(file: TableFile, name: str, kind: pa.DataType, how: str) -> None:
@@ -138,24 +125,21 @@ def check_may_become(file: TableFile, name: str, kind: pa.DataType, how: str) ->
 
 
 def find_bytes(file: TableFile, name: str) -> None:
-    """Read a column as text; raises DataError with the line where it is not text."""
+    """Read a column as text; raises DataError with the row where it is not text."""
     for _ in file.chunks({name: "text"}):
         pass
 
 
 def check_is_text(file: TableFile, name: str, kind: pa.DataType, family: str | None) -> None:
-    dates = pa.types.is_temporal(kind) and not file.typed  # text that looks like dates to Arrow
+    dates = pa.types.is_temporal(kind) and not file.typed  # text that Arrow takes for dates
     if family == "text" or dates or pa.types.is_null(kind):
         return
-    if pa.types.is_binary(kind) and not file.typed:
-        find_bytes(file, name)
-    what = {"number": "numbers", "bool": "true and false"}.get(
-        family or "", f"values of type {kind}"
-    )
-    raise DataError(
-        f"{file.path}, column '{name}' holds {what}, not text",
-        hint("leave out {}", text=[name]), "convert it to text",
-        code="column-type", path=file.path, column=name,
+    if family is None:
+        raise no_feature(file, name, kind)
+    what = "numbers" if family == "number" else "true and false"
+    raise file.error(
+        f", column '{name}' holds {what}, not text",
+        hint("leave out {}", text=[name]), "convert it to text", code="column-type", column=name,
     )  # fmt: skip
 
 
@@ -166,57 +150,52 @@ def text_refusal(
     None."""
     codes, values = text_codes(pa.chunked_array([first]), name, file.where)
 
-    def refused(
-        what: str, *ways: str | Hint, place: str = "", code: str = "column-type"
-    ) -> DataError:
-        place = place or str(file.path)
-        return DataError(
-            place + f", column '{name}' {what}", *ways, code=code, path=file.path, column=name
-        )
+    def refused(what: str, *ways: str | Hint) -> DataError:
+        said = f", column '{name}' {what}"
+        return file.error(said, *ways, code="column-type", column=name)
 
     filled = int(np.count_nonzero(codes >= 0))
     odd = [code for code, value in enumerate(values) if value and not _NUMBER.fullmatch(value)]
     leave = hint("leave it out with {}", exclude=[name])
+    keep = hint("keep its values as categories with {}", categorical=[name])
     if values and not odd:
-        later = [hint("name the mark of missing values with {}", null_values=None)]
+        later = hint("name the mark of missing values with {}", null_values=None)
         return refused(
             f"looks like numbers stored as text (such as '{values[0]}')",
-            hint("read them with {}", numeric=[name]), *later * file.marks_missing, leave,
+            hint("read them with {}", numeric=[name]), *[later] * file.marks_missing, leave,
         )  # fmt: skip
-    keep = hint("keep its values as categories with {}", categorical=[name])
     some = [value for value in values if value.strip() not in NO_NUMBER][:MOST_TRIED]
-    if (options := number_options(some)) is not None:
-        units = {unit(value): value for value in reversed(some) if unit(value)}
-        if "units" in options and len(units) > 1:
-            pair = " and ".join(map(repr, list(units.values())[:2]))
-            return refused(
-                f"holds numbers with different units (such as {pair})",
-                "convert them to one unit", keep, leave,
-            )  # fmt: skip
+    tried = pa.array(some, pa.string())
+    if (options := number_options(tried)) is not None:
+        units = dict(zip(Spelling(units=True).parts(tried)[1].to_pylist(), some, strict=True))
+        pair = [repr(text) for sign, text in units.items() if sign][:2]
+        if "units" in options and len(pair) > 1:
+            what = f"holds numbers with different units (such as {' and '.join(pair)})"
+            return refused(what, "convert them to one unit", keep, leave)
         odd_one = next(value for value in some if not _NUMBER.fullmatch(value))
-        return refused(
-            f"holds numbers in a special notation (such as '{odd_one}')",
-            hint("read them with {}", **options), keep,
-        )  # fmt: skip
-    if some and (formats := date_formats(some)):
-        ways = [[f"{name}={format}" if format else name] for format in formats[:2]]
-        days = [hint("read days with {}", date=way) for way in ways]
+        what = f"holds numbers in a special notation (such as '{odd_one}')"
+        return refused(what, hint("read them with {}", **options), keep)
+    if some and (formats := date_formats(tried)):
+        ways = [f"{name}={format}" if format else name for format in formats[:2]]
+        days = [hint("read days with {}", date=[way]) for way in ways]
         return refused(f"holds dates (such as '{some[0]}')", *days, keep, leave)
     rows = np.flatnonzero(np.isin(codes, odd))
-    marks = {values[code].strip() for code in odd}
-    few = rows.size <= _FEW_ODD * filled or len(marks) <= _MARKS
-    lone = len(marks) == 1 and _MARK.fullmatch(min(marks))
+    marks = sorted({values[code].strip() for code in odd})
+    few = rows.size <= (1 - MOST) * filled or len(marks) <= _MARKS
+    lone = len(marks) == 1 and _MARK.fullmatch(marks[0])
     unit_row = rows.tolist() == [0] and filled > _MARKS  # below the header
     many = len(values) - len(odd) >= (1 if lone or unit_row else _MANY_NUMBERS)
     if marks and ((few and many) or rows[0] >= SAMPLE_ROWS):
         more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
         cell, place = values[codes[rows[0]]], file.where(int(rows[0]))
-        told = missing_mark(*(sorted(marks) if len(marks) <= _MARKS else [cell]))
-        return refused(
-            f"holds '{cell[:60]}'{more}, but nearly all other values are numbers", "correct it",
-            *told * file.marks_missing,
+        told = missing_mark(*(marks if len(marks) <= _MARKS else [cell]))
+        return DataError(
+            place + f", column '{name}' holds '{cell[:60]}'{more}, but nearly all other values are "
+            "numbers",
+            "correct it", *told * file.marks_missing,
             hint("leave the cell empty and choose {}", missing="mean"), keep,
-            hint("leave the column out with {}", exclude=[name]), place=place, code="not-a-number",
+            hint("leave the column out with {}", exclude=[name]),
+            code="not-a-number", path=file.path, column=name,
         )  # fmt: skip
     if len(values) == filled >= _MANY_ROWS and not hashed:
         return refused(

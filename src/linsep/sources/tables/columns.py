@@ -296,8 +296,8 @@ def spelled(
         return None if file.typed else "number"
     _, values = text_codes(pa.chunked_array([first]), name, file.where)
     values = [value for value in values if value.strip() not in NO_NUMBER]
-    numbers = all(spelling.number(value) is not None for value in values)
-    return "number" if values and numbers else None
+    others = spelling.plain(pa.array(values, pa.string())).null_count
+    return "number" if values and not others else None
 
 
 def _add_feature(

@@ -2,9 +2,7 @@
 name."""
 
 import fnmatch
-import math
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,16 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, Hint, hint
 from linsep.sources.exact import EXACT, SMALLER, is_rounded
-from linsep.sources.tables.spellings import Spelling, days, unit
+from linsep.sources.tables.spellings import DAY, Spelling, days
 from linsep.sources.tables.table_file import Place, is_text, text_codes, unknown_column
 
 #: missing numbers in CSV, as Arrow reads them
 NULL_VALUES = pa.csv.ConvertOptions().null_values
 #: cells that have no number
 NO_NUMBER = {"", *NULL_VALUES}
-_DAY = 86_400_000_000
 
 
 class ColumnTypes(NamedTuple):
@@ -47,18 +44,14 @@ class ColumnTypes(NamedTuple):
         """
         found = ["categorical"] * _among(name, self.categorical)
         found += ["number"] * _among(name, self.numeric)
-        for one in self.date:
-            pattern, _, format = one.partition("=")
-            if _among(name, (pattern,)):
-                found.append(f"date={format}" if format else "date")
+        dates = (one.partition("=") for one in self.date)
+        found += ["date" + is_ + format for one, is_, format in dates if _among(name, (one,))]
         if len(found) > 1:
             said = " and ".join(each.partition("=")[0] for each in found)
             raise DataError(
-                f"Column '{name}' is declared as {said}",
-                "choose one of these",
-                code="conflict",
-                column=name,
-            )
+                f"Column '{name}' is declared as {said}", "choose one of these",
+                code="conflict", column=name,
+            )  # fmt: skip
         return found[0] if found else None
 
     def check_all_there(self, path: Any, names: list[str]) -> None:
@@ -91,87 +84,84 @@ def converted(
     columns: dict[str, str],
     spelling: Spelling,
     place: Place,
-    units: dict[str, tuple[str, str]],
+    known: dict[str, tuple[str, str]],
 ) -> pa.Table:
     """Return a table with the columns that are converted, to "number", "date", or "date=" and a
-    format, as numbers. ``units`` are the unit of the numbers of a column and a text with that, as
+    format, as numbers. ``known`` is the unit of the numbers of a column and a text with that, as
     far as they are known.
     """
     for name, how in columns.items():
         if name in table.column_names:
-            values = _numbers(table.column(name), name, how, spelling, place, units)
+            values = _numbers(table.column(name), name, how, spelling, place, known)
             table = table.set_column(table.column_names.index(name), name, values)
     return table
 
 
 def _numbers(
     column: pa.ChunkedArray, name: str, how: str, spelling: Spelling, place: Place,
-    units: dict[str, tuple[str, str]],
+    known: dict[str, tuple[str, str]],
 ) -> pa.ChunkedArray:  # fmt: skip
     kind = column.type
     if pa.types.is_temporal(kind) and how.startswith("date"):
         whole = column.cast(pa.timestamp("us"), safe=False)
-        found = whole.cast(pa.int64()).to_numpy().astype(np.float64)
+        moments = whole.cast(pa.int64()).to_numpy().astype(np.float64)
         if pa.types.is_timestamp(kind) and kind.unit == "ns":  # rounded to a double
             rest = pc.subtract(column.cast(pa.int64()), whole.cast(kind).cast(pa.int64()))
-            found += rest.to_numpy() / 1000
-        return pa.chunked_array([pa.array(found / _DAY, from_pandas=True)])
+            moments += rest.to_numpy() / 1000
+        return pa.chunked_array([pa.array(moments / DAY, from_pandas=True)])
     if how == "number" and not (pa.types.is_dictionary(kind) or is_text(kind)):
         return column
-    if how == "date" and is_text(kind):
-        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # of other dates and views
-            moments = column.cast(pa.timestamp("us")).cast(pa.int64())
-            seconds = moments.cast(pa.float64(), safe=False).to_numpy() / 1e6
-            return pa.chunked_array([pa.array(seconds / 86_400, from_pandas=True)])
     codes, texts = text_codes(column, name, place)
-    values = np.full(len(texts) + 1, np.nan)  # the last is what code -1, missing, picks
-    for code, text in enumerate(texts):
-        try:
-            values[code] = value_of(text, how, spelling, name)
-            if how == "number" and spelling.units and (found := unit(text)) is not None:
-                known, example = units.setdefault(name, (found, text))
-                if known != found:  # 5 EUR are not 5 USD
-                    raise DataError(
-                        f"holds {text[:60]!r}, but {example[:60]!r} in an earlier row: the numbers "
-                        "of a column need the same unit",
-                        "convert them",
-                        code="bad-value", value=text,
-                    )  # fmt: skip
-        except DataError as error:
-            where = place(int(np.argmax(codes == code)))
-            raise error.at(f"{where}, column '{name}' ", column=name) from None
-    return pa.chunked_array([pa.array(values[codes], from_pandas=True)])
+    numbers, problem = _read(pa.array(texts, pa.string()), how, spelling, name, known)
+    if problem is not None:
+        where = place(int(np.argmax(codes == problem[0])))
+        raise problem[1].at(f"{where}, column '{name}' ", column=name)
+    return pa.chunked_array([numbers.take(pa.array(codes, mask=codes < 0))])
 
 
 def value_of(text: str, how: str, spelling: Spelling, name: str) -> float:
     """Return the number or date of a cell, NaN if it is missing. Raises DataError, which continues
     after the name of the column, for other text.
     """
-    if text.strip() in NO_NUMBER:
-        return math.nan
+    values, problem = _read(pa.array([text]), how, spelling, name, {})
+    if problem is not None:
+        raise problem[1]
+    return float(values.fill_null(np.nan)[0].as_py())
+
+
+def _read(
+    texts: pa.Array, how: str, spelling: Spelling, name: str, known: dict[str, tuple[str, str]]
+) -> tuple[pa.Array, tuple[int, DataError] | None]:
+    """Return the numbers or dates of texts, null where one is missing, and the first text that is
+    neither, with an error.
+    """
+    missing = pc.is_in(pc.utf8_trim_whitespace(texts), pa.array([*NO_NUMBER]))
     if how == "number":
-        plain = spelling.plain(text)
-        if plain is None:
-            raise DataError(
-                f"holds {text[:60]!r}, not a number",
-                "correct it",
-                code="not-a-number", value=text,
-            )  # fmt: skip
-        if abs(float(plain)) >= EXACT and is_rounded(plain):
-            raise DataError(
-                f"holds {text[:60]!r}, which is not exactly representable as float64",
-                SMALLER,
-                code="not-exact", value=text,
-            )  # fmt: skip
-        return float(plain)
-    format = how.partition("=")[2]
-    found = days(text, format or None)
-    if found is None:
-        what = f"as {format} says" if format else "of the form 2024-01-31"
-        written = hint("set the date format with {}", date=[f"{name}=%d.%m.%Y"])
-        raise DataError(
-            f"holds {text[:60]!r}, not a date {what}",
-            "correct it", written,
-            code="bad-value", value=text,
-        )  # fmt: skip
-    return found
+        plain, units = spelling.parts(texts)
+        values = plain.cast(pa.float64())
+        far = plain.filter(pc.greater_equal(pc.abs(values), EXACT)).to_pylist()
+        long = pc.is_in(plain, pa.array(filter(is_rounded, far), pa.string()))
+        named = pc.and_(values.is_valid(), pc.not_equal(units, ""))
+        if (first := named.index(True).as_py()) >= 0:
+            known.setdefault(name, (units[first].as_py(), texts[first].as_py()))
+        one, example = known.get(name, ("", ""))
+        other = pc.and_(named, pc.not_equal(units, one))  # 5 EUR are not 5 USD
+        of_one = f"but {example[:60]!r} in an earlier row, of another unit"
+        cases: list[tuple[Any, str, list[str | Hint], str]] = [
+            (pc.and_not(values.is_null(), missing), "not a number", ["correct it"], "not-a-number"),
+            (long, "which is not exactly representable as float64", [SMALLER], "not-exact"),
+            (other, of_one, ["convert them to one unit"], "bad-value"),
+        ]
+    else:
+        format = how.partition("=")[2]
+        values = days(texts, format)
+        said = f"not a date {f'as {format} says' if format else 'of the form 2024-01-31'}"
+        ways: list[str | Hint] = ["correct it"]
+        ways.append(hint("set the date format with {}", date=[f"{name}=%d.%m.%Y"]))
+        cases = [(pc.and_not(values.is_null(), missing), said, ways, "bad-value")]
+    for where, said, hints, code in cases:
+        if (first := where.index(True).as_py()) >= 0:
+            text = texts[first].as_py()
+            said = f"holds {text[:60]!r}, {said}"  # noqa: PLW2901
+            return values, (first, DataError(said, *hints, code=code, value=text))
+    return values, None

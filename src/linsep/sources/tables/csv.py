@@ -1,7 +1,5 @@
 """CSV and TSV files, which Arrow reads: it names the row of a fault."""
 
-import csv
-import io
 import re
 from collections.abc import Generator, Iterator
 from contextlib import closing
@@ -18,8 +16,8 @@ from linsep.sources.tables.column_types import missing_mark
 from linsep.sources.tables.conversions import NULL_VALUES
 from linsep.sources.tables.csv_numbers import WORTHWHILE, NumberColumns
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
-from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, first_line, header_again
-from linsep.sources.tables.text_file import ARROW_TYPES, TextFile, misfit
+from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, first_line
+from linsep.sources.tables.text_file import ARROW_TYPES, TextFile
 from linsep.validation.checks import check_names
 from linsep.words import counted
 
@@ -27,11 +25,12 @@ from linsep.words import counted
 ROW_NAMES = (
     "name the column of row names in line 1, or write the file without it (in R, row.names = FALSE)"
 )
+#: advice for text that is not UTF-8; Windows-1252 has all characters of Latin-1
+ENCODINGS = ("save the file as UTF-8", hint("set the encoding, such as with {}", encoding="cp1252"))
 #: characters of a name that a message shows
 SHOWN = 40
 
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
-_EXCEL = re.compile(r"sep=.?")
 _COMMENT = re.compile(r"#+|//|%+(?!\w)")
 #: what Arrow says of a row with more or fewer fields
 _COUNT = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
@@ -40,20 +39,18 @@ _CELL = re.compile(
     r"In CSV column #(\d+): Row #(\d+): .*?(?:invalid value '(.*)'|invalid UTF8 data)$", re.DOTALL
 )
 _OPEN = "a quote that is not closed"
-#: a quoted field
-_QUOTED = re.compile(rb'"[^"]*+(?:""[^"]*+)*+"')
-#: text, a quoted field of one line, one whose quote closes at its end, or a quote within a field;
-#: # is for the separator, @ for what text does not hold
-_WHOLE = (
-    rb'(?:[^"@]++|(?<![^#\n\r])"[^"\n\r]*+(?:""[^"\n\r]*+)*+"|'
+#: a line: text, fields quoted within it, or over several lines, and quotes within fields; # is for
+#: the separator
+_LINE = (
+    rb'(?:[^"\n\r]++|(?<![^#\n\r])"[^"\n\r]*+(?:""[^"\n\r]*+)*+"|'
     rb'(?<![^#\n\r])"[^"]*+(?:""[^"]*+)*+"(?=[#\r\n]|\Z)|(?<=[^#\n\r])")*+'
 )
-#: whole lines of these
-_LINES = rb"(?:" + _WHOLE.replace(b"@", rb"\n\r") + rb"[\n\r]++)*+"
 
 
 class OpenQuote(bytes):
-    """Rows with a quoted field that never ends, or in the middle of a field in a later line."""
+    """Rows that begin with a quoted field that never ends, or in the middle of a field in a later
+    line.
+    """
 
     __slots__ = ()
 
@@ -64,111 +61,81 @@ class CsvFile(TextFile):
     """
 
     returns = marks_missing = True
+    #: where the header ends, and the columns when they are known
     _begin = 0
+    _header: Any = None
 
     def __init__(self, path: File, options: ReadingOptions, format: str = "csv"):
-        told = options.delimiter is not None or options.header is not None
         self._options, self.encoding = options.of(format), options.encoding
         super().__init__(path, options.max_line)
-        mark = re.escape(self._options.separator.encode())
-        self._whole = re.compile(_WHOLE.replace(b"@", b"").replace(b"#", mark))
-        self._lines = re.compile(_LINES.replace(b"#", mark))
-        records, ends = self._first_records()
-        if not records:
-            said = "rows" if options.header is False else "header row"
-            raise NoRows(
-                f"{path} has no {said}: give a file with column names and rows.", path=path
-            )
-        headed = options.header is not False
-        header = records[0] if headed else names_of(len(records[0]))
-        self._begin, self._headed = ends[0] if headed else 0, headed
-        self._check_lines(records, told)
+        line = _LINE.replace(b"#", re.escape(self._options.separator.encode()))
+        line = line if self._options.quotes else rb'(?:[^"\n\r]++|")*+'
+        self._line: Any = re.compile(line)
+        self._lines: Any = re.compile(rb"(?:" + line + rb"(?:[\n\r]++|\Z))*+")
+        self._whole: Any = re.compile(line.replace(rb"\n\r", b"", 1))  # much faster than lines
+        self._headed = options.header is not False
+        with closing(self.records()) as blocks:
+            rows = next(filter(bytes.strip, blocks), b"")
+        if isinstance(rows, OpenQuote):
+            raise self._explained(rows, _OPEN, -self._headed, {})
+        if not rows:
+            said = f"{path} has no {'header row' if self._headed else 'rows'}"
+            raise NoRows(said, "give a file with column names and rows", path=path)
+        left = rows.lstrip(b"\r\n")
+        line = self._line_in(left)
+        self._begin = len(rows) - len(left) + len(line)
         try:
-            "".join(header).encode()
-        except UnicodeEncodeError:
-            raise DataError(
-                f"{path} line 1 is not UTF-8 text", *ENCODINGS, code="encoding", path=path, row=1
-            ) from None
-        untold = options.header is None
-        if untold and all(_NUMBER.fullmatch(name.strip()) for name in header):
-            raise no_header(path, "holds numbers instead of column names", "add column names")
-        check_names(path, header, *[hint("read line 1 as data with {}", header=False)] * untold)
-        self._header, self._has_rows = header, len(records) > headed
-        self._block = max(text_file.BLOCK_BYTES, 4 * max(ends[0], ends[-1] - ends[0]))
+            first = line.decode()
+        except UnicodeDecodeError:
+            said = f"{path} line 1 is not UTF-8 text"
+            raise DataError(said, *ENCODINGS, code="encoding", path=path, row=1) from None
+        second = self._line_in(left[len(line) :].lstrip(b"\r\n")).decode(errors="replace")
+        header = self._parsed(f"{first}\n".encode(), {}, None).column_names
+        if not self._headed:
+            self._begin, header = 0, names_of(len(header))
+        told = options.delimiter is not None or options.header is not None
+        self._check_header(header, first, second, told)
+        self._header, self._first_line = header, first
+        self._block = max(text_file.BLOCK_BYTES, 4 * len(first))
 
-    def _first_records(self) -> tuple[list[list[str]], list[int]]:
-        """Return the first two records with fields, and at which bytes of the text they end."""
-        records, ends, size = list[list[str]](), list[int](), 0
-        quoting: Any = csv.QUOTE_MINIMAL if self._options.quotes else csv.QUOTE_NONE
-        before = csv.field_size_limit(self._max_line)
-        try:
-            with closing(self.records()) as blocks:
-                for rows in blocks:
-                    if isinstance(rows, OpenQuote):
-                        raise self._explained(rows, _OPEN, -(self._options.header is not False), {})
-                    text = rows.decode(errors="surrogateescape")
-                    lines = io.StringIO(text, newline="").readlines()
-                    reader = csv.reader(lines, delimiter=self._options.separator, quoting=quoting)
-                    for fields in filter(None, reader):
-                        records.append(fields)
-                        seen = "".join(lines[: reader.line_num])
-                        ends.append(size + len(seen.encode(errors="surrogateescape")))
-                        if len(records) == 2:
-                            return records, ends
-                    size += len(rows)
-        except csv.Error as error:
-            raise DataError(
-                f"{self.path} cannot be read ({error}): correct its first lines.",
-                code="bad-line",
-                path=self.path,
-            ) from error
-        finally:
-            csv.field_size_limit(before)
-        return records, ends
-
-    def _check_lines(self, records: list[list[str]], told: bool) -> None:
-        """Raise DataError for first lines that are no header: comments, another delimiter."""
-        first, place, where = records[0], f"{self.path} line 1", {"path": self.path, "row": 1}
-        if _EXCEL.fullmatch("".join(first)):
+    def _check_header(self, header: list[str], first: str, second: str, told: bool) -> None:
+        """Raise DataError for a first line that is no header: of Excel, numbers, or with another
+        delimiter, but for blanks if users have ``told`` how to read it.
+        """
+        place, where = f"{self.path} line 1", {"path": self.path, "row": 1}
+        if first.startswith("sep=") and len(first) <= 5:
             skip = hint("skip the line with {}", skip_rows=1)
             raise DataError(f"{place} is Excel's 'sep=' line", skip, code="bad-line", **where)
-        mark = _COMMENT.match(first[0])
-        odd = len(first) != len(records[-1]) or _COMMENT.match(records[-1][0])
-        if mark and odd and self._options.comment is None and len(records) > 1:
-            skip = hint("skip lines like it with {}", comment=mark[0])
-            raise DataError(f"{place} is a comment", skip, code="bad-line", **where)
-        other = self._other_delimiter(records) if len(first) == 1 else None
-        if other and not (told and other in (" ", WHITESPACE)):
+        untold = self._options.header is None
+        marks = ",;\t|" if told else ",;\t| "
+        known = (mark for mark in marks if mark in first and (mark in second or not second))
+        other = next(known, None) if len(header) == 1 and not _COMMENT.match(first) else None
+        if other is not None:
+            other = WHITESPACE if other == " " else other
             raise DataError(
                 f"{place} has one column with {_shown(self._options.delimiter)} as delimiter, but "
                 f"contains {_shown(other)}",
                 hint("set the delimiter with {}", delimiter=other),
                 code="wrong-format", option="delimiter", **where,
             )  # fmt: skip
+        if untold and all(_NUMBER.fullmatch(name.strip()) for name in header):
+            raise no_header(self.path, "holds numbers instead of column names", "add column names")
+        as_data = hint("read line 1 as data with {}", header=False)
+        check_names(self.path, header, *[as_data] * untold)
 
-    def _check_first_values(self, first: pa.RecordBatch) -> None:
-        """Raise DataError if a name is also a value of its column, as when the first row holds
-        data.
+    def _check_values(
+        self, rows: pa.Table, names: list[str], done: int, untold: bool = False
+    ) -> None:
+        """Raise DataError for a row, of those after so many others, that holds the names of the
+        columns; if it is ``untold`` whether the first one does, for a name among its own values.
         """
-        self._check_header_again(first, 0)
-        for name, column in zip(first.schema.names, first.columns, strict=True):
-            if pa.types.is_string(column.type) and name and pc.index(column, name).as_py() >= 0:
+        for name in filter(None, names):
+            if (at := pc.index(rows.column(name), name).as_py()) < 0:
+                continue
+            if [*rows.slice(at, 1).to_pylist()[0].values()] == rows.schema.names:
+                raise self._header_again(done + at + 1, name)
+            if untold:
                 raise no_names(self.path, name)
-
-    def _check_header_again(self, rows: pa.RecordBatch | pa.Table, before: int) -> None:
-        """Raise DataError if one of the rows, all of text, holds the names of its columns."""
-        first, names = rows.column(0), rows.schema.names
-        at = pc.index(first, names[0]).as_py() if pa.types.is_string(first.type) else -1
-        if at >= 0 and [*rows.slice(at, 1).to_pylist()[0].values()] == names:
-            row = before + at + 1
-            raise header_again(f"{self.path} row {row}", path=self.path, row=row, column=names[0])
-
-    def _other_delimiter(self, records: list[list[str]]) -> str | None:
-        """Return the character that seems to separate the fields of the first lines instead."""
-        lines = [self._options.separator.join(fields) for fields in records]
-        found = next((c for c in ",;\t| " if all(c in line for line in lines)), None)
-        runs = any("  " in line or line != line.strip(" ") for line in lines)
-        return WHITESPACE if found == " " and runs else found
 
     def blocks(self) -> Generator[bytes, None, None]:
         """Yield the blocks, with lines that are not rows replaced by empty lines."""
@@ -191,57 +158,34 @@ class CsvFile(TextFile):
         for block in map(self._options.squeezed, self.blocks()):
             rows += block[left:]
             left = max(0, left - len(block))
-            cut = self._last_line(rows) if rows.count(b'"') % 2 else 0  # a field is likely open
-            end = self._end_of(rows, cut)
-            if end == len(rows):
-                cut = end
-            elif not cut:
-                cut = self._last_line(rows)
+            cut = len(rows) if self._whole.fullmatch(rows) else self._lines.match(rows).end()
             if cut:
                 yield rows[:cut]
             rows = rows[cut:]
-            if len(rows) > self._max_line or _QUOTED.match(rows, end - cut):
+            if len(rows) > self._max_line:
                 break
         if rows:
             yield OpenQuote(rows)
 
-    def _last_line(self, rows: bytes) -> int:
-        """Return where the last line begins that may not be whole."""
-        found = self._lines.match(rows)
-        return 0 if found is None else found.end()
-
-    def _end_of(self, rows: bytes, begin: int = 0) -> int:
-        """Return where a quoted field begins that never ends, or in the middle of a field in a
-        later line; the end if there is none. A line begins at ``begin``.
-        """
-        if not self._options.quotes:
-            return len(rows)
-        found = self._whole.match(rows, begin)
-        return begin if found is None else found.end()
+    def _line_in(self, rows: bytes) -> bytes:
+        return bytes(self._line.match(rows)[0])
 
     def columns(self) -> dict[str, pa.DataType | None]:
         return dict.fromkeys(self._header)
 
     def head(self) -> pa.RecordBatch:
-        if not self._has_rows:
-            return pa.record_batch([pa.nulls(0)] * len(self._header), names=self._header)
         first = self._first()
         if first is None:
-            raise DataError(
-                f"{self.path} cannot be read as CSV: check its first rows.",
-                code="wrong-format",
-                path=self.path,
-            )
+            return pa.record_batch([pa.nulls(0)] * len(self._header), names=self._header)
+        names = [field.name for field in first.schema if pa.types.is_string(field.type)]
         if self._options.header is None:
-            self._check_first_values(first.slice(0, SAMPLE_ROWS))
+            self._check_values(first.slice(0, SAMPLE_ROWS), names, 0, untold=True)
         return first
 
     def _guessed(self, rows: bytes, names: list[str] | None = None) -> pa.Table:
         return self._parsed(rows, {}, names)
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Generator[pa.RecordBatch, None, None]:
-        if not self._has_rows:
-            return
         texts = [number for number, kind in enumerate(kinds.values()) if kind == "text"]
         missing = pa.array(["", *self._options.null_cells()], pa.string())
         numbers = None
@@ -263,9 +207,9 @@ class CsvFile(TextFile):
                     table = table.set_column(number, table.field(number), cells)
             return table
 
+        names = [name for name, kind in kinds.items() if kind == "text"][:1]
         for table, done in self._tables(parse, kinds):
-            if self._headed and len(texts) == len(kinds) > 1:  # a number would be refused
-                self._check_header_again(table, done)
+            self._check_values(table, names, done)
             yield from table.to_batches()
 
     def written(self) -> Iterator[dict[str, str]]:
@@ -301,67 +245,59 @@ class CsvFile(TextFile):
             ),
         )
 
-    def _explained(
-        self, rows: bytes, error: str, done: int, kinds: Any, only: bool = False
-    ) -> DataError:
+    def _explained(self, rows: bytes, error: str, done: int, kinds: Any) -> DataError:
         if fields := _COUNT.search(error):
             number, expected, found = map(int, fields.groups()[:3])
             return self._field_count(done + number, expected, found, fields[4])
         if isinstance(rows, OpenQuote):
-            before = _QUOTED.sub(b"x", rows[: self._end_of(rows)]) + b"x"
-            row = done + sum(map(bool, before.splitlines()))
-            return DataError(
-                f"{self.path} row {row} has a quote that never closes, or only in the middle of a "
-                "field in a later line",
+            return self.error(
+                " has a quote that never closes, or only in the middle of a field in a later line",
                 "double the quotes within a field",
                 hint("read quotes as ordinary characters with {}", quotes=False),
-                code="bad-line", path=self.path, row=row,
+                code="bad-line", row=done + 1,
             )  # fmt: skip
         if (cell := _CELL.search(error)) is None:
-            return DataError(
-                f"{self.path} cannot be read after row {done} ({first_line(error)})",
-                "correct or remove the data there",
-                code="bad-line", path=self.path,
-            )  # fmt: skip
+            what = f" cannot be read after row {done} ({first_line(error)})"
+            return self.error(what, "correct or remove the data there", code="bad-line")
         name, row, value = self._header[int(cell[1])], done + int(cell[2]), cell[3]
-        place = f"{self.path} row {row}"
         if name not in kinds or kinds[name] == "text" or value is None or "\ufffd" in value:
-            return DataError(
-                f"{place}, column '{name}' is not UTF-8 text", *ENCODINGS,
-                code="encoding", path=self.path, row=row, column=name,
-            )  # fmt: skip
+            what = f", column '{name}' is not UTF-8 text"
+            return self.error(what, *ENCODINGS, code="encoding", row=row, column=name)
         if value == name and self._headed:
-            return header_again(place, path=self.path, row=row, column=name)
-        return misfit(
-            place, name, repr(value), kinds[name], *missing_mark(value),
-            path=self.path, row=row, value=value,
+            return self._header_again(row, name)
+        marks = missing_mark(value)
+        return self._misfit(row, name, repr(value), kinds[name], *marks, value=value)
+
+    def _header_again(self, row: int, name: str) -> DataError:
+        return self.error(
+            " holds the names of the columns again", "remove the row",
+            hint("if line 1 is no header, read it as data with {}", header=False),
+            code="bad-line", row=row, column=name,
         )  # fmt: skip
 
     def _field_count(self, row: int, expected: int, fields: int, text: str) -> DataError:
-        place, where = f"{self.path} row {row}", {"path": self.path, "row": row}
-        mark = _COMMENT.match(text) if self._options.comment is None else None
-        if mark:
-            skip = hint("skip lines like it with {}", comment=mark[0])
-            return DataError(f"{place} is a comment", skip, code="bad-line", **where)
+        first = row == 2 - self._headed
+        lines = [(text, f"row {row}", row), (self._first_line, "line 1", 1)]
+        for line, place, number in lines[: 1 + (first or expected == 1)]:
+            mark = _COMMENT.match(line)
+            if mark and self._options.comment is None:
+                said = f"{self.path} {place} is a comment"
+                skip = hint("skip lines like it with {}", comment=mark[0])
+                return DataError(said, skip, code="bad-line", path=self.path, row=number)
         quote = " or close an open quote" if "\n" in text else ""
-        first = self._headed and row == 1
-        named = first and fields == expected + 1
-        return DataError(
-            f"{place} has {counted(fields, 'field')}, but the "
+        named = self._headed and first and fields == expected + 1
+        skip = hint("if other lines come first, skip them with {}", skip_rows=1)
+        return self.error(
+            f" has {counted(fields, 'field')}, but the "
             f"{'header' if self._headed else 'first row'} has {expected}",
-            f"correct the row{quote}", *[ROW_NAMES] * named,
-            *[hint("if lines come before the names, skip them with {}", skip_rows=1)] * first,
-            code="field-count", **where,
+            f"correct the row{quote}", *[ROW_NAMES] * named, *[skip] * first,
+            code="field-count", row=row,
         )  # fmt: skip
 
 
 def _shown(delimiter: str | None) -> str:
     named = {"\t": "a tab", " ": "a space", WHITESPACE: "blanks"}
     return named.get(delimiter or "", f"'{delimiter}'")
-
-
-#: advice for text that is not UTF-8; Windows-1252 has all characters of Latin-1
-ENCODINGS = ("save the file as UTF-8", hint("set the encoding, such as with {}", encoding="cp1252"))
 
 
 def names_of(width: int) -> list[str]:

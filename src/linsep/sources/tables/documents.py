@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from linsep.errors import DataError, Located
+from linsep.errors import DataError, Located, hint
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import LABEL, TEXT, format_by_name
 from linsep.sources.limits import MAX_LINE
-from linsep.sources.remote.file import File
+from linsep.sources.remote.file import File, changed
 from linsep.sources.tables.arrow_files import ArrowFile, Opened
 
 #: a record batch ends at this many texts or bytes
@@ -38,29 +38,20 @@ class Documents(ArrowFile):
         self.beside: list[Path] = []
         found: list[tuple[Path, str | None]] = []
         for path in paths:
-            if not isinstance(path, Path) or not path.is_dir():
-                raise DataError(
-                    f"{path} is not a folder of texts: give a folder.", code="not-a-file", path=path
-                )
             found += self._of_folder(path)
         if not found:
-            raise DataError(
-                f"{self.path} holds no text: give a folder of texts.",
-                code="no-rows",
-                path=self.path,
-            )
-        self._files: list[File] = [path for path, _ in found]
-        for path in self._files:
+            raise self.error(" holds no text", "give a folder of texts", code="no-rows")
+        for path, _ in found:
             if format_by_name(path) not in (None, "svmlight"):
                 raise DataError(
                     f"{self.path} has {path.suffix} files in folders, which are not read as tables",
                     f"name the files, such as {self.path}/*/*{path.suffix}",
                     code="wrong-format", path=path,
                 )  # fmt: skip
+        self._files: list[File] = [path for path, _ in found]
         self.unchanged = Unchanged(self._files)
-        self._schema = pa.schema({TEXT: pa.string()})
-        if any(label is not None for _, label in found):
-            self._schema = self._schema.append(pa.field(LABEL, pa.string()))
+        labeled = any(label is not None for _, label in found)
+        self._schema = pa.schema([(name, pa.string()) for name in [TEXT] + [LABEL] * labeled])
         order = np.random.default_rng(0).permutation(len(found)) if mixed else range(len(found))
         self._documents = [found[number] for number in order]
         self.n_rows, self.size = len(found), sum(path.stat().st_size for path in self._files)
@@ -80,15 +71,20 @@ class Documents(ArrowFile):
     def _batches(self, documents: list[tuple[Path, str | None]]) -> Iterator[pa.RecordBatch]:
         rows, size = list[dict[str, str | None]](), 0
         for number, (path, label) in enumerate(documents, 1):
-            rows.append({TEXT: self._text_of(path), LABEL: label})
-            size += len(str(rows[-1][TEXT]))
+            text = self._text_of(path)
+            rows.append({TEXT: text, LABEL: label})
+            size += len(text)
             if len(rows) == _TEXTS or size > _BYTES or number == len(documents):
                 self._done = number / len(self._documents)
                 yield pa.RecordBatch.from_pylist(rows, self._schema)
                 rows, size = [], 0
 
-    def _of_folder(self, folder: Path) -> list[tuple[Path, str | None]]:
+    def _of_folder(self, folder: File) -> list[tuple[Path, str | None]]:
         """Return the texts of the folders inside, or without any the texts."""
+        if not isinstance(folder, Path) or not folder.is_dir():
+            raise DataError(
+                f"{folder} is not a folder of texts: give a folder.", code="not-a-file", path=folder
+            )
         inside = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
         seen = [path for path in inside if not any(part[0] == "." for part in path.parts)]
         if labeled := [path for path in seen if len(path.parts) > 1]:
@@ -97,21 +93,15 @@ class Documents(ArrowFile):
 
     def _text_of(self, path: Path) -> str:
         try:
-            if (size := path.stat().st_size) > self.max_bytes:
-                raise DataError(
-                    f"{path} has {size:,} bytes, more than the {self.max_bytes:,} that a text may "
-                    "have: shorten it, or raise max_line.",
-                    code="too-large",
-                    path=path,
-                )
-            data = path.read_bytes()
-        except OSError as error:
+            data = path.read_bytes() if path.stat().st_size <= self.max_bytes else None
+        except OSError:
+            raise changed(path) from None
+        if data is None:
             raise DataError(
-                f"{path} cannot be read any more ({error.strerror}): do not change the folder "
-                "during the run.",
-                code="file-changed",
-                path=path,
-            ) from None
+                f"{path} has more than the {self.max_bytes:,} bytes that a text may have",
+                "shorten it", hint("raise {}", max_line=None),
+                code="too-large", path=path,
+            )  # fmt: skip
         if path.suffix.lower() == ".eml":
             return text_of_message(data)
         try:
@@ -120,9 +110,8 @@ class Documents(ArrowFile):
             raise DataError(
                 f"{path} is not UTF-8 text (byte {error.start + 1} is 0x{data[error.start]:02x}): "
                 "convert it, for example with iconv -f latin1 -t utf-8.",
-                code="encoding",
-                path=path,
-            ) from None
+                code="encoding", path=path,
+            ) from None  # fmt: skip
 
 
 def text_of_message(data: bytes) -> str:

@@ -28,18 +28,17 @@ def open_table(
 ) -> TableFile:
     """Open a file of a format, by default inferred from its name; DataError for other formats than
     tables."""
-    format = format or format_by_name(path)
-    if format in {"csv", "tsv"}:
-        return CsvFile(path, options, format)
-    if format == "jsonl":
-        return JsonFile(path, options.max_line)
-    if format == "parquet":
-        return ParquetFile(path)
-    if format == "arrow":
-        return IpcFile(path)
-    if format == "folder":
-        return Documents([path], max_bytes=options.max_line)
-    raise unknown_format(path)
+    opened: dict[Any, Callable[[], TableFile]] = {
+        "csv": lambda: CsvFile(path, options),
+        "tsv": lambda: CsvFile(path, options, "tsv"),
+        "jsonl": lambda: JsonFile(path, options.max_line),
+        "parquet": lambda: ParquetFile(path),
+        "arrow": lambda: IpcFile(path),
+        "folder": lambda: Documents([path], max_bytes=options.max_line),
+    }
+    if (found := opened.get(format or format_by_name(path))) is None:
+        raise unknown_format(path)
+    return found()
 
 
 def open_tables(
@@ -61,10 +60,8 @@ def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -
     if given and not {"csv", "tsv"} & set(kinds):
         raise DataError(
             f"{path} is {' and '.join(sorted(set(kinds)))}, which has no delimiters",
-            hint("leave out {}", **given),
-            code="conflict",
-            path=path,
-        )
+            hint("leave out {}", **given), code="conflict", path=path,
+        )  # fmt: skip
 
 
 def check_no_text_is_lost(files: list[TableFile], labeled: bool) -> None:
@@ -72,15 +69,14 @@ def check_no_text_is_lost(files: list[TableFile], labeled: bool) -> None:
     with, but would have a prediction.
     """
     for file in files:
-        if not labeled and isinstance(file, Documents) and file.beside:
-            others = f" and {len(file.beside) - 1:,} more" if len(file.beside) > 1 else ""
+        if not labeled and isinstance(file, Documents) and (beside := file.beside):
+            others = f" and {len(beside) - 1:,} more" * (len(beside) > 1)
             raise DataError(
-                f"{file.beside[0]}{others} would be ignored, because there are folders beside it",
+                f"{beside[0]}{others} would be ignored, because there are folders beside it",
                 "give the texts and the folders one after the other",
                 "put the texts into a folder, too",
-                code="mixed-formats",
-                path=file.beside[0],
-            )
+                code="mixed-formats", path=beside[0],
+            )  # fmt: skip
 
 
 def kinds_in(
@@ -104,21 +100,19 @@ def kinds_in(
             check_target(file.path, found, None)
         kind = columns.target_kind
         kinds[str(columns.target)] = "number" if kind in {"int", "float", None} else kind
-    if absent := file.absent(kinds):
-        name, others = absent[0], f", only {listed(file.columns())}"
+    if absent := [name for name in kinds if name not in found]:
+        file.sample()  # raises DataError for what is no header
+        name, others = absent[0], f", only {listed(found)}"
         ones = ", with ones to weight all rows equally" * (beside.get(name) == "weights")
-        null = " (null will do)" if isinstance(file, JsonFile) else ""
-        raise DataError(
-            f"{file.path} has no column '{name}', which {model}"
-            f"{others if name == columns.target else ''}",
-            f"add it{ones}{null}",
-            code="unknown-column", path=file.path, column=name,
+        null = " to the first row (null will do)" * isinstance(file, JsonFile)
+        raise file.error(
+            f" has no column '{name}', which {model}{others * (name == columns.target)}",
+            f"add it{ones}{null}", code="unknown-column", column=name,
         )  # fmt: skip
     for name in () if by_recipe else found.keys() - named - {*columns.exclude}:
-        raise DataError(
-            f"{file.path} has a column '{name}' that {first} does not have",
-            "add it there", hint("leave it out with {}", exclude=[name]),
-            code="mixed-formats", path=file.path, column=name,
+        raise file.error(
+            f" has a column '{name}' that {first} does not have", "add it there",
+            hint("leave it out with {}", exclude=[name]), code="mixed-formats", column=name,
         )  # fmt: skip
     written = {*columns.categorical, *columns.converted, columns.group}
     for name, kind in kinds.items():
@@ -130,11 +124,8 @@ def kinds_in(
         elif name in written and stored is not None and name != columns.group:
             check_may_become(file, name, stored, how.partition("=")[0])
         elif stored is not None and name not in written and not _fits(stored, kind, name in inputs):
-            raise DataError(
-                f"{file.path}, column '{name}' holds {stored}, but {model} {kind}",
-                "convert it",
-                code="column-type", path=file.path, column=name,
-            )  # fmt: skip
+            said = f", column '{name}' holds {stored}, but {model} {kind}"
+            raise file.error(said, "convert it", code="column-type", column=name)
     return kinds
 
 

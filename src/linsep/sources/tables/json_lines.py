@@ -3,8 +3,8 @@
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -14,15 +14,12 @@ import pyarrow.json
 from linsep.errors import DataError, hint
 from linsep.sources.tables.column_types import family_of
 from linsep.sources.tables.table_file import Kinds, Others, first_line, reading
-from linsep.sources.tables.text_file import ARROW_TYPES, TextFile, misfit
+from linsep.sources.tables.text_file import ARROW_TYPES, TextFile
 from linsep.validation.checks import check_names
 
-#: brackets that may open one after the other: Arrow's parser calls itself for each
-MOST_DEPTH = 100
-_DEEP = re.compile(rb"(?:[\[{][^\[\]{}]*+){%d}" % (MOST_DEPTH + 1))
-_NONE = "is not one JSON object"
-#: rows whose cells are taken at a time
-ROWS_OF_CELLS = 4096
+#: where Arrow's errors name a row of the block
+_ROW = re.compile(r"in row (\d+)$")
+_KINDS = {bool: "bool", str: "text", int: "number", float: "number"}
 
 
 class JsonFile(TextFile):
@@ -34,8 +31,8 @@ class JsonFile(TextFile):
 
     def columns(self) -> dict[str, pa.DataType | None]:
         if self._names is None:
-            lines = _filled(next(self.records(), b""))
-            self._names = dict.fromkeys(chain.from_iterable(_fields(x) or () for x in lines))
+            rows = map(_fields, _filled(next(self.records(), b"")))
+            self._names = dict.fromkeys(chain.from_iterable(fields or () for fields in rows))
         return dict.fromkeys(self._names)
 
     def head(self) -> pa.RecordBatch:
@@ -46,7 +43,7 @@ class JsonFile(TextFile):
             return found
 
     def _guessed(self, rows: bytes, names: list[str] | None = None) -> pa.Table:
-        return _parsed(rows, None, "infer")
+        return _parsed(rows, None)
 
     def kind_as_written(self, name: str) -> str:
         """Return the kind of the first values: Arrow reads a field of JSON as nothing else."""
@@ -55,135 +52,105 @@ class JsonFile(TextFile):
         return family or "text"
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
-        behavior = "error" if others == [] else "infer"
         known, self.others = {*kinds, *(others or ())}, {}
         schema = pa.schema([(name, ARROW_TYPES[kind]) for name, kind in kinds.items()])
-        parts = self._tables(lambda rows: _parsed(rows, schema, behavior), kinds, others == [])
-        for table, done in parts:
+        for table, done in self._tables(lambda rows: _parsed(rows, schema), kinds):
             for name in sorted(set(table.schema.names) - known - self.others.keys()):
                 first = pc.index(table.column(name).is_valid(), True).as_py()
                 self.others[name] = done + 1 + max(0, first)
-            if others and self.others:
+            if others is not None and self.others:
                 name = min(self.others, key=self.others.__getitem__)
-                raise self._new_field(self.others[name], name)
+                raise self.error(
+                    f" has a field '{name}' that the first rows do not have",
+                    "add it to the first row (null will do)",
+                    hint("leave it out with {}", exclude=[name]),
+                    code="unknown-column", row=self.others[name], column=name,
+                )  # fmt: skip
             yield from table.select(list(kinds)).to_batches()
-
-    def absent(self, names: Iterable[str]) -> list[str]:
-        missing = super().absent(names)
-        lines = self._lines()
-        while missing and (line := next(lines, None)) is not None:
-            fields = _fields(line) or ()
-            missing = [name for name in missing if name not in fields]
-        return missing
 
     def written(self) -> Iterator[dict[str, str]]:
         for line in self._lines():
-            values = json.loads(line, parse_int=_Digits)
-            yield {name: value for name, value in values.items() if isinstance(value, _Digits)}
+            values = json.loads(line, parse_int=str)
+            yield {name: value for name, value in values.items() if isinstance(value, str)}
 
     def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
-        rows = map(json.loads, self._lines())
-        while some := list(islice(rows, ROWS_OF_CELLS)):
+        for block in self.records():
+            rows = [*map(json.loads, _filled(block))]
             yield pa.RecordBatch.from_pydict(
-                {name: _together([row.get(name) for row in some]) for name in names}
+                {name: _together([row.get(name) for row in rows]) for name in names}
             )
 
     def _lines(self) -> Iterator[bytes]:
         return chain.from_iterable(map(_filled, self.records()))
 
-    def _explained(
-        self, rows: bytes, error: str, done: int, kinds: Any, only: bool = False
-    ) -> DataError:
+    def _explained(self, rows: bytes, error: str, done: int, kinds: Any) -> DataError:
         inferred = dict(kinds)
-        error = (
-            error if error.startswith(("has ", "is ")) else f"cannot be read ({first_line(error)})"
-        )
         for row, line in enumerate(_filled(rows), done + 1):
-            where: dict[str, Any] = {"path": self.path, "row": row}
-            place = f"{self.path} row {row}"
-            fields = _fields(line)
-            if fields is None:
-                return no_object(place, error, **where)
+            if (fields := _fields(line)) is None:
+                return no_object(f"{self.path} row {row}", path=self.path, row=row)
             if twice := repeated(line):
-                return DataError(
-                    f"{place} has the field '{twice}' twice", "remove one",
-                    code="duplicate-name", column=twice, **where,
-                )  # fmt: skip
+                said = f" has the field '{twice}' twice"
+                return self.error(said, "remove one", code="duplicate-name", row=row, column=twice)
             for name, value in fields.items():
-                if only and name not in kinds:
-                    return self._new_field(row, name)
                 if value is None or (kinds and name not in kinds):
                     continue
                 kind = inferred.setdefault(name, _kind_of(value)).replace("digits", "number")
                 if _kind_of(value) != kind:
-                    return misfit(place, name, json.dumps(value), kind, value=value, **where)
-        return no_object(f"{self.path} row {done + 1}", error, path=self.path, row=done + 1)
-
-    def _new_field(self, row: int, name: str) -> DataError:
-        return DataError(
-            f"{self.path} row {row} has a field '{name}' that the first rows do not have",
-            "add it to the first row (null will do)", hint("leave it out with {}", exclude=[name]),
-            code="unknown-column", path=self.path, row=row, column=name,
-        )  # fmt: skip
+                    return self._misfit(row, name, json.dumps(value), kind, value=value)
+        found = _ROW.search(error)
+        said = f" cannot be read ({first_line(error)})"
+        row = done + 1 + int(found[1] if found else 0)
+        return self.error(said, "write one object per line", code="bad-line", row=row)
 
 
 def _filled(block: bytes) -> Iterator[bytes]:
-    return filter(bytes.strip, block.splitlines())
+    return filter(None, (line.strip(b" \t") for line in block.splitlines()))
 
 
-def _parsed(rows: bytes, schema: pa.Schema | None, behavior: str) -> pa.Table:
+def _parsed(rows: bytes, schema: pa.Schema | None) -> pa.Table:
     # Arrow takes two objects in a line, and some lines without an object end the process.
     count = rows.count(b"}\n{") + 1
-    if count != rows.strip().count(b"\n") + 1 or not _is_enclosed(rows):
-        lines = list(_filled(rows))
-        count = len(lines)
+    if count <= rows.strip().count(b"\n") or not _is_enclosed(rows.strip()):
+        lines = [*_filled(rows)]
         if not all(map(_is_enclosed, lines)):
-            raise pa.ArrowInvalid(_NONE)
-    if rows.count(b"[") + rows.count(b"{") - count >= MOST_DEPTH and _DEEP.search(rows):
-        raise pa.ArrowInvalid(f"has values nested more than {MOST_DEPTH} deep")
+            raise pa.ArrowInvalid("a line is no object")
+        count = len(lines)
 
-    def by_arrow(behavior: str) -> pa.Table:
+    def by_arrow(others: str) -> pa.Table:
         return pa.json.read_json(
             pa.BufferReader(rows),
             read_options=pa.json.ReadOptions(use_threads=False, block_size=len(rows) + 1),
             parse_options=pa.json.ParseOptions(
-                explicit_schema=schema, unexpected_field_behavior=behavior
+                explicit_schema=schema, unexpected_field_behavior=others
             ),
         )
 
     try:
-        table = by_arrow(behavior)
+        table = by_arrow("infer")
     except pa.ArrowInvalid:
-        if schema is None or behavior == "error":
+        if schema is None:
             raise
         table = by_arrow("ignore")  # fields that are not read may change their types
         objects = [_fields(line) or {} for line in _filled(rows)][: table.num_rows]
-        for name in set[str]().union(*objects) - set(schema.names):
+        for name in set[str]().union(*objects) - {*schema.names}:
             there = pa.array([True if name in fields else None for fields in objects])
             table = table.append_column(name, there)
     if table.num_rows != count:
-        raise pa.ArrowInvalid(_NONE)
+        raise pa.ArrowInvalid("a line has two objects")
     return table
 
 
 def _is_enclosed(line: bytes) -> bool:
-    plain = line.strip()
-    return plain.startswith(b"{") and plain.endswith(b"}")
+    return line.startswith(b"{") and line.endswith(b"}")
 
 
 def _fields(line: bytes) -> dict[str, Any] | None:
-    """Return the object in a line; None for anything else, or values that are nested too deep."""
+    """Return the object in a line; None for anything else."""
     try:
-        found = json.loads(line) if _DEEP.search(line) is None else None
+        found = json.loads(line) if _is_enclosed(line) else None
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-class _Digits(str):
-    """A whole number as it is written."""
-
-    __slots__ = ()
 
 
 def _together(cells: list[Any]) -> pa.Array:
@@ -194,8 +161,10 @@ def _together(cells: list[Any]) -> pa.Array:
         return pa.array([c if isinstance(c, str | None) else json.dumps(c) for c in cells])
 
 
-def no_object(place: str, what: str = _NONE, **fields: Any) -> DataError:
-    return DataError(f"{place} {what}", "write one object per line", code="bad-line", **fields)
+def no_object(place: str, **fields: Any) -> DataError:
+    return DataError(
+        f"{place} is not one JSON object", "write one object per line", code="bad-line", **fields
+    )
 
 
 def repeated(line: bytes | str) -> str | None:
@@ -213,11 +182,7 @@ def repeated(line: bytes | str) -> str | None:
 
 def _kind_of(value: object) -> str:
     """Return the kind of a JSON value; "other" for lists, objects and numbers out of range."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "text"
     # A number that overflows float64 is read as infinity or as a very long whole number.
-    if isinstance(value, int | float) and -sys.float_info.max <= value <= sys.float_info.max:
-        return "number"
-    return "other"
+    if isinstance(value, int | float) and abs(value) > sys.float_info.max:
+        return "other"
+    return _KINDS.get(type(value), "other")

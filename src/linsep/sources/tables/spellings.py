@@ -1,30 +1,43 @@
-"""Notations of numbers and dates: units, signs and separators of many countries."""
+"""Notations of numbers and dates, by Arrow: units, signs and separators of many countries."""
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-_PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 #: minus signs beside the hyphen: a soft one, hyphens, dashes, superscripts, small and wide ones
-_MINUS = dict.fromkeys("\u00ad\u2010\u2011\u2012\u2013\u2212\u207b\ufe63\uff0d", "-")
-_PLUS = dict.fromkeys("\u207a\ufe62\uff0b", "+")
-_SIGNS = str.maketrans(_MINUS | _PLUS)
+_SAME = dict.fromkeys("\u00ad\u2010\u2011\u2012\u2013\u2212\u207b\ufe63\uff0d", "-")
+_SAME |= dict.fromkeys("\u207a\ufe62\uff0b", "+") | dict.fromkeys("\u2019\u02bc", "'")
+_SAME |= dict.fromkeys("\u00a0\u2009\u202f\u2007", " ")
+_SAME |= dict.fromkeys("\u066a\ufe6a\uff05", "%")
 #: between thousands in Switzerland, and as ISO 31 has it
-_SWISS, _THIN = "'\u2019\u02bc", " \u00a0\u2009\u202f\u2007"
-_NAMES = r"[A-Z]{3}|kr\.?|Fr\.?|z\u0142|Rs\.?"
-#: currencies, at either end, and signs of currencies and percent, as in all scripts
-_UNIT = re.compile(
-    rf"^(?:{_NAMES}|(?:US|A|C|HK|NZ|R)?\$)(?=[\s\d.,(+-])|(?<=[\s\d.,)])(?:{_NAMES})$|"
-    "[$\u00a2-\u00a5\u058f\u060b\u09f2\u09f3\u0af1\u0bf9\u0e3f\u17db\u20a0-\u20cf\ufdfc\ufe69\uff04"
-    "\uffe0\uffe1\uffe5\uffe6]|[%\u066a\ufe6a\uff05]+$"
+_WITH_UNITS = "' "
+#: currencies of letters, and signs of currencies in all scripts
+_NAMES = r"[A-Z]{3}|kr\.?|Fr\.?|z\x{142}|Rs\.?"
+_SIGNS = (
+    r"[$\x{a2}-\x{a5}\x{58f}\x{60b}\x{9f2}\x{9f3}\x{af1}\x{bf9}\x{e3f}\x{17db}\x{20a0}-\x{20cf}"
+    r"\x{fdfc}\x{fe69}\x{ff04}\x{ffe0}\x{ffe1}\x{ffe5}\x{ffe6}]"
+)
+_BEFORE, _BEHIND = rf"(?:{_NAMES}|(?:US|A|C|HK|NZ|R)?\$|{_SIGNS})?", rf"(?:{_NAMES}|{_SIGNS}|%)?"
+#: a number in brackets; with a sign behind it, as SAP writes it; between a sign and a unit
+_IN_BRACKETS = rf"^({_BEFORE})\s*\((.*)\)\s*({_BEHIND})$"
+_SIGNED_BEHIND = rf"^([^-+]*[0-9])-(\s*{_BEHIND})$"
+_DRESSED = (
+    rf"^(?P<sign>[-+]?)\s*(?P<before>{_BEFORE})\s*(?P<inner>[-+]?)\s*"
+    rf"(?P<number>(?:[0-9.,].*?)?)\s*(?P<behind>{_BEHIND})$"
 )
 #: signs and names of one unit
-_SAME = {"$": "USD", "US$": "USD", "\u20ac": "EUR", "\u00a3": "GBP", "Fr": "CHF", "z\u0142": "PLN"}
-_SAME |= dict.fromkeys("\u066a\ufe6a\uff05", "%")
+_SAME_UNITS = {
+    "$": "USD", "US$": "USD", "\u20ac": "EUR", "\u00a3": "GBP", "Fr": "CHF", "z\u0142": "PLN",
+}  # fmt: skip
 
 
 class Spelling(NamedTuple):
@@ -35,34 +48,34 @@ class Spelling(NamedTuple):
     decimal : str
         Decimal mark.
     thousands : str or None
-        Separator of groups of three digits.
+        Separator of groups of three digits; in India, groups beyond the thousands have two.
     units : bool
         Whether to accept a percent sign, a currency, brackets around negative amounts, minus signs
-        other than the hyphen, digits of other scripts, and Swiss or thin spaces between thousands.
+        other than the hyphen, digits of other scripts, and the dash of a currency for 0, as
+        accountants write it; 5% is read as 5.
     """
 
     decimal: str = "."
     thousands: str | None = None
     units: bool = False
 
-    def number(self, text: str) -> float | None:
-        """Return the number in a text, without a percent sign; None if it is not a number."""
-        plain = self.plain(text)
-        return None if plain is None else float(plain)
+    def plain(self, texts: pa.Array) -> pa.Array:
+        """Return numbers in Python's notation, null for other texts."""
+        return self.parts(texts)[0]
 
-    def plain(self, text: str) -> str | None:
-        """Return a number in Python's notation; None for other text."""
-        text = text.strip()
+    def parts(self, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """Return the same, and the currency or percent sign beside each number, "" without one."""
+        found, unit = pc.utf8_trim_whitespace(texts), pa.repeat("", len(texts))
         if self.units:
-            text, _ = _undressed(text)
-        for mark in (self.thousands, *(_SWISS + _THIN if self.units else "")):
-            if mark and mark in text:
-                text = _ungrouped(text, mark, self.decimal)
+            found, unit = _undressed(found)
+        for mark in (self.thousands or "") + _WITH_UNITS * self.units:
+            grouped = pc.match_substring_regex(found, _grouped(mark, self.decimal))
+            if pc.any(grouped).as_py():
+                found = pc.if_else(grouped, pc.replace_substring(found, mark, ""), found)
         if self.decimal != ".":
-            if "." in text:
-                return None
-            text = text.replace(self.decimal, ".")
-        return text if _PLAIN.fullmatch(text) else None
+            found = pc.if_else(pc.match_substring(found, "."), "", found)
+            found = pc.replace_substring(found, self.decimal, ".")
+        return pc.if_else(pc.match_substring_regex(found, _PLAIN), found, None), unit
 
 
 PLAIN = Spelling()
@@ -72,18 +85,16 @@ KNOWN: tuple[dict[str, Any], ...] = (
     {"units": True, "thousands": ","}, {"units": True, "decimal": ","},
     {"units": True, "decimal": ",", "thousands": "."},
 )  # fmt: skip
-#: formats of dates that are tried, None for ISO 8601
+#: formats of dates that are tried, "" for ISO 8601
 DATES = (
-    None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d.%m.%y", "%m/%d/%y",
+    "", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d.%m.%y", "%m/%d/%y",
     "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d.%m.%Y %H:%M",
     "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M", "%Y/%m/%d %H:%M", "%d.%m.%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S",
 )  # fmt: skip
 #: share of the values that must be numbers or dates for a column to be meant so
-_MOST = 0.8
+MOST = 0.8
 #: what is a number as it is, or a code such as 02134
-_AS_IT_IS = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
-
-
+_AS_IT_IS = rf"^\s*{_PLAIN[1:-1]}\s*$"
 _NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d*)?([eE][-+]?\d{1,3})?", re.ASCII)
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00:00(\.0+)?")
 
@@ -108,75 +119,89 @@ def by_spelling(levels: Collection[str]) -> dict[str, str]:
     return {same: level for level in levels if found[same := canonical(level)] == 1}
 
 
-def number_options(values: Sequence[str]) -> dict[str, Any] | None:
+def number_options(values: pa.Array) -> dict[str, Any] | None:
     """Return the reading options by which most of some different values are numbers, if some are
     not as they are; None if there are none.
     """
-    odd = [value for value in values if not _AS_IT_IS.fullmatch(value)]
-    plain = len(values) - len(odd)
-    for options in KNOWN if odd else ():
-        numbers = sum(Spelling(**options).number(value) is not None for value in odd)
+    odd = values.filter(pc.invert(pc.match_substring_regex(values, _AS_IT_IS)))
+    for options in KNOWN if len(odd) else ():
+        others = Spelling(**options).plain(odd).null_count
         # A number as it is may be another one, or none, with these options.
-        if numbers and numbers + plain >= _MOST * len(values):
+        if others < len(odd) and len(values) - others >= MOST * len(values):
             return options
     return None
 
 
-def date_formats(values: Sequence[str]) -> list[str]:
+def date_formats(values: pa.Array) -> list[str]:
     """Return the formats by which most of some different values are dates, "" for ISO 8601."""
-    some = [value for value in values if not value.strip().isdigit()]  # rather a number
-    return [
-        format or "" for format in DATES
-        if sum(days(value, format) is not None for value in some) >= _MOST * len(values)
-    ]  # fmt: skip
+    some = values.filter(pc.invert(pc.match_substring_regex(values, r"^\s*[0-9]+\s*$")))
+    least = MOST * len(values)
+    return [f for f in DATES if len(some) - days(some, f).null_count >= least]
 
 
-def _undressed(text: str) -> tuple[str, str | None]:
-    """Return a number without a percent sign, a currency and brackets, with a hyphen for a minus
-    sign and ASCII digits, and the unit; 0 for the dash of a currency, as accountants write it.
+def _undressed(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return numbers in ASCII without units and brackets, and the units; null for other texts."""
+    for character in set("".join(texts.to_pylist())):
+        same = _SAME.get(character, character)
+        same = str(unicodedata.digit(same)) if same.isdecimal() else same
+        if same != character:
+            texts = pc.replace_substring(texts, character, same)
+    texts = pc.replace_substring_regex(texts, _IN_BRACKETS, r"-\1\2\3")
+    texts = pc.replace_substring_regex(texts, _SIGNED_BEHIND, r"-\1\2")
+    parts = pc.extract_regex(texts, _DRESSED)
+    sign, before, inner, number, behind = (pc.struct_field(parts, k) for k in range(5))
+    unit = pc.utf8_rtrim(pc.if_else(pc.equal(before, ""), behind, before), ".")
+    value = pc.binary_join_element_wise(sign, inner, number, "")
+    dash = pc.and_(pc.equal(value, "-"), pc.not_equal(unit, ""))  # of accountants
+    for name, same in _SAME_UNITS.items():
+        unit = pc.if_else(pc.equal(unit, name), same, unit)
+    return pc.if_else(dash, "0", value), unit
+
+
+def _grouped(mark: str, decimal: str) -> str:
+    """Return what matches a number whose thousands are separated as they should be."""
+    m, groups = re.escape(mark), "[1-9][0-9]{0,2}(M[0-9]{3})*|[1-9][0-9]?(M[0-9]{2})*M[0-9]{3}"
+    return rf"^[-+]?({groups.replace('M', m)})(?:{re.escape(decimal)}.*)?$"
+
+
+#: parts of formats that Arrow reads as Python does
+_OF_ARROW = re.compile(r"(?:[^%]|%[YmdHMSybBIp])*")
+#: microseconds
+DAY = 86_400_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def days(texts: pa.Array, format: str) -> pa.Array:
+    """Return the days from 1970 to dates in ISO 8601, or in a format as of ``strptime``, with a
+    time as their fraction; null for other texts.
     """
-    text = "".join(str(unicodedata.digit(c, c)) if c.isdecimal() else c for c in text)
-    text, sign, units = text.translate(_SIGNS).strip(), "", list[str]()
-    for _ in range(2):  # the sign may be before or behind the currency
-        if text[:1] in ("-", "+") and not sign:
-            sign, text = text[0], text[1:].lstrip()
-        elif text.startswith("(") and text.endswith(")") and not sign:
-            sign, text = "-", text[1:-1].strip()
-        units += _UNIT.findall(text)
-        text = _UNIT.sub("", text).strip()
-    if text.endswith("-") and text[-2:-1].isdigit() and not sign:  # as SAP writes it
-        sign, text = "-", text[:-1]
-    named = units[0].rstrip(".") if units else None
-    text = "0" if not text and sign == "-" and units else sign + text
-    return text, _SAME.get(named, named) if named else None
+    texts = pc.utf8_trim_whitespace(texts)
+    found = _microseconds(texts, format)
+    left = texts.filter(found.is_null()).drop_null().unique()
+    if len(left):
+        others = pa.array([_one_date(text, format) for text in left.to_pylist()], pa.int64())
+        found = pc.coalesce(found, others.take(pc.index_in(texts, left)))
+    return pc.divide(found.cast(pa.float64(), safe=False), DAY)
 
 
-def unit(text: str) -> str | None:
-    """Return the currency or percent sign that is written beside a number, None without one."""
-    return None if _AS_IT_IS.fullmatch(text) else _undressed(text)[1]
+def _microseconds(texts: pa.Array, format: str) -> pa.Array:
+    """Return the microseconds of the dates that Arrow reads as Python does, null for others."""
+    if not format:
+        for zone in (None, "UTC"):  # all must have one, or none
+            with suppress(pa.ArrowInvalid):
+                return texts.cast(pa.timestamp("us", zone)).cast(pa.int64())
+    elif _OF_ARROW.fullmatch(format):
+        found = pc.strptime(texts, format=format, unit="us", error_is_null=True)
+        # To Arrow, 30 February is 1 March, and 24 a year.
+        sure = pc.and_(pc.greater(pc.day(found), 3), pc.greater(pc.year(found), 999))
+        return pc.if_else(sure, found, None).cast(pa.int64())
+    return pa.nulls(len(texts), pa.int64())
 
 
-def _ungrouped(text: str, mark: str, decimal: str) -> str:
-    """Return a number without what separates its thousands, if that stands where it should; in
-    India, groups beyond the thousands have two digits.
-    """
-    whole, point, rest = text.partition(decimal)
-    m = re.escape(mark)
-    grouped = rf"[-+]?([1-9]\d{{0,2}}({m}\d{{3}})*|[1-9]\d?({m}\d\d)*{m}\d{{3}})"
-    return whole.replace(mark, "") + point + rest if re.fullmatch(grouped, whole) else text
-
-
-def days(text: str, format: str | None) -> float | None:
-    """Return the days from 1970 to a date in ISO 8601, or in a format as of ``strptime``, with a
-    time as their fraction; None for other text.
-    """
+def _one_date(text: str, format: str) -> int | None:
     try:
-        found = (
-            datetime.fromisoformat(text.strip())
-            if format is None
-            else datetime.strptime(text.strip(), format)
-        )
+        found = datetime.strptime(text, format) if format else datetime.fromisoformat(text)
     except ValueError:
         return None
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return (found - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() / 86400
+    return (found - _EPOCH) // timedelta(microseconds=1)

@@ -46,22 +46,17 @@ class Moments:
 
     def _add(self, X: np.ndarray) -> None:
         X = X.astype(np.float64, copy=False)
-        lows, highs = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
-        self._lows, self._highs = np.fmin(self._lows, lows), np.fmax(self._highs, highs)
+        self._lows = np.fmin(self._lows, np.fmin.reduce(X, axis=0))
+        self._highs = np.fmax(self._highs, np.fmax.reduce(X, axis=0))
         with np.errstate(all="ignore"):
-            sums, counts = X.sum(axis=0), np.full(X.shape[1], len(X))
-            if np.isnan(sums).any():
-                sums, counts = np.nansum(X, axis=0), np.count_nonzero(~np.isnan(X), axis=0)
+            counts = len(X) - np.isnan(X).sum(axis=0)
+            sums = np.nansum(X, axis=0)
             means = sums / np.maximum(counts, 1)
-            apart = X - means
-            apart *= apart
-            squares = apart.sum(axis=0)
-            if np.isnan(squares).any():
-                squares = np.nansum(apart, axis=0)
             # Chan, Golub and LeVeque (1979): squares about the mean of both parts.
             between = (means - self._means()) ** 2 * counts * self.counts
-            self._squares += squares + between / np.maximum(counts + self.counts, 1)
-            self._sums += sums
+            self._squares += np.nansum((X - means) ** 2, axis=0)
+            self._squares += between / np.maximum(counts + self.counts, 1)
+        self._sums += sums
         self.counts += counts
 
     def _means(self) -> np.ndarray:
@@ -80,13 +75,9 @@ class Moments:
             return np.where(self._lows <= self._highs, self._highs - self._lows, 0.0)
 
     @property
-    def deviations(self) -> np.ndarray:
-        return np.sqrt(self._squares / np.maximum(self.counts, 1))
-
-    @property
     def spreads(self) -> np.ndarray:
         """The standard deviation of each column, 1 if it is 0 or overflows float64."""
-        found = self.deviations
+        found = np.sqrt(self._squares / np.maximum(self.counts, 1))
         usable = (self._lows < self._highs) & (found > 0) & np.isfinite(found)
         return np.where(usable, found, 1.0)
 
@@ -151,27 +142,26 @@ class Survey:
 
     def _describe_numbers(self, moments: Moments, who: str, scale: bool) -> None:
         columns, names = self._columns, list(self._columns.numeric)
+        pairs = list(zip(moments.means.tolist(), moments.spreads.tolist(), strict=True))
         if columns.missing == "mean":
-            for name, count in zip(names, moments.counts, strict=True):
-                if not count:
-                    raise DataError(
-                        f"{who}, column '{name}' has no values and therefore no mean",
-                        hint("leave it out with {}", exclude=[name]),
-                        code="missing-value",
-                        column=name,
-                    )
-            columns.means = dict(zip(names, moments.means.tolist(), strict=True))
-        if scale and not (known := np.isfinite(moments.ranges)).all():
-            name = names[int(np.argmin(known))]
-            raise DataError(
-                f"{who}, the range of column '{name}' overflows float64: divide "
-                "its values by a large number.",
-                code="overflow",
-                column=name,
-            )
+            for name in (
+                name for name, count in zip(names, moments.counts, strict=True) if not count
+            ):
+                raise DataError(
+                    f"{who}, column '{name}' has no values and therefore no mean",
+                    hint("leave it out with {}", exclude=[name]),
+                    code="missing-value", column=name,
+                )  # fmt: skip
+            columns.means = {name: mean for name, (mean, _) in zip(names, pairs, strict=True)}
+        for name, extent in zip(names, moments.ranges, strict=True) if scale else ():
+            if not np.isfinite(extent):
+                raise DataError(
+                    f"{who}, the range of column '{name}' overflows float64",
+                    "divide its values by a large number",
+                    code="overflow", column=name,
+                )  # fmt: skip
         if scale:
-            pairs = np.column_stack([moments.means, moments.spreads]).tolist()
-            columns.scale = dict(zip(names, pairs, strict=True))
+            columns.scale = {name: list(pair) for name, pair in zip(names, pairs, strict=True)}
 
     def _references(
         self, who: str, levels: dict[str, set[str]], reference_level: Any

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linsep.errors import DataError, Located, hint
+from linsep.errors import DataError, Hint, Located, hint
 from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import arrow_file, opened
 from linsep.sources.remote.file import File, RemoteFile
@@ -48,7 +48,7 @@ class TableFile(ABC):
         with opened(path):
             self.size = path.stat().st_size
         if self.size == 0:
-            raise DataError(f"{path} is empty: give a file with rows.", code="no-rows", path=path)
+            raise self.error(" is empty", "give a file with rows", code="no-rows")
 
     @property
     def files(self) -> list[File]:
@@ -72,10 +72,10 @@ class TableFile(ABC):
         return self._sample
 
     def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
-        """Return the types of columns without a value in the first rows, as the first rows with one
-        say; a column without any is left out. May read the file to find out.
+        """Return the types of columns, as the file states them or its first rows with a value show;
+        may read the file to find out.
         """
-        return {}
+        return {name: kind for name, kind in self.columns().items() if kind and name in names}
 
     def kind_as_written(self, name: str) -> str:
         """Return the kind by which a format without types yields a column unchanged."""
@@ -94,17 +94,19 @@ class TableFile(ABC):
         """Yield columns as they stand in the file, text of text formats as it is written."""
         yield from self.chunks(dict.fromkeys(names, "text"))
 
-    def absent(self, names: Iterable[str]) -> list[str]:
-        """Return the `names` that are not a column; may read the file to find out."""
-        found = self.columns()
-        return [name for name in names if name not in found]
-
     def where(self, row: int) -> str:
         return Located(f"{self.path} row {row + 1}", path=self.path, row=int(row) + 1)
 
     def places_from(self, start: int) -> "Place":
         """Return what says where row i of a table stands, whose first row is number ``start``."""
         return lambda row: self.where(start + row)
+
+    def error(
+        self, what: str, *ways: str | Hint, code: str, row: int | None = None, **fields: Any
+    ) -> DataError:
+        """Return the error ``what`` of the file, or of a row, which is counted from 1."""
+        place = self.path if row is None else f"{self.path} row {row}"
+        return DataError(f"{place}{what}", *ways, code=code, path=self.path, row=row, **fields)
 
     @property
     def others(self) -> dict[str, int]:
@@ -173,14 +175,6 @@ def unknown_column(
         f"{path} has no {what} '{name}', only {listed(names)}",
         f"did you mean '{near[0]}'?" if near else choose,
         code="unknown-column", path=path, column=name, option=option,
-    )  # fmt: skip
-
-
-def header_again(place: str, **fields: Any) -> DataError:
-    return DataError(
-        f"{place} holds the names of the columns again", "remove the row",
-        hint("if line 1 is no header, read it as data with {}", header=False),
-        code="bad-line", **fields,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ text among numbers is an error wherever it comes.
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import pyarrow as pa
@@ -57,20 +57,17 @@ class TextFile(TableFile):
         )  # fmt: skip
         for start, block in whole_lines(reader):
             if not start and (encoding := utf_16_in(block)) is not None:
-                csv = hint("read it with {}", encoding=encoding) if self.marks_missing else None
-                raise DataError(
-                    f"{self.path} is UTF-16 text",
-                    csv or "save it as UTF-8",
-                    code="encoding",
-                    path=self.path,
-                )
+                csv = hint("read it with {}", encoding=encoding)
+                way = csv if self.marks_missing else "save it as UTF-8"
+                raise self.error(" is UTF-16 text", way, code="encoding")
             if (zero := block.find(b"\0")) >= 0:
-                raise DataError(
-                    f"{self.path} has NUL bytes (the first is byte {start + zero + 1:,} of the "
-                    "text), so it is damaged or no text",
-                    "remove such bytes", "rename or convert the file",
-                    code="encoding", path=self.path,
+                raise self.error(
+                    f" has NUL bytes (the first is byte {start + zero + 1:,}), so it is no text",
+                    "remove such bytes", "rename or convert the file", code="encoding",
                 )  # fmt: skip
+            if not block.isascii():  # files that were joined have a mark each
+                block = block.removeprefix(BYTE_ORDER_MARK)  # noqa: PLW2901
+                block = block.replace(b"\n" + BYTE_ORDER_MARK, b"\n")  # noqa: PLW2901
             yield block
 
     def records(self) -> Generator[bytes, None, None]:
@@ -81,12 +78,8 @@ class TextFile(TableFile):
         """Return rows with the types that Arrow guesses; raises ArrowInvalid."""
 
     @abstractmethod
-    def _explained(
-        self, rows: bytes, error: str, done: int, kinds: Any, only: bool = False
-    ) -> DataError:
-        """Return the error for rows that Arrow does not read, after so many others; with ``only``,
-        columns other than ``kinds`` are errors.
-        """
+    def _explained(self, rows: bytes, error: str, done: int, kinds: Any) -> DataError:
+        """Return the error for rows that Arrow does not read, after so many others."""
 
     def _first(self) -> pa.RecordBatch | None:
         """Return the rows of the first block that has any."""
@@ -102,22 +95,17 @@ class TextFile(TableFile):
 
     def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
         found: dict[str, pa.DataType] = {}
-        with closing(self.records()) as blocks:
-            for rows in blocks:
-                try:
-                    schema = self._guessed(rows, names).schema
-                except pa.ArrowInvalid:  # said by who reads the rows
-                    continue
-                found |= {
-                    field.name: field.type for field in schema
-                    if field.name in names and not pa.types.is_null(field.type)
-                }  # fmt: skip
-                if not (names := [name for name in names if name not in found]):
+        with closing(self.records()) as blocks, suppress(pa.ArrowInvalid):  # said by later readers
+            for schema in (self._guessed(rows, names).schema for rows in blocks):
+                empty = [name for name in names if name not in found and name in schema.names]
+                kinds = {name: schema.field(name).type for name in empty}
+                found |= {n: kind for n, kind in kinds.items() if not pa.types.is_null(kind)}
+                if len(found) == len(names):
                     break
         return found
 
     def _tables(
-        self, parse: Callable[[bytes], pa.Table], kinds: Any, only: bool = False
+        self, parse: Callable[[bytes], pa.Table], kinds: Any
     ) -> Generator[tuple[pa.Table, int], None, None]:
         """Yield what Arrow makes of each block, with how many rows come before it."""
 
@@ -133,9 +121,20 @@ class TextFile(TableFile):
         with closing(scanned_chunks(self.records(), read, threads, lambda: threads + 2)) as parts:
             for rows, table in parts:
                 if isinstance(table, pa.ArrowInvalid):
-                    raise self._explained(rows, str(table), done, kinds, only) from table
+                    raise self._explained(rows, str(table), done, kinds) from table
                 yield table, done
                 done += table.num_rows
+
+    def _misfit(
+        self, row: int, name: str, written: str, kind: str, *more: Hint, value: Any
+    ) -> DataError:
+        wanted = _WANTED.get(kind, "a value of the same kind as before")
+        return self.error(
+            f", column '{name}' holds {written[:60]}, not {wanted}", "correct it",
+            Hint("read the column as text with {}", {"categorical": [name]}, again=True), *more,
+            code="not-a-number" if kind == "number" else "bad-value",
+            row=row, column=name, value=value,
+        )  # fmt: skip
 
     @abstractmethod
     def written(self) -> Iterator[dict[str, str]]:
@@ -153,14 +152,3 @@ def whole_lines(reader: LineReader) -> Iterator[tuple[int, bytes]]:
         reader.give_back(chunk)
         yield read + mark, block
         read += chunk.size
-
-
-def misfit(place: str, name: str, written: str, kind: str, *more: Hint, **fields: Any) -> DataError:
-    wanted = _WANTED.get(kind, "a value of the same kind as before")
-    code = "not-a-number" if kind == "number" else "bad-value"
-    return DataError(
-        f"{place}, column '{name}' holds {written[:60]}, not {wanted}",
-        "correct it", Hint("read the column as text with {}", {"categorical": [name]}, again=True),
-        *more,
-        code=code, column=name, **fields,
-    )  # fmt: skip
