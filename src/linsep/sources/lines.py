@@ -55,6 +55,25 @@ def no_text(line: bytes) -> DataError | None:
     return DataError(said, "save it as UTF-8", "copy the file again", code="encoding")
 
 
+#: patterns of faults, each with what is said of the text that matches, a code, and a remedy
+Faults = Sequence[tuple[bytes, str, str, str]]
+NOT_FINITE = rb"[+-]?(?:nan|inf|infinity)(?!\S)"
+COMPLETE = "complete the line, which may be truncated"
+
+
+def refuse_faults(text: bytes, faults: Faults) -> None:
+    """Raise DataError for the first fault whose pattern is found in a line, whatever its case."""
+    for pattern, said, code, remedy in faults:
+        if found := re.search(pattern, text, re.IGNORECASE):
+            raise DataError(said.format(quoted(found[0])), remedy, code=code)
+
+
+def quoted(token: bytes) -> str:
+    """Return a token for a message: quoted, escaped, at most 40 characters."""
+    text = token.decode("utf-8", "replace")
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
 class Chunk(NamedTuple):
     """Whole lines of one file, of which the last may lack its newline, and newlines as padding;
     ``size`` is without the padding.
@@ -302,8 +321,8 @@ class ScannedFiles(Source):
         """Return what a chunk holds."""
 
     @abstractmethod
-    def _parse(self, line: bytes, part: ScannedChunk) -> Any:
-        """Read a line of a chunk that was scanned, by the plain parser; DataError if it cannot."""
+    def _explain(self, line: bytes, part: ScannedChunk) -> None:
+        """Raise DataError that says what is wrong with a line of a chunk, if that is known."""
 
     def check_files(self) -> None:
         for path in self.paths:
@@ -374,7 +393,7 @@ class ScannedFiles(Source):
                     advice = f"write it like '{self.example}'"
                     problem = DataError("this line cannot be read", advice, code="bad-line")
                     try:
-                        self._parse(line, part)
+                        self._explain(line, part)
                     except DataError as error:
                         problem = error
                     problem = no_text(line) or problem
