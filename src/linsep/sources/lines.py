@@ -1,7 +1,6 @@
 """Text files in chunks of whole lines: read on one thread, scanned on others, in reused buffers."""
 
 import codecs
-import io
 import re
 from abc import abstractmethod
 from collections import deque
@@ -16,7 +15,7 @@ import numpy as np
 from linsep._system.threads import thread_count
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
-from linsep.errors import DataError, Located, NoRows, hint
+from linsep.errors import DataError, Located, NoRows, hint, refuse
 from linsep.sources.base import Source, as_matrix
 from linsep.sources.exact import check_written, far_rows
 from linsep.sources.fingerprints import Unchanged
@@ -24,7 +23,6 @@ from linsep.sources.formats import DAMAGE, bytes_on_disk, codec_of, damage, open
 from linsep.sources.limits import MAX_LINE, check_growth, line_too_long
 from linsep.sources.remote.file import File, located
 from linsep.sources.tables.reading_options import ReadingOptions
-from linsep.words import counted
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -42,17 +40,12 @@ def utf_16_in(start: bytes) -> str | None:
 _CONTROLS = re.compile(r"[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufffd]")
 
 
-def no_text(line: bytes) -> DataError | None:
-    """Return the problem of an unreadable line, if it is not UTF-8 text."""
-    if utf_16_in(line) is not None:
-        return DataError("this is UTF-16 text", "save it as UTF-8", code="encoding")
-    text = line.decode(errors="replace")
-    if _CONTROLS.search(text.replace("\0", "").replace("\ufffd", "")):
-        return DataError("this is not text", "check the name of the file", code="wrong-format")
-    if not (strange := text.count("\0") + text.count("\ufffd")):
-        return None
-    said = f"the line is not UTF-8 text, because of {counted(strange, 'byte')}"
-    return DataError(said, "save it as UTF-8", "copy the file again", code="encoding")
+def check_text(line: bytes) -> None:
+    """Raise DataError if a line is not UTF-8 text."""
+    said = f"this is {'not UTF-8' if utf_16_in(line) is None else 'UTF-16'} text"
+    wrong = b"\0" in line or "\ufffd" in line.decode(errors="replace")
+    advice = "save it as UTF-8", "check the name of the file"
+    refuse(DataError, (wrong, said, "encoding", None, *advice))
 
 
 #: patterns of faults, each with what is said of the text that matches, a code, and a remedy
@@ -124,8 +117,7 @@ class LineReader:
         """Yield the chunks, a byte-order mark as blanks."""
         before = 0
         for file, path in enumerate(self.paths):
-            with opened(path) as (stream, tell):
-                stream = self._recoded(path, stream)  # noqa: PLW2901
+            with opened(path, self._encoding) as (stream, tell):
                 self._unchanged.check(path, ended=False)
                 compressed = codec_of(path) is not None
                 tail, ended, read = b"", False, 0
@@ -146,9 +138,6 @@ class LineReader:
                     if size:
                         yield Chunk(file, buffer, size)
                 before += tell()
-
-    def _recoded(self, path: File, stream: Any) -> Any:
-        return stream if self._encoding is None else Recoded(path, stream, self._encoding)
 
     def give_back(self, chunk: Chunk) -> None:
         """Let the buffer of a chunk be used again; its text must not be touched any more."""
@@ -184,8 +173,7 @@ class LineReader:
         if not long.size:
             return
         lines, left = 1 + int(long[0]), read
-        with opened(path) as (stream, _):
-            stream = self._recoded(path, stream)  # noqa: PLW2901
+        with opened(path, self._encoding) as (stream, _):
             while left > 0 and (block := stream.read(min(left, self._length))):
                 lines, left = lines + block.count(b"\n"), left - len(block)
         raise line_too_long(path, lines, self._max_line)
@@ -197,12 +185,31 @@ class LineReader:
             while end < room:
                 try:
                     count = stream.readinto(view[end:room])
+                except UnicodeError:
+                    raise undecodable(path, str(self._encoding)) from None
                 except DAMAGE as error:
                     raise damage(path, error) from error
                 if not count:
                     return end, True
                 end += count
         return end, False
+
+
+def undecodable(path: File, encoding: str) -> DataError:
+    """Return the error for the first line that is not text of an encoding."""
+    decoder, lines = codecs.getincrementaldecoder(encoding)(), 1
+    with opened(path) as (stream, _):
+        while block := stream.read(1 << 16):
+            try:
+                lines += decoder.decode(block).count("\n")
+            except UnicodeError as error:
+                lines += block.count(b"\n", 0, getattr(error, "start", 0))
+                break
+    return DataError(
+        f"{path} line {lines} is not {encoding} text",
+        "correct it", hint("set the encoding with {}", encoding=None),
+        code="encoding", path=path, row=lines, option="encoding", value=encoding,
+    )  # fmt: skip
 
 
 class ScannedChunk(NamedTuple):
@@ -221,57 +228,6 @@ class ScannedChunk(NamedTuple):
     importance: np.ndarray | None
     width: int
     base: int = 0
-
-
-#: characters that Windows has in the place of control characters; 85 ends a line on large machines
-_OF_WINDOWS = re.compile(r"[\x80-\x84\x86-\x9f]")
-
-
-class Recoded(io.RawIOBase):
-    """Text in another encoding, as UTF-8; DataError with the line where bytes are not characters,
-    or characters of Windows are read as Latin-1.
-    """
-
-    def __init__(self, path: File, stream: Any, encoding: str):
-        self._path, self._stream, self._encoding = path, stream, encoding
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._latin = codecs.lookup(encoding).name == "iso8859-1"
-        self._rest, self._lines, self._ended = b"", 0, False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest and not self._ended:
-            part = self._stream.read(1 << 16)
-            self._ended = not part
-            try:
-                text = self._decoder.decode(part, self._ended)
-            except UnicodeError as error:
-                lines = part.count(b"\n", 0, getattr(error, "start", 0))
-                raise self._refused(
-                    lines, f"is not {self._encoding} text",
-                    "correct it", hint("set the encoding with {}", encoding=None),
-                ) from None  # fmt: skip
-            if self._latin and (found := _OF_WINDOWS.search(text)):
-                raise self._refused(
-                    text.count("\n", 0, found.start()),
-                    f"holds the byte {ord(found[0]):02X}, which is a control character in "
-                    f"{self._encoding}",
-                    hint("read it with {}", encoding="cp1252"),
-                )
-            self._rest = text.removeprefix("\ufeff").encode() if not self._lines else text.encode()
-            self._lines += self._rest.count(b"\n")
-        size = min(len(buffer), len(self._rest))
-        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
-        return size
-
-    def _refused(self, lines: int, said: str, *hints: Any) -> DataError:
-        line = self._lines + lines + 1
-        return DataError(
-            f"{self._path} line {line} {said}", *hints,
-            code="encoding", path=self._path, row=line, option="encoding", value=self._encoding,
-        )  # fmt: skip
 
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
@@ -390,14 +346,13 @@ class ScannedFiles(Source):
                 if part.refused is not None:
                     number, line = part.refused
                     path, row = self.paths[file], lines + number + 1
-                    advice = f"write it like '{self.example}'"
-                    problem = DataError("this line cannot be read", advice, code="bad-line")
+                    said, advice = "this line cannot be read", f"write it like '{self.example}'"
                     try:
+                        check_text(line)
                         self._explain(line, part)
+                        raise DataError(said, advice, code="bad-line")
                     except DataError as error:
-                        problem = error
-                    problem = no_text(line) or problem
-                    raise problem.at(f"{path} line {row}: ", path=path, row=row)
+                        raise error.at(f"{path} line {row}: ", path=path, row=row) from None
                 lines += part.lines
                 yield part
 

@@ -191,11 +191,11 @@ class RowCache:
         """Return entries of one array of each chunk, from where to where, as one array."""
         kind, shape, _ = runs[0][0][number]
         joined = np.empty((sum(end - first for _, first, end in runs), *shape[1:]), kind)
-        left, width = memoryview(joined.reshape(-1).view(np.uint8)), joined[:1].nbytes
+        left, width = joined.reshape(-1).view(np.uint8), joined[:1].nbytes
         for chunk, first, end in runs:
             place, size = chunk[number][2] + width * first, width * (end - first)
             part, left = left[:size], left[size:]
-            while part:
+            while part.size:
                 if not (count := os.preadv(self._file, [part], place)):
                     raise EOFError(f"{self.path} became shorter")
                 part, place = part[count:], place + count
@@ -254,7 +254,8 @@ class RowCacheWriter:
         self._index: Any = None
         self._weighted = False
         self._width = self._seal = self._at = 0
-        self._file, self._temporary = io.BytesIO(), ""
+        self._file: Any = io.BytesIO()
+        self._temporary = ""
         with self._whole_or_none():
             folder = self.path.parent
             folder.mkdir(parents=True, exist_ok=True)
