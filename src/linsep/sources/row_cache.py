@@ -191,7 +191,8 @@ class RowCache:
         """Return entries of one array of each chunk, from where to where, as one array."""
         kind, shape, _ = runs[0][0][number]
         joined = np.empty((sum(end - first for _, first, end in runs), *shape[1:]), kind)
-        left, width = joined.reshape(-1).view(np.uint8), joined[:1].nbytes
+        left: Any = joined.reshape(-1).view(np.uint8)
+        width = joined[:1].nbytes
         for chunk, first, end in runs:
             place, size = chunk[number][2] + width * first, width * (end - first)
             part, left = left[:size], left[size:]
