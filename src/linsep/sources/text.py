@@ -5,14 +5,13 @@ Hashed columns match scikit-learn's HashingVectorizer, other columns its CountVe
 weights its TfidfTransformer.
 """
 
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from itertools import pairwise
-from typing import Any, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +46,7 @@ from linsep.compiled.text_cutting import (
     special_texts,
 )
 from linsep.errors import DataError, ParameterError, hint
-from linsep.parameters import HasParameters
+from linsep.parameters import HasParameters, check_parameters, parameter
 from linsep.sources.base import as_matrix
 
 ANALYZERS = {"word": WORD, "char": CHAR, "char_wb": CHAR_WB}
@@ -83,8 +82,8 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
         Whether the hash also determines the sign (1 or -1) of a term, so that terms sharing a
         column cancel on average.
     min_df, max_df : int or float, default 1 and 1.0
-        Minimum and maximum number (int) or share (float) of texts in which a term of the vocabulary
-        occurs.
+        Minimum and maximum number, or share (float, at most 1.0), of texts in which a term of the
+        vocabulary occurs.
     binary : bool, default False
         Set every count to 1.
     sublinear_tf : bool, default False
@@ -118,18 +117,18 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
     array([[0., 0., 2.]])
     """
 
-    analyzer: str = "word"
+    analyzer: Literal["word", "char", "char_wb"] = parameter(default="word")
     ngram_range: tuple[int, int] = (1, 1)
-    lowercase: bool = True
-    vocabulary: bool = False
-    n_features: int = 1 << 18
-    alternate_sign: bool = True
-    min_df: float = 1
-    max_df: float = 1.0
-    binary: bool = False
-    sublinear_tf: bool = False
-    use_idf: bool = False
-    norm: str | None = "l2"
+    lowercase: bool = parameter(default=True)
+    vocabulary: bool = parameter(default=False)
+    n_features: int = parameter(default=1 << 18, at_least=1, at_most=MOST_COLUMNS)
+    alternate_sign: bool = parameter(default=True)
+    min_df: float = parameter(default=1, at_least=0)
+    max_df: float = parameter(default=1.0, at_least=0)
+    binary: bool = parameter(default=False)
+    sublinear_tf: bool = parameter(default=False)
+    use_idf: bool = parameter(default=False)
+    norm: Literal["l2", "l1"] | None = parameter(default="l2")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the vocabulary and the weights of its terms from texts, if there are any.
@@ -224,54 +223,33 @@ def _texts_given(X: Any) -> pa.Array | pa.ChunkedArray:
             raise _bad_text(number, said, "bad-value")
     try:
         return pa.array(X, pa.large_string())
-    except UnicodeEncodeError:
-        number = next(n for n, text in enumerate(X) if re.search("[\ud800-\udfff]", text))
+    except UnicodeEncodeError as error:
         said = "has half of a surrogate pair, which is not a character: remove it"
-        raise _bad_text(number, said, "encoding") from None
+        raise _bad_text(X.index(error.object), said, "encoding") from None
 
 
 def _bad_text(number: int, said: str, code: str) -> DataError:
     return DataError(f"Text {number} {said}.", code=code, row=number)
 
 
-def _is_count(value: Any, most: float = float("inf")) -> bool:
-    return isinstance(value, int | np.integer) and value is not True and bool(1 <= value <= most)
-
-
-def _is_frequency(value: Any) -> bool:
-    return 0 <= value <= 1 if isinstance(value, float) else _is_count(value)
-
-
 def checked(text: Text) -> Text:
     """Return a transformer of plain values; ParameterError for a parameter that is invalid."""
-    given = asdict(text)
-    pair = tuple(given["ngram_range"]) if isinstance(given["ngram_range"], list | tuple) else ()
-    lengths = len(pair) == 2 and all(_is_count(n, LONGEST) for n in pair) and pair[0] <= pair[1]
-    frequency = "a number of texts, 1 or more, or a share of them from 0.0 to 1.0"
-    #: what each parameter may be, and whether it is
-    valid = {
-        "analyzer": ("'word', 'char' or 'char_wb'", text.analyzer in ANALYZERS),
-        "norm": ("None, 'l1' or 'l2'", text.norm in NORMS),
-        "n_features": (
-            f"a number from 1 to {MOST_COLUMNS:,}", _is_count(text.n_features, MOST_COLUMNS)
-        ),
-        "min_df": (frequency, _is_frequency(text.min_df)),
-        "max_df": (frequency, _is_frequency(text.max_df)),
-        "ngram_range": (f"two lengths of n-grams, such as (1, 2), at most {LONGEST}", lengths),
-    }  # fmt: skip
-    for name, value in given.items():
-        wanted, fits = valid.get(name, ("True or False", isinstance(value, bool)))
-        if not fits:
-            raise ParameterError(f"{name} is {value!r}: choose {wanted}.", option=name, value=value)
+    check_parameters(text)
+    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in asdict(text).items()}
+    pair = tuple(text.ngram_range) if isinstance(text.ngram_range, list | tuple) else ()
+    if not (len(pair) == 2 and all(isinstance(n, int | np.integer) for n in pair)
+            and 1 <= pair[0] <= pair[1] <= LONGEST):  # fmt: skip
+        raise ParameterError(
+            f"ngram_range is {text.ngram_range!r}: choose two lengths of n-grams, such as (1, 2), "
+            f"at most {LONGEST}.", option="ngram_range", value=text.ngram_range,
+        )  # fmt: skip
     if not text.vocabulary and (text.min_df, text.max_df) != (1, 1.0):
         raise ParameterError(
             "min_df and max_df apply to a vocabulary: set vocabulary=True.",
             code="needs-option",
             option="vocabulary",
         )
-    for name in ("min_df", "max_df", "n_features"):
-        given[name] = float(given[name]) if isinstance(given[name], float) else int(given[name])
-    return Text(**given | {"ngram_range": tuple(map(int, pair))})
+    return Text(**plain | {"ngram_range": tuple(map(int, pair))})
 
 
 #: least first byte of a code point whose lower case needs more than a table
@@ -380,7 +358,7 @@ class TextCounter:
         size = int(self._words.size[0])
         found = self._words.texts[:size]
         low, high = (
-            limit if isinstance(limit, int) else limit * self.n_texts
+            limit * self.n_texts if isinstance(limit, float) and limit <= 1 else limit
             for limit in (self.settings.min_df, self.settings.max_df)
         )
         chosen = (found >= low) & (found <= high)
