@@ -66,7 +66,8 @@ def check_weights(source: Any, n_features: int, n_classes: int) -> None:
     Weights are dense: one nine-digit index needs gigabytes. Rows in memory have no bytes.
     """
     n_bytes, n_columns = source.size or source.position, n_classes if n_classes > 2 else 1
-    if not n_bytes or n_features * n_columns <= FREE_WEIGHTS + WEIGHTS_PER_BYTE * n_bytes:
+    most = source.max_features or (FREE_WEIGHTS + WEIGHTS_PER_BYTE * n_bytes) // n_columns
+    if not n_bytes or n_features <= most:
         return
     layout = {} if source.kind in ("svmlight", "arrays") else source.layout()
     fewer: list[Hint | str] = ["number its features from 0 or 1 without large gaps"]
@@ -79,5 +80,6 @@ def check_weights(source: Any, n_features: int, n_classes: int) -> None:
     raise DataError(
         f"{source.name} has {n_bytes:,} bytes but needs {n_features:,} weights{each}",
         *fewer,
+        hint("allow them with {}", max_features=n_features),
         code="too-large",
     )
