@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from linsep.errors import DataError, Hint, hint
+from linsep.errors import DataError, Hint, hint, refuse
 from linsep.sources.remote.file import File
 from linsep.words import size_text
 
@@ -48,16 +48,14 @@ def line_too_long(path: File, line: int, limit: int) -> DataError:
 
 
 def check_growth(path: File, on_disk: int, read: int, instead: str = "decompress it first") -> None:
-    """Raise DataError where ``on_disk`` compressed bytes expand to far too many bytes for rows.
-    ``instead`` is the advice for a valid file.
+    """Raise DataError where so many bytes of a file become far too many in memory; ``instead`` is
+    the advice for a valid file.
     """
-    if read > WORTH_A_LOOK and read > MOST_GROWTH * on_disk:
-        raise DataError(
-            f"{path} grows to more than {MOST_GROWTH} times its size when it is decompressed: "
-            f"{instead} if that is intended.",
-            code="too-large",
-            path=path,
-        )
+    grown, said = read > max(WORTH_A_LOOK, MOST_GROWTH * on_disk), f"{path} grows to more than"
+    refuse(
+        DataError,
+        (grown, f"{said} {MOST_GROWTH} times its size when it is read", "too-large", None, instead),
+    )
 
 
 def check_weights(source: Any, n_features: int, n_classes: int) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.compiled.scanners.vowpal_wabbit import DONE, LABELS_BELOW, combine, count, scan
 from linsep.errors import DataError, refuse
-from linsep.sources.limits import MAX_LINE, MOST_GROWTH, WORTH_A_LOOK
+from linsep.sources.limits import MAX_LINE, check_growth
 from linsep.sources.lines import (
     CHUNK_BYTES,
     COMPLETE,
@@ -170,19 +170,11 @@ class VwSource(ScannedFiles):
     def _scan(self, chunk: Chunk) -> ScannedChunk:
         return scan_chunk(chunk, self.rules, self._labeled, self._check_products)
 
-    def _check_products(self, chunk: Chunk, products: int) -> None:
-        """Refuse text whose interactions would take far more memory than it has bytes."""
-        growth = products * PRODUCT_BYTES
+    def _check_products(self, chunk: Chunk, size: int) -> None:
         if self.before_growth is not None:
-            self.before_growth(growth)
-        if growth > WORTH_A_LOOK and growth > MOST_GROWTH * chunk.size:
-            raise DataError(
-                f"{self.paths[chunk.file]} grows to more than {MOST_GROWTH} times its size when "
-                "its interactions are formed",
-                "leave out interactions of long namespaces",
-                code="too-large",
-                path=self.paths[chunk.file],
-            )
+            self.before_growth(size)
+        path, shorter = self.paths[chunk.file], "leave out interactions of long namespaces"
+        check_growth(path, chunk.size, size, shorter)
 
     def _explain(self, line: bytes, part: ScannedChunk) -> None:
         refuse_line(line, self._labeled)
@@ -223,18 +215,16 @@ def rules_of(
 ) -> Rules:  # fmt: skip
     said, number = f"hash_bits is {bits}", "choose a number from 1 to 30"
     refuse(DataError, (not 1 <= bits <= 30, said, "bad-option", "hash_bits", number))
-    found: list[tuple[int, int]] = []
+    pairs: dict[frozenset[int], tuple[int, int]] = {}
     for letters in interactions:
         pair = letters.encode()
         said = f"The interaction {letters!r} is not a pair"
         two = "give the first letters of two namespaces, such as 'ab'"
         refuse(DataError, (len(pair) != 2 or b":" in pair, said, "bad-option", "interactions", two))
-        if (pair[0], pair[1]) not in found and (pair[1], pair[0]) not in found:
-            found.append((pair[0], pair[1]))
-    left_out: frozenset[int] = frozenset((ignore_namespaces or "").encode())
-    if keep_namespaces:
-        left_out |= frozenset(range(256)) - frozenset(keep_namespaces.encode())
-    return Rules(bits, tuple(found), left_out)
+        pairs.setdefault(frozenset(pair), (pair[0], pair[1]))
+    kept = keep_namespaces.encode() if keep_namespaces else range(256)
+    left_out = frozenset(range(256)).difference(kept) | {*(ignore_namespaces or "").encode()}
+    return Rules(bits, tuple(pairs.values()), left_out)
 
 
 def scan_chunk(
@@ -243,7 +233,7 @@ def scan_chunk(
     labeled: bool,
     check_products: Callable[[Chunk, int], None] | None = None,
 ) -> ScannedChunk:
-    """Read one chunk, padded by ``PADDING``; ``check_products`` receives the number of products of
+    """Read one chunk, padded by ``PADDING``; ``check_products`` receives the bytes of products of
     features before they are made.
     """
     text = np.frombuffer(chunk.text, np.uint8)
@@ -275,7 +265,8 @@ def scan_chunk(
         if rules.pairs and check_products is not None:
             of_row = np.repeat(np.arange(rows), np.diff(starts))
             sizes = {k: np.bincount(of_row[spaces[:n] == k], minlength=rows) for k in {*pairs.flat}}
-            check_products(chunk, sum(int(sizes[a] @ sizes[b]) for a, b in rules.pairs))
+            products = sum(int(sizes[a] @ sizes[b]) for a, b in rules.pairs)
+            check_products(chunk, PRODUCT_BYTES * products)
         filled = columns[:n], values[:n], spaces[:n], starts
         found, amounts, bounds, bad = combine(*filled, mask, pairs)
     labels = labels[:rows]
