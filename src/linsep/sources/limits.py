@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from linsep.errors import DataError, Hint, hint, refuse
+from linsep.errors import DataError, Hint, hint
 from linsep.sources.remote.file import File
 from linsep.words import size_text
 
@@ -51,11 +51,9 @@ def check_growth(path: File, on_disk: int, read: int, instead: str = "decompress
     """Raise DataError where so many bytes of a file become far too many in memory; ``instead`` is
     the advice for a valid file.
     """
-    grown, said = read > max(WORTH_A_LOOK, MOST_GROWTH * on_disk), f"{path} grows to more than"
-    refuse(
-        DataError,
-        (grown, f"{said} {MOST_GROWTH} times its size when it is read", "too-large", None, instead),
-    )
+    if read > max(WORTH_A_LOOK, MOST_GROWTH * on_disk):
+        said = f"{path} grows to more than {MOST_GROWTH} times its size when it is read"
+        raise DataError(said, instead, code="too-large", path=path)
 
 
 def check_weights(source: Any, n_features: int, n_classes: int) -> None:
