@@ -1,4 +1,4 @@
-"""Text files in chunks of whole lines: read on one thread, scanned on others, in reused buffers."""
+"""Text files in chunks of whole lines: read on one thread, scanned on others."""
 
 import codecs
 import re
@@ -108,10 +108,7 @@ class LineReader:
         self._max_line, self._returns = max_line, returns
         self._unchanged = unchanged or Unchanged(paths)
         self.position, self.marked = 0, False
-        self._padding = padding
-        self._length = chunk_bytes + padding
-        # A deque may be filled and emptied by different threads.
-        self._free: deque[bytearray] = deque()
+        self._padding, self._length = padding, chunk_bytes + padding
 
     def chunks(self) -> Generator[Chunk, None, None]:
         """Yield the chunks, a byte-order mark as blanks."""
@@ -139,20 +136,13 @@ class LineReader:
                         yield Chunk(file, buffer, size)
                 before += tell()
 
-    def give_back(self, chunk: Chunk) -> None:
-        """Let the buffer of a chunk be used again; its text must not be touched any more."""
-        self._free.append(chunk.text)
-
     def _fill(
         self, path: File, stream: Any, tail: bytes, read: int
     ) -> tuple[bytearray, int, int, bool]:
         """Return a buffer with the ``tail`` of the last one and at least one newline, the end of
         its last whole line, the end of its text, and whether the file has ended.
         """
-        # The first access to fresh memory is slow, so buffers are reused.
-        buffer = self._free.pop() if self._free else bytearray(self._length)
-        if len(buffer) <= len(tail) + self._padding:
-            buffer = bytearray(2 * len(tail) + self._length)
+        buffer = bytearray(len(tail) + self._length)
         buffer[: len(tail)] = tail
         end, size, ended = len(tail), 0, False
         while not size and not ended:
@@ -333,11 +323,7 @@ class ScannedFiles(Source):
 
         def scan(coming: "Future[Chunk | None]") -> Any:
             chunk = coming.result()
-            if chunk is None:
-                return None
-            scanned = self._scan(chunk)
-            reader.give_back(chunk)
-            return scanned
+            return None if chunk is None else self._scan(chunk)
 
         with closing(scanned_chunks(reader.chunks(), scan, self.threads, self._ahead)) as parts:
             for part in parts:
@@ -378,7 +364,6 @@ class ScannedFiles(Source):
             text = bytes(memoryview(chunk.text)[: chunk.size]).split(b"\n")
             yield from ((file, n, x) for n, x in enumerate(text, lines) if self.row.match(x))
             lines += len(text) - 1
-            reader.give_back(chunk)
 
 
 Piece = TypeVar("Piece")
