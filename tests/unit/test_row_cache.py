@@ -1,8 +1,8 @@
 """Parsed rows on disk: what comes back, faults of disks and processes, the limit of the folder."""
 
 import errno
-import io
 import os
+import resource
 import threading
 import tracemalloc
 from contextlib import suppress
@@ -251,21 +251,19 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch,
     write(path, *some_rows(3)).close()
     old = path.read_bytes()
 
-    class Full(io.FileIO):
-        def write(self, data):
-            if self.tell() + len(data) > call:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return super().write(data)
-
     def full(*arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     if isinstance(call, str):
-        monkeypatch.setattr(row_cache.os, call, full)
+        monkeypatch.setattr(os, call, full)
     else:
-        monkeypatch.setattr(row_cache.os, "fdopen", Full)
-    with refused(RowCacheError, "cannot-write"):
-        write(path, *some_rows(), cuts=(10, 74, 120))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (call, limits[1]))
+    try:
+        with refused(RowCacheError, "cannot-write"):
+            write(path, *some_rows(), cuts=(10, 74, 120))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert os.listdir(tmp_path) == ["a"]
     assert path.read_bytes() == old
 

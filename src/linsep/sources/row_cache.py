@@ -12,7 +12,6 @@ A file is used if its checksum is right when it is opened.
 """
 
 import hashlib
-import io
 import json
 import os
 import re
@@ -21,7 +20,7 @@ import weakref
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -39,11 +38,10 @@ from linsep._system.caches import (
     trim_cache,
     warn_without,
 )
-from linsep._system.files import remove_abandoned, scratch_file, sync_folder
-from linsep._system.interrupts import interrupts_deferred
+from linsep._system.files import remove_abandoned, written_whole
 from linsep.batches import Batch
 from linsep.compiled.loop import BLOCK
-from linsep.errors import DataError, LinsepError, Located, hint
+from linsep.errors import DataError, LinsepError, Located, ModelFileError, hint
 from linsep.sources.base import Source, as_matrix
 from linsep.sources.fingerprints import state_of
 from linsep.sources.remote.file import File, located
@@ -255,15 +253,13 @@ class RowCacheWriter:
         self._index: Any = None
         self._weighted = False
         self._width = self._seal = self._at = 0
-        self._file: Any = io.BytesIO()
-        self._temporary = ""
+        self._stack = ExitStack()
         with self._whole_or_none():
             folder = self.path.parent
             folder.mkdir(parents=True, exist_ok=True)
             self._limit = cache_limit(folder)
-            with interrupts_deferred():
-                descriptor, self._temporary = scratch_file(folder, self.path.name)
-                self._file = os.fdopen(descriptor, "wb+")
+            self._file = self._stack.enter_context(written_whole(self.path, "wb+", force=True))
+            os.fchmod(self._file.fileno(), 0o600)
             self._send(HEAD.pack(MAGIC, FORMAT))
 
     @contextmanager
@@ -271,17 +267,18 @@ class RowCacheWriter:
         """Abort where something goes wrong; RowCacheError if that is the disk."""
         try:
             yield
-        except BaseException as error:
+        except (OSError, ModelFileError) as error:
             self.abort()
-            if not isinstance(error, OSError):
-                raise
             raise RowCacheError(
                 f"The cache of parsed rows cannot be written in {self.path.parent} "
-                f"({error.strerror})",
+                f"({getattr(error.__cause__ or error, 'strerror', error)})",
                 "free some space there",
                 hint("choose another folder with {}", cache=None),
                 path=self.path.parent,
             ) from error
+        except BaseException:
+            self.abort()
+            raise
 
     def write(self, batch: Batch) -> None:
         """Append rows. Later sparse batches may be wider; all are sparse or none, and their numbers
@@ -328,11 +325,8 @@ class RowCacheWriter:
             at = self._send(json.dumps(footer).encode())
             self._file.write(TRAILER.pack(at, zlib.crc32(b"%d" % at, self._seal)))
             self._file.flush()
-            os.fsync(self._file.fileno())
-            os.replace(self._temporary, self.path)
-            sync_folder(self.path.parent)
             row_cache = RowCache(self.path, self._file.fileno(), footer)
-            self.abort()
+            self._stack.close()
         trim_cache(
             [[path] for path in ROW_CACHES.files(self.path.parent)], self._limit, [self.path]
         )
@@ -340,11 +334,8 @@ class RowCacheWriter:
 
     def abort(self) -> None:
         """Remove the temporary file. Does nothing after a commit or a second time."""
-        with suppress(OSError):
-            self._file.close()
-        with suppress(OSError):
-            os.unlink(self._temporary)
-        self._temporary = ""
+        with suppress(ModelFileError):  # of what is still to be written
+            self._stack.__exit__(RowCacheError, RowCacheError(), None)
 
     def __enter__(self) -> "RowCacheWriter":
         return self
