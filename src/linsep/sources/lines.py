@@ -119,43 +119,29 @@ class LineReader:
                 compressed = codec_of(path) is not None
                 tail, ended, read = b"", False, 0
                 while not ended:
-                    buffer, size, end, ended = self._fill(path, stream, tail, read)
-                    if read == 0:
-                        self.marked = buffer.startswith(BYTE_ORDER_MARK)
-                        if self.marked:
-                            buffer[: len(BYTE_ORDER_MARK)] = b" " * len(BYTE_ORDER_MARK)
+                    buffer = bytearray(len(tail) + self._length)
+                    buffer[: len(tail)] = tail
+                    end, ended = self._read(path, stream, buffer, len(tail))
+                    size = end if ended else buffer.rfind(b"\n", 0, end) + 1
+                    if not size and self._returns:  # a newline may be behind the last byte
+                        size = buffer.rfind(b"\r", 0, end - 1) + 1
+                    if end > self._max_line:
+                        self._check_lines(path, buffer, size or end, read)
+                    tail = bytes(memoryview(buffer)[size:end])
+                    if ended:
+                        self._unchanged.check(path)
+                    if not size:
+                        continue
+                    self.marked = self.marked if read else buffer.startswith(BYTE_ORDER_MARK)
+                    if self.marked and not read:
+                        buffer[: len(BYTE_ORDER_MARK)] = b" " * len(BYTE_ORDER_MARK)
                     read += size
                     self.position = before + tell()
                     if compressed:
                         check_growth(path, tell(), read)
-                    tail = bytes(memoryview(buffer)[size:end])
                     buffer[size : size + self._padding] = b"\n" * self._padding
-                    if ended:
-                        self._unchanged.check(path)
-                    if size:
-                        yield Chunk(file, buffer, size)
+                    yield Chunk(file, buffer, size)
                 before += tell()
-
-    def _fill(
-        self, path: File, stream: Any, tail: bytes, read: int
-    ) -> tuple[bytearray, int, int, bool]:
-        """Return a buffer with the ``tail`` of the last one and at least one newline, the end of
-        its last whole line, the end of its text, and whether the file has ended.
-        """
-        buffer = bytearray(len(tail) + self._length)
-        buffer[: len(tail)] = tail
-        end, size, ended = len(tail), 0, False
-        while not size and not ended:
-            room = len(buffer) - self._padding
-            end, ended = self._read(path, stream, buffer, end, room)
-            size = end if ended else buffer.rfind(b"\n", 0, end) + 1
-            if not size and self._returns:  # a newline may be behind the last byte
-                size = buffer.rfind(b"\r", 0, end - 1) + 1
-            if (size or end) > self._max_line:
-                self._check_lines(path, buffer, size or end, read)
-            if not size:
-                buffer.extend(bytes(room))
-        return buffer, size, end, ended
 
     def _check_lines(self, path: File, buffer: bytearray, size: int, read: int) -> None:
         ends = np.flatnonzero(np.frombuffer(buffer, np.uint8, size) == ord("\n")) + 1
@@ -168,9 +154,9 @@ class LineReader:
                 lines, left = lines + block.count(b"\n"), left - len(block)
         raise line_too_long(path, lines, self._max_line)
 
-    def _read(
-        self, path: File, stream: Any, buffer: bytearray, end: int, room: int
-    ) -> tuple[int, bool]:
+    def _read(self, path: File, stream: Any, buffer: bytearray, end: int) -> tuple[int, bool]:
+        """Fill a buffer from ``end`` on; return where its text ends, and whether the file does."""
+        room = len(buffer) - self._padding
         with memoryview(buffer) as view:
             while end < room:
                 try:
