@@ -1,4 +1,4 @@
-"""Text files in chunks of whole lines: read on one thread, scanned on others."""
+"""Text files in chunks of whole lines: read on one thread, scanned on others, in reused buffers."""
 
 import codecs
 import re
@@ -109,6 +109,8 @@ class LineReader:
         self._unchanged = unchanged or Unchanged(paths)
         self.position, self.marked = 0, False
         self._padding, self._length = padding, chunk_bytes + padding
+        # A deque may be filled and emptied by different threads.
+        self._free: deque[bytearray] = deque()
 
     def chunks(self) -> Generator[Chunk, None, None]:
         """Yield the chunks, a byte-order mark as blanks."""
@@ -119,7 +121,9 @@ class LineReader:
                 compressed = codec_of(path) is not None
                 tail, ended, read = b"", False, 0
                 while not ended:
-                    buffer = bytearray(len(tail) + self._length)
+                    # The first access to fresh memory is slow, so buffers are reused.
+                    buffer = self._free.pop() if self._free else bytearray()
+                    buffer.extend(bytes(max(0, len(tail) + self._length - len(buffer))))
                     buffer[: len(tail)] = tail
                     end, ended = self._read(path, stream, buffer, len(tail))
                     size = end if ended else buffer.rfind(b"\n", 0, end) + 1
@@ -142,6 +146,10 @@ class LineReader:
                     buffer[size : size + self._padding] = b"\n" * self._padding
                     yield Chunk(file, buffer, size)
                 before += tell()
+
+    def give_back(self, chunk: Chunk) -> None:
+        """Let the buffer of a chunk be used again; its text must not be touched any more."""
+        self._free.append(chunk.text)
 
     def _check_lines(self, path: File, buffer: bytearray, size: int, read: int) -> None:
         ends = np.flatnonzero(np.frombuffer(buffer, np.uint8, size) == ord("\n")) + 1
@@ -308,8 +316,11 @@ class ScannedFiles(Source):
         )  # fmt: skip
 
         def scan(coming: "Future[Chunk | None]") -> Any:
-            chunk = coming.result()
-            return None if chunk is None else self._scan(chunk)
+            if (chunk := coming.result()) is None:
+                return None
+            scanned = self._scan(chunk)
+            reader.give_back(chunk)
+            return scanned
 
         with closing(scanned_chunks(reader.chunks(), scan, self.threads, self._ahead)) as parts:
             for part in parts:
@@ -350,6 +361,7 @@ class ScannedFiles(Source):
             text = bytes(memoryview(chunk.text)[: chunk.size]).split(b"\n")
             yield from ((file, n, x) for n, x in enumerate(text, lines) if self.row.match(x))
             lines += len(text) - 1
+            reader.give_back(chunk)
 
 
 Piece = TypeVar("Piece")

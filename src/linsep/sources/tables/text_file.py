@@ -150,6 +150,7 @@ def whole_lines(reader: LineReader) -> Iterator[tuple[int, bytes]]:
     for chunk in reader.chunks():
         mark = len(BYTE_ORDER_MARK) if read == 0 and reader.marked else 0
         block = bytes(memoryview(chunk.text)[mark : chunk.size])
+        reader.give_back(chunk)
         yield read + mark, block
         read += chunk.size
 
