@@ -2,10 +2,10 @@
 
 Layout, in the byte order of the machine, each part padded to 512 bytes::
 
-    head      magic, format
+    head      magic
     arrays    of each batch: codes of labels, weights, values; of sparse rows also columns, and
               where rows start
-    footer    JSON: key, types, shapes and places of the arrays, labels, names, recipe
+    footer    JSON: format and key, types, shapes and places of the arrays, labels, names, recipe
     trailer   where the footer begins; checksum of all before it
 
 A file is used if its checksum is right when it is opened.
@@ -48,7 +48,7 @@ from linsep.sources.remote.file import File, located
 
 FORMAT = 4
 MAGIC = b"linsep\0S"
-HEAD, TRAILER = struct.Struct("=8sQ"), struct.Struct("=QQ")
+TRAILER = struct.Struct("=QQ")
 #: bytes to which parts are padded, and bytes that are checked at once
 SECTOR, PIECE = 512, 1 << 20
 #: linsep's folder within a cache folder, and the files in it that may be removed
@@ -150,15 +150,12 @@ class RowCache:
             with os.fdopen(open_own(path), "rb", buffering=0) as file:
                 end = os.fstat(file.fileno()).st_size - TRAILER.size
                 for start in range(0, end, PIECE):
-                    piece = file.read(min(PIECE, end - start))
-                    if not start and HEAD.unpack_from(piece) != (MAGIC, FORMAT):
-                        return None
-                    seal = checksum(piece, seal)
+                    seal = checksum(file.read(min(PIECE, end - start)), seal)
                 at, sealed = TRAILER.unpack(file.read())
                 if sealed != zlib.crc32(b"%d" % at, seal):
                     return None
                 footer = json.loads(os.pread(file.fileno(), end - at, at).rstrip(b"\0"))
-                if footer["key"] != json.dumps(key):
+                if footer["key"] != json.dumps([FORMAT, key]):
                     return None
                 if mark:
                     with suppress(OSError):  # of a folder that may only be read
@@ -260,7 +257,7 @@ class RowCacheWriter:
             self._limit = cache_limit(folder)
             self._file = self._stack.enter_context(written_whole(self.path, "wb+", force=True))
             os.fchmod(self._file.fileno(), 0o600)
-            self._send(HEAD.pack(MAGIC, FORMAT))
+            self._send(MAGIC)
 
     @contextmanager
     def _whole_or_none(self) -> Iterator[None]:
@@ -321,7 +318,8 @@ class RowCacheWriter:
         with self._whole_or_none():
             about |= {"n_features": self._width if n_features is None else n_features}
             about |= {"weighted": self._weighted, "labels": list(self._labels)}
-            footer = {"key": json.dumps(self._key), "chunks": self._chunks, "about": about}
+            key = json.dumps([FORMAT, self._key])
+            footer = {"key": key, "chunks": self._chunks, "about": about}
             at = self._send(json.dumps(footer).encode())
             self._file.write(TRAILER.pack(at, zlib.crc32(b"%d" % at, self._seal)))
             self._file.flush()

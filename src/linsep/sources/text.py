@@ -407,9 +407,10 @@ class TextCounter:
         first, column = piece
         texts = self._texts(column)
         keys = TextColumns(np.empty(0, np.uint32), np.empty(0, np.int64))
-        seen, news = (NONE_KEPT, NO_NEWS) if self.seen is None else (self.seen.arrays, empty_news())
+        kept = SeenTerms(0) if self.seen is None else self.seen
+        news = empty_news(0, 0) if self.seen is None else empty_news()
         signed = self.settings.alternate_sign
-        sink: Any = ByHash(keys, self.n_columns, signed, seen, news)
+        sink: Any = ByHash(keys, self.n_columns, signed, kept.arrays, news)
         if self.settings.vocabulary:
             sink = ByVocabulary(keys, self._words)
         values, columns, starts, number, fault = count_terms(
@@ -542,41 +543,32 @@ def _grown(words: Vocabulary) -> Vocabulary:
 MOST_NEWS, NEWS_BYTES = 1 << 17, 1 << 21
 #: terms kept of all columns, and their bytes
 MOST_SEEN, MOST_SEEN_BYTES = 1 << 19, 1 << 23
-NONE_KEPT = KeptTerms(
-    np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(1, np.int64), np.zeros(0, np.int32),
-    np.zeros(2, np.int64),
-)  # fmt: skip
 
 
 def empty_news(terms: int = MOST_NEWS, n_bytes: int = NEWS_BYTES) -> NewTerms:
-    ends = np.empty(terms + 1, np.int64)
-    ends[0] = 0
     return NewTerms(
         recent=np.zeros(1 << 16, np.uint32),
         hashes=np.empty(terms, np.uint32),
         columns=np.empty(terms, np.int32),
         pool=np.empty(n_bytes, np.uint8),
-        ends=ends,
+        ends=np.zeros(terms + 1, np.int64),
         size=np.zeros(2, np.int64),
     )
-
-
-NO_NEWS = empty_news(0, 0)
 
 
 class SeenTerms:
     """The first four terms of each of ``n_columns`` hashed columns, until memory is full."""
 
     def __init__(self, n_columns: int):
-        known = min(n_columns, MOST_SEEN)
         # Columns beyond have none, so that memory stays bounded whatever the number of columns.
-        self.arrays = NONE_KEPT if known < n_columns else KeptTerms(
-            hashes=np.zeros(4 * n_columns, np.uint32),
-            pool=np.zeros(MOST_SEEN_BYTES, np.uint8),
-            ends=np.zeros(MOST_SEEN + 1, np.int64),
-            columns=np.zeros(MOST_SEEN, np.int32),
+        known = n_columns if n_columns <= MOST_SEEN else 0
+        self.arrays = KeptTerms(
+            hashes=np.zeros(4 * known, np.uint32),
+            pool=np.zeros(MOST_SEEN_BYTES if known else 0, np.uint8),
+            ends=np.zeros(MOST_SEEN + 1 if known else 1, np.int64),
+            columns=np.zeros(MOST_SEEN if known else 0, np.int32),
             size=np.zeros(2, np.int64),
-        )  # fmt: skip
+        )
 
     def listed(self) -> list[Any]:
         """Return the terms and the column of each, in order of appearance, as plain JSON."""
