@@ -2,9 +2,7 @@
 
 import re
 import struct
-import tempfile
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from linsep.compiled.scanners.numbers import PADDING
 from linsep.sources.lines import Chunk
-from linsep.sources.vw import Rules, VwSource, scan_chunk
+from linsep.sources.vw import Rules, scan_chunk
 from thoroughness import examples
 from whole_files import hash_name, parse_vw
 
@@ -172,27 +170,3 @@ def test_recorded_columns(line, pairs, columns):
     own = tuple((ord(a), ord(b)) for a, b in pairs)
     assert [feature.column for feature in parse_vw(line, Rules(18, own))[2]] == columns
     assert hash_name(b"", 0) == 0
-
-
-@examples(60, 8)
-@given(st.lists(spaces, max_size=12), st.integers(1, 60), st.integers(1, 3))
-def test_chunks_do_not_matter(parts, chunk_bytes, threads):
-    lines = [f"{k % 2} {k} {part}\n".encode() for k, part in enumerate(parts, 1)]
-    if not lines:
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "rows.vw")
-        path.write_bytes(b"".join(lines))
-        source = VwSource([path], interactions=["ab"], chunk_bytes=chunk_bytes, threads=threads)
-        batches = list(source.batches())
-        rows = sum(batch.X.shape[0] for batch in batches)
-        assert rows == len(lines)
-        assert np.concatenate([batch.weights for batch in batches]).tolist() == [
-            *range(1, rows + 1)
-        ]
-        for batch in batches:
-            for k in range(batch.X.shape[0]):
-                row = batch.X[k]
-                *_, sums = parse_vw(lines[batch.first + k].rstrip(b"\n"), source.rules)
-                assert dict(zip(row.indices.tolist(), row.data.tolist(), strict=True)) == sums
-        assert source.where(rows - 1) == f"{path} line {rows}"

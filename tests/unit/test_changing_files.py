@@ -12,10 +12,8 @@ import pytest
 from interrupting import in_pass
 from linsep import Perceptron, open_source
 from linsep.errors import CheckpointError, DataError
-from linsep.sources.row_cache import RowCache, source_key
 from linsep.sources.tables import text_file
 from refusals import refused
-from row_cache_rows import some_rows, write
 
 
 def many_rows(folder, kind):
@@ -191,16 +189,6 @@ def test_other_bytes_of_the_same_size_and_time_are_read(tmp_path, ending, change
     here, _ = fitted(path)
     assert new.coef_.tobytes() == here.coef_.tobytes() != old.coef_.tobytes()
     assert new.score(source) == here.score(source)
-
-
-@pytest.mark.compiled
-def test_a_cache_is_known_by_the_file_as_it_was_before_it_was_read(tmp_path):
-    path = tmp_path / "rows.svm"
-    table(path, False)
-    key = source_key([path], {})
-    turned_by_another(path)
-    write(tmp_path / "a", *some_rows(3), key=key).close()
-    assert RowCache.open(tmp_path / "a", source_key([path], {})) is None
 
 
 def stopped_and_resumed(path, folder, change):

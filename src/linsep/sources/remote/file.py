@@ -283,12 +283,11 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
     with suppress(DataError) if pattern and not web else nullcontext():  # it may be a name
         if (web or not address.endswith("/")) and file.exists():
             return [file], False
-    path, entries = file._path.rstrip("/"), list[Any]()
+    path, listed = file._path.rstrip("/"), dict[str, Any]()
     with suppress(FileNotFoundError), file._told():
         if not web:
-            listed = (file._fs.glob if pattern else file._fs.ls)(path, detail=True)
-            entries = [*listed.values()] if isinstance(listed, dict) else listed
-    names = sorted(entry["name"] for entry in entries if entry["type"] == "file")
+            listed = file._fs.glob(path if pattern else f"{path}/*", detail=True)
+    names = sorted(name for name, about in listed.items() if about["type"] == "file")
     # The names begin with what the protocol makes of the server.
     protocol, _, rest = file.address.rstrip("/").partition("://")
     server, _, tail = rest.partition("/")
