@@ -504,14 +504,11 @@ def empty_vocabulary(n_terms: int = _TERMS, n_bytes: int = _BYTES) -> Vocabulary
 
 def texts_of(column: pa.Array) -> Texts:
     """Return the buffers of an Arrow array of strings; missing values must be filled."""
-    large = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
-    kind = np.int64 if large else np.int32
+    column = column.cast(pa.large_binary())
     _, offsets, data = column.buffers()
-    begin = np.frombuffer(offsets, kind)[column.offset : column.offset + len(column) + 1]
-    begin = begin.astype(np.int64)
-    if data is None or not data.size:
-        return Texts(read_only(np.zeros(1, np.uint8)), begin)
-    return Texts(read_only(np.frombuffer(data, np.uint8)), begin)
+    begin = np.frombuffer(offsets, np.int64)[column.offset :][: len(column) + 1].copy()
+    some = data if data is not None and data.size else bytes(1)
+    return Texts(read_only(np.frombuffer(some, np.uint8)), begin)
 
 
 def _as_arrow(pool: np.ndarray, ends: np.ndarray) -> pa.Array:
