@@ -255,6 +255,8 @@ class RowCacheWriter:
             folder = self.path.parent
             folder.mkdir(parents=True, exist_ok=True)
             self._limit = cache_limit(folder)
+            if self.path.is_symlink():  # what it names stays as it is
+                self.path.unlink()
             self._file = self._stack.enter_context(written_whole(self.path, "wb+", force=True))
             os.fchmod(self._file.fileno(), 0o600)
             self._send(MAGIC)
