@@ -55,8 +55,6 @@ PARTS = {
     "serving": Part(_of(serving.killed, batch=20, hang_seconds=60), 200, 8),
     "requests": Part(_of(requests.answered, batch=2000), 100_000, 6),
     "compiling": Part(_of(commands.signaled_compiling, batch=10, hang_seconds=200), 30, 8),
-    "scanner": Part(_of(texts.scanned, batch=20_000), 5_000_000, 10),
-    "vowpal-wabbit": Part(_of(texts.wabbit, batch=5_000), 1_000_000, 10),
     "words": Part(_of(words.counted, batch=2_000), 200_000, 8),
     "csv": Part(_of(texts.table("csv"), batch=2000), 200_000, 10),
     "jsonl": Part(_of(texts.table("jsonl"), batch=2000), 200_000, 10),

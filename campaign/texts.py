@@ -1,134 +1,17 @@
-"""Random and damaged text: read as a plain parser reads it, or refused."""
+"""Random and damaged tables: read as the readers of Python read them, or refused."""
 
 import csv
 import gzip
 import io
 import json
 import random
-import re
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from campaign.batches import folder
 from campaign.damage import mutated
 from linsep import open_source
 from linsep.errors import LinsepError
-from linsep.sources.lines import Chunk
-from linsep.sources.svmlight import PADDING, parse_line, scan_chunk
-from linsep.sources.vw import Rules, parse_line as parse_vw, scan_chunk as scan_vw, summed
-
-# svmlight text, against the plain parser.
-
-PIECES = (
-    *("0", "1", "-1", "+2.5", "1e3", ".5", "1e400", "nan", "9007199254740993", "1:1", "2:0.5"),
-    *("3:-.5e3", "0:1", "2147483647:1", "5:", ":1", "#", "qid:7", "9:1e39", "12345678:1"),
-    *("99:0.1234567890123456789", "+", "-", ".", "e", "1,2"),
-)
-DIGITS = "0123456789"
-
-
-def scanned(draw: random.Random) -> str | None:
-    """Check that the compiled scanner reads the same numbers as the plain parser."""
-    data = _svmlight(draw).encode()
-    base = draw.choice((0, 1))
-    fast, plain = _scan(data, base), _parse(data, base)
-    return None if fast == plain else f"{data!r} base {base}: {fast} against {plain}"
-
-
-def _svmlight(draw: random.Random) -> str:
-    """Return lines of pieces in any order, or valid lines with random numbers."""
-    if draw.random() < 0.5:
-        ends = ("\n", "\n", " ", " ", " ", "\t", "\r\n", "")
-        pieces = (draw.choice(PIECES) + draw.choice(ends) for _ in range(draw.randrange(1, 12)))
-        return "".join(pieces)
-    text = ""
-    for _ in range(draw.randrange(1, 4)):
-        columns = sorted(draw.sample(range(12), draw.randrange(5)))
-        text += " ".join([_number(draw), *(f"{j}:{_number(draw)}" for j in columns)]) + "\n"
-    return text
-
-
-def _number(draw: random.Random) -> str:
-    """Return a decimal number of any length and size."""
-    sizes = (1, 2, 3, 8, 15, 16, 17, 18, 19, 20, 21, 40)
-    whole = "".join(draw.choices(DIGITS, k=draw.choice((0, *sizes))))
-    part = "".join(draw.choices(DIGITS, k=draw.choice((0, *sizes))))
-    point = "." * (part != "" or draw.random() < 0.1)
-    power = draw.choice(("", "", "", "e", "E"))
-    if power:
-        power += draw.choice(("", "-", "+")) + str(draw.choice((0, 5, 22, 23, 37, 45, 300, 325)))
-    return draw.choice(("", "", "-", "+")) + (whole + point + part or "0") + power
-
-
-def _scan(data: bytes, base: int) -> Any:
-    found = scan_chunk(Chunk(0, bytearray(data + b"\n" * PADDING), len(data)), base)
-    if found.refused is not None:
-        return found.refused[0] + 1
-    rows, columns = np.diff(found.starts).tolist(), (found.columns + base).tolist()
-    return found.labels.tobytes(), rows, columns, found.values.tobytes()
-
-
-def _parse(data: bytes, base: int) -> Any:
-    labels, rows = [], []
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        try:
-            parsed = parse_line(line, base)
-        except LinsepError:
-            return number
-        if parsed is not None:
-            labels.append(parsed[0])
-            rows.append(parsed[1])
-    pairs = [pair for row in rows for pair in row]
-    values = np.array([value for _, value in pairs], float).tobytes()
-    return np.array(labels, float).tobytes(), list(map(len, rows)), [c for c, _ in pairs], values
-
-
-# Vowpal Wabbit's text, against the plain parser.
-
-VW_PIECES = (
-    *("1 |", "-1 2 'tag |a", "|", "1 1 0 |b:0.5", "shared |", "1,2 |", "1|", "|12", "|a", "|b:-2"),
-    *("x", "x:0.5", "12", "007:2", "y:text", ":3", "z:", "x:nan", "x:1e400", "x:1e308", "x:1:2"),
-    *("é", "x:0.1234567890123456789", "18446744073709551616", "x:1e-400", "\x01y", "|:2"),
-)
-
-
-def wabbit(draw: random.Random) -> str | None:
-    """Check that the compiled scanner reads the same columns and values as the plain parser."""
-    ends = ("\n", " ", " ", " ", " ", "\t", "\r\n", "")
-    pieces = (draw.choice(VW_PIECES) + draw.choice(ends) for _ in range(draw.randrange(1, 16)))
-    # Weights of namespaces that only Python can read are refused.
-    data = re.sub(r"(\|[^\s|:]*):\S*(e-?\d{3}|\d{17})", r"\1 ", "".join(pieces)).encode()
-    pairs = draw.choice(((), ((97, 98),), ((97, 97), (98, 32))))
-    rules, labeled = Rules(draw.choice((1, 5, 18, 30)), pairs), draw.random() < 0.5
-    chunk = Chunk(0, bytearray(data + b"\n" * PADDING), len(data))
-    fast, plain = _scan_vw(chunk, rules, labeled), _parse_vw(data, rules, labeled)
-    return None if fast == plain else f"{data!r} {rules}: {fast} against {plain}"
-
-
-def _scan_vw(chunk: Chunk, rules: Rules, labeled: bool) -> Any:
-    found = scan_vw(chunk, rules, labeled)
-    if found.refused is not None:
-        return found.refused[0] + 1
-    X = found.columns.tolist(), found.values.tolist()
-    return np.nan_to_num(found.labels).tolist(), found.importance.tolist(), [*zip(*X, strict=True)]
-
-
-def _parse_vw(data: bytes, rules: Rules, labeled: bool) -> Any:
-    labels, weights, pairs = [], [], list[Any]()
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        try:
-            if read := parse_vw(line, rules, labeled):
-                pairs += summed(read.features).items()
-                labels.append(read.label or 0.0)
-                weights.append(read.importance)
-        except LinsepError:
-            return number
-    return labels, weights, pairs
-
-
-# Tables, against the readers of Python.
 
 TABLES = {
     "csv": [

@@ -15,7 +15,7 @@ from linsep.compiled.jit import COMPILING
 from linsep.compiled.scanners.numbers import LEAST_POWER, MOST_POWER, PADDING
 from linsep.errors import DataError
 from linsep.sources.lines import Chunk
-from linsep.sources.svmlight import LABELS_BELOW, parse_line, scan_chunk
+from linsep.sources.svmlight import LABELS_BELOW, scan_chunk
 from thoroughness import THOROUGH, examples
 from whole_files import load_svmlight, parse_svmlight
 
@@ -30,12 +30,7 @@ def scan_text(text, base):
     padded = bytearray(text + b"\n" * PADDING)
     scanned = scan_chunk(Chunk(0, padded, len(text)), base)
     if scanned.refused is not None:
-        number, line = scanned.refused
-        try:
-            parse_line(line, base)
-        except DataError as error:
-            return f"line {number + 1}: {error}"
-        return f"line {number + 1}: refused by the scanner alone"
+        return scanned.refused[0] + 1
     bounds = scanned.starts.tolist()
     assert scanned.width == max(scanned.columns.tolist(), default=-1) + 1
     pairs = list(zip((scanned.columns + base).tolist(), map(bits, scanned.values), strict=True))
@@ -46,8 +41,8 @@ def scan_text(text, base):
 def read_plainly(text, base):
     try:
         labels, rows = parse_svmlight(text, base)
-    except DataError as error:
-        return str(error)
+    except ValueError as error:
+        return error.args[0]
     rows = [[(index, bits(value)) for index, value in row] for row in rows]
     return [bits(label) for label in labels], rows
 
@@ -113,7 +108,7 @@ def mutated_text(draw):
 @examples(300, 25)
 @given(valid_text())
 def test_valid_text(text):
-    assert not isinstance(read_plainly(text, 1), str)
+    assert not isinstance(read_plainly(text, 1), int)
     assert scan_text(text, 1) == read_plainly(text, 1)
 
 
@@ -185,7 +180,7 @@ def test_numbers_are_those_of_python(numbers):
     assert labels == [bits(float(label)) for label in first]
     assert rows == [[(index, value)] for index, value in enumerate(wanted)]
     for number in set(numbers) - set(finite):
-        assert f"line 1: the value {number[:37]!r}"[:-1] in scan_text(f"1 1:{number}".encode(), 0)
+        assert scan_text(f"1 1:{number}".encode(), 0) == 1
 
 
 def test_a_million_numbers():

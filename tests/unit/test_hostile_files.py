@@ -151,7 +151,9 @@ def test_weights_are_counted_for_each_class_and_byte(tmp_path):
     path.write_text("0 1:1\n1 3000000:1\n2 2:1\n3 3:1\n")
     assert Perceptron().fit(open_source(path)).n_features_in_ == 3_000_000
     path.write_text("".join(f"{k} {3_000_000 + k}:1\n" for k in range(6)))
-    with refused(DataError, "too-large"):
-        Perceptron().fit(open_source(path))
+    for most in (None, 3_000_004):
+        with refused(DataError, "too-large"):
+            Perceptron().fit(open_source(path, max_features=most))
+    assert Perceptron().fit(open_source(path, max_features=3_000_005)).n_features_in_ == 3_000_005
     path.write_text("".join(f"{k % 6} {3_000_000 + k}:1\n" for k in range(9000)))
     assert Perceptron(max_iter=1).fit(open_source(path)).n_features_in_ == 3_008_999

@@ -155,8 +155,7 @@ class SavedFit:
         files = [state_of(located(path)) for path in source.paths]
         self.agree(data={
             "files": {
-                file.name: f"of {file.size:,} bytes, version {file.version} {file.sample[:16]}"
-                for file in files
+                file.name: f"of {file.size:,} bytes, version {file.version}" for file in files
             },
             "order": [file.name for file in files],
             "options": {name: repr(value) for name, value in source.options().items()},

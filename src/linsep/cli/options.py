@@ -616,7 +616,8 @@ TABLE_ROWS = (TARGET, MISSING_VALUES, UNLABELED, HASH_BITS, MIN_COUNT, EXCLUDE, 
 #: reading options of commands whose features match Python's ``open_source``
 ROWS: Any = Gathered("how", (*TABLE_ROWS, FORMULA, PRODUCTS, REFERENCE_LEVEL, *FILES.options))
 READING = Gathered("reading", (
-    *TABLE_ROWS, FORMULA, PRODUCTS, SCALE, REFERENCE_LEVEL, *FILES.options, *CACHE,
+    *TABLE_ROWS, FORMULA, PRODUCTS, SCALE, REFERENCE_LEVEL, *FILES.options,
+    of_data("--max-features", number(at_least=1)), *CACHE,
 ))  # fmt: skip
 
 

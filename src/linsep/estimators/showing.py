@@ -248,12 +248,7 @@ def _machine(model: Any, scores: np.ndarray, known: int | None, n: int) -> tuple
 def _names_and_signs(model: Any, source: Any, number: int, columns: list[int]) -> Iterator[Any]:
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
     if hasattr(source, "rules"):  # several names in a line of Vowpal Wabbit may share a column
-        from linsep.sources.vw import parse_line
-
-        line: Any = parse_line(source.line(number)[2], source.rules, False)
-        own: dict[int, dict[str, None]] = {}
-        for one in line.features:
-            own.setdefault(one.column, {})[one.name.decode() or "(no name)"] = None
+        own = source.names(source.line(number)[2])
         yield from ((" + ".join(own[column]), 1) for column in columns)
     elif recipe.get("words") and names is None:
         from linsep.sources.feature_names import FeatureNames

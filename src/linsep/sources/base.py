@@ -34,6 +34,9 @@ class Source(ABC):
     #: rows up to this size in bytes stay in memory after the first pass
     memory_bytes: int = 256 << 20
 
+    #: most features to learn weights for, None for what the size of the files justifies
+    max_features: int | None = None
+
     #: format: arrays, svmlight, csv, ...
     kind: str = ""
     #: whether its numbers are text, read as the nearest doubles

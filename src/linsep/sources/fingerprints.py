@@ -1,7 +1,5 @@
-"""Fingerprints, which distinguish two states of a file: size, times, inode and hashes of bytes."""
+"""Fingerprints, which distinguish two states of a file: size, times and inode."""
 
-import hashlib
-import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,21 +8,17 @@ from typing import Any, NamedTuple
 from linsep.sources.remote.address import identified
 from linsep.sources.remote.file import File, RemoteFile, changed
 
-#: bytes of a block of a sample, and how many are spread over a file
-BLOCK, BLOCKS = 1 << 14, 16
-
 
 class FileState(NamedTuple):
     """The state of a file when it was inspected, as plain JSON: its resolved path, or its address
-    as :func:`identified` shows it; bytes; time of modification in ns, or ETag or date; a hash of
-    some bytes; time of the last change of the status in ns, and inode, which differ for a copy, and
-    after a write whose time was put back.
+    as :func:`identified` shows it; bytes; time of modification in ns, or ETag or date; time of the
+    last change of the status in ns, and inode, which differ for a copy, and after a write whose
+    time was put back.
     """
 
     name: str
     size: int
     version: Any
-    sample: str = ""
     marks: Sequence[int] = ()
 
 
@@ -35,28 +29,13 @@ def state_of(path: File) -> FileState:
     if isinstance(path, RemoteFile):
         _, size, version = path.state
         return FileState(identified(path.address), size, version)
-    name = str(path.resolve())
-    size, written, *marks, _ = _marks(name)
-    return FileState(name, size, written, hash_of_sample(name), marks)
+    size, written, *marks, _ = _marks(path)
+    return FileState(str(path.resolve()), size, written, marks)
 
 
-def _marks(path: str | Path) -> tuple[int, ...]:
-    about = os.stat(path)
+def _marks(path: Path) -> tuple[int, ...]:
+    about = path.stat()
     return about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino, about.st_dev
-
-
-def hash_of_sample(path: str | Path) -> str:
-    """Return a hash of the size of a file, its head, its tail, and blocks between them; of up to
-    256 kB it is a hash of all bytes. Raises OSError if the file cannot be read.
-    """
-    with open(path, "rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
-        digest = hashlib.sha256(b"%d" % size)
-        last = max(0, size - BLOCK)
-        for begin in sorted({last * k // (BLOCKS - 1) for k in range(BLOCKS)}):
-            file.seek(begin)
-            digest.update(file.read(BLOCK))
-    return digest.hexdigest()
 
 
 class Unchanged:

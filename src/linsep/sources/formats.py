@@ -167,8 +167,9 @@ def first_lines(path: File) -> list[bytes] | None:
 
 
 @contextmanager
-def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
-    """Open a file, decompressed; yield the stream and what returns the bytes on disk read so far.
+def opened(path: File, encoding: str | None = None) -> Iterator[tuple[Any, Callable[[], int]]]:
+    """Open a file, decompressed, and from another encoding as UTF-8; yield the stream and what
+    returns the bytes on disk read so far.
 
     Raises DataError when there is no such file, or it is a directory or may not be read.
     """
@@ -182,8 +183,9 @@ def opened(path: File) -> Iterator[tuple[Any, Callable[[], int]]]:
         if codec == "xz":
             stream = stack.enter_context(lzma.LZMAFile(raw))
         elif codec is not None:
-            file = raw if isinstance(raw, pa.NativeFile) else arrow_file(raw)
-            stream = stack.enter_context(pa.CompressedInputStream(file, codec))
+            stream = stack.enter_context(pa.CompressedInputStream(arrow_file(raw), codec))
+        if encoding is not None:
+            stream = pa.transcoding_input_stream(arrow_file(stream), encoding, "utf-8")
         yield stream, raw.tell
 
 
@@ -263,7 +265,9 @@ PATIENCE = 0.2
 _given: "WeakSet[Any]" = WeakSet()
 
 
-def arrow_file(stream: Any) -> pa.PythonFile:
+def arrow_file(stream: Any) -> pa.NativeFile:
+    if isinstance(stream, pa.NativeFile):
+        return stream
     _given.add(stream)
     return pa.PythonFile(stream, "r")
 

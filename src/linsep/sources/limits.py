@@ -48,16 +48,12 @@ def line_too_long(path: File, line: int, limit: int) -> DataError:
 
 
 def check_growth(path: File, on_disk: int, read: int, instead: str = "decompress it first") -> None:
-    """Raise DataError where ``on_disk`` compressed bytes expand to far too many bytes for rows.
-    ``instead`` is the advice for a valid file.
+    """Raise DataError where so many bytes of a file become far too many in memory; ``instead`` is
+    the advice for a valid file.
     """
-    if read > WORTH_A_LOOK and read > MOST_GROWTH * on_disk:
-        raise DataError(
-            f"{path} grows to more than {MOST_GROWTH} times its size when it is decompressed: "
-            f"{instead} if that is intended.",
-            code="too-large",
-            path=path,
-        )
+    if read > max(WORTH_A_LOOK, MOST_GROWTH * on_disk):
+        said = f"{path} grows to more than {MOST_GROWTH} times its size when it is read"
+        raise DataError(said, instead, code="too-large", path=path)
 
 
 def check_weights(source: Any, n_features: int, n_classes: int) -> None:
@@ -66,7 +62,8 @@ def check_weights(source: Any, n_features: int, n_classes: int) -> None:
     Weights are dense: one nine-digit index needs gigabytes. Rows in memory have no bytes.
     """
     n_bytes, n_columns = source.size or source.position, n_classes if n_classes > 2 else 1
-    if not n_bytes or n_features * n_columns <= FREE_WEIGHTS + WEIGHTS_PER_BYTE * n_bytes:
+    most = source.max_features or (FREE_WEIGHTS + WEIGHTS_PER_BYTE * n_bytes) // n_columns
+    if not n_bytes or n_features <= most:
         return
     layout = {} if source.kind in ("svmlight", "arrays") else source.layout()
     fewer: list[Hint | str] = ["number its features from 0 or 1 without large gaps"]
@@ -79,5 +76,6 @@ def check_weights(source: Any, n_features: int, n_classes: int) -> None:
     raise DataError(
         f"{source.name} has {n_bytes:,} bytes but needs {n_features:,} weights{each}",
         *fewer,
+        hint("allow them with {}", max_features=n_features),
         code="too-large",
     )

@@ -1,7 +1,6 @@
 """Text files in chunks of whole lines: read on one thread, scanned on others, in reused buffers."""
 
 import codecs
-import io
 import re
 from abc import abstractmethod
 from collections import deque
@@ -16,7 +15,7 @@ import numpy as np
 from linsep._system.threads import thread_count
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
-from linsep.errors import DataError, Located, NoRows, hint
+from linsep.errors import DataError, Located, NoRows, hint, refuse
 from linsep.sources.base import Source, as_matrix
 from linsep.sources.exact import check_written, far_rows
 from linsep.sources.fingerprints import Unchanged
@@ -24,7 +23,6 @@ from linsep.sources.formats import DAMAGE, bytes_on_disk, codec_of, damage, open
 from linsep.sources.limits import MAX_LINE, check_growth, line_too_long
 from linsep.sources.remote.file import File, located
 from linsep.sources.tables.reading_options import ReadingOptions
-from linsep.words import counted
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -42,17 +40,31 @@ def utf_16_in(start: bytes) -> str | None:
 _CONTROLS = re.compile(r"[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufffd]")
 
 
-def no_text(line: bytes) -> DataError | None:
-    """Return the problem of an unreadable line, if it is not UTF-8 text."""
-    if utf_16_in(line) is not None:
-        return DataError("this is UTF-16 text", "save it as UTF-8", code="encoding")
-    text = line.decode(errors="replace")
-    if _CONTROLS.search(text.replace("\0", "").replace("\ufffd", "")):
-        return DataError("this is not text", "check the name of the file", code="wrong-format")
-    if not (strange := text.count("\0") + text.count("\ufffd")):
-        return None
-    said = f"the line is not UTF-8 text, because of {counted(strange, 'byte')}"
-    return DataError(said, "save it as UTF-8", "copy the file again", code="encoding")
+def check_text(line: bytes) -> None:
+    """Raise DataError if a line is not UTF-8 text."""
+    said = f"this is {'not UTF-8' if utf_16_in(line) is None else 'UTF-16'} text"
+    wrong = b"\0" in line or "\ufffd" in line.decode(errors="replace")
+    advice = "save it as UTF-8", "check the name of the file"
+    refuse(DataError, (wrong, said, "encoding", None, *advice))
+
+
+#: patterns of faults, each with what is said of the text that matches, a code, and a remedy
+Faults = Sequence[tuple[bytes, str, str, str]]
+NOT_FINITE = rb"[+-]?(?:nan|inf|infinity)(?!\S)"
+COMPLETE = "complete the line, which may be truncated"
+
+
+def refuse_faults(text: bytes, faults: Faults) -> None:
+    """Raise DataError for the first fault whose pattern is found in a line, whatever its case."""
+    for pattern, said, code, remedy in faults:
+        if found := re.search(pattern, text, re.IGNORECASE):
+            raise DataError(said.format(quoted(found[0])), remedy, code=code)
+
+
+def quoted(token: bytes) -> str:
+    """Return a token for a message: quoted, escaped, at most 40 characters."""
+    text = token.decode("utf-8", "replace")
+    return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
 class Chunk(NamedTuple):
@@ -96,8 +108,7 @@ class LineReader:
         self._max_line, self._returns = max_line, returns
         self._unchanged = unchanged or Unchanged(paths)
         self.position, self.marked = 0, False
-        self._padding = padding
-        self._length = chunk_bytes + padding
+        self._padding, self._length = padding, chunk_bytes + padding
         # A deque may be filled and emptied by different threads.
         self._free: deque[bytearray] = deque()
 
@@ -105,59 +116,40 @@ class LineReader:
         """Yield the chunks, a byte-order mark as blanks."""
         before = 0
         for file, path in enumerate(self.paths):
-            with opened(path) as (stream, tell):
-                stream = self._recoded(path, stream)  # noqa: PLW2901
+            with opened(path, self._encoding) as (stream, tell):
                 self._unchanged.check(path, ended=False)
                 compressed = codec_of(path) is not None
                 tail, ended, read = b"", False, 0
                 while not ended:
-                    buffer, size, end, ended = self._fill(path, stream, tail, read)
-                    if read == 0:
-                        self.marked = buffer.startswith(BYTE_ORDER_MARK)
-                        if self.marked:
-                            buffer[: len(BYTE_ORDER_MARK)] = b" " * len(BYTE_ORDER_MARK)
+                    # The first access to fresh memory is slow, so buffers are reused.
+                    buffer = self._free.pop() if self._free else bytearray()
+                    buffer.extend(bytes(max(0, len(tail) + self._length - len(buffer))))
+                    buffer[: len(tail)] = tail
+                    end, ended = self._read(path, stream, buffer, len(tail))
+                    size = end if ended else buffer.rfind(b"\n", 0, end) + 1
+                    if self._returns and not (size or ended):  # a newline may be behind the last byte
+                        size = buffer.rfind(b"\r", 0, end - 1) + 1
+                    if end > self._max_line:
+                        self._check_lines(path, buffer, size or end, read)
+                    tail = bytes(memoryview(buffer)[size:end])
+                    if ended:
+                        self._unchanged.check(path)
+                    if not size:
+                        continue
+                    self.marked = self.marked if read else buffer.startswith(BYTE_ORDER_MARK)
+                    if self.marked and not read:
+                        buffer[: len(BYTE_ORDER_MARK)] = b" " * len(BYTE_ORDER_MARK)
                     read += size
                     self.position = before + tell()
                     if compressed:
                         check_growth(path, tell(), read)
-                    tail = bytes(memoryview(buffer)[size:end])
                     buffer[size : size + self._padding] = b"\n" * self._padding
-                    if ended:
-                        self._unchanged.check(path)
-                    if size:
-                        yield Chunk(file, buffer, size)
+                    yield Chunk(file, buffer, size)
                 before += tell()
-
-    def _recoded(self, path: File, stream: Any) -> Any:
-        return stream if self._encoding is None else Recoded(path, stream, self._encoding)
 
     def give_back(self, chunk: Chunk) -> None:
         """Let the buffer of a chunk be used again; its text must not be touched any more."""
         self._free.append(chunk.text)
-
-    def _fill(
-        self, path: File, stream: Any, tail: bytes, read: int
-    ) -> tuple[bytearray, int, int, bool]:
-        """Return a buffer with the ``tail`` of the last one and at least one newline, the end of
-        its last whole line, the end of its text, and whether the file has ended.
-        """
-        # The first access to fresh memory is slow, so buffers are reused.
-        buffer = self._free.pop() if self._free else bytearray(self._length)
-        if len(buffer) <= len(tail) + self._padding:
-            buffer = bytearray(2 * len(tail) + self._length)
-        buffer[: len(tail)] = tail
-        end, size, ended = len(tail), 0, False
-        while not size and not ended:
-            room = len(buffer) - self._padding
-            end, ended = self._read(path, stream, buffer, end, room)
-            size = end if ended else buffer.rfind(b"\n", 0, end) + 1
-            if self._returns and not (size or ended):  # a newline may be behind the last byte
-                size = buffer.rfind(b"\r", 0, end - 1) + 1
-            if (size or end) > self._max_line:
-                self._check_lines(path, buffer, size or end, read)
-            if not size:
-                buffer.extend(bytes(room))
-        return buffer, size, end, ended
 
     def _check_lines(self, path: File, buffer: bytearray, size: int, read: int) -> None:
         ends = np.flatnonzero(np.frombuffer(buffer, np.uint8, size) == ord("\n")) + 1
@@ -165,25 +157,43 @@ class LineReader:
         if not long.size:
             return
         lines, left = 1 + int(long[0]), read
-        with opened(path) as (stream, _):
-            stream = self._recoded(path, stream)  # noqa: PLW2901
+        with opened(path, self._encoding) as (stream, _):
             while left > 0 and (block := stream.read(min(left, self._length))):
                 lines, left = lines + block.count(b"\n"), left - len(block)
         raise line_too_long(path, lines, self._max_line)
 
-    def _read(
-        self, path: File, stream: Any, buffer: bytearray, end: int, room: int
-    ) -> tuple[int, bool]:
+    def _read(self, path: File, stream: Any, buffer: bytearray, end: int) -> tuple[int, bool]:
+        """Fill a buffer from ``end`` on; return where its text ends, and whether the file does."""
+        room = len(buffer) - self._padding
         with memoryview(buffer) as view:
             while end < room:
                 try:
                     count = stream.readinto(view[end:room])
+                except UnicodeError:
+                    raise undecodable(path, str(self._encoding)) from None
                 except DAMAGE as error:
                     raise damage(path, error) from error
                 if not count:
                     return end, True
                 end += count
         return end, False
+
+
+def undecodable(path: File, encoding: str) -> DataError:
+    """Return the error for the first line that is not text of an encoding."""
+    decoder, lines = codecs.getincrementaldecoder(encoding)(), 1
+    with opened(path) as (stream, _):
+        while block := stream.read(1 << 16):
+            try:
+                lines += decoder.decode(block).count("\n")
+            except UnicodeError as error:
+                lines += block.count(b"\n", 0, getattr(error, "start", 0))
+                break
+    return DataError(
+        f"{path} line {lines} is not {encoding} text",
+        "correct it", hint("set the encoding with {}", encoding=None),
+        code="encoding", path=path, row=lines, option="encoding", value=encoding,
+    )  # fmt: skip
 
 
 class ScannedChunk(NamedTuple):
@@ -202,57 +212,6 @@ class ScannedChunk(NamedTuple):
     importance: np.ndarray | None
     width: int
     base: int = 0
-
-
-#: characters that Windows has in the place of control characters; 85 ends a line on large machines
-_OF_WINDOWS = re.compile(r"[\x80-\x84\x86-\x9f]")
-
-
-class Recoded(io.RawIOBase):
-    """Text in another encoding, as UTF-8; DataError with the line where bytes are not characters,
-    or characters of Windows are read as Latin-1.
-    """
-
-    def __init__(self, path: File, stream: Any, encoding: str):
-        self._path, self._stream, self._encoding = path, stream, encoding
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._latin = codecs.lookup(encoding).name == "iso8859-1"
-        self._rest, self._lines, self._ended = b"", 0, False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest and not self._ended:
-            part = self._stream.read(1 << 16)
-            self._ended = not part
-            try:
-                text = self._decoder.decode(part, self._ended)
-            except UnicodeError as error:
-                lines = part.count(b"\n", 0, getattr(error, "start", 0))
-                raise self._refused(
-                    lines, f"is not {self._encoding} text",
-                    "correct it", hint("set the encoding with {}", encoding=None),
-                ) from None  # fmt: skip
-            if self._latin and (found := _OF_WINDOWS.search(text)):
-                raise self._refused(
-                    text.count("\n", 0, found.start()),
-                    f"holds the byte {ord(found[0]):02X}, which is a control character in "
-                    f"{self._encoding}",
-                    hint("read it with {}", encoding="cp1252"),
-                )
-            self._rest = text.removeprefix("\ufeff").encode() if not self._lines else text.encode()
-            self._lines += self._rest.count(b"\n")
-        size = min(len(buffer), len(self._rest))
-        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
-        return size
-
-    def _refused(self, lines: int, said: str, *hints: Any) -> DataError:
-        line = self._lines + lines + 1
-        return DataError(
-            f"{self._path} line {line} {said}", *hints,
-            code="encoding", path=self._path, row=line, option="encoding", value=self._encoding,
-        )  # fmt: skip
 
 
 #: measured: smaller chunks cost handing over, larger ones fall out of the caches
@@ -302,8 +261,8 @@ class ScannedFiles(Source):
         """Return what a chunk holds."""
 
     @abstractmethod
-    def _parse(self, line: bytes, part: ScannedChunk) -> Any:
-        """Read a line of a chunk that was scanned, by the plain parser; DataError if it cannot."""
+    def _explain(self, line: bytes, part: ScannedChunk) -> None:
+        """Raise DataError that says what is wrong with a line of a chunk, if that is known."""
 
     def check_files(self) -> None:
         for path in self.paths:
@@ -357,8 +316,7 @@ class ScannedFiles(Source):
         )  # fmt: skip
 
         def scan(coming: "Future[Chunk | None]") -> Any:
-            chunk = coming.result()
-            if chunk is None:
+            if (chunk := coming.result()) is None:
                 return None
             scanned = self._scan(chunk)
             reader.give_back(chunk)
@@ -371,14 +329,13 @@ class ScannedFiles(Source):
                 if part.refused is not None:
                     number, line = part.refused
                     path, row = self.paths[file], lines + number + 1
-                    advice = f"write it like '{self.example}'"
-                    problem = DataError("this line cannot be read", advice, code="bad-line")
+                    said, advice = "this line cannot be read", f"write it like '{self.example}'"
                     try:
-                        self._parse(line, part)
+                        check_text(line)
+                        self._explain(line, part)
+                        raise DataError(said, advice, code="bad-line")
                     except DataError as error:
-                        problem = error
-                    problem = no_text(line) or problem
-                    raise problem.at(f"{path} line {row}: ", path=path, row=row)
+                        raise error.at(f"{path} line {row}: ", path=path, row=row) from None
                 lines += part.lines
                 yield part
 

@@ -30,8 +30,8 @@ from linsep.sources.tables.reading_options import OF_CSV, TableOptions
 
 def open_source(
     data: Any, *, format: str | None = None, recipe: dict[str, Any] | None = None,
-    labeled: bool | None = True, max_line: int | str | None = None, cache: Path | None = None,
-    **options: Any,
+    labeled: bool | None = True, max_line: int | str | None = None,
+    max_features: int | None = None, cache: Path | None = None, **options: Any,
 ) -> Source:  # fmt: skip
     """Open files or a data frame as a source; checks names and formats only.
 
@@ -56,6 +56,9 @@ def open_source(
     max_line : int or str, default None
         Maximum length of a line in bytes, or with a unit; None is "64MB". The limit protects
         against small compressed files that expand to one endless line.
+    max_features : int, default None
+        Maximum number of features to learn weights for; None is what the size of the files
+        justifies. Raise it for the first lines of a file with millions of features.
     cache : path, default None
         Folder for parsed rows that do not fit in memory, for later passes and later runs; None
         keeps them in a temporary folder for one run.
@@ -180,6 +183,7 @@ def open_source(
     own = of_kind(paths[0], kind, options)
     source = _opened(kind, paths, format, own, **how)
     source.cache, source.by_recipe = _cache_of(cache, paths), recipe is not None
+    source.max_features = max_features
     return source
 
 

@@ -2,27 +2,26 @@
 
 Layout, in the byte order of the machine, each part padded to 512 bytes::
 
-    head      magic, format
+    head      magic
     arrays    of each batch: codes of labels, weights, values; of sparse rows also columns, and
               where rows start
-    footer    a newline and JSON: key, types and shapes of the arrays, labels, names, recipe
-    trailer   checksum of all before it
+    footer    JSON: format and key, types, shapes and places of the arrays, labels, names, recipe
+    trailer   where the footer begins; checksum of all before it
 
-A file is used if its checksum is right when it is opened; then it is mapped into memory.
+A file is used if its checksum is right when it is opened.
 """
 
 import hashlib
 import json
-import math
-import mmap
 import os
 import re
 import struct
+import weakref
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from itertools import pairwise
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,22 +38,19 @@ from linsep._system.caches import (
     trim_cache,
     warn_without,
 )
-from linsep._system.files import remove_abandoned, scratch_file, sync_folder
-from linsep._system.interrupts import interrupts_deferred
+from linsep._system.files import remove_abandoned, written_whole
 from linsep.batches import Batch
 from linsep.compiled.loop import BLOCK
-from linsep.errors import DataError, LinsepError, Located, hint
+from linsep.errors import DataError, LinsepError, Located, ModelFileError, hint
 from linsep.sources.base import Source, as_matrix
 from linsep.sources.fingerprints import state_of
 from linsep.sources.remote.file import File, located
 
-FORMAT = 3
+FORMAT = 4
 MAGIC = b"linsep\0S"
-HEAD, TRAILER = struct.Struct("=8sQ"), struct.Struct("=Q")
+TRAILER = struct.Struct("=QQ")
 #: bytes to which parts are padded, and bytes that are checked at once
-SECTOR, PIECE = 512, 1 << 24
-#: bytes that are read before the memory of the file is let go, and what the system maps at least
-MAPPED, LEAST = 1 << 20, 1 << 16
+SECTOR, PIECE = 512, 1 << 20
 #: linsep's folder within a cache folder, and the files in it that may be removed
 ROWS = "linsep-rows"
 ROW_CACHES = CacheFiles(re.compile(r"[0-9a-f]{32}\.rows"), MAGIC)
@@ -131,19 +127,15 @@ class RowCache:
     dropped = 0
     filled: dict[str, int]
 
-    def __init__(self, path: Path, data: mmap.mmap, footer: dict[str, Any]):
-        self.path, self.n_bytes, self._data = path, len(data), data
+    def __init__(self, path: Path, descriptor: int, footer: dict[str, Any]):
+        self.path, self._file = path, os.dup(descriptor)
+        self._end = weakref.finalize(self, os.close, self._file)
+        #: of each batch, the type, the shape and the place of its arrays
+        self._chunks = footer["chunks"]
+        self.n_bytes = os.fstat(self._file).st_size
         vars(self).update({"filled": {}} | footer["about"])
-        self._chunks: list[list[np.ndarray]] = []
-        at = SECTOR
-        for described in footer["chunks"]:
-            arrays = []
-            for kind, shape in described:
-                arrays.append(np.frombuffer(data, kind, math.prod(shape), at).reshape(shape))
-                at += arrays[-1].nbytes + -arrays[-1].nbytes % SECTOR
-            self._chunks.append(arrays)
         # the first row of each chunk
-        self._rows = np.cumsum([0, *(arrays[0].size for arrays in self._chunks)]).tolist()
+        self._rows = [0, *accumulate(codes[1][0] for codes, *_ in self._chunks)]
         self.n_rows = self._rows[-1]
         self.n_blocks = -(-self.n_rows // BLOCK)
 
@@ -153,29 +145,24 @@ class RowCache:
         others, or written for another ``key`` or kind of machine. ``mark`` sets its time to now,
         because the least recently used caches are removed first.
         """
-        path = Path(path)
+        path, seal = Path(path), 0
         try:
-            with os.fdopen(open_own(path), "rb") as file:
-                data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            head, end = HEAD.unpack(data[: HEAD.size]), len(data) - TRAILER.size
+            with os.fdopen(open_own(path), "rb", buffering=0) as file:
+                end = os.fstat(file.fileno()).st_size - TRAILER.size
+                for start in range(0, end, PIECE):
+                    seal = checksum(file.read(min(PIECE, end - start)), seal)
+                at, sealed = TRAILER.unpack(file.read())
+                if sealed != zlib.crc32(b"%d" % at, seal):
+                    return None
+                footer = json.loads(os.pread(file.fileno(), end - at, at).rstrip(b"\0"))
+                if footer["key"] != json.dumps([FORMAT, key]):
+                    return None
+                if mark:
+                    with suppress(OSError):  # of a folder that may only be read
+                        os.utime(path)
+                return cls(path, file.fileno(), footer)
         except (OSError, ValueError, struct.error):
             return None
-        if head != (MAGIC, FORMAT) or end % SECTOR:
-            return None
-        seal = 0
-        for start in range(0, end, PIECE):
-            words = min(PIECE, end - start) // 8
-            seal = checksum(np.frombuffer(data, np.uint64, words, start), seal)
-            _forget(data)
-        if TRAILER.unpack(data[end:]) != (seal,):
-            return None
-        footer = json.loads(data[data.rfind(b"\n", 0, end) : end].rstrip(b"\0"))
-        if footer["key"] != json.dumps(key):
-            return None
-        if mark:
-            with suppress(OSError):  # of a folder that may only be read
-                os.utime(path)
-        return cls(path, data, footer)
 
     def read_blocks(self, blocks: np.ndarray) -> Batch:
         """Return the rows of blocks (integers, repeats allowed), in this order, in new memory;
@@ -185,35 +172,33 @@ class RowCache:
         blocks = np.ascontiguousarray(blocks, np.int64)
         if not 0 <= blocks.min() <= blocks.max() < self.n_blocks:
             raise IndexError(f"The cache {self.path} has no block beyond {self.n_blocks - 1}.")
-        pieces: list[list[np.ndarray]] = []
-        for (codes, weights, values, *sparse), rows in self._runs(blocks):
-            piece = [codes[rows], weights[rows], values[rows]]
-            if sparse:
-                columns, starts = sparse
-                bounds = starts[rows.start : rows.stop + 1]
-                held = slice(bounds[0], bounds[-1])
-                piece[2:] = values[held], columns[held], np.diff(bounds)
-            pieces.append(piece)
-        y, weights, X, *sparse = map(self._copied, zip(*pieces, strict=True))
-        if sparse:
-            columns, sizes = sparse
-            X = as_matrix(X, columns, np.append(0, np.cumsum(sizes)), self.n_features)
-        return Batch(X, y, BLOCK * int(blocks[0]), weights if self.weighted else None)
+        runs = list(self._runs(blocks))
+        y, weights = self._read(0, runs), self._read(1, runs) if self.weighted else None
+        if len(runs[0][0]) == 3:
+            return Batch(self._read(2, runs), y, BLOCK * int(blocks[0]), weights)
+        starts = [self._read(4, [(chunk, first, end + 1)]) for chunk, first, end in runs]
+        held = [(run[0], one[0], one[-1]) for run, one in zip(runs, starts, strict=True)]
+        bounds = np.cumsum(np.concatenate([[0], *map(np.diff, starts)]))
+        X = as_matrix(self._read(2, held), self._read(3, held), bounds, self.n_features)
+        return Batch(X, y, BLOCK * int(blocks[0]), weights)
 
-    def _copied(self, parts: tuple[np.ndarray, ...]) -> np.ndarray:
-        """Return parts of the file as one array, letting go of the file's memory meanwhile."""
-        joined = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
-        at = mapped = 0
-        for part in parts:
-            joined[at : at + len(part)] = part
-            at, mapped = at + len(part), mapped + max(part.nbytes, LEAST)
-            if mapped > MAPPED:
-                _forget(self._data)
-                mapped = 0
+    def _read(self, number: int, runs: list[tuple[Any, int, int]]) -> np.ndarray:
+        """Return entries of one array of each chunk, from where to where, as one array."""
+        kind, shape, _ = runs[0][0][number]
+        joined = np.empty((sum(end - first for _, first, end in runs), *shape[1:]), kind)
+        left: Any = joined.reshape(-1).view(np.uint8)
+        width = joined[:1].nbytes
+        for chunk, first, end in runs:
+            place, size = chunk[number][2] + width * first, width * (end - first)
+            part, left = left[:size], left[size:]
+            while part.size:
+                if not (count := os.preadv(self._file, [part], place)):
+                    raise EOFError(f"{self.path} became shorter")
+                part, place = part[count:], place + count
         return joined
 
-    def _runs(self, blocks: np.ndarray) -> Iterator[tuple[list[np.ndarray], slice]]:
-        """Yield neighboring rows of blocks: the arrays of a chunk, and which rows of it."""
+    def _runs(self, blocks: np.ndarray) -> Iterator[tuple[Any, int, int]]:
+        """Yield neighboring rows of blocks: the arrays of a chunk, and from where to where."""
         starts = BLOCK * blocks
         stops = np.minimum(starts + BLOCK, self.n_rows)
         apart = np.r_[True, starts[1:] != stops[:-1], True]
@@ -222,14 +207,14 @@ class RowCache:
             edges = [start, *self._rows[first:last], stop]
             for chunk, (begin, end) in enumerate(pairwise(edges), first - 1):
                 before = self._rows[chunk]
-                yield self._chunks[chunk], slice(begin - before, end - before)
+                yield self._chunks[chunk], begin - before, end - before
 
     def iterate(self, batch_bytes: int = 1 << 26) -> Iterator[Batch]:
         """Yield all rows in order, as :meth:`read_blocks` returns them; at least one block, and
         about ``batch_bytes``, at a time.
         """
-        sizes = np.cumsum([0, *(sum(a.nbytes for a in arrays) for arrays in self._chunks)])
-        rows = np.interp(range(0, sizes[-1], batch_bytes), sizes, self._rows)
+        places = [chunk[0][2] for chunk in self._chunks] + [self.n_bytes]
+        rows = np.interp(range(places[0], places[-1], batch_bytes), places, self._rows)
         starts = np.unique([*np.ceil(rows / BLOCK).astype(int), self.n_blocks])
         for start, stop in pairwise(starts):
             yield self.read_blocks(np.arange(start, stop))
@@ -237,21 +222,16 @@ class RowCache:
     def close(self) -> None:
         """Close the file, as forgetting the object does, while no thread reads it."""
         self.n_blocks = 0
-        self._chunks.clear()
-        self._data.close()
+        self._end()
 
 
-def checksum(words: np.ndarray, seed: int) -> int:
+def checksum(sectors: Any, seed: int) -> int:
     """Return a number that depends on every bit of sectors, and on the one before.
 
     The sums of sectors are checked, which is six times as fast as checking their bytes.
     """
+    words = np.frombuffer(sectors, np.uint64)
     return zlib.crc32(words.reshape(-1, SECTOR // 8).sum(axis=1), seed)
-
-
-def _forget(data: mmap.mmap) -> None:
-    if hasattr(mmap, "MADV_DONTNEED"):
-        data.madvise(mmap.MADV_DONTNEED)
 
 
 class RowCacheWriter:
@@ -269,32 +249,35 @@ class RowCacheWriter:
         self._chunks: list[list[Any]] = []
         self._index: Any = None
         self._weighted = False
-        self._width = self._seal = 0
-        self._fd, self._temporary = -1, ""
+        self._width = self._seal = self._at = 0
+        self._stack = ExitStack()
         with self._whole_or_none():
             folder = self.path.parent
             folder.mkdir(parents=True, exist_ok=True)
             self._limit = cache_limit(folder)
-            with interrupts_deferred():
-                self._fd, self._temporary = scratch_file(folder, self.path.name)
-            self._send(HEAD.pack(MAGIC, FORMAT))
+            if self.path.is_symlink():  # what it names stays as it is
+                self.path.unlink()
+            self._file = self._stack.enter_context(written_whole(self.path, "wb+", force=True))
+            os.fchmod(self._file.fileno(), 0o600)
+            self._send(MAGIC)
 
     @contextmanager
     def _whole_or_none(self) -> Iterator[None]:
         """Abort where something goes wrong; RowCacheError if that is the disk."""
         try:
             yield
-        except BaseException as error:
+        except (OSError, ModelFileError) as error:
             self.abort()
-            if not isinstance(error, OSError):
-                raise
             raise RowCacheError(
                 f"The cache of parsed rows cannot be written in {self.path.parent} "
-                f"({error.strerror})",
+                f"({getattr(error.__cause__ or error, 'strerror', error)})",
                 "free some space there",
                 hint("choose another folder with {}", cache=None),
                 path=self.path.parent,
             ) from error
+        except BaseException:
+            self.abort()
+            raise
 
     def write(self, batch: Batch) -> None:
         """Append rows. Later sparse batches may be wider; all are sparse or none, and their numbers
@@ -313,9 +296,9 @@ class RowCacheWriter:
                 arrays.append(np.ascontiguousarray(X))
             self._width = max(self._width, X.shape[1])
             self._weighted = batch.weights is not None
-            self._chunks.append([[array.dtype.str, array.shape] for array in arrays])
-            for array in arrays:
-                self._send(array.reshape(-1).view(np.uint8).data)
+            self._chunks.append(
+                [(a.dtype.str, a.shape, self._send(a.reshape(-1).view(np.uint8))) for a in arrays]
+            )
 
     def _codes(self, batch: Batch) -> np.ndarray:
         with suppress(pa.ArrowException, TypeError):
@@ -337,14 +320,13 @@ class RowCacheWriter:
         with self._whole_or_none():
             about |= {"n_features": self._width if n_features is None else n_features}
             about |= {"weighted": self._weighted, "labels": list(self._labels)}
-            footer = {"key": json.dumps(self._key), "chunks": self._chunks, "about": about}
-            self._send(b"\n" + json.dumps(footer).encode())
-            self._write(TRAILER.pack(self._seal))
-            os.fsync(self._fd)
-            row_cache = RowCache(self.path, mmap.mmap(self._fd, 0, prot=mmap.PROT_READ), footer)
-            os.replace(self._temporary, self.path)
-            self.abort()
-            sync_folder(self.path.parent)
+            key = json.dumps([FORMAT, self._key])
+            footer = {"key": key, "chunks": self._chunks, "about": about}
+            at = self._send(json.dumps(footer).encode())
+            self._file.write(TRAILER.pack(at, zlib.crc32(b"%d" % at, self._seal)))
+            self._file.flush()
+            row_cache = RowCache(self.path, self._file.fileno(), footer)
+            self._stack.close()
         trim_cache(
             [[path] for path in ROW_CACHES.files(self.path.parent)], self._limit, [self.path]
         )
@@ -352,11 +334,8 @@ class RowCacheWriter:
 
     def abort(self) -> None:
         """Remove the temporary file. Does nothing after a commit or a second time."""
-        with suppress(OSError):
-            os.close(self._fd)
-        with suppress(OSError):
-            os.unlink(self._temporary)
-        self._fd, self._temporary = -1, ""
+        with suppress(ModelFileError):  # of what is still to be written
+            self._stack.__exit__(RowCacheError, RowCacheError(), None)
 
     def __enter__(self) -> "RowCacheWriter":
         return self
@@ -364,17 +343,13 @@ class RowCacheWriter:
     def __exit__(self, *exception: object) -> None:
         self.abort()
 
-    def _send(self, data: Any) -> None:
-        whole = len(data) // SECTOR * SECTOR
-        rest = bytes(data[whole:]) + bytes(-len(data) % SECTOR)
-        for part in (data[:whole], rest):
-            self._seal = checksum(np.frombuffer(part, np.uint64), self._seal)
-            self._write(part)
-
-    def _write(self, data: Any) -> None:
-        left = memoryview(data)
-        while left:
-            left = left[os.write(self._fd, left) :]
+    def _send(self, data: Any) -> int:
+        """Write data, padded; return where they begin."""
+        whole, at = len(data) // SECTOR * SECTOR, self._at
+        for part in (data[:whole], bytes(data[whole:]) + bytes(-len(data) % SECTOR)):
+            self._seal = checksum(part, self._seal)
+            self._at += self._file.write(part)
+        return at
 
 
 #: key of such files, which do not depend on others

@@ -4,8 +4,7 @@ Every line is a label and ``index:value`` pairs, blanks between them, and perhap
 
     +1 3:0.5 17:1e-3  # the features that are not 0
 
-The format comes from T. Joachims' SVMlight (1999) and LIBSVM's tools. The parser in plain Python,
-one line at a time, explains what the scanner refuses.
+The format comes from T. Joachims' SVMlight (1999) and LIBSVM's tools.
 """
 
 import re
@@ -24,10 +23,15 @@ from linsep.sources.formats import first_lines
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.lines import (
     CHUNK_BYTES,
+    COMPLETE,
+    NOT_FINITE,
     Chunk,
+    Faults,
     ScannedChunk,
     ScannedFiles,
     line_at,
+    quoted,
+    refuse_faults,
 )
 from linsep.sources.remote.file import File
 from linsep.words import counted
@@ -38,7 +42,6 @@ LARGEST_INDEX = 2**31 - 2
 BLANKS = re.compile(rb"[ \t]+")
 #: what Python's float() reads, without underscores, surrounding space, nan and inf
 DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _QUERY = re.compile(rb"qid:[0-9]+")
 _TOKEN = re.compile(rb"[^\0- :#]*")
 _PAIR = re.compile(rb"[0-9]+:")
@@ -47,83 +50,53 @@ _WHOLE_PAIR = re.compile(rb"[0-9]+:[^:]*")
 _BLANK_VALUE = re.compile(rb"(?<=[0-9]):[ \t]+(?=[-+.0-9][^:\s]*(?:\s|$))")
 #: the command that repairs lines
 _MENDS = "`linsep convert FILE OUT.svm` {}"
-
-Pairs = list[tuple[int, float]]
-
-
-def parse_line(line: bytes, index_base: int = 0) -> tuple[float, Pairs] | None:
-    """Read one line without its newline: its label and pairs, or None when it holds no row.
-
-    Indices are as they stand in the text; a base of 1 refuses the index 0.
-    """
-    content = line.removesuffix(b"\r").split(b"#")[0].strip(b" \t")
-    if not content:
-        return None
-    label, *fields = BLANKS.split(_BLANK_VALUE.sub(b":", content))
-    said, one = quoted(label), "write one, such as +1"
-    refuse(
-        DataError,
-        (b"," in label, f"{said} lists several labels", "bad-value", None, "keep one per row"),
-        (_PAIR.match(label), f"there is no label before {said}", "missing-value", None, one),
-    )
-    number, pairs = parse_number(label, "the label", "+1"), Pairs()
-    ranked, group = _MENDS.format("leaves the groups out"), b"".join(fields[:1])
-    refuse(
-        DataError,
-        (abs(number) >= LABELS_BELOW, f"the label {said} has too many digits", "not-exact", None,
-         "shorten the labels"),
-        (_QUERY.fullmatch(group), f"{quoted(group)} is the group of a ranking, which linsep does "
-         "not train", "unsupported", None, ranked),
-    )  # fmt: skip
-    for field in fields:
-        token, _, value = field.partition(b":")
-        said = f"{quoted(field)} is not an index:value pair"
-        refuse(DataError, (b":" not in field, said, "bad-line", None, "write it like 3:0.5"))
-        index = _parse_index(token, index_base, pairs[-1][0] if pairs else -1)
-        pairs.append((index, parse_number(value, "the value", "3:0.5")))
-    return number, pairs
+_RENUMBER = "number the features from 0 or 1"
+#: what is wrong with a line without its comment, see :func:`refuse_faults`
+_FAULTS: Faults = (
+    (rb"^\S*,\S*", "{} lists several labels", "bad-value", "keep one per row"),
+    (rb"^[0-9]+:\S*", "there is no label before {}", "missing-value", "write one, such as +1"),
+    (rb"^%b" % NOT_FINITE, "the label {} is not finite", "not-finite", "give a finite number"),
+    (rb"^(?!%b(?!\S))\S+" % DECIMAL.pattern, "the label {} is not a number", "not-a-number",
+     "write it like +1"),
+    (rb"(?<=\s)qid:[0-9]+(?!\S)", "{} is the group of a ranking, which linsep does not train",
+     "unsupported", _MENDS.format("leaves the groups out")),
+    (rb"(?<=\s)[^:\s]+(?!\S)", "{} is not an index:value pair", "bad-line",
+     "write it like 3:0.5"),
+    (rb"(?<=\s)-[0-9]+(?=:)", "the index {} is negative", "out-of-range", _RENUMBER),
+    (rb"(?<=\s)(?![0-9]+:)[^\s:]*(?=:)", "the index {} is not a whole number", "bad-value",
+     _RENUMBER),
+    (rb"[0-9]+:(?!\S)", "there is no value after {}", "missing-value", COMPLETE),
+    (rb"(?<=:)%b" % NOT_FINITE, "the value {} is not finite", "not-finite",
+     "give a finite number"),
+    (rb"(?<=:)(?!%b(?!\S))\S*" % DECIMAL.pattern, "the value {} is not a number",
+     "not-a-number", "write it like 3:0.5"),
+)  # fmt: skip
 
 
-def _parse_index(token: bytes, base: int, previous: int) -> int:
-    """Return the index of a pair, larger than the ``previous`` one of its row (-1: none)."""
-    said, renumber = f"the index {quoted(token)} is", "number the features from 0 or 1"
-    index = int(token.lstrip(b"0")[:11] or b"0") if token.isdigit() else -1
-    code = "out-of-range" if re.fullmatch(rb"-[0-9]+", token) else "bad-value"
-    refuse(
-        DataError,
-        (index < 0, f"{said} not a whole number from 0 on", code, None, renumber),
-        (index > LARGEST_INDEX, f"{said} larger than {LARGEST_INDEX}", "out-of-range", None,
-         "renumber or hash the features"),
-        (index < base, f"{said} 0, but the features are numbered from 1", "out-of-range", None,
-         hint("count from 0 with {}", index_base=0)),
-        (index == previous, f"{said} a repeated one", "duplicate-name", None,
-         "keep one value per feature"),
-        (index < previous, f"{said} less than {previous} before it", "bad-line", None,
-         _MENDS.format("sorts lines")),
-    )  # fmt: skip
-    return index
-
-
-def parse_number(token: bytes, what: str, example: str) -> float:
-    """Return a finite number; errors say ``what`` it is, and show it in an ``example``."""
-    said, decimal = f"{what} {quoted(token)} is", DECIMAL.fullmatch(token)
-    number = float(token) if decimal else 0.0
-    refuse(
-        DataError,
-        (not token, f"{what} is missing", "missing-value", None,
-         "complete the line, which may be truncated"),
-        (NOT_FINITE.fullmatch(token), f"{said} not finite", "not-finite", None,
-         "give a finite number"),
-        (not decimal, f"{said} not a number", "not-a-number", None, f"write it like {example}"),
-        (isinf(number), f"{said} too large for float64", "overflow", None, "give a smaller one"),
-    )  # fmt: skip
-    return number
-
-
-def quoted(token: bytes) -> str:
-    """Return a token for a message: quoted, escaped, at most 40 characters."""
-    text = token.decode("utf-8", "replace")
-    return repr(text if len(text) <= 40 else text[:37] + "...")
+def refuse_line(line: bytes, base: int) -> None:
+    """Raise DataError that explains why the scanner refuses a line, if that is known."""
+    text = line.partition(b"#")[0].strip()
+    refuse_faults(text, _FAULTS)
+    label, *pairs = text.split()
+    said, digits = f"the label {quoted(label)} has too many digits", "shorten the labels"
+    refuse(DataError, (abs(float(label)) >= LABELS_BELOW, said, "not-exact", None, digits))
+    previous = -1.0
+    for token, _, value in (pair.partition(b":") for pair in pairs):
+        said, index = f"the index {quoted(token)} is", float(token)
+        refuse(
+            DataError,
+            (index > LARGEST_INDEX, f"{said} larger than {LARGEST_INDEX}", "out-of-range", None,
+             "renumber or hash the features"),
+            (index < base, f"{said} 0, but the features are numbered from 1", "out-of-range", None,
+             hint("count from 0 with {}", index_base=0)),
+            (index == previous, f"{said} a repeated one", "duplicate-name", None,
+             "keep one value per feature"),
+            (index < previous, f"{said} less than {previous:.0f} before it", "bad-line", None,
+             _MENDS.format("sorts lines")),
+            (isinf(float(value)), f"the value {quoted(value)} is too large for float64", "overflow",
+             None, "give a smaller one"),
+        )  # fmt: skip
+        previous = index
 
 
 class SvmlightSource(ScannedFiles):
@@ -225,8 +198,8 @@ class SvmlightSource(ScannedFiles):
             self._base = part.base
         return part._replace(labels=np.full(part.labels.size, np.nan)) if bare else part
 
-    def _parse(self, line: bytes, part: ScannedChunk) -> None:
-        parse_line(line, part.base)
+    def _explain(self, line: bytes, part: ScannedChunk) -> None:
+        refuse_line(line, part.base)
 
 
 def _begins_with_pair(path: File) -> bool:

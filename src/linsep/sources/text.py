@@ -5,14 +5,13 @@ Hashed columns match scikit-learn's HashingVectorizer, other columns its CountVe
 weights its TfidfTransformer.
 """
 
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from itertools import pairwise
-from typing import Any, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +46,7 @@ from linsep.compiled.text_cutting import (
     special_texts,
 )
 from linsep.errors import DataError, ParameterError, hint
-from linsep.parameters import HasParameters
+from linsep.parameters import HasParameters, check_parameters, parameter
 from linsep.sources.base import as_matrix
 
 ANALYZERS = {"word": WORD, "char": CHAR, "char_wb": CHAR_WB}
@@ -83,8 +82,8 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
         Whether the hash also determines the sign (1 or -1) of a term, so that terms sharing a
         column cancel on average.
     min_df, max_df : int or float, default 1 and 1.0
-        Minimum and maximum number (int) or share (float) of texts in which a term of the vocabulary
-        occurs.
+        Minimum and maximum number, or share (float, at most 1.0), of texts in which a term of the
+        vocabulary occurs.
     binary : bool, default False
         Set every count to 1.
     sublinear_tf : bool, default False
@@ -118,18 +117,18 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
     array([[0., 0., 2.]])
     """
 
-    analyzer: str = "word"
+    analyzer: Literal["word", "char", "char_wb"] = parameter(default="word")
     ngram_range: tuple[int, int] = (1, 1)
-    lowercase: bool = True
-    vocabulary: bool = False
-    n_features: int = 1 << 18
-    alternate_sign: bool = True
-    min_df: float = 1
-    max_df: float = 1.0
-    binary: bool = False
-    sublinear_tf: bool = False
-    use_idf: bool = False
-    norm: str | None = "l2"
+    lowercase: bool = parameter(default=True)
+    vocabulary: bool = parameter(default=False)
+    n_features: int = parameter(default=1 << 18, at_least=1, at_most=MOST_COLUMNS)
+    alternate_sign: bool = parameter(default=True)
+    min_df: float = parameter(default=1, at_least=0)
+    max_df: float = parameter(default=1.0, at_least=0)
+    binary: bool = parameter(default=False)
+    sublinear_tf: bool = parameter(default=False)
+    use_idf: bool = parameter(default=False)
+    norm: Literal["l2", "l1"] | None = parameter(default="l2")
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the vocabulary and the weights of its terms from texts, if there are any.
@@ -224,54 +223,33 @@ def _texts_given(X: Any) -> pa.Array | pa.ChunkedArray:
             raise _bad_text(number, said, "bad-value")
     try:
         return pa.array(X, pa.large_string())
-    except UnicodeEncodeError:
-        number = next(n for n, text in enumerate(X) if re.search("[\ud800-\udfff]", text))
+    except UnicodeEncodeError as error:
         said = "has half of a surrogate pair, which is not a character: remove it"
-        raise _bad_text(number, said, "encoding") from None
+        raise _bad_text(X.index(error.object), said, "encoding") from None
 
 
 def _bad_text(number: int, said: str, code: str) -> DataError:
     return DataError(f"Text {number} {said}.", code=code, row=number)
 
 
-def _is_count(value: Any, most: float = float("inf")) -> bool:
-    return isinstance(value, int | np.integer) and value is not True and bool(1 <= value <= most)
-
-
-def _is_frequency(value: Any) -> bool:
-    return 0 <= value <= 1 if isinstance(value, float) else _is_count(value)
-
-
 def checked(text: Text) -> Text:
     """Return a transformer of plain values; ParameterError for a parameter that is invalid."""
-    given = asdict(text)
-    pair = tuple(given["ngram_range"]) if isinstance(given["ngram_range"], list | tuple) else ()
-    lengths = len(pair) == 2 and all(_is_count(n, LONGEST) for n in pair) and pair[0] <= pair[1]
-    frequency = "a number of texts, 1 or more, or a share of them from 0.0 to 1.0"
-    #: what each parameter may be, and whether it is
-    valid = {
-        "analyzer": ("'word', 'char' or 'char_wb'", text.analyzer in ANALYZERS),
-        "norm": ("None, 'l1' or 'l2'", text.norm in NORMS),
-        "n_features": (
-            f"a number from 1 to {MOST_COLUMNS:,}", _is_count(text.n_features, MOST_COLUMNS)
-        ),
-        "min_df": (frequency, _is_frequency(text.min_df)),
-        "max_df": (frequency, _is_frequency(text.max_df)),
-        "ngram_range": (f"two lengths of n-grams, such as (1, 2), at most {LONGEST}", lengths),
-    }  # fmt: skip
-    for name, value in given.items():
-        wanted, fits = valid.get(name, ("True or False", isinstance(value, bool)))
-        if not fits:
-            raise ParameterError(f"{name} is {value!r}: choose {wanted}.", option=name, value=value)
+    check_parameters(text)
+    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in asdict(text).items()}
+    pair = tuple(text.ngram_range) if isinstance(text.ngram_range, list | tuple) else ()
+    if not (len(pair) == 2 and all(isinstance(n, int | np.integer) for n in pair)
+            and 1 <= pair[0] <= pair[1] <= LONGEST):  # fmt: skip
+        raise ParameterError(
+            f"ngram_range is {text.ngram_range!r}: choose two lengths of n-grams, such as (1, 2), "
+            f"at most {LONGEST}.", option="ngram_range", value=text.ngram_range,
+        )  # fmt: skip
     if not text.vocabulary and (text.min_df, text.max_df) != (1, 1.0):
         raise ParameterError(
             "min_df and max_df apply to a vocabulary: set vocabulary=True.",
             code="needs-option",
             option="vocabulary",
         )
-    for name in ("min_df", "max_df", "n_features"):
-        given[name] = float(given[name]) if isinstance(given[name], float) else int(given[name])
-    return Text(**given | {"ngram_range": tuple(map(int, pair))})
+    return Text(**plain | {"ngram_range": tuple(map(int, pair))})
 
 
 #: least first byte of a code point whose lower case needs more than a table
@@ -380,7 +358,7 @@ class TextCounter:
         size = int(self._words.size[0])
         found = self._words.texts[:size]
         low, high = (
-            limit if isinstance(limit, int) else limit * self.n_texts
+            limit * self.n_texts if isinstance(limit, float) and limit <= 1 else limit
             for limit in (self.settings.min_df, self.settings.max_df)
         )
         chosen = (found >= low) & (found <= high)
@@ -429,9 +407,10 @@ class TextCounter:
         first, column = piece
         texts = self._texts(column)
         keys = TextColumns(np.empty(0, np.uint32), np.empty(0, np.int64))
-        seen, news = (NONE_KEPT, NO_NEWS) if self.seen is None else (self.seen.arrays, empty_news())
+        kept = SeenTerms(0) if self.seen is None else self.seen
+        news = empty_news(0, 0) if self.seen is None else empty_news()
         signed = self.settings.alternate_sign
-        sink: Any = ByHash(keys, self.n_columns, signed, seen, news)
+        sink: Any = ByHash(keys, self.n_columns, signed, kept.arrays, news)
         if self.settings.vocabulary:
             sink = ByVocabulary(keys, self._words)
         values, columns, starts, number, fault = count_terms(
@@ -525,14 +504,11 @@ def empty_vocabulary(n_terms: int = _TERMS, n_bytes: int = _BYTES) -> Vocabulary
 
 def texts_of(column: pa.Array) -> Texts:
     """Return the buffers of an Arrow array of strings; missing values must be filled."""
-    large = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
-    kind = np.int64 if large else np.int32
+    column = column.cast(pa.large_binary())
     _, offsets, data = column.buffers()
-    begin = np.frombuffer(offsets, kind)[column.offset : column.offset + len(column) + 1]
-    begin = begin.astype(np.int64)
-    if data is None or not data.size:
-        return Texts(read_only(np.zeros(1, np.uint8)), begin)
-    return Texts(read_only(np.frombuffer(data, np.uint8)), begin)
+    begin = np.frombuffer(offsets, np.int64)[column.offset :][: len(column) + 1].copy()
+    some = data if data is not None and data.size else bytes(1)
+    return Texts(read_only(np.frombuffer(some, np.uint8)), begin)
 
 
 def _as_arrow(pool: np.ndarray, ends: np.ndarray) -> pa.Array:
@@ -564,41 +540,32 @@ def _grown(words: Vocabulary) -> Vocabulary:
 MOST_NEWS, NEWS_BYTES = 1 << 17, 1 << 21
 #: terms kept of all columns, and their bytes
 MOST_SEEN, MOST_SEEN_BYTES = 1 << 19, 1 << 23
-NONE_KEPT = KeptTerms(
-    np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(1, np.int64), np.zeros(0, np.int32),
-    np.zeros(2, np.int64),
-)  # fmt: skip
 
 
 def empty_news(terms: int = MOST_NEWS, n_bytes: int = NEWS_BYTES) -> NewTerms:
-    ends = np.empty(terms + 1, np.int64)
-    ends[0] = 0
     return NewTerms(
         recent=np.zeros(1 << 16, np.uint32),
         hashes=np.empty(terms, np.uint32),
         columns=np.empty(terms, np.int32),
         pool=np.empty(n_bytes, np.uint8),
-        ends=ends,
+        ends=np.zeros(terms + 1, np.int64),
         size=np.zeros(2, np.int64),
     )
-
-
-NO_NEWS = empty_news(0, 0)
 
 
 class SeenTerms:
     """The first four terms of each of ``n_columns`` hashed columns, until memory is full."""
 
     def __init__(self, n_columns: int):
-        known = min(n_columns, MOST_SEEN)
         # Columns beyond have none, so that memory stays bounded whatever the number of columns.
-        self.arrays = NONE_KEPT if known < n_columns else KeptTerms(
-            hashes=np.zeros(4 * n_columns, np.uint32),
-            pool=np.zeros(MOST_SEEN_BYTES, np.uint8),
-            ends=np.zeros(MOST_SEEN + 1, np.int64),
-            columns=np.zeros(MOST_SEEN, np.int32),
+        known = n_columns if n_columns <= MOST_SEEN else 0
+        self.arrays = KeptTerms(
+            hashes=np.zeros(4 * known, np.uint32),
+            pool=np.zeros(MOST_SEEN_BYTES if known else 0, np.uint8),
+            ends=np.zeros(MOST_SEEN + 1 if known else 1, np.int64),
+            columns=np.zeros(MOST_SEEN if known else 0, np.int32),
             size=np.zeros(2, np.int64),
-        )  # fmt: skip
+        )
 
     def listed(self) -> list[Any]:
         """Return the terms and the column of each, in order of appearance, as plain JSON."""

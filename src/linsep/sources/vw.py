@@ -6,39 +6,71 @@ A line is a label, an importance, a tag, and namespaces of features::
 
 with blanks between them. A feature without ``:value`` is 1; the value of a namespace multiplies its
 features. The format and its hash come from J. Langford, L. Li and A. Strehl, Vowpal Wabbit (2007).
-The parser in plain Python, one line at a time, explains what the scanner refuses.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from itertools import islice
-from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import murmurhash3_32
 
+from linsep.compiled.scanners.numbers import PADDING
 from linsep.compiled.scanners.vowpal_wabbit import DONE, LABELS_BELOW, combine, count, scan
 from linsep.errors import DataError, refuse
-from linsep.sources.limits import MAX_LINE, MOST_GROWTH, WORTH_A_LOOK
-from linsep.sources.lines import CHUNK_BYTES, Chunk, ScannedChunk, ScannedFiles, line_at
-from linsep.sources.remote.file import File
-from linsep.sources.svmlight import (
-    BLANKS,
-    DECIMAL,
+from linsep.sources.limits import MAX_LINE, check_growth
+from linsep.sources.lines import (
+    CHUNK_BYTES,
+    COMPLETE,
     NOT_FINITE,
-    parse_number,
+    Chunk,
+    Faults,
+    ScannedChunk,
+    ScannedFiles,
+    line_at,
     quoted,
+    refuse_faults,
 )
+from linsep.sources.remote.file import File
+from linsep.sources.svmlight import BLANKS, DECIMAL
 
 DEFAULT_BITS = 18
-MASK_32, MASK_64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 #: prime of Fowler, Noll and Vo's hash, by which the columns of two features are combined
 FNV_PRIME = 16777619
-ANONYMOUS = ord(" ")
-#: a value that is a number, or is to be one
-_NUMBER = re.compile(rb"|[-+.0-9].*|.*:.*|" + NOT_FINITE.pattern, re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(rb"('[^\s|]*\s*|[^\s|]*)$")
+_NUMBER, _END = DECIMAL.pattern, rb"(?![^\s|])"
+#: what is wrong with the numbers before the first bar, if labels are needed and in any case; and
+#: with the rest of a line, see :func:`refuse_faults`
+_UNLABELED: Faults = (
+    (rb"^%b(?=\|)" % _NUMBER, "{} touches the |, which makes it a tag", "bad-line",
+     "insert a blank"),
+    (rb"^('[^\s|]*\s*|[^\s|]*)\|", "there is no label before {}", "missing-value",
+     "write one, such as '1 | a b:0.5'"),
+)  # fmt: skip
+_OF_HEAD: Faults = (
+    (rb"^shared(?!\S)", "lines share features", "unsupported", "give every row its own"),
+    (rb"\S*[,:]\S*", "{} is a list or has costs", "bad-value", "keep one label per row"),
+    (rb"(?<!\S)%b" % NOT_FINITE, "{} is not finite", "not-finite", "give a finite number"),
+    (rb"(?<!\S)(?!%b(?!\S))\S+" % _NUMBER, "{} before the | is not a number", "not-a-number",
+     "write '1 | a b:0.5'"),
+    (rb"\S+(\s+\S+){3}", "{} are more numbers than a label and an importance", "bad-line",
+     "leave the others out"),
+    (rb"(?<=\s)-\S*[1-9]\S*", "the importance {} is negative", "out-of-range",
+     "give a number from 0 on"),
+)  # fmt: skip
+_OF_FEATURES: Faults = (
+    (rb"\|:[^\s|]*", "a namespace {} has no name", "bad-line", "write '|name:0.5 a b'"),
+    (rb"(?<=[^\s|:]):%b" % _END, "there is no value after {}", "missing-value", COMPLETE),
+    (rb"(?<=:)[+-]?(?:nan|inf|infinity)%b" % _END, "the value {} is not finite", "not-finite",
+     "give a finite number"),
+    (rb"(?<=\|)[^\s|:]+:(?!%b%b)[^\s|]*" % (_NUMBER, _END), "{} has a value that is not a number",
+     "not-a-number", "write '|name:0.5 a b'"),
+    (rb"(?<![^\s]):(?![-+.0-9])[^\s|:]*%b" % _END, "{} has no name", "bad-line",
+     "write it like a:0.5"),
+    (rb"(?<=[^\s|]:)(?=[-+.0-9]|[^\s|]*:)(?!%b%b)[^\s|]*" % (_NUMBER, _END),
+     "the value {} is not a number", "not-a-number", "write it like 0.5"),
+)  # fmt: skip
 
 
 class Rules(NamedTuple):
@@ -51,127 +83,24 @@ class Rules(NamedTuple):
     left_out: frozenset[int] = frozenset()
 
 
-class Feature(NamedTuple):
-    """A feature of a row: column, value, first byte of its namespace, and name."""
-
-    column: int
-    value: float
-    space: int
-    name: bytes
-
-
-class Line(NamedTuple):
-    """A line: its label (None without one), importance and features, features of pairs last."""
-
-    label: float | None
-    importance: float
-    features: list[Feature]
-
-
-def parse_line(line: bytes, rules: Rules, labeled: bool = True) -> Line | None:
-    """Read one line without its newline; None if it is blank.
-
-    ``labeled`` refuses lines without a label.
-    """
-    content = line.removesuffix(b"\r").strip(b" \t")
-    if not content:
-        return None
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        said, save = f"byte {error.start + 1} is not UTF-8", "save the file as UTF-8"
-        refuse(DataError, (True, said, "encoding", None, save))
-    head, *spaces = content.split(b"|")
-    said = f"there is no | before the features in {quoted(content)}"
-    refuse(DataError, (not spaces, said, "bad-line", None, "write '1 | a b:0.5'"))
-    label, importance = _parse_head(head, labeled)
-    features = [one for space in spaces for one in _parse_namespace(space, rules)]
-    mask, paired = (1 << rules.bits) - 1, []
-    for first, second in rules.pairs:
-        left, right = ([f for f in features if f.space == k] for k in (first, second))
-        for k, a in enumerate(left):
-            for b in right[k:] if first == second else right:
-                column = (FNV_PRIME * a.column ^ b.column) & mask
-                paired.append(Feature(column, a.value * b.value, 0, a.name + b"*" + b.name))
-    return Line(label, importance, features + paired)
-
-
-def _parse_head(head: bytes, labeled: bool) -> tuple[float | None, float]:
-    tokens = [token for token in BLANKS.split(head) if token]
-    tag = tokens.pop() if tokens and (tokens[-1][:1] == b"'" or head[-1:] not in b" \t") else b""
-    bare, one = labeled and not tokens, "write one, such as '1 | a b:0.5'"
-    listed = next((token for token in tokens if b"," in token or b":" in token), b"")
+def refuse_line(line: bytes, labeled: bool) -> None:
+    """Raise DataError that explains why the scanner refuses a line, if that is known."""
+    text = line.strip()
+    head, bar, features = text.partition(b"|")
+    said, one = f"there is no | before the features in {quoted(text)}", "write '1 | a b:0.5'"
+    refuse(DataError, (not bar, said, "bad-line", None, one))
+    refuse_faults(text, _UNLABELED if labeled else ())
+    refuse_faults(numbers := _TAG.sub(b"", head).strip(), _OF_HEAD)
+    label, _, base = (*map(float, numbers.split()), 0.0, 0.0, 0.0)[:3]
     refuse(
         DataError,
-        (bare and DECIMAL.fullmatch(tag), f"{quoted(tag)} touches the |, which makes it a tag",
-         "bad-line", None, "insert a blank"),
-        (bare, "the line has no label", "missing-value", None, one),
-        (tokens[:1] == [b"shared"], "lines share features", "unsupported", None,
-         "give every row its own"),
-        (len(tokens) > 3, f"there are {len(tokens)} numbers before the |", "bad-line", None,
-         "write a label and an importance"),
-        (listed, f"{quoted(listed)} is a list or has costs", "bad-value", None,
-         "keep one label per row"),
-    )  # fmt: skip
-    what = ("the label", "the importance", "the base")
-    numbers: list[Any] = [parse_number(*one, "'1 | a b:0.5'") for one in zip(tokens, what)]  # noqa: B905
-    rest: list[Any] = [None, 1.0, 0.0]
-    label, importance, base = numbers + rest[len(numbers) :]
-    refuse(
-        DataError,
-        (abs(label or 0.0) >= LABELS_BELOW, f"the label {label} has too many digits", "not-exact",
-         None, "shorten the labels"),
-        (importance < 0, f"the importance {importance} is negative", "out-of-range", None,
-         "give a number from 0 on"),
+        (abs(label) >= LABELS_BELOW, f"the label {label} has too many digits", "not-exact", None,
+         "shorten the labels"),
         (base, f"the base {base} is not 0", "unsupported", None, "remove it"),
     )  # fmt: skip
-    return label, importance
-
-
-def _parse_namespace(text: bytes, rules: Rules) -> Iterator[Feature]:
-    start, *tokens = BLANKS.split(text)
-    name, colon, written = start.partition(b":")
-    said = f"a namespace {quoted(start)} has no name"
-    refuse(DataError, (colon and not name, said, "bad-line", None, "write '|name:0.5 a b'"))
-    weight = parse_number(written, f"the value of {quoted(name)}", "0.5") if colon else 1.0
-    space, seed = name[0] if name else ANONYMOUS, hash_name(name, 0) if name else 0
-    unnamed, read = 0, weight and space not in rules.left_out
-    for token in filter(None, tokens):
-        own, colon, written = token.partition(b":")
-        value, place = weight, hash_name(own, seed)
-        if colon and not _NUMBER.fullmatch(written):  # text, which is hashed like a name
-            said = f"{quoted(token)} has no name"
-            refuse(DataError, (not own, said, "bad-line", None, "write it like a:0.5"))
-            place, value, own = hash_name(written, place), 1.0, token
-        elif colon and read:
-            value *= parse_number(written, f"the value of {quoted(own)}", "0.5")
-        if not own:
-            place, unnamed = seed + unnamed, unnamed + 1
-        said = f"{quoted(token)} is too large for float64"
-        refuse(DataError, (not isfinite(value), said, "overflow", None, "scale it"))
-        if value and read:
-            full = name + b"^" + own if name else own
-            yield Feature(place & (1 << rules.bits) - 1, value, space, full)
-
-
-def summed(features: list[Feature]) -> dict[int, float]:
-    """Return the sum of the values of each column, columns in order."""
-    found: dict[int, float] = {}
-    for one in features:
-        found[one.column] = found.get(one.column, 0.0) + one.value
-    said, finite = "a sum of features is too large for float64", all(map(isfinite, found.values()))
-    refuse(DataError, (not finite, said, "overflow", None, "scale the features"))
-    return dict(sorted(found.items()))
-
-
-def hash_name(name: bytes, seed: int) -> int:
-    """Return the hash of a name: a whole number is added to the seed, other names are scrambled by
-    the 32-bit MurmurHash3 (A. Appleby, 2011).
-    """
-    name = name.strip(bytes(range(33)))
-    if not name.strip(b"0123456789"):
-        return (int(name or b"0") + seed) & MASK_64
-    return int(murmurhash3_32(name, seed & MASK_32, positive=True))
+    refuse_faults(bar + features, _OF_FEATURES)
+    said = "a number, or a product or sum of features, is too large for float64"
+    raise DataError(said, "scale the features", code="overflow")
 
 
 #: bytes of memory of a product of two features: its column and its value
@@ -241,23 +170,43 @@ class VwSource(ScannedFiles):
     def _scan(self, chunk: Chunk) -> ScannedChunk:
         return scan_chunk(chunk, self.rules, self._labeled, self._check_products)
 
-    def _check_products(self, chunk: Chunk, products: int) -> None:
-        """Refuse text whose interactions would take far more memory than it has bytes."""
-        growth = products * PRODUCT_BYTES
+    def _check_products(self, chunk: Chunk, size: int) -> None:
         if self.before_growth is not None:
-            self.before_growth(growth)
-        if growth > WORTH_A_LOOK and growth > MOST_GROWTH * chunk.size:
-            raise DataError(
-                f"{self.paths[chunk.file]} grows to more than {MOST_GROWTH} times its size when "
-                "its interactions are formed",
-                "leave out interactions of long namespaces",
-                code="too-large",
-                path=self.paths[chunk.file],
-            )
+            self.before_growth(size)
+        path, shorter = self.paths[chunk.file], "leave out interactions of long namespaces"
+        check_growth(path, chunk.size, size, shorter)
 
-    def _parse(self, line: bytes, part: ScannedChunk) -> None:
-        if found := parse_line(line, self.rules, self._labeled):
-            summed(found.features)
+    def _explain(self, line: bytes, part: ScannedChunk) -> None:
+        refuse_line(line, self._labeled)
+
+    def names(self, line: bytes) -> dict[int, list[str]]:
+        """Return the names of the features of a line, by their columns."""
+        names, lines = list[tuple[int, bytes]](), list[bytes]()
+        for start, *tokens in map(BLANKS.split, line.strip().split(b"|")[1:]):
+            space, unnamed = start.partition(b":")[0], 0
+            for token in filter(None, tokens):
+                own, _, value = token.partition(b":")
+                if value and not DECIMAL.fullmatch(value):  # text is part of the name
+                    own = token
+                names.append((ord(space[:1] or b" "), space + b"^" * bool(space) + own))
+                # A feature without a name has the column of its number.
+                lines.append(b"|%b %b%b" % (start, b"%d" % unnamed * (not own), token))
+                unnamed += not own
+        text = b"\n".join(lines)
+        chunk = Chunk(0, bytearray(text + b"\n" * PADDING), len(text))
+        part = scan_chunk(chunk, self.rules._replace(pairs=()), labeled=False)
+        rows = np.flatnonzero(np.diff(part.starts))  # those that are read and not 0
+        read = [(*names[row], int(part.columns[part.starts[row]])) for row in rows]
+        found: dict[int, list[str]] = {}
+        for _, name, column in read:
+            found.setdefault(column, []).append(name.decode() or "(no name)")
+        for pair in self.rules.pairs:
+            left, right = ([one for one in read if one[0] == space] for space in pair)
+            for k, (_, a, column) in enumerate(left):
+                for _, b, other in right[k:] if pair[0] == pair[1] else right:
+                    product = (FNV_PRIME * column ^ other) & (1 << self.rules.bits) - 1
+                    found.setdefault(product, []).append((a + b"*" + b).decode())
+        return {column: list(dict.fromkeys(names)) for column, names in found.items()}
 
 
 def rules_of(
@@ -266,18 +215,16 @@ def rules_of(
 ) -> Rules:  # fmt: skip
     said, number = f"hash_bits is {bits}", "choose a number from 1 to 30"
     refuse(DataError, (not 1 <= bits <= 30, said, "bad-option", "hash_bits", number))
-    found: list[tuple[int, int]] = []
+    pairs: dict[frozenset[int], tuple[int, int]] = {}
     for letters in interactions:
         pair = letters.encode()
         said = f"The interaction {letters!r} is not a pair"
         two = "give the first letters of two namespaces, such as 'ab'"
         refuse(DataError, (len(pair) != 2 or b":" in pair, said, "bad-option", "interactions", two))
-        if (pair[0], pair[1]) not in found and (pair[1], pair[0]) not in found:
-            found.append((pair[0], pair[1]))
-    left_out: frozenset[int] = frozenset((ignore_namespaces or "").encode())
-    if keep_namespaces:
-        left_out |= frozenset(range(256)) - frozenset(keep_namespaces.encode())
-    return Rules(bits, tuple(found), left_out)
+        pairs.setdefault(frozenset(pair), (pair[0], pair[1]))
+    kept = keep_namespaces.encode() if keep_namespaces else range(256)
+    left_out = frozenset(range(256)).difference(kept) | {*(ignore_namespaces or "").encode()}
+    return Rules(bits, tuple(pairs.values()), left_out)
 
 
 def scan_chunk(
@@ -286,7 +233,7 @@ def scan_chunk(
     labeled: bool,
     check_products: Callable[[Chunk, int], None] | None = None,
 ) -> ScannedChunk:
-    """Read one chunk, padded by ``PADDING``; ``check_products`` receives the number of products of
+    """Read one chunk, padded by ``PADDING``; ``check_products`` receives the bytes of products of
     features before they are made.
     """
     text = np.frombuffer(chunk.text, np.uint8)
@@ -318,7 +265,8 @@ def scan_chunk(
         if rules.pairs and check_products is not None:
             of_row = np.repeat(np.arange(rows), np.diff(starts))
             sizes = {k: np.bincount(of_row[spaces[:n] == k], minlength=rows) for k in {*pairs.flat}}
-            check_products(chunk, sum(int(sizes[a] @ sizes[b]) for a, b in rules.pairs))
+            products = sum(int(sizes[a] @ sizes[b]) for a, b in rules.pairs)
+            check_products(chunk, PRODUCT_BYTES * products)
         filled = columns[:n], values[:n], spaces[:n], starts
         found, amounts, bounds, bad = combine(*filled, mask, pairs)
     labels = labels[:rows]

@@ -1,7 +1,4 @@
-"""The scanner of Vowpal Wabbit's text format: names are hashed as they are read.
-
-The reference implementation, with the grammar, is :mod:`linsep.sources.vw`.
-"""
+"""The scanner of Vowpal Wabbit's text format: names are hashed as they are read."""
 
 from functools import partial
 

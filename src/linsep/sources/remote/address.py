@@ -99,8 +99,7 @@ def _as_shown(found: re.Match) -> str:
 def without_secrets(text: str, address: str) -> str:
     """Return the first line of a library's message without the secrets of a URL."""
     found = text.strip().partition("\n")[0].replace(address, shown(address))
-    hidden = [address.partition("?")[2], address.partition("://")[2].rpartition("@")[0]]
-    for secret in filter(None, hidden):
-        found = found.replace(secret, "...")
+    for secret in (address.partition("?")[2], address.partition("://")[2].rpartition("@")[0]):
+        found = found.replace(secret or "\n", "...")
     found = re.sub(r"(://)[^/\s@'\"]*@", r"\1", found)
     return re.sub(r"\?[^\s'\")]+", "?...", found).rstrip(".")[:200]

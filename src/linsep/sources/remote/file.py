@@ -82,8 +82,7 @@ class RemoteFile:
 
     def exists(self) -> bool:
         with suppress(FileNotFoundError):
-            self._look()
-            return True
+            return bool(self._look())
         return False
 
     is_file = exists  # folders are listed instead
@@ -219,12 +218,8 @@ def failure(error: Exception, address: str, seen: bool) -> Exception:
     if type(cause).__name__ == "FileExpired" or status == 412:
         return changed(file)
     if isinstance(cause, PermissionError) or status in (401, 403) or what.startswith("530"):
-        return DataError(
-            f"Access to {file} is denied ({what}): check the credentials in fsspec's "
-            "configuration.",
-            code="access-denied",
-            path=file,
-        )
+        said, check = f"Access to {file} is denied ({what})", "check the credentials of fsspec"
+        return DataError(said, check, code="access-denied", path=file)
     if isinstance(cause, FileNotFoundError) or status in (404, 410):
         return changed(file) if seen else FileNotFoundError(file)
     if isinstance(cause, ValueError) and not seen:
@@ -233,20 +228,14 @@ def failure(error: Exception, address: str, seen: bool) -> Exception:
 
 
 def _unreachable(file: str, what: str) -> DataError:
-    return DataError(
-        f"{file} cannot be read ({what}): check the URL, or copy it to this machine.",
-        code="unreachable",
-        path=file,
-    )
+    said, copy = f"{file} cannot be read ({what})", "copy it to this machine"
+    return DataError(said, "check the URL", copy, code="unreachable", path=file)
 
 
 def _bad_url(address: str) -> DataError:
-    return DataError(
-        f"{shown(address)} is not the URL of a file that fsspec opens with its configuration: "
-        "check both (chains of URLs are not supported).",
-        code="bad-url",
-        path=shown(address),
-    )
+    said = f"{shown(address)} is not the URL of a file that fsspec opens"
+    check = "check its configuration, and that the URL is no chain of several"
+    return DataError(said, check, code="bad-url", path=shown(address))
 
 
 #: a file on this machine, or a remote one
@@ -294,12 +283,11 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
     with suppress(DataError) if pattern and not web else nullcontext():  # it may be a name
         if (web or not address.endswith("/")) and file.exists():
             return [file], False
-    path, entries = file._path.rstrip("/"), list[Any]()
+    path, listed = file._path.rstrip("/"), dict[str, Any]()
     with suppress(FileNotFoundError), file._told():
         if not web:
-            listed = (file._fs.glob if pattern else file._fs.ls)(path, detail=True)
-            entries = [*listed.values()] if isinstance(listed, dict) else listed
-    names = sorted(entry["name"] for entry in entries if entry["type"] == "file")
+            listed = file._fs.glob(path if pattern else f"{path}/*", detail=True)
+    names = sorted(name for name, about in listed.items() if about["type"] == "file")
     # The names begin with what the protocol makes of the server.
     protocol, _, rest = file.address.rstrip("/").partition("://")
     server, _, tail = rest.partition("/")
@@ -336,12 +324,10 @@ def filesystem(address: str) -> tuple[Any, str]:
             given["client_kwargs"] = {"auto_decompress": not packed, "timeout": patience} | client
         return fsspec.core.url_to_fs(address, **given)
     except ImportError as error:
-        what, extra = str(error).partition("\n")[0].rstrip("."), "gs" if protocol == "gs" else ""
-        raise DataError(
-            f"{protocol}:// cannot be read ({what}): install that package, such as with "
-            f"pip install 'linsep[{extra or 'remote'}]'.",
-            code="missing-package",
-        ) from None
+        said = f"{protocol}:// cannot be read ({str(error).splitlines()[0].rstrip('.')})"
+        extra = "gs" if protocol == "gs" else "remote"
+        advice = f"install that package, such as with pip install 'linsep[{extra}]'"
+        raise DataError(said, advice, code="missing-package") from None
     except (TypeError, ValueError):
         raise _bad_url(address) from None
     except Exception as error:
