@@ -31,7 +31,7 @@ from linsep.inference.robust import pairs_joined
 from linsep.inference.table import Table
 from linsep.parameters import as_fitted, fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
-from linsep.validation.checks import as_csr, faults_named
+from linsep.validation.checks import as_csr, check_beside, faults_named
 from linsep.words import counted
 
 #: a linear function that is zero, as it was written, and its coefficients with a constant last
@@ -262,6 +262,7 @@ class WithTests(results.HasInference):
         if more is None:
             raise ParameterError("more: pass columns to add.", code="needs-option", option="more")
         rows, beside = _rows_of(self, X, y, sample_weight)
+        check_beside(X, more=more)
         try:
             more = more.to_frame() if hasattr(more, "to_frame") else more  # of one column
             with faults_named(more):

@@ -25,7 +25,7 @@ from linsep.sources.remote.file import (
 )
 from linsep.sources.row_cache import RowsSource
 from linsep.sources.svmlight import SvmlightSource
-from linsep.sources.tables.reading_options import OF_CSV, TableOptions
+from linsep.sources.tables.reading_options import OF_CSV, TableOptions, names_of
 
 
 def open_source(
@@ -152,7 +152,8 @@ def open_source(
         options["target"] = str(target)  # as columns of frames are named
     elif not isinstance(target, str | None):
         raise ArgumentError(
-            f"target is of type {type(target).__name__}: give the name of the label column."
+            f"target is of type {type(target).__name__}: give the name of the label column, or "
+            "call the method fit of an estimator with rows and labels."
         )
     learned = recipe
     if missing == "skip" and (recipe is None or labeled is not False):
@@ -325,12 +326,12 @@ def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: A
     from linsep.sources.tables.frames import to_arrow
     from linsep.sources.tables.table import TableSource
 
-    exclude, recipe, used = options["exclude"] or (), how["recipe"], None
+    recipe, used = how["recipe"], None
     if recipe is not None:
         used = partial(used_in_recipe, recipe, options["target"])
     elif options["formula"] is not None:
         used = partial(used_in_formula, options)
-    table = to_arrow(data, [exclude] if isinstance(exclude, str) else exclude, used)
+    table = to_arrow(data, names_of(options["exclude"]), used)
     return TableSource([table], require_target=require_labels, **how, **options)
 
 

@@ -129,6 +129,8 @@ def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator
     refuse_masked(X, "X")
     if hasattr(X, "to_frame") and np.ndim(X) == 1:
         raise DataError("X is one column, not a table", "pass X.to_frame()", code="shape")
+    if isinstance(X, list) and X and isinstance(X[0], dict):
+        raise DataError("X is a list of records", "pass pandas.DataFrame(X)", code="shape")
     check_names("the table", column_names(X))
     kept = {"not-exact"} if exact else set()
     refuse_rounded(X, estimator, _CHANGED - kept)
