@@ -275,6 +275,24 @@ def test_columns_of_pandas():
         assert batch.X[:, 0].tolist() == wanted
 
 
+def test_categories_of_pandas_are_levels_in_its_files_as_well(tmp_path):
+    for labels, named in (([30, 4, 30], ["a=4", "a=30"]), ([*"uvu"], ["a=v", "a=u"])):
+        column = pd.Categorical(labels, sorted(labels[:2], key=[4, 30, "v", "u"].index))
+        table = pa.Table.from_pandas(pd.DataFrame({"a": column, "y": Y}))
+        for form in ("parquet", "arrow", "frame"):
+            source = open_source(stored(tmp_path, table, form), target="y")
+            found = [dense(batch.X).tolist() for batch in source.batches()]
+            assert (source.feature_names, found) == (named, [[[0, 1], [1, 0], [0, 1]]]), form
+
+
+def test_text_in_delta_pages_is_text(tmp_path):
+    for encoding in ("DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"):
+        table, how = pa.table({"a": ["u", "v", "u"], "y": Y}), {"a": encoding}
+        pq.write_table(table, tmp_path / "d.parquet", use_dictionary=False, column_encoding=how)
+        (batch,) = open_source(tmp_path / "d.parquet", target="y").batches()
+        assert dense(batch.X).tolist() == [[1, 0], [0, 1], [1, 0]]
+
+
 @pytest.mark.parametrize(
     ("form", "column", "how"),
     [

@@ -3,7 +3,7 @@ version 2), Arrow streams, and Arrow tables in memory.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,8 @@ _CELLS, _ROWS_BYTES, _BUFFER = 1 << 20, 1 << 25, 1 << 17
 _FRAME_ROWS = 1 << 16
 #: what an Arrow file begins with, but not a stream
 _MAGIC = b"ARROW1"
+#: encodings of text that Arrow does not read as a dictionary
+_DELTA = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}
 #: advice for a valid file that becomes very large in memory
 _UNCOMPRESSED = "write it without compression"
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
@@ -57,21 +59,22 @@ class ArrowFile(TableFile):
     def columns(self) -> dict[str, pa.DataType | None]:
         with self._opened(None) as (schema, _):
             check_names(self.path, schema.names)
-            return {field.name: _plain_type(field.type) for field in schema}
+            levels = _categories(schema)
+            return {one.name: _plain_type(one.type, one.name in levels) for one in schema}
 
     def head(self) -> pa.RecordBatch:
         with self._opened(None) as (schema, batches):
             none = [pa.nulls(0, kind) for kind in schema.types]
             rows = (batch for batch in batches if batch.num_rows)
             first = next(rows, pa.RecordBatch.from_arrays(none, schema=schema))
-            return _plain(first.slice(0, SAMPLE_ROWS))
+            return _plain(first.slice(0, SAMPLE_ROWS), schema)
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         self._sample, self._done = None, 0.0
         # Rows are counted by a column, also where none is needed.
-        with self._opened(list(kinds) or list(self.columns())[:1]) as (_, batches):
+        with self._opened(list(kinds) or list(self.columns())[:1]) as (schema, batches):
             for batch in batches:
-                yield _plain(batch.select(list(kinds))) if kinds else batch.select([])
+                yield _plain(batch.select(list(kinds)), schema) if kinds else batch.select([])
 
 
 class ParquetFile(ArrowFile):
@@ -82,6 +85,7 @@ class ParquetFile(ArrowFile):
     #: the row groups to read; None reads all
     row_groups: Sequence[int] | None = None
     _about: "pq.FileMetaData | None" = None
+    _delta: Set[str] = frozenset()
 
     @contextmanager
     def _opened(self, names: list[str] | None) -> Opened:
@@ -94,14 +98,18 @@ class ParquetFile(ArrowFile):
         ):
             if self._about is None:
                 self._about = pq.read_metadata(raw)
-                groups = map(self._about.row_group, range(self._about.num_row_groups))
-                read = sum(group.total_byte_size for group in groups)
+                chunks = list(_chunks(self._about))
+                read = sum(chunk.total_uncompressed_size for chunk in chunks)
                 check_growth(self.path, self.size, read, _UNCOMPRESSED)
+                self._delta = {c.path_in_schema for c in chunks if _DELTA & {*c.encodings}}
             self.n_rows, schema = self._about.num_rows, self._about.schema.to_arrow_schema()
             # pre_buffer holds whole row groups; a small buffer reads their pages as they come.
             file = pq.ParquetFile(
                 raw, pre_buffer=remote, buffer_size=0 if remote else _BUFFER,
-                read_dictionary=[field.name for field in schema if is_text(field.type)],
+                read_dictionary=[
+                    one.name for one in schema
+                    if is_text(one.type) and one.name not in self._delta
+                ],
                 metadata=self._about,
             )  # fmt: skip
             yield schema, self._batches(file, self._about, names, remote)
@@ -123,11 +131,6 @@ class ParquetFile(ArrowFile):
         for some in [[group] for group in groups or []] if remote else [groups]:
             # Threads would wait for each other to read from a server, through Python.
             for batch in file.iter_batches(rows, some, names, not remote):
-                for column in batch.columns:  # of a damaged file
-                    if pa.types.is_dictionary(column.type) and column.null_count < len(column):
-                        ends = pc.min_max(column.indices).as_py()
-                        if ends["min"] < 0 or ends["max"] >= len(column.dictionary):
-                            raise pa.ArrowInvalid("codes beyond the values of a dictionary")
                 read += batch.num_rows
                 self._done = read / about.num_rows
                 yield batch
@@ -196,25 +199,46 @@ class FrameFile(ArrowFile):
         return row_text(row)
 
 
-def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that a column is read as: views of text become text."""
-    if pa.types.is_dictionary(kind) and kind.value_type in _VIEWS:
-        return pa.dictionary(kind.index_type, _VIEWS[kind.value_type], kind.ordered)
+def _categories(schema: pa.Schema) -> set[str]:
+    """Return the names of columns that were categories of pandas, whose values are levels."""
+    columns = (schema.pandas_metadata or {}).get("columns", ())
+    return {one["field_name"] for one in columns if one["pandas_type"] == "categorical"}
+
+
+def _plain_type(kind: pa.DataType, levels: bool = False) -> pa.DataType:
+    """Return the type that a column is read as: views of text become text, and categories of pandas
+    ordered ones, as in its frames.
+    """
+    if levels and not pa.types.is_dictionary(kind):
+        return pa.dictionary(pa.int32(), kind, ordered=True)
+    if pa.types.is_dictionary(kind):
+        values = _VIEWS.get(kind.value_type, kind.value_type)
+        return pa.dictionary(kind.index_type, values, kind.ordered or levels)
     return _VIEWS.get(kind, kind)
 
 
-def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    arrays = [
-        column if (kind := _plain_type(column.type)) == column.type
-        else pa.DictionaryArray.from_arrays(
-            column.indices, column.dictionary.cast(kind.value_type), ordered=kind.ordered
-        ) if pa.types.is_dictionary(kind) else column.cast(kind)
-        for column in batch.columns
-    ]  # fmt: skip
-    return pa.RecordBatch.from_arrays(arrays, batch.schema.names)
+def _plain(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    levels, names = _categories(schema), batch.schema.names
+    pairs = zip(names, batch.columns, strict=True)
+    return pa.RecordBatch.from_arrays([_read_as(x, name in levels) for name, x in pairs], names)
+
+
+def _read_as(column: pa.Array, levels: bool) -> pa.Array:
+    kind = _plain_type(column.type, levels)
+    if not pa.types.is_dictionary(kind):
+        return column.cast(kind)
+    if pa.types.is_dictionary(column.type):
+        codes, values = column.indices, column.dictionary.cast(kind.value_type)
+    else:  # Parquet has no categories of numbers
+        values = column.unique().drop_null().sort()
+        codes = pc.index_in(column, values)
+    return pa.DictionaryArray.from_arrays(codes, values, ordered=kind.ordered)  # checks codes
+
+
+def _chunks(about: "pq.FileMetaData") -> Iterator["pq.ColumnChunkMetaData"]:
+    for group in map(about.row_group, range(about.num_row_groups)):
+        yield from map(group.column, range(about.num_columns))
 
 
 def _bytes_of(about: "pq.FileMetaData", names: list[str]) -> int:
-    groups = map(about.row_group, range(about.num_row_groups))
-    columns = (group.column(k) for group in groups for k in range(about.num_columns))
-    return sum(c.total_uncompressed_size for c in columns if c.path_in_schema in names)
+    return sum(c.total_uncompressed_size for c in _chunks(about) if c.path_in_schema in names)
