@@ -15,13 +15,12 @@ import pyarrow.csv
 from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, SMALLER, is_rounded
 from linsep.sources.tables.spellings import Spelling, days, unit
-from linsep.sources.tables.table_file import Place, is_text, text_codes, unknown_column
+from linsep.sources.tables.table_file import Place, decoded, is_text, text_codes, unknown_column
 
 #: missing numbers in CSV, as Arrow reads them
 NULL_VALUES = pa.csv.ConvertOptions().null_values
 #: cells that have no number
 NO_NUMBER = {"", *NULL_VALUES}
-_DAY = 86_400_000_000
 
 
 class ColumnTypes(NamedTuple):
@@ -109,20 +108,11 @@ def _numbers(
     units: dict[str, tuple[str, str]],
 ) -> pa.ChunkedArray:  # fmt: skip
     kind = column.type
-    if pa.types.is_temporal(kind) and how.startswith("date"):
-        whole = column.cast(pa.timestamp("us"), safe=False)
-        found = whole.cast(pa.int64()).to_numpy().astype(np.float64)
-        if pa.types.is_timestamp(kind) and kind.unit == "ns":  # rounded to a double
-            rest = pc.subtract(column.cast(pa.int64()), whole.cast(kind).cast(pa.int64()))
-            found += rest.to_numpy() / 1000
-        return pa.chunked_array([pa.array(found / _DAY, from_pandas=True)])
     if how == "number" and not (pa.types.is_dictionary(kind) or is_text(kind)):
         return column
-    if how == "date" and is_text(kind):
-        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):  # of other dates and views
-            moments = column.cast(pa.timestamp("us")).cast(pa.int64())
-            seconds = moments.cast(pa.float64(), safe=False).to_numpy() / 1e6
-            return pa.chunked_array([pa.array(seconds / 86_400, from_pandas=True)])
+    if how != "number" and (moments := _moments(decoded(column), how.partition("=")[2])):
+        seconds = moments.cast(pa.int64()).cast(pa.float64(), safe=False).to_numpy() / 1e6
+        return pa.chunked_array([pa.array(seconds / 86_400, from_pandas=True)])
     codes, texts = text_codes(column, name, place)
     values = np.full(len(texts) + 1, np.nan)  # the last is what code -1, missing, picks
     for code, text in enumerate(texts):
@@ -141,6 +131,22 @@ def _numbers(
             where = place(int(np.argmax(codes == code)))
             raise error.at(f"{where}, column '{name}' ", column=name) from None
     return pa.chunked_array([pa.array(values[codes], from_pandas=True)])
+
+
+def _moments(column: pa.ChunkedArray, format: str) -> pa.ChunkedArray | None:
+    """Return dates, or texts that Arrow reads as dates; None for others, which Python reads."""
+    if pa.types.is_temporal(column.type):
+        return column.cast(pa.timestamp("us"), safe=False)
+    text = is_text(column.type)
+    for zone in (None, "UTC") if text and not format else ():
+        with suppress(pa.ArrowInvalid):
+            return column.cast(pa.timestamp("us", zone))
+    if text and format:
+        with suppress(pa.ArrowInvalid):
+            found = pc.strptime(column, format=format, unit="s")
+            if pc.all(pc.equal(pc.strftime(found, format=format), column)).as_py():  # no 31 June
+                return found.cast(pa.timestamp("us"))
+    return None
 
 
 def value_of(text: str, how: str, spelling: Spelling, name: str) -> float:
