@@ -13,7 +13,7 @@ MAX_LINE = 64 << 20
 MOST_GROWTH, WORTH_A_LOOK = 500, 64 << 20
 
 #: weights allowed for any input, and additional weights per byte of the input
-FREE_WEIGHTS, WEIGHTS_PER_BYTE = 1 << 24, 16
+FREE_WEIGHTS, WEIGHTS_PER_BYTE = 1 << 26, 16
 
 #: limit of 32-bit parsers
 LARGEST = 1 << 30

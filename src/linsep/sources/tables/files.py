@@ -108,10 +108,11 @@ def kinds_in(
         name, others = absent[0], f", only {listed(file.columns())}"
         ones = ", with ones to weight all rows equally" * (beside.get(name) == "weights")
         null = " (null will do)" if isinstance(file, JsonFile) else ""
+        skip = hint("if lines come before the names, skip them with {}", skip_rows=1)
         raise DataError(
             f"{file.path} has no column '{name}', which {model}"
             f"{others if name == columns.target else ''}",
-            f"add it{ones}{null}",
+            f"add it{ones}{null}", *[skip] * (file.marks_missing and len(found) < len(kinds)),
             code="unknown-column", path=file.path, column=name,
         )  # fmt: skip
     for name in () if by_recipe else found.keys() - named - {*columns.exclude}:

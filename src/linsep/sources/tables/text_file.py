@@ -50,7 +50,9 @@ class TextFile(TableFile):
         return 0 if self._reader is None else self._reader.position
 
     def blocks(self) -> Generator[bytes, None, None]:
-        """Yield blocks of whole lines, without a byte-order mark; :attr:`position` follows them."""
+        """Yield blocks of whole lines, without byte-order marks, which joined files have within;
+        :attr:`position` follows them.
+        """
         self._reader = reader = LineReader(
             [self.path], self._block, max_line=self._max_line, unchanged=self.unchanged,
             returns=self.returns, encoding=self.encoding,
@@ -71,7 +73,7 @@ class TextFile(TableFile):
                     "remove such bytes", "rename or convert the file",
                     code="encoding", path=self.path,
                 )  # fmt: skip
-            yield block
+            yield block.removeprefix(BYTE_ORDER_MARK).replace(b"\n" + BYTE_ORDER_MARK, b"\n")
 
     def records(self) -> Generator[bytes, None, None]:
         yield from (block for block in self.blocks() if not block.isspace())
