@@ -209,15 +209,15 @@ def text_refusal(
     numbers = len(values) - len(odd)
     few = rows.size <= _FEW_ODD * filled or len(marks) <= max(_MARKS, _FEW_ODD * numbers)
     lone = len(marks) == 1 and _MARK.fullmatch(min(marks))
-    units = rows.tolist() == [0]  # below the names
-    many = numbers >= (1 if lone else _UNITS if units else _MANY_NUMBERS)
+    second = rows.tolist() == [0]  # below the names
+    many = numbers >= (1 if lone else _UNITS if second else _MANY_NUMBERS)
     if marks and ((few and many) or rows[0] >= SAMPLE_ROWS):
         more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
         cell, place = values[codes[rows[0]]], file.where(int(rows[0]))
         told = missing_mark(*(sorted(marks) if len(marks) <= 2 * _MARKS else [cell]))
         return refused(
             f"holds '{cell[:60]}'{more}, but nearly all other values are numbers",
-            "remove the row if it holds units" if units else "correct it",
+            "remove the row if it holds units" if second else "correct it",
             *told * file.marks_missing,
             hint("leave the cell empty and choose {}", missing="mean"), keep,
             hint("leave the column out with {}", exclude=[name]), place=place, code="not-a-number",
