@@ -193,7 +193,7 @@ def as_csr(X: Any) -> Any:
     except ValueError as problem:
         raise DataError(
             f"X is no sparse matrix of shape {X.shape} ({problem})", "build it again",
-            code="bad-value",
+            code="out-of-range",
         ) from None  # fmt: skip
     return X.tocsr()
 
