@@ -263,13 +263,9 @@ class WithTests(results.HasInference):
             raise ParameterError("more: pass columns to add.", code="needs-option", option="more")
         rows, beside = _rows_of(self, X, y, sample_weight)
         check_beside(X, more=more)
-        try:
-            more = more.to_frame() if hasattr(more, "to_frame") else more  # of one column
-            with faults_named(more):
-                added = as_csr(more) if sp.issparse(more) else np.asarray(more, dtype=np.float64)
-        except DataError as fault:
-            fault.option = "more"
-            raise
+        more = more.to_frame() if hasattr(more, "to_frame") else more  # of one column
+        with faults_named(more):
+            added = as_csr(more) if sp.issparse(more) else np.asarray(more, dtype=np.float64)
         added = added[:, None] if added.ndim == 1 else added
         if added.ndim != 2 or added.shape[0] != rows.shape[0]:
             raise DataError("more has not the rows of X.", code="shape", option="more")

@@ -92,14 +92,10 @@ def row_place(row: int) -> str:
 
 
 def start_of(value: Any) -> str:
-    """Return the first 60 characters of a value as JSON, which may be nested deeply."""
-    text = ""
-    with suppress(RecursionError):
-        for part in json.JSONEncoder(ensure_ascii=False).iterencode(value):
-            text += part
-            if len(text) >= 60:
-                break
-    return text[:60]
+    """Return the first 60 characters of a value as JSON, of a list or an object what it is."""
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    return json.dumps(value, ensure_ascii=False)[:60]
 
 
 def rows_of_one_kind(rows: list[Any], kinds: dict[type, str]) -> type:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from linsep.errors import DataError, Located
 from linsep.sources.fingerprints import Unchanged
-from linsep.sources.formats import LABEL, TEXT, format_by_name
+from linsep.sources.formats import LABEL, TEXT, format_by_name, opened
 from linsep.sources.limits import MAX_LINE
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow_files import ArrowFile, Opened
@@ -96,22 +96,14 @@ class Documents(ArrowFile):
         return [(folder / path, path.parts[0] if labeled else None) for path in labeled or seen]
 
     def _text_of(self, path: Path) -> str:
-        try:
-            if (size := path.stat().st_size) > self.max_bytes:
-                raise DataError(
-                    f"{path} has {size:,} bytes, more than the {self.max_bytes:,} that a text may "
-                    "have: shorten it, or raise max_line.",
-                    code="too-large",
-                    path=path,
-                )
-            data = path.read_bytes()
-        except OSError as error:
+        with opened(path) as (stream, _):
+            data: bytes = stream.read(self.max_bytes + 1)
+        if len(data) > self.max_bytes:
             raise DataError(
-                f"{path} cannot be read any more ({error.strerror}): do not change the folder "
-                "during the run.",
-                code="file-changed",
-                path=path,
-            ) from None
+                f"{path} has more than the {self.max_bytes:,} bytes that a text may have: shorten "
+                "it, or raise max_line.",
+                code="too-large", path=path,
+            )  # fmt: skip
         if path.suffix.lower() == ".eml":
             return text_of_message(data)
         try:

@@ -64,11 +64,7 @@ def products_of(given: Iterable[str] | None, columns: Any, path: Any) -> list[Pr
                 code="column-type", column=pair[0], value=text,
             )  # fmt: skip
         if any({*pair} == {known.first, known.second} for known in found):
-            raise DataError(
-                f"The product of columns '{pair[0]}' and '{pair[1]}' is named twice",
-                "leave one out",
-                code="duplicate-name", option="products", value=text,
-            )  # fmt: skip
+            continue  # named twice
         if product.name in {*columns.numeric, *columns.text}:
             raise DataError(
                 f"There is already a column '{product.name}', the name of the product of "
@@ -153,7 +149,8 @@ def entries(
     """
     names = list(columns.numeric)
     numbers = [X[:, names.index(n)] for n in (product.first, product.second) if n in names]
-    values = np.prod(numbers, axis=0) if numbers else np.ones(X.shape[0], X.dtype)
+    with np.errstate(over="ignore"):
+        values = np.prod(numbers, axis=0) if numbers else np.ones(X.shape[0], X.dtype)
     codes, keys = cells_of(product, cells, X.shape[0])
     # The last entry is what code -1, missing, picks.
     places = np.array([*(_place(product, columns, key) for key in keys), -1], dtype=np.int64)

@@ -74,12 +74,6 @@ class Moments:
         return np.where(self._lows == self._highs, self._lows, self._means())
 
     @property
-    def ranges(self) -> np.ndarray:
-        """The range of each column, 0 for one without values."""
-        with np.errstate(over="ignore"):
-            return np.where(self._lows <= self._highs, self._highs - self._lows, 0.0)
-
-    @property
     def deviations(self) -> np.ndarray:
         return np.sqrt(self._squares / np.maximum(self.counts, 1))
 
@@ -161,14 +155,6 @@ class Survey:
                         column=name,
                     )
             columns.means = dict(zip(names, moments.means.tolist(), strict=True))
-        if scale and not (known := np.isfinite(moments.ranges)).all():
-            name = names[int(np.argmin(known))]
-            raise DataError(
-                f"{who}, the range of column '{name}' overflows float64: divide "
-                "its values by a large number.",
-                code="overflow",
-                column=name,
-            )
         if scale:
             pairs = np.column_stack([moments.means, moments.spreads]).tolist()
             columns.scale = dict(zip(names, pairs, strict=True))
