@@ -546,18 +546,6 @@ def test_the_model_itself_is_never_overwritten(models):
     assert_refused("export", "m.sql", "-", cwd=models, exit_code=2)
 
 
-def test_interrupted_while_it_writes(models, monkeypatch):
-    def interrupted(model):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("linsep.exports.exporting.as_sql", interrupted)
-    before = sorted(models.iterdir())
-    done = here("export", "plain.linsep", "is.sql", "--force", cwd=models)
-    assert (done.returncode, done.stdout) == (130, "")
-    assert sorted(models.iterdir()) == before
-    assert (models / "is.sql").read_text() == "mine"
-
-
 def test_without_onnx(models, monkeypatch):
     monkeypatch.setitem(sys.modules, "skl2onnx", None)
     assert_refused("export", "plain.linsep", "m.onnx", cwd=models, code="missing-package")

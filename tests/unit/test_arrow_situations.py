@@ -237,15 +237,6 @@ def test_tables_that_are_refused(tmp_path):
             assert caught.value.code in codes.split("|"), caught.value
 
 
-def test_one_row_and_labels_of_every_kind(tmp_path):
-    for form in ["parquet", "arrow", "frame"]:
-        for labels in (["u"], [True], [1.5], [7], codes(["u"])):
-            data = stored(tmp_path, pa.table({"a": [2.5], "y": labels}), form)
-            (batch,) = open_source(data, target="y").batches()
-            assert batch.X.tolist() == [[2.5]]
-            assert batch.y.tolist() == pa.array(labels).to_pylist()
-
-
 FRAMES = {
     "nullable integers": (pd.array([1, None, 3], "Int64"), [1.0, 0.0, 3.0]),
     "nullable floats": (pd.array([1.5, None, 3], "Float64"), [1.5, 0.0, 3.0]),

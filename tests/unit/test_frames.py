@@ -467,11 +467,6 @@ def test_names_never_collide():
     assert 0 < plain < 300
 
 
-def test_names_of_columns_that_no_other_begins_stay():
-    for columns in [["a=b"], ["a:b", "c"], ['"q"', "x y"], ["a", "ab=c", "b=a"]]:
-        assert shown_names(columns[1:], columns[:1]) == {name: name for name in columns}
-
-
 COLUMNS, CELLS = ["a", "a=b", "a=q", "y"], [
     ["b=c", "c", 1, 1], ["b=c", "r", 5, 1], ["q", "c", 2, 0], ["q", "r", 3, 0], ["b=c", "c", 4, 1],
     ["q", "c", 6, 0],

@@ -23,7 +23,6 @@ from linsep import (
 from linsep.distributed.collections import _rows
 from linsep.errors import DataError
 from linsep.plot import DecisionDisplay, ReliabilityDisplay
-from linsep.validation.checks import as_csr
 from refusals import refused
 
 RNG = np.random.default_rng(3)
@@ -174,29 +173,6 @@ def test_masked_rows_have_no_prediction():
 
 
 @pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
-def test_masked_weights_are_refused():
-    weights = masked(ONES)
-    for call in (
-        lambda: Perceptron().fit(X, Y, sample_weight=weights),
-        lambda: LinearRegression().fit(X, T, sample_weight=weights),
-        lambda: FITTED.score(X, Y, sample_weight=weights),
-        lambda: Perceptron().partial_fit(X, Y, ["no", "yes"], sample_weight=weights),
-        lambda: linsep.sources.ArraySource(X.to_numpy(), Y.to_numpy(), weights),
-    ):
-        with refused(DataError, "missing-value", row=4):
-            call()
-    with refused(DataError, "missing-value", row=4):
-        linsep.sources.ArraySource(masked(X), Y)
-
-
-@pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
-def test_a_masked_gram_matrix_is_refused():
-    K = masked(kernels.Linear()(X.to_numpy()))
-    with refused(DataError, "missing-value", row=4):
-        KernelPerceptron(kernel="precomputed").fit(K, Y)
-
-
-@pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
 def test_partitions_of_collections_are_checked_too():
     with refused(DataError, "shape", option="partition 7: y"):
         _rows("partition 7", X, Y.iloc[::-1])
@@ -294,17 +270,6 @@ FUNCTIONS = {
 def test_every_function_of_rows_refuses_them(name, bad):
     with refused(ValueError, "out-of-range"):
         FUNCTIONS[name](BAD[bad](), CODES)
-
-
-def test_sound_ones_are_read_whatever_their_form():
-    for form in ["csr", "csc", "coo", "bsr", "lil", "dok", "dia"]:
-        X = sp.csr_array(ROWS).asformat(form)
-        found = as_csr(X)
-        assert found.format == "csr"
-        assert np.array_equal(found.toarray(), ROWS)
-        assert form != "csr" or found is X
-        assert as_csr(ROWS) is ROWS
-        assert as_csr(sp.csr_matrix((0, 3))).shape == (0, 3)
 
 
 def test_winnow_sums_duplicates_before_it_looks_at_signs():

@@ -307,17 +307,9 @@ def _opened(
 
     opener: Any = {"svmlight": SvmlightSource, "vw": VwSource}[kind]
     given = {{"hash_bits": "bits"}.get(name, name): value for name, value in options.items()}
-    try:
-        own = given if recipe is None else {name: recipe[name] for name in given}
-        own = {name: value for name, value in own.items() if value is not None}
-        return opener(paths, require_labels=require_labels, max_line=how["max_line"], **own)
-    except (KeyError, TypeError, AttributeError, DataError) as error:
-        if recipe is None or getattr(error, "code", "bad-option") != "bad-option":
-            raise
-        raise DataError(
-            "The recipe for reading the files is damaged: train the model again.",
-            code="bad-model-file",
-        ) from None
+    own = given if recipe is None else {name: recipe.get(name) for name in given}
+    own = {name: value for name, value in own.items() if value is not None}
+    return opener(paths, require_labels=require_labels, max_line=how["max_line"], **own)
 
 
 def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: Any) -> Source:
