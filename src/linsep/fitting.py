@@ -124,8 +124,8 @@ def like_texts(source: Source) -> str | None:
 
 def fit(
     data: Any,
-    *,
     target: str | None = None,
+    *,
     learner: str | None = None,
     test: Any = None,
     calibrate: Any = None,

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -71,6 +73,28 @@ def test_every_format_can_be_told(folder):
     )
     with refused(DataError, "bad-option", option="format"):
         open_source(folder / "c.csv", target="kind", format="xls")
+
+
+def test_dense_rows_of_every_format_have_the_same_bits_and_sparse_ones_the_same_digits(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(90, 12)), columns=[f"x{k}" for k in range(12)])
+    frame["y"] = (frame.x0 + frame.x1 > 0).astype(int)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    lines = (json.dumps(row) + "\n" for row in frame.to_dict("records"))
+    write(tmp_path, "t.jsonl", "".join(lines))
+    told = here("convert", "t.parquet", "t.svm", "--target", "y", cwd=tmp_path)
+    assert told.returncode == 0, told.stderr
+    for learner in ("arow", "perceptron", "naive-bayes"):
+        known = linsep.fit(frame, target="y", scale="none", learner=learner).decision_function(
+            frame
+        )
+        for ending in ("csv", "parquet", "jsonl", "svm"):
+            how = {} if ending == "svm" else {"target": "y", "scale": "none"}
+            model = linsep.fit(tmp_path / f"t.{ending}", learner=learner, **how)
+            found = model.decision_function(tmp_path / f"t.{ending}")
+            np.testing.assert_allclose(found, known, rtol=1e-9)
+            assert ending == "svm" or found.tobytes() == known.tobytes()
 
 
 def test_endings_that_say_nothing(folder):

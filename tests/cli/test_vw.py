@@ -153,8 +153,6 @@ def test_options_that_do_not_fit(text, tmp_path):
     (tmp_path / "rows.svm").write_text("1 1:2\n")
     code = "conflict"
     assert_refused("fit", "rows.svm", "--keep-namespaces", "a", cwd=tmp_path, code=code)
-    with refused(DataError, "bad-model-file"):
-        open_source(text, recipe={"format": "vw", "bits": 99})
 
 
 def test_interactions_that_are_too_many(tmp_path):

@@ -264,9 +264,9 @@ def test_text_among_the_columns_to_add_is_named():
     frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 2], "grp": ["a", "b", "a", "b", "a"]})
     model = LinearRegression().fit(frame[["x"]], [1.0, 3, 2, 5, 4])
     for more in (frame[["grp"]], frame["grp"], frame[["x", "grp"]], pl.DataFrame(frame)):
-        with refused(DataError, "not-a-number", column="grp", option="more"):
+        with refused(DataError, "not-a-number", column="grp"):
             model.score_test(frame[["x"]], [1.0, 3, 2, 5, 4], more)
-    with refused(DataError, "not-a-number", column=0, option="more"):
+    with refused(DataError, "not-a-number", column=0):
         model.score_test(frame[["x"]], [1.0, 3, 2, 5, 4], [["a"], ["b"], ["a"], ["b"], ["a"]])
     with refused(ParameterError, "needs-option", option="more"):
         model.score_test(frame[["x"]], [1.0, 3, 2, 5, 4])

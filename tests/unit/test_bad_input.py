@@ -306,8 +306,3 @@ def test_sparse_matrices_that_point_outside_are_refused(index, column):
             call(X, [0, 1, 0])
     with refused(ValueError, "out-of-range"):
         model.fit(X, [0, 1, 1], sample_weight=[1.0, 0.0, 1.0])
-    for starts in ([0, 2, 1, 3], [1, 1, 2, 3], [0, 1, 2, 9]):
-        X = sp.csr_matrix(np.eye(3))
-        X.indptr = np.array(starts, np.int32)
-        with refused(ValueError, "bad-value"):
-            Perceptron().fit(X, [0, 1, 0])

@@ -146,6 +146,15 @@ def test_a_byte_order_mark_is_no_part_of_a_row(path, header, monkeypatch):
     assert path.with_name("a-test.csv").read_text() == MARK + "2025-05-31,A\n"
 
 
+@pytest.mark.parametrize(("name", "u", "v"), [
+    ("a.csv", "t,y\nu,1\n", "v,0\n"), ("a.jsonl", '{"t": "u", "y": 1}\n', '{"t": "v", "y": 0}\n'),
+])  # fmt: skip
+def test_marks_of_joined_files_are_no_part_of_a_row(path, name, u, v):
+    path.with_name(name).write_text(MARK + u + MARK + v)
+    (batch,) = open_source(path.with_name(name), target="y").batches()
+    assert batch.X.toarray().tolist() == [[1, 0], [0, 1]]
+
+
 # quotes
 
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -141,12 +142,6 @@ def test_missing_values_are_found_whatever_they_are(people):
         rows(open_source(holes, target="label"))
 
 
-def test_where_names_the_row(people):
-    source = open_source(people, target="label")
-    rows(source)
-    assert source.where(27) == "row 28 (index 27)"
-
-
 REFUSED = {
     "dates": (lambda f: f.assign(d=pd.Timestamp("2024-01-31")), "column-type"),
     "mixed": (lambda f: f.assign(d=[1, "a", 2.5] * 100), "column-type"),
@@ -193,6 +188,17 @@ def test_labels_may_be_categories_and_names_numbers(labels):
     found = rows(open_source(plain.assign(**{"1": pd.Categorical(labels)})[[0, "1"]], target="1"))
     assert (X.tolist(), y.tolist()) == (found[0].tolist(), found[1].tolist())
     assert y.tolist() == labels
+    counted = open_source(plain, target=1, categorical=[0])
+    assert rows(counted)[0].tolist() == np.eye(3).tolist()
+    with refused(DataError, "no-columns"):
+        linsep.fit(plain, target=1, exclude=0)
+
+
+def test_intervals_are_levels_in_their_order():
+    frame = pd.DataFrame({"age": pd.cut([9, 15, 60, 70], [0, 10, 20, 100]), "y": [0, 1, 0, 1]})
+    model = linsep.fit(frame, target="y", learner="logistic", l2=1.0)
+    assert model.feature_names_in_.tolist() == ["age=(10, 20]", "age=(20, 100]"]
+    assert model.predict(frame).shape == (4,)
 
 
 def test_a_type_that_arrow_does_not_have_is_refused():
@@ -201,6 +207,10 @@ def test_a_type_that_arrow_does_not_have_is_refused():
 
 
 def test_other_things_are_no_tables():
+    with refused(DataError, "shape"):
+        Perceptron().fit([{"a": 1}, {"a": 2}], [0, 1])
+    with pytest.raises(TypeError, match="name of the label column"):
+        linsep.fit(pd.DataFrame({"a": [1, 2]}), pd.Series([0, 1]))
     for data in [pd.Series([1, 2]), pl.LazyFrame({"a": [1]}), {"a": [1]}, 3]:
         with pytest.raises(TypeError):
             open_source(data)
@@ -259,6 +269,8 @@ def test_a_column_may_be_called_as_the_labels(people):
     X = people.rename(columns={"label": "target"})[["age", "target"]]
     fitted = Perceptron().fit(X, people.label.rename("target"))
     assert fitted.recipe_["target"] == "target_"
+    with pytest.warns(DataConversionWarning):  # as beside numbers
+        assert Perceptron().fit(X, people[["label"]]).score(X, people.label) == 1.0
     assert fitted.score(X, people.label) == 1.0
 
 
@@ -330,18 +342,6 @@ def test_weights_are_routed(persons, learner):
     for name, array in direct.get_state()[0].items():
         assert routed[-1].get_state()[0][name].tobytes() == array.tobytes(), name
     assert np.isfinite(scores["test_score"]).all()
-
-
-def test_hints_of_fit_can_be_typed(persons):
-    for change, code in [
-        ({"fee": "5%"}, "column-type"),
-        ({"day": pd.Timestamp("2024-01-31")}, "column-type"),
-        ({"age": np.nan}, "missing-value"),
-    ]:
-        X, y, _ = persons
-        for learner in PIPED:
-            with refused(DataError, code):
-                clone(learner).fit(X.assign(**change), y)
 
 
 def table_of_people(persons):
@@ -507,11 +507,6 @@ def test_names_never_collide():
         assert len(set(names)) == len(names), (numeric, text, words)
         plain += all(name == own for name, own in shown.items())
     assert 0 < plain < 300
-
-
-def test_names_of_columns_that_no_other_begins_stay():
-    for columns in [["a=b"], ["a:b", "c"], ['"q"', "x y"], ["a", "ab=c", "b=a"]]:
-        assert shown_names(columns[1:], columns[:1]) == {name: name for name in columns}
 
 
 COLUMNS, CELLS = ["a", "a=b", "a=q", "y"], [

@@ -13,6 +13,7 @@ import pytest
 from command_line import assert_refused
 from linsep import LogisticRegression, Perceptron, open_source
 from linsep.errors import DataError
+from linsep.sources import limits
 from linsep.sources.limits import bytes_of
 from linsep.sources.tables import text_file
 from refusals import refused
@@ -114,6 +115,11 @@ def test_sizes(tmp_path):
     assert_refused("fit", "a.svm", "--max-line", "x", cwd=tmp_path, exit_code=2)
 
 
+@pytest.fixture
+def fewer(monkeypatch):
+    monkeypatch.setattr(limits, "FREE_WEIGHTS", 1 << 24)
+
+
 @pytest.mark.parametrize(
     ("model", "ending"), [(Perceptron(), "svm.gz"), (LogisticRegression(l2=1.0), "svm")]
 )
@@ -122,6 +128,7 @@ def test_a_few_bytes_do_not_ask_for_gigabytes_of_weights(tmp_path, model, ending
     write = gzip.open if ending.endswith("gz") else open
     with write(path, "wb") as file:
         file.write(b"0 1:1\n1 2147483000:1\n")
+    limits.check_weights(open_source(path), 54_686_452, 2)  # as the first lines of KDD Cup 2012
     with refused(DataError, "too-large"):
         model.fit(open_source(path))
     X, _ = load_svmlight(path)
@@ -136,7 +143,7 @@ def test_a_few_bytes_do_not_ask_for_gigabytes_of_weights(tmp_path, model, ending
         ("t.vw", {"hash_bits": 20}, "hash_bits"),
     ],
 )
-def test_fewer_hashed_features_are_what_a_small_file_needs(tmp_path, name, how, advice):
+def test_fewer_hashed_features_are_what_a_small_file_needs(tmp_path, fewer, name, how, advice):
     rows = [f"{k} |s a{k}" if name == "t.vw" else f"{k},a{k % 60} b c" for k in range(70)]
     (tmp_path / name).write_text("\n".join(["y,s"] * (name == "t.csv") + rows))
     how = how if name == "t.vw" else how | {"target": "y"}
@@ -146,7 +153,7 @@ def test_fewer_hashed_features_are_what_a_small_file_needs(tmp_path, name, how, 
 
 
 @pytest.mark.compiled
-def test_weights_are_counted_for_each_class_and_byte(tmp_path):
+def test_weights_are_counted_for_each_class_and_byte(tmp_path, fewer):
     path = tmp_path / "rows.svm"
     path.write_text("0 1:1\n1 3000000:1\n2 2:1\n3 3:1\n")
     assert Perceptron().fit(open_source(path)).n_features_in_ == 3_000_000

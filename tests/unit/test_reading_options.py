@@ -12,7 +12,7 @@ import pytest
 
 from linsep import open_source
 from linsep.errors import DataError
-from linsep.sources.tables import text_file
+from linsep.sources.tables import conversions, text_file
 from linsep.sources.tables.spellings import Spelling, days
 from refusals import refused
 
@@ -70,6 +70,22 @@ def test_a_date_is_days():
     for text, format, number in DATES:
         others = [text] * 3  # Arrow reads those alone that Python reads, and Python the rest
         assert days(pa.array(others, pa.string()), format).to_pylist() == [number] * 3, text
+
+
+MOMENTS = pd.date_range("1999-12-31 23:59:58.700001", periods=40, freq="41h")
+FORMATS = ["%d.%m.%Y %H:%M", "%b %d, %Y", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M:%S.%f"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_dates_of_every_form_are_the_same_days(tmp_path, monkeypatch, format):
+    frame, iso = pd.DataFrame({"a": MOMENTS.strftime(format), "y": [0, 1] * 20}), "%S" in format
+    known = [[days(text, None if iso else format)] for text in frame.a]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(conversions, "days", None)  # of Python, text by text
+    moments = frame.assign(a=MOMENTS if "%f" in format else frame.a)
+    for data in (tmp_path / "t.csv", tmp_path / "t.parquet", frame, moments):
+        assert rows(data, date="a" if iso else f"a={format}")[0] == known
 
 
 TEXT = (

@@ -59,6 +59,7 @@ REFUSED = [
     (b'{"rows": [null]}', 422, "bad-value"),
     (b'{"rows": [{"a": 1}]}', 422, "bad-value"),
     (b'{"rows": [[1, 2, 3, "4"]]}', 422, "bad-value"),
+    (b'{"rows": [[1, 2, 3, true]]}', 422, "bad-value"),
     (b'{"rows": [[' + DEEP + b", 2, 3, 4]]}", 422, "bad-value"),
     (b'{"rows": [[1, 2, 3, null]]}', 422, "missing-value"),
     (json.dumps({"rows": [ROW] * 51}).encode(), 413, "bad-request"),
@@ -141,6 +142,16 @@ def test_tables_are_limited_as_well(tmp_path):
         near = client.ask("POST", "/predict", body, "application/json")
         assert (near[1]["code"], near[1]["column"]) == ("unknown-column", "Z")
         assert os.listdir(client.server._bodies._folder.name) == []
+
+
+def test_numbers_are_not_true_and_false(tmp_path):
+    table = pa.table({"a": [1.0, 2.0], "b": [True, False], "y": [0, 1]})
+    path = linsep.save(linsep.fit(table, target="y"), tmp_path / "m.linsep")
+    with serving(path) as client:
+        assert client.predict([[1.0, True], [1.0, 1]])["predictions"] == [0, 0]
+        for row in ([1.0, 2], [True, True], [1.0, 0.5], [1.0, "true"]):
+            body = json.dumps({"rows": [row]}).encode()
+            assert client.ask("POST", "/predict", body)[1]["code"] == "bad-value", row
 
 
 def test_tabs_are_told_by_the_content_type(tmp_path):

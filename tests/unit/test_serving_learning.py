@@ -144,8 +144,8 @@ def test_the_same_row_may_be_written_differently(tmp_path):
     (tmp_path / "rows.csv").write_text("a,t,y\n1,u,p\n-1,v,q\n2,v,p\n")
     (tmp_path / "rows.svm").write_text("1 1:1\n-1 2:1\n")
     same = {
-        "rows.csv": ([1, "u"], [1.0, "u"], {"t": "u", "a": 1}, {"a": True, "t": "u", "y": "q"}),
-        "rows.svm": ([1, 0], [1.0, 0.0], {"1": 1}, {"2": 0, "1": True}),
+        "rows.csv": ([1, "u"], [1.0, "u"], {"t": "u", "a": 1}, {"a": 1.0, "t": "u", "y": "q"}),
+        "rows.svm": ([1, 0], [1.0, 0.0], {"1": 1}, {"2": 0, "1": 1.0}),
     }
     for name, written in same.items():
         source = linsep.open_source(tmp_path / name, **({"target": "y"} if "csv" in name else {}))

@@ -103,7 +103,8 @@ def with_columns(
     for called, values in beside.items():
         if values is None:
             continue
-        given, role = np.asarray(values), _ROLES[called]
+        given = checks.labels_of(values) if called == "y" else np.asarray(values)
+        role = _ROLES[called]
         given = given if given.ndim else np.full(table.num_rows, given)
         if given.shape != (table.num_rows,):
             raise DataError(

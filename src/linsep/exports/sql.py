@@ -18,6 +18,7 @@ from linsep.exports.scoring import (
     Scoring,
     read_scoring,
 )
+from linsep.sources.tables.spellings import by_spelling, spellings
 from linsep.words import escaped
 
 #: most columns of a table in SQLite
@@ -26,8 +27,6 @@ MOST_COLUMNS = 2000
 LOW, HIGH = 1e-15, 1e15
 #: numbers of the texts of a column of true and false
 TRUTHS = " WHEN 'true' THEN 1e0 WHEN 'false' THEN 0e0"
-#: a carriage return between two texts; SQLite calls the character char(13), DuckDB chr(13)
-RETURN = """ || ('"\\r"' ->> '$') || """
 #: whether class {0} has at least the matches and the sum of scores of class {1}
 BEATS = (
     "(linsep_wins_{0} > linsep_wins_{1} OR linsep_wins_{0} = linsep_wins_{1} AND "
@@ -86,9 +85,9 @@ def _check(scoring: Scoring, added: list[str]) -> None:
         ("too-large", [width] * (width > MOST_COLUMNS), f"columns exceed SQLite's {MOST_COLUMNS}"),
         ("duplicate-name", [name for name in names if count[name.lower()] > 1],
          "is the name of two columns, but for case, or of one that the query adds"),
-        ("unsupported", [name for name in names if not name or "\r" in name],
-         "is a name without characters or with a carriage return"),
-        ("unsupported", [word for word in words if "\0" in word], "has a NUL character"),
+        ("unsupported", [name for name in names if not name], "is a name without characters"),
+        ("unsupported", [word for word in words if "\0" in word or "\r" in word],
+         "has a NUL character or a carriage return"),
         ("out-of-range", [x for x in numbers if not -(2**63) <= x < 2**63], "exceeds 64 bits"),
     ):  # fmt: skip
         if found:
@@ -157,9 +156,11 @@ def _value(name: str, weights: dict[str, str], columns: ModelColumns) -> str:
     cell = f"data.{identifier(name)}"
     value = f"CAST({cell} AS VARCHAR)"
     if name in columns.categorical:  # the category 1 is 1.0 in a column of floats
-        value = (
-            f"CASE WHEN typeof({cell}) IN ('real', 'DOUBLE', 'FLOAT') AND {value} LIKE '%.0' "
-            f"THEN substr({value}, 1, length({value}) - 2) ELSE {value} END"
+        for same, known in by_spelling(weights).items():
+            weights = dict.fromkeys(spellings(same), weights[known]) | weights
+        value = (  # of decimals, with the zeros of the type
+            f"CASE WHEN typeof({cell}) LIKE 'DECIMAL%' AND {value} LIKE '%.%' "
+            f"THEN rtrim(rtrim({value}, '0'), '.') ELSE {value} END"
         )
     # a column may be declared to ignore case
     value += ' COLLATE "BINARY"'
@@ -257,8 +258,5 @@ def identifier(name: str) -> str:
 
 
 def text(value: str) -> str:
-    """Return text in single quotes, without carriage returns, which programs may replace by line
-    feeds when they read a file as text.
-    """
-    parts = ["'" + part.replace("'", "''") + "'" for part in value.split("\r")]
-    return f"({RETURN.join(parts)})" if len(parts) > 1 else parts[0]
+    """Return text in single quotes."""
+    return "'" + value.replace("'", "''") + "'"

@@ -32,7 +32,7 @@ from linsep.inference.robust import pairs_joined
 from linsep.inference.table import Table
 from linsep.parameters import as_fitted, fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
-from linsep.validation.checks import as_csr, faults_named
+from linsep.validation.checks import as_csr, check_beside, faults_named
 from linsep.words import counted
 
 #: a linear function that is zero, as it was written, and its coefficients with a constant last
@@ -263,13 +263,10 @@ class WithTests(results.HasInference):
         if more is None:
             raise ParameterError("more: pass columns to add.", code="needs-option", option="more")
         rows, beside = _rows_of(self, X, y, sample_weight)
-        try:
-            more = more.to_frame() if hasattr(more, "to_frame") else more  # of one column
-            with faults_named(more):
-                added = as_csr(more) if sp.issparse(more) else np.asarray(more, dtype=np.float64)
-        except DataError as fault:
-            fault.option = "more"
-            raise
+        check_beside(X, more=more)
+        more = more.to_frame() if hasattr(more, "to_frame") else more  # of one column
+        with faults_named(more):
+            added = as_csr(more) if sp.issparse(more) else np.asarray(more, dtype=np.float64)
         added = added[:, None] if added.ndim == 1 else added
         if added.ndim != 2 or added.shape[0] != rows.shape[0]:
             raise DataError("more has not the rows of X.", code="shape", option="more")

@@ -613,9 +613,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
     def checked_rows(
         self, X: Any, y: Any, learner: Learner, *, reset: bool, checked: bool
     ) -> tuple[Any, np.ndarray]:
-        X = checks.rows_to_fit(
-            X, self, FLOATS, "C", checked=checked, columns=checked, reset=reset
-        )  # fmt: skip
+        X = checks.rows_to_fit(X, self, FLOATS, "C", checked=checked, reset=reset)
         y = labels.label_a_row(self, y, X.shape[0])
         X = checks.tidy(X) if self.normalize or learner.needs_lengths else X
         if checked and type(learner).check is not Learner.check:
@@ -633,8 +631,7 @@ class LinearClassifier(HasEquation, OnlineClassifier):
 
     def _rows_to_score(self, X: Any) -> Any:
         checks.check_prepared(self)
-        voting = fitted_parameter(self, "keep") == "vote"
-        return checks.rows_to_fit(X, self, FLOATS, "C", checked=False, columns=voting, reset=False)
+        return checks.rows_to_fit(X, self, FLOATS, "C", checked=False, reset=False)
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         rows, n = as_rows(X), X.shape[0]

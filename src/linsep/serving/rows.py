@@ -35,6 +35,8 @@ from linsep.words import counted
 
 #: how the kinds of columns are called in messages
 KINDS_IN_WORDS = {"number": "a number", "bool": "true or false", "text": "text"}
+#: and the types of their values in JSON; of true and false also 1 and 0
+_TYPES = {"number": (int, float), "bool": (bool, int, float), "text": (str,)}
 #: bytes of memory of a value: a double
 VALUE_BYTES = 8
 #: formats by content type; the format of plain text depends on the model
@@ -90,14 +92,10 @@ def row_place(row: int) -> str:
 
 
 def start_of(value: Any) -> str:
-    """Return the first 60 characters of a value as JSON, which may be nested deeply."""
-    text = ""
-    with suppress(RecursionError):
-        for part in json.JSONEncoder(ensure_ascii=False).iterencode(value):
-            text += part
-            if len(text) >= 60:
-                break
-    return text[:60]
+    """Return the first 60 characters of a value as JSON, of a list or an object what it is."""
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    return json.dumps(value, ensure_ascii=False)[:60]
 
 
 def rows_of_one_kind(rows: list[Any], kinds: dict[type, str]) -> type:
@@ -132,9 +130,8 @@ class TableReader:
         self.columns, self._spelling = columns, spelling
         self.kinds = columns.inputs | dict.fromkeys(dates, "text")
         self.names, self._known = list(self.kinds), others | set(self.kinds)
-        self._plain = not (
-            columns.text or columns.words or dates or columns.formula or columns.products
-        )
+        made = (columns.text, columns.words, dates, columns.formula, columns.products)
+        self._plain = not any(made) and "bool" not in self.kinds.values()
         self._forms: dict[type, str] = {list: f"a list of {counted(len(self.names), 'value')}"}
         if named:
             self._forms[dict] = "an object of values by column name"
@@ -165,9 +162,10 @@ class TableReader:
                     return None
                 rows = [[row[name] for name in self.names] for row in rows]
             X = np.array(rows)
+            truths = any(bool in map(type, row) for row in rows)
         except (ValueError, TypeError, KeyError, AttributeError):
             return None
-        if X.dtype.kind not in "fiu" or X.shape != (len(rows), width):
+        if truths or X.dtype.kind not in "fiu" or X.shape != (len(rows), width):
             return None
         with np.errstate(over="ignore"):
             X = X.astype(self.columns.dtype, copy=False)
@@ -218,7 +216,8 @@ class TableReader:
             place = {"row": number, "column": name}
             if value is None:
                 continue
-            if type(value) not in ((str,) if kind == "text" else (int, float, bool)):
+            truth = kind != "bool" or value in (0, 1)
+            if type(value) not in _TYPES[kind] or not truth:
                 raise DataError(
                     f"{row_place(number)}, column '{name}' holds {start_of(value)}, not "
                     f"{KINDS_IN_WORDS[kind]} as in training: correct it.",
@@ -295,12 +294,12 @@ class PairReader:
                     f"numbered from {self.base}.",
                     code="unknown-column", row=number, column=key[:60],
                 )  # fmt: skip
-            if type(value) not in (int, float, bool):
+            if type(value) not in (int, float):
                 raise DataError(
                     f"{row_place(number)}, feature {key} is {start_of(value)}: give a number.",
                     code="not-a-number", row=number, column=key,
                 )  # fmt: skip
-        pairs = sorted((int(key), +value) for key, value in row.items())
+        pairs = sorted((int(key), value) for key, value in row.items())
         return "0 " + " ".join(f"{key}:{value!r}" for key, value in pairs)
 
     def values(self, row: Any) -> Any:

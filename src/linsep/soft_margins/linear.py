@@ -120,7 +120,7 @@ class SoftMargin(HasEquation, SoftMarginClassifier):
 
     def _rows_to_score(self, X: Any) -> Any:
         check_prepared(self)
-        return rows_to_fit(X, self, FLOATS, "C", checked=False, columns=False, reset=False)
+        return rows_to_fit(X, self, FLOATS, "C", checked=False, reset=False)
 
     def machine_scores(self, X: Any, whole: Any) -> np.ndarray:
         """Return the scores of every binary classifier."""

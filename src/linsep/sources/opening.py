@@ -25,7 +25,7 @@ from linsep.sources.remote.file import (
 )
 from linsep.sources.row_cache import RowsSource
 from linsep.sources.svmlight import SvmlightSource
-from linsep.sources.tables.reading_options import OF_CSV, TableOptions
+from linsep.sources.tables.reading_options import OF_CSV, TableOptions, names_of
 
 
 def open_source(
@@ -157,7 +157,8 @@ def open_source(
         options["target"] = str(target)  # as columns of frames are named
     elif not isinstance(target, str | None):
         raise ArgumentError(
-            f"target is of type {type(target).__name__}: give the name of the label column."
+            f"target is of type {type(target).__name__}: give the name of the label column, or "
+            "call the method fit of an estimator with rows and labels."
         )
     learned = recipe
     if missing == "skip" and (recipe is None or labeled is not False):
@@ -312,17 +313,9 @@ def _opened(
 
     opener: Any = {"svmlight": SvmlightSource, "vw": VwSource}[kind]
     given = {{"hash_bits": "bits"}.get(name, name): value for name, value in options.items()}
-    try:
-        own = given if recipe is None else {name: recipe[name] for name in given}
-        own = {name: value for name, value in own.items() if value is not None}
-        return opener(paths, require_labels=require_labels, max_line=how["max_line"], **own)
-    except (KeyError, TypeError, AttributeError, DataError) as error:
-        if recipe is None or getattr(error, "code", "bad-option") != "bad-option":
-            raise
-        raise DataError(
-            "The recipe for reading the files is damaged: train the model again.",
-            code="bad-model-file",
-        ) from None
+    own = given if recipe is None else {name: recipe.get(name) for name in given}
+    own = {name: value for name, value in own.items() if value is not None}
+    return opener(paths, require_labels=require_labels, max_line=how["max_line"], **own)
 
 
 def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: Any) -> Source:
@@ -331,12 +324,12 @@ def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: A
     from linsep.sources.tables.frames import to_arrow
     from linsep.sources.tables.table import TableSource
 
-    exclude, recipe, used = options["exclude"] or (), how["recipe"], None
+    recipe, used = how["recipe"], None
     if recipe is not None:
         used = partial(used_in_recipe, recipe, options["target"])
     elif options["formula"] is not None:
         used = partial(used_in_formula, options)
-    table = to_arrow(data, [exclude] if isinstance(exclude, str) else exclude, used)
+    table = to_arrow(data, names_of(options["exclude"]), used)
     return TableSource([table], require_target=require_labels, **how, **options)
 
 

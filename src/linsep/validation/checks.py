@@ -96,13 +96,13 @@ def refuse_masked(values: Any, name: str) -> None:
 
 def rows_to_fit(
     X: Any, estimator: Any, dtypes: tuple[Any, ...], order: str | None = None, *,
-    checked: bool = True, columns: bool = True, reset: bool = True,
+    checked: bool = True, reset: bool = True,
 ) -> Any:  # fmt: skip
     """Return X as an array or CSR matrix of finite numbers of one of the types, as scikit-learn's
     ``validate_data`` does, which takes longer for a few hundred rows than training.
 
-    Without ``checked`` and ``columns``, finiteness and column indices are left to the reader of the
-    rows. With ``reset``, the features of the estimator are set, otherwise compared.
+    Without ``checked``, finiteness is left to the reader of the rows. With ``reset``, the features
+    of the estimator are set, otherwise compared.
     """
     ready = type(X) is np.ndarray and X.ndim == 2 and 0 < X.size <= FEW and X.dtype.isnative
     ready = ready and X.dtype.type in dtypes and X.itemsize <= 8 and X.flags.c_contiguous
@@ -115,7 +115,7 @@ def rows_to_fit(
             return X
     with faults_named(X, estimator):
         return validate_data(
-            estimator, as_csr(X, columns=columns), accept_sparse="csr", dtype=dtypes, order=order,
+            estimator, as_csr(X), accept_sparse="csr", dtype=dtypes, order=order,
             ensure_all_finite=checked, reset=reset,
             ensure_min_features=1 if reset else min(1, estimator.n_features_in_),  # of a formula
         )  # fmt: skip
@@ -129,6 +129,8 @@ def faults_named(X: Any, estimator: Any = None, exact: bool = False) -> Iterator
     refuse_masked(X, "X")
     if hasattr(X, "to_frame") and np.ndim(X) == 1:
         raise DataError("X is one column, not a table", "pass X.to_frame()", code="shape")
+    if isinstance(X, list) and X and isinstance(X[0], dict):
+        raise DataError("X is a list of records", "pass pandas.DataFrame(X)", code="shape")
     check_names("the table", column_names(X))
     kept = {"not-exact"} if exact else set()
     refuse_rounded(X, estimator, _CHANGED - kept)
@@ -171,43 +173,28 @@ def _parts(X: Any, floats: bool) -> Iterator[tuple[np.ndarray, Callable[[int], t
     if getattr(X, "ndim", 0) != 2 or not (floats or np.dtype(X.dtype).kind not in "fb"):
         return
     if sp.issparse(X):
-        X = as_csr(X, columns=False).tocoo()
+        X = as_csr(X).tocoo()
         yield X.data, lambda at: (int(X.row[at]), int(X.col[at]))
     else:
         yield np.ravel(X), lambda at: divmod(at, X.shape[1])
 
 
-def as_csr(X: Any, columns: bool = True) -> Any:
-    """Return a two-dimensional sparse matrix as CSR, and anything else unchanged.
-
-    DataError for indices out of range, by which compiled loops, scipy's included, would read or
-    write other memory; without ``columns`` not for those of CSR columns, checked by ``pass_loop``.
+def as_csr(X: Any) -> Any:
+    """Return a two-dimensional sparse matrix as CSR, and anything else unchanged; DataError for
+    indices out of range, by which compiled loops, scipy's included, would use other memory.
     """
     if not sp.issparse(X) or X.ndim != 2:
         return X
-    if X.format not in ("coo", "csr", "csc", "bsr"):  # whose indices are checked once they are CSR
-        X = X.tocsr()
-    if X.format == "coo":
-        places = [(X.row, X.shape[0]), (X.col, X.shape[1])]
-    else:
-        blocks = getattr(X, "blocksize", (1, 1))
-        lines, width = (n // b for n, b in zip(X.shape, blocks, strict=True))
-        lines, width = (width, lines) if X.format == "csc" else (lines, width)
-        starts, stored = X.indptr, min(len(X.indices), len(X.data))
-        falls = (starts[1:] < starts[:-1]).any()
-        if starts.size != lines + 1 or starts[0] != 0 or starts[-1] > stored or falls:
-            raise DataError(
-                "The indptr of X does not increase from 0 to the number of its values: build the "
-                "matrix again.", code="bad-value",
-            )  # fmt: skip
-        places = [(X.indices[: starts[-1]], width)] if columns or X.format != "csr" else []
-    for found, size in places:
-        unsigned = found.view(f"u{found.itemsize}")  # in which negative numbers are large
-        if found.size and unsigned.max() >= size:
-            raise DataError(
-                f"X has the index {found[np.argmax(unsigned)]}, but the shape {X.shape}: number "
-                "rows and columns from 0.", code="out-of-range",
-            )  # fmt: skip
+    try:
+        if X.format == "coo":  # which is checked when it is made
+            return type(X)((X.data, (X.row, X.col)), shape=X.shape).tocsr()
+        X = X if X.format in ("csr", "csc", "bsr") else X.tocsr()
+        X.check_format()
+    except ValueError as problem:
+        raise DataError(
+            f"X is no sparse matrix of shape {X.shape} ({problem})", "build it again",
+            code="out-of-range",
+        ) from None  # fmt: skip
     return X.tocsr()
 
 

@@ -3,7 +3,7 @@ version 2), Arrow streams, and Arrow tables in memory.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -79,6 +79,7 @@ class ParquetFile(ArrowFile):
     #: the row groups to read; None reads all
     row_groups: Sequence[int] | None = None
     _about: "pq.FileMetaData | None" = None
+    _delta: Set[str] = frozenset()
 
     @contextmanager
     def _opened(self, names: list[str] | None) -> Opened:

@@ -192,7 +192,8 @@ def text_refusal(
         return DataError(
             place + f", column '{name}' holds '{cell[:60]}'{more}, but nearly all other values are "
             "numbers",
-            "correct it", *told * file.marks_missing,
+            "remove the row if it holds units" if unit_row else "correct it",
+            *told * file.marks_missing,
             hint("leave the cell empty and choose {}", missing="mean"), keep,
             hint("leave the column out with {}", exclude=[name]),
             code="not-a-number", path=file.path, column=name,

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from linsep.errors import DataError, hint
 from linsep.sources.exact import EXACT, exact_numbers, refuse_rounded
 from linsep.sources.tables.columns import Columns
-from linsep.sources.tables.products import Cells, Product, cells_of, entries
+from linsep.sources.tables.products import Cells, cells_of, entries
 from linsep.sources.tables.table_file import (
     Place,
     decoded,
@@ -125,11 +125,9 @@ class Encoder:
             X -= center
             X /= spread
         y = self._labels(table, place)
-        whole = self._with_indicators(X, cells, place) if cells else X
+        whole = self._with_indicators(X, cells) if cells else X
         if self.columns.products and not cells:
-            made = [
-                self._product(product, floats, {}, place)[1] for product in self.columns.products
-            ]
+            made = [entries(one, self.columns, floats, {})[1] for one in self.columns.products]
             whole = np.column_stack([X, *made])
         if self.columns.words:
             whole = self._with_words(whole, table, place)
@@ -293,9 +291,7 @@ class Encoder:
             return y
         return y.astype(np.int64)
 
-    def _with_indicators(
-        self, X: np.ndarray, cells: dict[str, Cells], place: Place
-    ) -> sp.csr_matrix:
+    def _with_indicators(self, X: np.ndarray, cells: dict[str, Cells]) -> sp.csr_matrix:
         products, (rows, first) = self.columns.products, X.shape
         columns = np.empty((rows, first + len(cells) + len(products)), np.int32)
         values = np.ones(columns.shape, X.dtype)
@@ -310,7 +306,7 @@ class Encoder:
             if count := int((found == _UNKNOWN).sum()):
                 self.unseen[name] = self.unseen.get(name, 0) + count
         for number, product in enumerate(products, first + len(cells)):
-            columns[:, number], values[:, number] = self._product(product, X, cells, place)
+            columns[:, number], values[:, number] = entries(product, self.columns, X, cells)
         stored = values != 0
         ends = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
         ends = ends.astype(np.int32 if ends[-1] <= np.iinfo(np.int32).max else np.int64)
@@ -318,20 +314,6 @@ class Encoder:
         matrix = sp.csr_matrix((values[stored], columns[stored], ends), shape=shape)
         matrix.sum_duplicates()  # sorts as well; only hashed values can collide
         return matrix
-
-    def _product(
-        self, product: Product, X: np.ndarray, cells: dict[str, Cells], place: Place
-    ) -> tuple[np.ndarray, np.ndarray]:
-        with np.errstate(over="ignore"):
-            found, values = entries(product, self.columns, X, cells)
-        if not np.isfinite(values).all():
-            row = int(np.argmin(np.isfinite(values)))
-            raise DataError(
-                place(row) + f", the product of columns '{product.first}' and '{product.second}' "
-                "overflows float64: divide their values by a large number.",
-                code="overflow",
-            )
-        return found, values
 
     def _with_words(
         self, X: np.ndarray | sp.csr_matrix, table: pa.Table, place: Place

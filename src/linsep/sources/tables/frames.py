@@ -21,7 +21,7 @@ def to_arrow(
     represent.
     """
     if hasattr(data, "iloc"):
-        return _of_pandas(data, matching(exclude, [str(name) for name in data.columns]), used)
+        return _of_pandas(data, matching(exclude, [*map(str, data.columns)]), used)
     try:
         if hasattr(data, "__arrow_c_array__"):
             return pa.Table.from_batches([pa.record_batch(data)])
@@ -62,8 +62,11 @@ def _of_pandas(
     for number, name in enumerate(names):
         column = data.iloc[:, number]
         column = column.sparse.to_dense() if hasattr(column, "sparse") else column
+        if hasattr(column, "cat"):
+            intervals = hasattr(column.cat.categories, "closed")  # as of pandas.cut
+            column = (column.cat.rename_categories(str) if intervals else column).cat.as_ordered()
         try:
-            arrays.append(pa.array(column.cat.as_ordered() if hasattr(column, "cat") else column))
+            arrays.append(pa.array(column))
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             if name not in exclude and (used is None or name in used(names)):
                 raise DataError(

@@ -111,11 +111,13 @@ def entries(
     """
     names = list(columns.numeric)
     numbers = [X[:, names.index(n)] for n in (product.first, product.second) if n in names]
+    with np.errstate(over="ignore"):
+        values = np.prod(numbers, axis=0)
     codes, keys = cells_of(product, cells, X.shape[0])
     # The last entry is what code -1, missing, picks.
     places = np.array([*(_place(product, columns, key) for key in keys), -1], dtype=np.int64)
     found = places[codes]
-    return found, np.where(found < 0, 0, np.prod(numbers, axis=0))
+    return found, np.where(found < 0, 0, values)
 
 
 def _place(product: Product, columns: Any, key: Key) -> int:

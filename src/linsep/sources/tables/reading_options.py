@@ -70,6 +70,11 @@ VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }  # fmt: skip
 
 
+def names_of(given: Any) -> list[str]:
+    """Return one or several names of columns as text, as columns of frames are named."""
+    return [str(name) for name in ([given] if isinstance(given, str | int) else given or ())]
+
+
 def check_options(options: dict[str, Any]) -> None:
     """Raise DataError for an option with an invalid value, and for two that exclude each other."""
     for name, value in options.items():
@@ -229,7 +234,7 @@ class TableOptions(ReadingOptions):
             names = getattr(self, name)
             if isinstance(names, dict):  # formats of dates
                 names = [f"{column}={format}" for column, format in names.items()]
-            setattr(self, name, [names] if isinstance(names, str) else list(names or ()))
+            setattr(self, name, names_of(names))
         self.types = ColumnTypes(*(tuple(getattr(self, n)) for n in ColumnTypes._fields))
         super().__post_init__()
         self._check_conflicts()

@@ -113,6 +113,14 @@ def canonical(text: str) -> str:
     return text.lower() if text.lower() in ("true", "false") else text
 
 
+def spellings(same: str) -> list[str]:
+    """Return what databases write for a value with this canonical spelling."""
+    found, midnight = [same], f"{same} 00:00:00"
+    if _NUMBER.fullmatch(same) and canonical(number := repr(float(same))) == same:
+        found += [number, number if "." in number else number.replace("e", ".0e")]
+    return found + [one for one in (same.title(), midnight) if canonical(one) == same != one]
+
+
 def by_spelling(levels: Collection[str]) -> dict[str, str]:
     """Return levels by their canonical spelling, but for those that share one."""
     found = Counter(map(canonical, levels))

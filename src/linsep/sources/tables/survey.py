@@ -69,12 +69,6 @@ class Moments:
         return np.where(self._lows == self._highs, self._lows, self._means())
 
     @property
-    def ranges(self) -> np.ndarray:
-        """The range of each column, 0 for one without values."""
-        with np.errstate(over="ignore"):
-            return np.where(self._lows <= self._highs, self._highs - self._lows, 0.0)
-
-    @property
     def spreads(self) -> np.ndarray:
         """The standard deviation of each column, 1 if it is 0 or overflows float64."""
         found = np.sqrt(self._squares / np.maximum(self.counts, 1))
@@ -153,13 +147,6 @@ class Survey:
                     code="missing-value", column=name,
                 )  # fmt: skip
             columns.means = {name: mean for name, (mean, _) in zip(names, pairs, strict=True)}
-        for name, extent in zip(names, moments.ranges, strict=True) if scale else ():
-            if not np.isfinite(extent):
-                raise DataError(
-                    f"{who}, the range of column '{name}' overflows float64",
-                    "divide its values by a large number",
-                    code="overflow", column=name,
-                )  # fmt: skip
         if scale:
             columns.scale = {name: list(pair) for name, pair in zip(names, pairs, strict=True)}
 

@@ -50,7 +50,9 @@ class TextFile(TableFile):
         return 0 if self._reader is None else self._reader.position
 
     def blocks(self) -> Generator[bytes, None, None]:
-        """Yield blocks of whole lines, without a byte-order mark; :attr:`position` follows them."""
+        """Yield blocks of whole lines, without byte-order marks, which joined files have within;
+        :attr:`position` follows them.
+        """
         self._reader = reader = LineReader(
             [self.path], self._block, max_line=self._max_line, unchanged=self.unchanged,
             returns=self.returns, encoding=self.encoding,
