@@ -279,7 +279,7 @@ def test_one_number_in_two_spellings_is_one_group_and_one_class(tmp_path):
          "--delimiter ';' --test t-test.dat --date day --exclude who --missing mean --model "
          "t-train.linsep"),
         (["--target", "n", "--in-order"], "linsep fit t-train.dat --target n --format csv "
-         "--delimiter ';' --test t-test.dat --learner linear --date day --missing drop --model "
+         "--delimiter ';' --test t-test.dat --learner linear --date day --unlabeled drop --model "
          "t-train.linsep"),
         (["--time", "day"], "linsep describe t-train.dat --format csv --delimiter ';' --target "
          "COLUMN"),

@@ -197,7 +197,7 @@ def test_labels_may_be_categories_and_names_numbers(labels):
 def test_intervals_are_levels_in_their_order():
     frame = pd.DataFrame({"age": pd.cut([9, 15, 60, 70], [0, 10, 20, 100]), "y": [0, 1, 0, 1]})
     model = linsep.fit(frame, target="y", learner="logistic", l2=1.0)
-    assert model.feature_names_in_.tolist() == ["age=(10, 20]", "age=(20, 100]"]
+    assert model.get_feature_names_out().tolist() == ["age=(10, 20]", "age=(20, 100]"]
     assert model.predict(frame).shape == (4,)
 
 

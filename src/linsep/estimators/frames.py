@@ -103,8 +103,8 @@ def with_columns(
     for called, values in beside.items():
         if values is None:
             continue
-        given = checks.labels_of(values) if called == "y" else np.asarray(values)
-        role = _ROLES[called]
+        column = called == "y" and np.ndim(values) == 2  # which scikit-learn warns of
+        given, role = checks.labels_of(values) if column else np.asarray(values), _ROLES[called]
         given = given if given.ndim else np.full(table.num_rows, given)
         if given.shape != (table.num_rows,):
             raise DataError(
