@@ -93,7 +93,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         label, given = self._label, {"y": y, **beside}
         if any(values is not None for values in given.values()):
             named = {"target": label, "weight": self.weight, "offset": self.offset}
-            X, roles = with_columns(to_arrow(X, self.exclude), given, named)
+            X, roles = with_columns(to_arrow(X), given, named)
             label = roles.pop("target", label)
             options |= roles | ({} if self.formula else {"target": label})
         return open_source(X, labeled=bool({label, self.successes} & {*column_names(X)}), **options)

@@ -475,13 +475,9 @@ def test_frames(people, form, target):
 
 
 def test_categories_and_dates(people):
-    frame = people.assign(
-        grade=pd.Categorical([1, 2, 3] * 20), day=pd.Timestamp("2024-01-31"), odd=1j
-    )
-    kinds = {c["name"]: c["type"] for c in linsep.describe(frame.drop(columns="odd")).columns}
+    frame = people.assign(grade=pd.Categorical([1, 2, 3] * 20), day=pd.Timestamp("2024-01-31"))
+    kinds = {c["name"]: c["type"] for c in linsep.describe(frame).columns}
     assert (kinds["grade"], kinds["day"]) == ("text", "date")
-    with refused(DataError, "column-type", column="odd"):
-        linsep.describe(frame)
 
 
 def test_refusals_in_python(people):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import fields
-from functools import partial
 from glob import glob, has_magic
 from inspect import Parameter, signature
 from pathlib import Path
@@ -25,7 +24,7 @@ from linsep.sources.remote.file import (
 )
 from linsep.sources.row_cache import RowsSource
 from linsep.sources.svmlight import SvmlightSource
-from linsep.sources.tables.reading_options import OF_CSV, TableOptions, names_of
+from linsep.sources.tables.reading_options import OF_CSV, TableOptions
 
 
 def open_source(
@@ -319,18 +318,10 @@ def _opened(
 
 
 def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: Any) -> Source:
-    from linsep.sources.tables.columns import used_in_recipe
-    from linsep.sources.tables.formula_parsing import used_in_formula
     from linsep.sources.tables.frames import to_arrow
     from linsep.sources.tables.table import TableSource
 
-    recipe, used = how["recipe"], None
-    if recipe is not None:
-        used = partial(used_in_recipe, recipe, options["target"])
-    elif options["formula"] is not None:
-        used = partial(used_in_formula, options)
-    table = to_arrow(data, names_of(options["exclude"]), used)
-    return TableSource([table], require_target=require_labels, **how, **options)
+    return TableSource([to_arrow(data)], require_target=require_labels, **how, **options)
 
 
 def find_files(data: list[Any], format: str | None = None) -> list[File]:

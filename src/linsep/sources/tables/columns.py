@@ -453,12 +453,6 @@ def _read(recipe: dict[str, Any]) -> tuple[Columns, bool]:
     ))  # fmt: skip
 
 
-def used_in_recipe(recipe: dict[str, Any], target: str | None, names: list[str]) -> set[str]:
-    columns = from_recipe(recipe, target)
-    used = {columns.target, *columns.inputs, *dict(columns.beside)}
-    return {name for name in names if name in used}
-
-
 def check_reference(reference_level: Any, columns: Columns, name: str) -> None:
     """Raise DataError for a reference level of a column without levels."""
     if reference_level is None or reference_level == FIRST_LEVEL:

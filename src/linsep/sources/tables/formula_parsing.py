@@ -14,7 +14,6 @@ from linsep.sources.tables.columns import Columns, check_text_columns, guess_col
 from linsep.sources.tables.conversions import ColumnTypes
 from linsep.sources.tables.formula_factors import Factor, column_factor, factor_of, parse, refused
 from linsep.sources.tables.formulas import Formula
-from linsep.sources.tables.reading_options import ROLES
 from linsep.sources.tables.spellings import Spelling
 from linsep.sources.tables.table_file import TableFile, unknown_column
 
@@ -114,13 +113,6 @@ def parsed(text: str, names: Iterable[str] = ()) -> Formula:
     taken = {name for factor in offsets for name in factor.columns}
     rest = [name for name in names if name not in taken]
     return found if len(rest) == len(names) else parsed(text, rest)
-
-
-def used_in_formula(options: dict[str, Any], names: list[str]) -> set[str]:
-    """Return the columns that a formula or another option names, of those with these names."""
-    beside = [options[role] for role in ROLES if options[role] is not None]
-    found = parsed(options["formula"], [name for name in names if name not in beside])
-    return {name for name in names if name in {found.target, *found.columns, *beside}}
 
 
 def guess_formula(

@@ -1,27 +1,20 @@
 """Data frames as Arrow tables."""
 
-from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow as pa
 
 from linsep.errors import DataError
-from linsep.sources.tables.conversions import matching
 
 
-def to_arrow(
-    data: Any, exclude: Iterable[str] = (), used: Callable[[list[str]], set[str]] | None = None
-) -> pa.Table:
-    """Return a data frame as an Arrow table, without the index of pandas.
+def to_arrow(data: Any) -> pa.Table:
+    """Return a data frame as an Arrow table, without the index of pandas. Values of several types
+    in a column become text, as in a file.
 
-    Columns of ``exclude`` may have values that Arrow cannot represent; they are empty then.
-    ``used`` returns the only columns that may not, from the names of all.
-
-    Raises DataError for columns whose names are not text, and for values that Arrow cannot
-    represent.
+    Raises DataError for columns whose names are not text, and for tables that Arrow cannot read.
     """
     if hasattr(data, "iloc"):
-        return _of_pandas(data, matching(exclude, [*map(str, data.columns)]), used)
+        return _of_pandas(data)
     try:
         if hasattr(data, "__arrow_c_array__"):
             return pa.Table.from_batches([pa.record_batch(data)])
@@ -47,9 +40,7 @@ def _with_order(table: pa.Table) -> pa.Table:
     return table
 
 
-def _of_pandas(
-    data: Any, exclude: list[str], used: Callable[[list[str]], set[str]] | None
-) -> pa.Table:
+def _of_pandas(data: Any) -> pa.Table:
     """Return a frame of pandas; its categories are ordered as in their list."""
     if odd := [name for name in data.columns if not isinstance(name, str | int)]:
         raise DataError(
@@ -58,8 +49,8 @@ def _of_pandas(
             code="bad-value",
             column=odd[0],
         )
-    names, arrays = [str(name) for name in data.columns], []
-    for number, name in enumerate(names):
+    arrays = []
+    for number in range(data.shape[1]):
         column = data.iloc[:, number]
         column = column.sparse.to_dense() if hasattr(column, "sparse") else column
         if hasattr(column, "cat"):
@@ -67,12 +58,7 @@ def _of_pandas(
             column = (column.cat.rename_categories(str) if intervals else column).cat.as_ordered()
         try:
             arrays.append(pa.array(column))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            if name not in exclude and (used is None or name in used(names)):
-                raise DataError(
-                    f"the table, column '{name}' cannot be read ({str(error.args[0]).rstrip('.')})",
-                    "give all its values one type",
-                    code="column-type", column=name,
-                ) from error  # fmt: skip
-            arrays.append(pa.nulls(len(column)))
+        except (pa.ArrowException, OverflowError):
+            arrays.append(pa.array(column.map(str, na_action="ignore"), pa.string()))
+    names = [str(name) for name in data.columns]
     return pa.Table.from_arrays([pa.chunked_array([array]) for array in arrays], names)
