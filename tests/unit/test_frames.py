@@ -157,7 +157,8 @@ def test_a_column_that_cannot_be_used_is_named_and_can_be_left_out(people):
             rows(open_source(change(people), target="label"))
         assert rows(open_source(change(people), target="label", exclude="d"))[0].shape[0] == 300
     mixed = people[["label"]].assign(d=[1, "a", 2.5] * 100)  # text, as in a file
-    assert open_source(mixed, target="label").feature_names == ["d=1", "d=2.5", "d=a"]
+    (source := open_source(mixed, target="label")).recipe()
+    assert source.feature_names == ["d=1", "d=2.5", "d=a"]
 
 
 def test_refusals(people):
