@@ -14,7 +14,7 @@ from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
 from linsep.sources.tables.column_types import missing_mark
 from linsep.sources.tables.conversions import NULL_VALUES
-from linsep.sources.tables.csv_numbers import WORTHWHILE, NumberColumns
+from linsep.sources.tables.csv_numbers import WORTHWHILE, scanned
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, first_line
 from linsep.sources.tables.text_file import ARROW_TYPES, TextFile
@@ -183,17 +183,15 @@ class CsvFile(TextFile):
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Generator[pa.RecordBatch, None, None]:
         texts = [name for name, kind in kinds.items() if kind == "text"]
-        marks, numbers = self._options.null_cells(), None
-        if self.size >= WORTHWHILE and self._options.decimal in (None, ".") and not texts:
-            numbers = NumberColumns(
-                self._header, list(kinds), self._options.separator, bool(self._options.quotes),
-                [*NULL_VALUES, *marks],
-            )  # fmt: skip
+        names, marks, separator = list(kinds), self._options.null_cells(), self._options.separator
+        of_numbers = self.size >= WORTHWHILE and not texts and self._options.decimal in (None, ".")
 
         def parse(rows: bytes) -> pa.Table:
-            if numbers is not None and (batch := numbers.of(rows)) is not None:
-                return pa.Table.from_batches([batch])
-            table = self._parsed(rows, kinds, list(kinds))
+            if of_numbers and not (self._options.quotes and b'"' in rows):
+                batch = scanned(rows, self._header, names, separator, [*NULL_VALUES, *marks])
+                if batch is not None:
+                    return pa.Table.from_batches([batch])
+            table = self._parsed(rows, kinds, names)
             for name in texts:
                 empty = pc.is_in(table[name], pa.array(["", *marks]))
                 if pc.any(empty).as_py():
