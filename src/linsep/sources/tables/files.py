@@ -101,7 +101,8 @@ def kinds_in(
         kind = columns.target_kind
         kinds[str(columns.target)] = "number" if kind in {"int", "float", None} else kind
     if absent := [name for name in kinds if name not in found]:
-        file.sample()  # raises DataError for what is no header
+        if isinstance(file, CsvFile):
+            file.sample()  # raises DataError for what is no header
         name, others = absent[0], f", only {listed(found)}"
         ones = ", with ones to weight all rows equally" * (beside.get(name) == "weights")
         null = " to the first row (null will do)" * isinstance(file, JsonFile)
