@@ -100,7 +100,11 @@ def kinds_in(
             check_target(file.path, found, None)
         kind = columns.target_kind
         kinds[str(columns.target)] = "number" if kind in {"int", "float", None} else kind
-    if absent := [name for name in kinds if name not in found]:
+    absent = [name for name in kinds if name not in found]
+    if absent and isinstance(file, JsonFile):
+        later = file.later_types(absent)
+        absent = [name for name in absent if name not in later]
+    if absent:
         if isinstance(file, CsvFile):
             file.sample()  # raises DataError for what is no header
         name, others = absent[0], f", only {listed(found)}"
