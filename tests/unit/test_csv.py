@@ -299,6 +299,9 @@ def test_a_column_of_numbers_and_a_mark_is_no_text_but_one_of_words_is(path, mon
     with refused(DataError, "not-a-number", column="a"):
         load_table("a.csv", target="y")
     assert load_table(path, target="y", null_values=["-"], missing="zero")[0][1].tolist() == [0, 3]
+    path.write_text("a,y\n" + "".join(f"{k},0\n{k}.5,1\n" for k in range(30)) + "na,1\n?,0\n-,1\n")
+    with refused(DataError, "not-a-number", row=61, column="a"):
+        load_table("a.csv", target="y")
     path.write_text("a,y\n1,0\n2,1\n3+,1\n")
     assert load_table(path, target="y")[2] == ["a=1", "a=2", "a=3+"]
     path.write_text("a,y\n" + "1,0\n2,1\n" * 600 + "?,1\n")

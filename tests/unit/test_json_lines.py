@@ -40,9 +40,9 @@ def test_a_column_that_no_record_has_is_refused(folder, missing):
     with refused(DataError, "unknown-column", column="height"):
         path = lines(folder, rows)
         model.predict(open_source(path, recipe=model.recipe_, labeled=False))
-    path = lines(folder, [{"height": None, "city": "a"}] + [MISSPELLED] * 30)
+    late = lines(folder, [MISSPELLED] * 30 + [{"height": 3, "city": "a"}])
     if missing == "zero":
-        source = open_source(path, recipe=model.recipe_, labeled=False)
+        source = open_source(late, recipe=model.recipe_, labeled=False)
         assert model.predict(source).size == 31
 
 

@@ -52,19 +52,19 @@ class ArrowFile(TableFile):
         yield NotImplemented
 
     def columns(self) -> dict[str, pa.DataType | None]:
-        schema = self.sample().schema
-        return dict(zip(schema.names, schema.types, strict=True))
+        with self._opened(None) as (schema, _):
+            check_names(self.path, schema.names)
+            return dict(zip(schema.names, _types(schema), strict=True))
 
     def head(self) -> pa.RecordBatch:
         with self._opened(None) as (schema, batches):
-            check_names(self.path, schema.names)
             none = [pa.nulls(0, kind) for kind in schema.types]
             rows = (batch for batch in batches if batch.num_rows)
             first = next(rows, pa.RecordBatch.from_arrays(none, schema=schema))
             return _typed(first.slice(0, SAMPLE_ROWS))
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
-        self._done = 0.0
+        self._sample, self._done = None, 0.0
         # Rows are counted by a column, also where none is needed.
         with self._opened(list(kinds) or list(self.columns())[:1]) as (_, batches):
             for batch in batches:

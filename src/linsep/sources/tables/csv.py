@@ -14,7 +14,7 @@ from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
 from linsep.sources.tables.column_types import missing_mark
 from linsep.sources.tables.conversions import NULL_VALUES
-from linsep.sources.tables.csv_numbers import WORTHWHILE, NumberColumns
+from linsep.sources.tables.csv_numbers import WORTHWHILE, scanned
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, first_line
 from linsep.sources.tables.text_file import ARROW_TYPES, TextFile
@@ -140,17 +140,14 @@ class CsvFile(TextFile):
     def blocks(self) -> Generator[bytes, None, None]:
         """Yield the blocks, with lines that are not rows replaced by empty lines."""
         skip, comment = self._options.skip_rows or 0, self._options.comment
-        pattern = (
-            None
-            if comment is None
-            else re.compile(rb"^[ \t]*%b[^\r\n]*" % re.escape(comment.encode()), re.MULTILINE)
-        )
+        mark = re.escape((comment or "").encode())
+        comments = re.compile(rb"^[ \t]*%b[^\r\n]*" % mark, re.MULTILINE)
         for block in super().blocks():
             end = 0
             while skip and (found := block.find(b"\n", end)) >= 0:
                 end, skip = found + 1, skip - 1
             rows = b"\n" * block.count(b"\n", 0, end) + block[end:]
-            yield rows if pattern is None else pattern.sub(b"", rows)
+            yield comments.sub(b"", rows) if comment else rows
 
     def records(self) -> Generator[bytes, None, None]:
         """Yield the blocks without the header, none of which ends within a quoted field."""
@@ -174,11 +171,10 @@ class CsvFile(TextFile):
         return dict.fromkeys(self._header)
 
     def head(self) -> pa.RecordBatch:
-        first = self._first()
-        if first is None:
+        if (first := self._first()) is None:
             return pa.record_batch([pa.nulls(0)] * len(self._header), names=self._header)
-        names = [field.name for field in first.schema if pa.types.is_string(field.type)]
         if self._options.header is None:
+            names = [field.name for field in first.schema if pa.types.is_string(field.type)]
             self._check_values(first.slice(0, SAMPLE_ROWS), names, 0, untold=True)
         return first
 
@@ -186,35 +182,26 @@ class CsvFile(TextFile):
         return self._parsed(rows, {}, names)
 
     def chunks(self, kinds: Kinds, others: Others = None) -> Generator[pa.RecordBatch, None, None]:
-        texts = [number for number, kind in enumerate(kinds.values()) if kind == "text"]
-        missing = pa.array(["", *self._options.null_cells()], pa.string())
-        numbers = None
-        if self.size >= WORTHWHILE and self._options.decimal in (None, ".") and not texts:
-            numbers = NumberColumns(
-                self._header, list(kinds), self._options.separator, bool(self._options.quotes),
-                [*NULL_VALUES, *self._options.null_cells()],
-            )  # fmt: skip
+        texts = [name for name, kind in kinds.items() if kind == "text"]
+        names, marks, separator = list(kinds), self._options.null_cells(), self._options.separator
+        of_numbers = self.size >= WORTHWHILE and not texts and self._options.decimal in (None, ".")
 
         def parse(rows: bytes) -> pa.Table:
-            if numbers is not None and (batch := numbers.of(rows)) is not None:
-                return pa.Table.from_batches([batch])
-            table = self._parsed(rows, kinds, list(kinds))
-            for number in texts:
-                column = table.column(number)
-                empty = pc.is_in(column, missing)
+            if of_numbers and not (self._options.quotes and b'"' in rows):
+                batch = scanned(rows, self._header, names, separator, [*NULL_VALUES, *marks])
+                if batch is not None:
+                    return pa.Table.from_batches([batch])
+            table = self._parsed(rows, kinds, names)
+            for name in texts:
+                empty = pc.is_in(table[name], pa.array(["", *marks]))
                 if pc.any(empty).as_py():
-                    cells = pc.if_else(empty, pa.scalar(None, pa.string()), column)
-                    table = table.set_column(number, table.field(number), cells)
+                    cells = pc.if_else(empty, pa.scalar(None, pa.string()), table[name])
+                    table = table.set_column(table.column_names.index(name), name, cells)
             return table
 
-        names = [name for name, kind in kinds.items() if kind == "text"][:1]
         for table, done in self._tables(parse, kinds):
-            self._check_values(table, names, done)
+            self._check_values(table, texts[:1], done)
             yield from table.to_batches()
-
-    def written(self) -> Iterator[dict[str, str]]:
-        for batch in self.cells(self._header):
-            yield from batch.to_pylist()
 
     def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         kinds = dict.fromkeys(names, "text")

@@ -100,8 +100,13 @@ def kinds_in(
             check_target(file.path, found, None)
         kind = columns.target_kind
         kinds[str(columns.target)] = "number" if kind in {"int", "float", None} else kind
-    if absent := [name for name in kinds if name not in found]:
-        file.sample()  # raises DataError for what is no header
+    absent = [name for name in kinds if name not in found]
+    if absent and isinstance(file, JsonFile):
+        later = file.later_types(absent)
+        absent = [name for name in absent if name not in later]
+    if absent:
+        if isinstance(file, CsvFile):
+            file.sample()  # raises DataError for what is no header
         name, others = absent[0], f", only {listed(found)}"
         ones = ", with ones to weight all rows equally" * (beside.get(name) == "weights")
         null = " to the first row (null will do)" * isinstance(file, JsonFile)

@@ -68,20 +68,12 @@ class JsonFile(TextFile):
                 )  # fmt: skip
             yield from table.select(list(kinds)).to_batches()
 
-    def written(self) -> Iterator[dict[str, str]]:
-        for line in self._lines():
-            values = json.loads(line, parse_int=str)
-            yield {name: value for name, value in values.items() if isinstance(value, str)}
-
     def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         for block in self.records():
             rows = [*map(json.loads, _filled(block))]
             yield pa.RecordBatch.from_pydict(
                 {name: _together([row.get(name) for row in rows]) for name in names}
             )
-
-    def _lines(self) -> Iterator[bytes]:
-        return chain.from_iterable(map(_filled, self.records()))
 
     def _explained(self, rows: bytes, error: str, done: int, kinds: Any) -> DataError:
         inferred = dict(kinds)

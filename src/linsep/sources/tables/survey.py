@@ -4,6 +4,7 @@ The results do not depend on how rows are cut into batches and files: values are
 are summed in blocks of fixed size.
 """
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -84,9 +85,8 @@ class Survey:
         self._moments = Moments(len(columns.numeric)) if moments else None
         self._min_count = min_count
         named = [*columns.text, *(p.name for p in columns.products if p.texts)]
-        self._counts: dict[str, dict[Any, int]] = {
-            name: {} for name in named if columns.hash_bits is None
-        }
+        named = named if columns.hash_bits is None else []
+        self._counts: dict[str, Any] = {name: Counter() for name in named}
 
     def take(self, X: np.ndarray, counts: dict[str, dict[Any, int]]) -> None:
         """Add rows: their numbers (NaN if missing), and how many rows have each value of the text
@@ -95,17 +95,15 @@ class Survey:
         if self._moments is not None and self._columns.formula is None:
             self._moments.add(X)
         for name, known in self._counts.items():
-            for value, rows in counts[name].items():
-                known[value] = known.get(value, 0) + rows
+            known.update(counts[name])
             if len(known) > MOST_VALUES:
                 what = "Column" if name in self._columns.text else "The product"
                 raise DataError(
                     f"{what} '{name}' has more than {MOST_VALUES} different values",
                     hint("leave it out with {}", exclude=[name]),
                     hint("hash the values with {}", hash_bits=20),
-                    code="too-large",
-                    column=name,
-                )
+                    code="too-large", column=name,
+                )  # fmt: skip
 
     def finish(self, who: str, scale: bool, reference_level: Any) -> None:
         """Complete the columns; ``who`` is the name of the table in errors."""
@@ -129,26 +127,24 @@ class Survey:
         keys = {name: {*rows} for name, rows in self._counts.items()}
         self._columns.order_values(levels, keys, references)
         if not self._columns.width and self._columns.formula is None:
-            raise DataError(
-                f"{who} has no features: every column has the same text in all rows",
-                code="no-columns",
-            )
+            said = f"{who} has no features: every column has the same text in all rows"
+            raise DataError(said, code="no-columns")
 
     def _describe_numbers(self, moments: Moments, who: str, scale: bool) -> None:
         columns, names = self._columns, list(self._columns.numeric)
-        pairs = list(zip(moments.means.tolist(), moments.spreads.tolist(), strict=True))
+        means, spreads = moments.means.tolist(), moments.spreads.tolist()
         if columns.missing == "mean":
-            for name in (
-                name for name, count in zip(names, moments.counts, strict=True) if not count
-            ):
+            if not moments.counts.all():
+                name = names[int(np.argmin(moments.counts))]
                 raise DataError(
                     f"{who}, column '{name}' has no values and therefore no mean",
                     hint("leave it out with {}", exclude=[name]),
                     code="missing-value", column=name,
                 )  # fmt: skip
-            columns.means = {name: mean for name, (mean, _) in zip(names, pairs, strict=True)}
+            columns.means = dict(zip(names, means, strict=True))
         if scale:
-            columns.scale = {name: list(pair) for name, pair in zip(names, pairs, strict=True)}
+            pairs = zip(means, spreads, strict=True)
+            columns.scale = {n: [*pair] for n, pair in zip(names, pairs, strict=True)}
 
     def _references(
         self, who: str, levels: dict[str, set[str]], reference_level: Any

@@ -154,8 +154,8 @@ def rows_at_once(columns: int, few: int, many: int) -> int:
 
 def first_line(error: BaseException | str) -> str:
     """Return the first line of what `error` says, without its full stop."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].strip().rstrip(".")[:200]
+    said = str(error).strip() or type(error).__name__
+    return said.splitlines()[0].strip().rstrip(".")[:200]
 
 
 def listed(names: Iterable[str]) -> str:
