@@ -43,7 +43,7 @@ _BLANK_VALUE = re.compile(rb"(?<=[0-9]):[ \t]+(?=[-+.0-9][^:\s]*(?:\s|$))")
 
 
 def decimal(token, below=np.inf):
-    if not _DECIMAL.fullmatch(token) or not abs(float(token)) < below:
+    if not _DECIMAL.fullmatch(token) or abs(float(token)) >= below:
         raise ValueError(token)
     return float(token)
 
@@ -115,6 +115,7 @@ def _features(text, rules):
         raise ValueError(text)
     weight = decimal(written) if colon else 1.0
     space, seed, unnamed = ord(name[:1] or b" "), hash_name(name, 0) if name else 0, 0
+    read = weight and space not in rules.left_out
     for token in filter(None, tokens):
         own, colon, written = token.partition(b":")
         value, place = weight, hash_name(own, seed) if own else seed + unnamed
@@ -124,10 +125,10 @@ def _features(text, rules):
                 raise ValueError(token)
             place, value = hash_name(written, place), 1.0
         elif colon:
-            value *= decimal(written)
-        if not np.isfinite(value):
+            value *= decimal(written, np.inf if read else np.nan)
+        if read and not np.isfinite(value):
             raise ValueError(token)
-        if weight and value and space not in rules.left_out:
+        if read and value:
             yield Feature(space, place % 2**rules.bits, value)
 
 

@@ -48,13 +48,9 @@ class Unchanged:
     """
 
     def __init__(self, paths: Iterable[File]):
-        self._seen = {path: self._now(path) for path in paths}
-
-    @staticmethod
-    def _now(path: File) -> tuple[int, ...] | None:
-        with suppress(OSError):
-            return None if isinstance(path, RemoteFile) else _marks(path)
-        return None
+        self._seen: dict[File, tuple[int, ...] | None] = {}
+        for path in paths:
+            self.check(path, ended=False)
 
     def check(self, path: File, ended: bool = True) -> None:
         """Raise DataError if the file is another one, or was written since; servers are asked when
@@ -64,8 +60,9 @@ class Unchanged:
             if ended:
                 path.check()
             return
-        seen, now = self._seen.get(path), self._now(path)
-        if seen is None:
-            self._seen[path] = now
-        elif now != seen:
+        now = None
+        with suppress(OSError):
+            now = _marks(path)
+        if now != (self._seen.get(path) or now):
             raise changed(path)
+        self._seen[path] = now

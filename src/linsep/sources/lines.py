@@ -243,7 +243,7 @@ class ScannedFiles(Source):
     written: re.Pattern[str]
     called: str
     #: what ends the features of a line, if text follows them
-    comment: bytes | None = None
+    comment = b"\n"
     #: matches the beginning of a line that holds a row
     row: re.Pattern[bytes]
 
@@ -297,9 +297,8 @@ class ScannedFiles(Source):
                 for row in far_rows(X):
                     file, number, line = next(islice(lines, first + row - passed, None))
                     passed = first + row + 1
-                    features = line.partition(self.comment)[0] if self.comment else line
                     place = f"{self.paths[file]} line {number + 1}"
-                    text = features.decode(errors="replace")
+                    text = line.partition(self.comment)[0].decode(errors="replace")
                     check_written(place, self.called, text, self.written)
                 if y.size:
                     yield Batch(X, None if np.isnan(y).any() else y, first, part.importance)

@@ -75,7 +75,7 @@ _FAULTS: Faults = (
 
 def refuse_line(line: bytes, base: int) -> None:
     """Raise DataError that explains why the scanner refuses a line, if that is known."""
-    text = line.partition(b"#")[0].strip()
+    text = _BLANK_VALUE.sub(b":", line.partition(b"#")[0].strip())
     refuse_faults(text, _FAULTS)
     label, *pairs = text.split()
     said, digits = f"the label {quoted(label)} has too many digits", "shorten the labels"
@@ -187,9 +187,6 @@ class SvmlightSource(ScannedFiles):
             text = bytes(chunk.text[: chunk.size])
             chunk = _padded(chunk.file, self.row.sub(lambda row: b"0 " + row[0], text))
         part = scan_chunk(chunk, self._base)
-        if part.refused is not None:
-            chunk = _padded(chunk.file, _BLANK_VALUE.sub(b":", bytes(chunk.text[: chunk.size])))
-            part = scan_chunk(chunk, self._base)
         if part.refused is not None and self.mends:
             chunk, lines = mended(chunk)
             self._mended.append(lines)
@@ -218,7 +215,7 @@ def mended(chunk: Chunk) -> tuple[Chunk, int]:
     lines = bytes(chunk.text[: chunk.size]).split(b"\n")
     for number, line in enumerate(lines):
         content, mark, comment = line.partition(b"#")
-        label, *fields = BLANKS.split(content.strip(b" \t\r"))
+        label, *fields = BLANKS.split(_BLANK_VALUE.sub(b":", content.strip(b" \t\r")))
         kept = {field for field in fields if not _QUERY.fullmatch(field)}
         if all(map(_WHOLE_PAIR.fullmatch, kept)):  # others are refused
             once = sorted(kept, key=lambda field: int(field.partition(b":")[0]))

@@ -205,10 +205,10 @@ def _row_named(method: Any, texts: pa.Array) -> Any:
 
 def _texts_given(X: Any) -> pa.Array | pa.ChunkedArray:
     if isinstance(X, pa.ChunkedArray | pa.Array):
-        if not (pa.types.is_string(X.type) or pa.types.is_large_string(X.type)):
+        if X.type not in (pa.string(), pa.large_string()):
             raise DataError(f"Texts must be strings, not {X.type}: convert them.", code="bad-value")
         if X.null_count:
-            number = X.is_null().to_pylist().index(True)
+            number = X.is_null().index(True).as_py()
             raise _bad_text(number, "is missing: fill it, as with ''", "missing-value")
         return X
     if isinstance(X, str | bytes | dict) or hasattr(X, "columns"):

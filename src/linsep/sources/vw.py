@@ -61,7 +61,7 @@ _OF_HEAD: Faults = (
 )  # fmt: skip
 _OF_FEATURES: Faults = (
     (rb"\|:[^\s|]*", "a namespace {} has no name", "bad-line", "write '|name:0.5 a b'"),
-    (rb"(?<=[^\s|:]):%b" % _END, "there is no value after {}", "missing-value", COMPLETE),
+    (rb"[^\s|:]+:%b" % _END, "there is no value after {}", "missing-value", COMPLETE),
     (rb"(?<=:)[+-]?(?:nan|inf|infinity)%b" % _END, "the value {} is not finite", "not-finite",
      "give a finite number"),
     (rb"(?<=\|)[^\s|:]+:(?!%b%b)[^\s|]*" % (_NUMBER, _END), "{} has a value that is not a number",
@@ -99,8 +99,8 @@ def refuse_line(line: bytes, labeled: bool) -> None:
         (base, f"the base {base} is not 0", "unsupported", None, "remove it"),
     )  # fmt: skip
     refuse_faults(bar + features, _OF_FEATURES)
-    said = "a number, or a product or sum of features, is too large for float64"
-    raise DataError(said, "scale the features", code="overflow")
+    said = "a number, product or sum is too large for float64, or a namespace has a long number"
+    raise DataError(said, "scale the features", "shorten the number", code="overflow")
 
 
 #: bytes of memory of a product of two features: its column and its value

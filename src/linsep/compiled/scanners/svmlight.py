@@ -4,9 +4,9 @@ Grammar of a line: an optional label and pairs, then an optional comment::
 
     label index:value index:value ... # comment
 
-with blanks (spaces, tabs) between the parts, ended by a newline, with or without a carriage
-return. Lines without a label are skipped. Labels and values are finite decimal numbers, indices
-are increasing integers.
+with blanks (spaces, tabs) between the parts and before values, ended by a newline, with or without
+a carriage return. Lines without a label are skipped. Labels and values are finite decimal numbers,
+indices are increasing integers.
 """
 
 import numpy as np
@@ -77,14 +77,14 @@ def short_pair(text, at, colon, end):
 
 
 @part
-def long_pair(text, at, colon, end, least, limit):
+def long_pair(text, at, colon, first, end, least, limit):
     """Read any ``index:value``; return the outcome and both. NaN: Python must read the value."""
     stop, index, dropped = digits(text, at, ZERO)
     if stop != colon or at == colon or dropped or index > limit:
         return REFUSED, ZERO, 0.0
     if index < least:
         return (INDEX_ZERO if index == ZERO else REFUSED), ZERO, 0.0
-    value, good = number(text, colon + ONE, end)
+    value, good = number(text, first, end)
     return (DONE if good else REFUSED), index, value
 
 
@@ -110,13 +110,18 @@ def scan_pairs(text, end, block, bits, base, limit, pair, values, columns, n_def
         mark = text[end]
         good, index, value = short_pair(text, at, colon, end)
         if not good or index < least:
-            outcome, index, value = long_pair(text, at, colon, end, least, limit)
+            first = colon + ONE
+            while end == first and mark in (SPACE, TAB):  # blanks before a value
+                first = end + ONE
+                end, block, bits = next_separator(text, block, bits)
+                mark = text[end]
+            outcome, index, value = long_pair(text, at, colon, first, end, least, limit)
             # A value may overflow in float32 only.
             if outcome != DONE or np.isinf(values.dtype.type(value)):
                 outcome = max(outcome, REFUSED)
                 break
             if np.isnan(value):
-                deferred[n_deferred, 0], deferred[n_deferred, 1] = pair, colon + ONE
+                deferred[n_deferred, 0], deferred[n_deferred, 1] = pair, first
                 n_deferred += ONE
         least = index + ONE
         values[pair] = value
