@@ -43,19 +43,11 @@ Statistic = tuple[np.ndarray | None, Any, Callable[[np.ndarray], dict[str, np.nd
 
 
 class Intervals(NamedTuple):
-    """Intervals of metrics.
+    """Intervals of metrics."""
 
-    Attributes
-    ----------
-    ends : {name: (low, high)}, or None for a metric without an interval
-    units : "rows" or "groups", and ``n_units``, how many there are
-    resamples : int
-    level : float
-    """
-
-    ends: dict[str, tuple[float, float] | None]
-    units: str
-    n_units: int
+    ends: dict[str, tuple[float, float] | None]  #: low and high, None for one without an interval
+    units: str  #: "rows" or "groups"
+    n_units: int  #: how many there are
     resamples: int
     level: float
 

@@ -18,18 +18,11 @@ MOST_RANKED = 100
 
 
 class Metric(NamedTuple):
-    """A metric.
+    """A metric."""
 
-    Attributes
-    ----------
-    title : its name in a table
-    compute : its value for :class:`Scored` or :class:`ScoredNumbers`; may raise :class:`Undefined`
-    is_share : whether it is written in percent
-    """
-
-    title: str
-    compute: Callable[[Any], float]
-    is_share: bool = False
+    title: str  #: its name in a table
+    compute: Callable[[Any], float]  #: of rows; may raise :class:`Undefined`
+    is_share: bool = False  #: whether it is written in percent
 
 
 class Undefined(DataError):
@@ -114,11 +107,8 @@ def check_names(scored: Any, names: Iterable[str] | None) -> list[str]:
 
 
 def that_count(scored: Any) -> Any:
-    """Return the rows of positive weight, of weights so small that no sum of squares overflows."""
-    counting = scored if scored.weights.all() else scored.rows(scored.weights > 0)
-    # a power of two changes no digit of a metric
-    unit = np.ldexp(1.0, -int(np.frexp(counting.weights.max())[1]))
-    return counting._replace(weights=counting.weights * unit)
+    """Return the rows of positive weight."""
+    return scored if scored.weights.all() else scored.rows(scored.weights > 0)
 
 
 def baselines_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, float | None]:
