@@ -248,12 +248,3 @@ def test_what_is_not_defined():
     assert metrics_of(far)["rmse"] is None
     with refused(DataError, "overflow"):
         metrics_of(far, ["rmse"])
-
-
-@pytest.mark.parametrize("unit", [1e-300, 1e150])
-def test_huge_and_tiny_weights_count_alike(unit):
-    rows = made(5, 50, 3)
-    far = rows._replace(weights=rows.weights * unit)
-    assert metrics_of(far) == pytest.approx(metrics_of(rows))
-    for name, ends in intervals_of(far).ends.items():
-        assert ends == (None if ends is None else pytest.approx(intervals_of(rows).ends[name]))

@@ -164,6 +164,8 @@ def test_categories_have_their_order_and_absent_ones_no_feature():
     frame = PEOPLE.assign(city=PEOPLE.city.astype(kind))
     names, _ = features(open_source(frame, formula="y ~ city"))
     assert names == ["city[T.a]", "city[T.b]"]
+    tenths = PEOPLE.assign(rank=(PEOPLE["rank"] / 10).astype("float32"))
+    assert len(features(open_source(tenths, formula="y ~ C(rank)"))[0]) == 3
     numbers = PEOPLE.assign(rank=PEOPLE["rank"].astype("category"))
     assert features(open_source(numbers, formula="y ~ rank"))[0] == [
         f"rank[T.{k}]" for k in (2, 3, 4)

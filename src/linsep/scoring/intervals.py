@@ -36,36 +36,18 @@ MOST_SCORES = 1 << 26
 TOGETHER = 50
 
 
-class Statistic(NamedTuple):
-    """Some metrics as functions of sums over rows.
-
-    Attributes
-    ----------
-    rows : array of shape (n,), the rows that are used, None for all
-    sums : matrix of shape (statistics, n), what each of these rows adds
-    values : from sums of shape (statistics, resamples) to the metrics of each by name, NaN if
-        undefined
-    """
-
-    rows: np.ndarray | None
-    sums: Any
-    values: Callable[[np.ndarray], dict[str, np.ndarray]]
+#: some metrics as functions of sums over rows: the rows that are used, None for all; a matrix of
+#: shape (statistics, rows), what each of them adds; from sums of shape (statistics, resamples) to
+#: the metrics of each resample by name, NaN if undefined
+Statistic = tuple[np.ndarray | None, Any, Callable[[np.ndarray], dict[str, np.ndarray]]]
 
 
 class Intervals(NamedTuple):
-    """Intervals of metrics.
+    """Intervals of metrics."""
 
-    Attributes
-    ----------
-    ends : {name: (low, high)}, or None for a metric without an interval
-    units : "rows" or "groups", and ``n_units``, how many there are
-    resamples : int
-    level : float
-    """
-
-    ends: dict[str, tuple[float, float] | None]
-    units: str
-    n_units: int
+    ends: dict[str, tuple[float, float] | None]  #: low and high, None for one without an interval
+    units: str  #: "rows" or "groups"
+    n_units: int  #: how many there are
     resamples: int
     level: float
 
@@ -97,13 +79,17 @@ def intervals_of(
     if n_units > MOST_UNITS:
         units = rng.permutation(n_units)[units] % MOST_UNITS
     drawn = int(units.max()) + 1
-    statistics = _statistics(counting, chosen) if n_units > 1 else []
-    summed = [_Summed(one, units, drawn) for one in statistics]
+    summed = []
+    for rows, sums, metrics in _statistics(counting, chosen) if n_units > 1 else []:
+        places = units if rows is None else units[rows]
+        one = np.ones(places.size), (np.arange(places.size), places)
+        summed.append((sums @ sp.coo_array(one, shape=(places.size, drawn)).tocsr(), metrics))
     values: dict[str, list[np.ndarray]] = {}
     for counts in _draws(rng, drawn, resamples):
-        for one in summed:
-            for name, found in one.of(counts).items():
-                values.setdefault(name, []).append(found)
+        with np.errstate(all="ignore"):  # NaN stands for resamples in which one is not defined
+            for sums, metrics in summed:
+                for name, found in metrics(np.asarray(sums @ counts)).items():
+                    values.setdefault(name, []).append(found)
     ends = {name: _ends(np.concatenate(values[name]), level) if name in values else None
             for name in chosen}  # fmt: skip
     kind = "rows" if counting.groups is None else "groups"
@@ -133,21 +119,6 @@ def _ends(values: np.ndarray, level: float) -> tuple[float, float] | None:
         return None
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
-
-
-class _Summed:
-    """A statistic whose sums are the sums of the drawn units."""
-
-    def __init__(self, statistic: Statistic, units: np.ndarray, drawn: int):
-        rows, sums, self._values = statistic
-        places = units if rows is None else units[rows]
-        one = np.ones(places.size), (np.arange(places.size), places)
-        self._sums = sums @ sp.coo_array(one, shape=(places.size, drawn)).tocsr()
-
-    def of(self, counts: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the metrics of resamples."""
-        with np.errstate(all="ignore"):  # NaN stands for resamples in which one is not defined
-            return self._values(np.asarray(self._sums @ counts))
 
 
 def _statistics(scored: Any, names: list[str]) -> list[Statistic]:
@@ -194,7 +165,7 @@ def _of_classes(scored: Scored) -> Statistic:
             "mcc": _mcc(truth, predicted, right.sum(axis=0), total),
         } | ({"f1": np.nan_to_num(f1[scored.positive])} if k == 3 else {})
 
-    return Statistic(None, sums, values)
+    return None, sums, values
 
 
 def _mcc(
@@ -219,9 +190,7 @@ def _of_losses(scored: Scored) -> Statistic:
     squares = (found**2).sum(axis=1) - told**2 + (1 - told) ** 2
     squares /= 2 if scored.classes.size == 2 else 1
     sums = np.vstack([known.weights * surprises, known.weights * squares, known.weights])
-    return Statistic(
-        rows, sums, lambda sums: {"log_loss": sums[0] / sums[2], "brier": sums[1] / sums[2]}
-    )
+    return rows, sums, lambda sums: {"log_loss": sums[0] / sums[2], "brier": sums[1] / sums[2]}
 
 
 def _of_ranks(scored: Scored) -> Statistic:
@@ -246,7 +215,7 @@ def _of_ranks(scored: Scored) -> Statistic:
         means = {name: _mean(np.array([curve[name] for curve in curves])) for name in shifts}
         return {name: np.clip(means[name] + shifts[name], 0.0, 1.0) for name in shifts}
 
-    return Statistic(rows, sp.vstack(parts, format="csr"), values)
+    return rows, sp.vstack(parts, format="csr"), values
 
 
 def _thresholds(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -291,4 +260,4 @@ def _of_numbers(scored: ScoredNumbers) -> Statistic:
             "mae": absolute / total,
         }
 
-    return Statistic(None, weights * np.vstack(each), values)
+    return None, weights * np.vstack(each), values

@@ -1,9 +1,9 @@
 """Metrics of predictions and of a baseline, computed by scikit-learn."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,18 +18,11 @@ MOST_RANKED = 100
 
 
 class Metric(NamedTuple):
-    """A metric.
+    """A metric."""
 
-    Attributes
-    ----------
-    title : its name in a table
-    compute : its value for :class:`Scored` or :class:`ScoredNumbers`; may raise :class:`Undefined`
-    is_share : whether it is written in percent
-    """
-
-    title: str
-    compute: Callable[[Any], float]
-    is_share: bool = False
+    title: str  #: its name in a table
+    compute: Callable[[Any], float]  #: of rows; may raise :class:`Undefined`
+    is_share: bool = False  #: whether it is written in percent
 
 
 class Undefined(DataError):
@@ -114,11 +107,8 @@ def check_names(scored: Any, names: Iterable[str] | None) -> list[str]:
 
 
 def that_count(scored: Any) -> Any:
-    """Return the rows of positive weight, of weights so small that no sum of squares overflows."""
-    counting = scored if scored.weights.all() else scored.rows(scored.weights > 0)
-    # a power of two changes no digit of a metric
-    unit = np.ldexp(1.0, -int(np.frexp(counting.weights.max())[1]))
-    return counting._replace(weights=counting.weights * unit)
+    """Return the rows of positive weight."""
+    return scored if scored.weights.all() else scored.rows(scored.weights > 0)
 
 
 def baselines_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, float | None]:
@@ -132,38 +122,17 @@ def baselines_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, f
         mean = float(np.average(counting.truth, weights=counting.weights))
         same = counting._replace(predicted=np.full(counting.truth.size, mean))
         return values_of(same, chosen)[0]
-    plain = [name for name in chosen if name not in OF_SCORES]
-    found = values_of(_saying_the_same(counting), plain)[0]
-    for name in (name for name in chosen if name in OF_SCORES):
-        try:
-            known, codes = ranked(counting, name)
-        except Undefined:
-            found[name] = None
-            continue
-        shares = [np.average(known.truth == code, weights=known.weights) for code in codes]
-        found[name] = 0.5 if name == "roc_auc" else float(np.mean(shares))
-    return found
-
-
-def most_frequent(scored: Scored) -> int:
-    """Return the code of the class of the largest weight."""
-    k = scored.classes.size
-    return int(np.bincount(scored.truth, scored.weights, minlength=k)[:k].argmax())
-
-
-def _saying_the_same(scored: Scored) -> Scored:
-    """Return one row per class, with the weight of its rows, and the baseline's predictions for
-    it."""
-    k = scored.classes.size
-    totals = np.bincount(scored.truth, scored.weights, minlength=k)
+    # One row per class, with the weight of its rows.
+    k = counting.classes.size
+    totals = np.bincount(counting.truth, counting.weights, minlength=k)
     (truth,) = np.nonzero(totals)
     rows, shares = truth.size, totals[:k] / (totals[:k].sum() or 1.0)
-    told = scored.probabilities is not None
-    return Scored(
-        scored.classes, truth, np.full(rows, most_frequent(scored)), totals[truth],
-        np.zeros(rows if k == 2 else (rows, k)), np.tile(shares, (rows, 1)) if told else None,
-        None, scored.positive,
+    told = None if counting.probabilities is None else np.tile(shares, (rows, 1))
+    same = Scored(
+        counting.classes, truth, np.full(rows, totals[:k].argmax()), totals[truth],
+        np.zeros(rows if k == 2 else (rows, k)), told, None, counting.positive,
     )  # fmt: skip
+    return values_of(same, chosen)[0]
 
 
 def _pairs(scored: Scored) -> Scored:
@@ -180,28 +149,21 @@ def confusion(truth: np.ndarray, predicted: np.ndarray, weights: np.ndarray, k: 
     return sp.coo_array((weights, (truth, predicted)), shape=(k + 1, k)).tocsr()
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without warnings about classes that are never predicted or have no row, and about single
-    rows."""
-    with warnings.catch_warnings():
+def _computed(name: str, truth: Any, answers: Any, weights: Any, **options: Any) -> float:
+    """Return a metric of scikit-learn, without its warnings: about classes that are never predicted
+    or have no row, about single rows, and about sums of probabilities that are rounded.
+    """
+    import sklearn.metrics
+
+    told = {} if weights is None else {"sample_weight": weights}
+    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
         warnings.simplefilter("ignore")
-        yield
+        return float(getattr(sklearn.metrics, name)(truth, answers, **told, **options))
 
 
 def _of_classes(name: str, **options: Any) -> Callable[[Scored], float]:
-    """Return a metric of scikit-learn that compares classes."""
-
-    def metric(scored: Scored) -> float:
-        import sklearn.metrics
-
-        with _quiet():
-            found: float = getattr(sklearn.metrics, name)(
-                scored.truth, scored.predicted, sample_weight=scored.weights, **options
-            )
-        return found
-
-    return metric
+    """Return a metric that compares classes."""
+    return lambda rows: _computed(name, rows.truth, rows.predicted, rows.weights, **options)
 
 
 def _f1(scored: Scored) -> float:
@@ -223,27 +185,17 @@ def known_rows(scored: Scored, metric: str) -> Scored:
     return scored if known.all() else scored.rows(known)
 
 
-def _of_probabilities(name: str, called: str) -> Callable[[Scored], float]:
-    """Return a metric of scikit-learn of probabilities."""
-
-    def metric(scored: Scored) -> float:
-        import sklearn.metrics
-
-        if scored.probabilities is None:
-            raise Undefined(
-                f"{called} needs probabilities, which the model does not have",
-                Hint("add them with {}", {"calibrate": None}, again=True),
-                code="unsupported",
-            )
-        known = known_rows(scored, called)
-        with _quiet():  # sums of probabilities are 1 but for rounding
-            found: float = getattr(sklearn.metrics, name)(
-                known.truth, known.probabilities, sample_weight=known.weights,
-                labels=np.arange(known.classes.size),
-            )  # fmt: skip
-        return found
-
-    return metric
+def _of_probabilities(scored: Scored, name: str, called: str) -> float:
+    """Return a metric of probabilities."""
+    if scored.probabilities is None:
+        raise Undefined(
+            f"{called} needs probabilities, which the model does not have",
+            Hint("add them with {}", {"calibrate": None}, again=True),
+            code="unsupported",
+        )
+    known = known_rows(scored, called)
+    labels = np.arange(known.classes.size)
+    return _computed(name, known.truth, known.probabilities, known.weights, labels=labels)
 
 
 def ranked(scored: Scored, metric: str) -> tuple[Scored, list[int]]:
@@ -261,37 +213,20 @@ def ranked(scored: Scored, metric: str) -> tuple[Scored, list[int]]:
     return known, [scored.positive] if scored.classes.size == 2 else present
 
 
-def _of_scores(name: str, called: str) -> Callable[[Scored], float]:
-    """Return a metric of scikit-learn of the scores of each class against the others."""
-
-    def metric(scored: Scored) -> float:
-        import sklearn.metrics
-
-        known, codes = ranked(scored, called)
-        compute = getattr(sklearn.metrics, name)
-        each = [
-            compute(known.truth == code, known.column(code), sample_weight=known.weights)
-            for code in codes
-        ]
-        return float(np.mean(each))
-
-    return metric
+def _of_scores(scored: Scored, name: str, called: str) -> float:
+    """Return a metric of the scores of each class against the others."""
+    known, codes = ranked(scored, called)
+    return float(np.mean([
+        _computed(name, known.truth == code, known.column(code), known.weights) for code in codes
+    ]))  # fmt: skip
 
 
-def _of_numbers(name: str) -> Callable[[ScoredNumbers], float]:
-    """Return a metric of scikit-learn of numbers."""
-
-    def metric(scored: ScoredNumbers) -> float:
-        import sklearn.metrics
-
-        if name == "r2_score" and scored.truth.size < 2:
-            raise Undefined("r2 is not defined: it needs at least two rows.")
-        weights = {} if name == "max_error" else {"sample_weight": scored.weights}
-        with np.errstate(over="ignore", invalid="ignore"):
-            found: float = getattr(sklearn.metrics, name)(scored.truth, scored.predicted, **weights)
-        return found
-
-    return metric
+def _of_numbers(scored: ScoredNumbers, name: str) -> float:
+    """Return a metric of numbers."""
+    if name == "r2_score" and scored.truth.size < 2:
+        raise Undefined("r2 is not defined: it needs at least two rows.")
+    weights = None if name == "max_error" else scored.weights
+    return _computed(name, scored.truth, scored.predicted, weights)
 
 
 #: metrics that compare classes
@@ -309,25 +244,30 @@ OF_CLASSES = {
 }
 #: metrics of scores
 OF_SCORES = {
-    "roc_auc": Metric("ROC AUC", _of_scores("roc_auc_score", "roc_auc")),
+    "roc_auc": Metric("ROC AUC", partial(_of_scores, name="roc_auc_score", called="roc_auc")),
     "average_precision": Metric(
-        "average precision", _of_scores("average_precision_score", "average_precision")
+        "average precision",
+        partial(_of_scores, name="average_precision_score", called="average_precision"),
     ),
 }
 #: metrics of classes
 CLASS_METRICS = (
     OF_CLASSES
     | {
-        "log_loss": Metric("log loss", _of_probabilities("log_loss", "log_loss")),
-        "brier": Metric("Brier score", _of_probabilities("brier_score_loss", "brier")),
+        "log_loss": Metric(
+            "log loss", partial(_of_probabilities, name="log_loss", called="log_loss")
+        ),
+        "brier": Metric(
+            "Brier score", partial(_of_probabilities, name="brier_score_loss", called="brier")
+        ),
     }
     | OF_SCORES
 )
 #: metrics of numbers
 NUMBER_METRICS = {
-    "r2": Metric("R^2", _of_numbers("r2_score")),
-    "rmse": Metric("rms error", _of_numbers("root_mean_squared_error")),
-    "mae": Metric("mean absolute error", _of_numbers("mean_absolute_error")),
-    "max_error": Metric("largest error", _of_numbers("max_error")),
+    "r2": Metric("R^2", partial(_of_numbers, name="r2_score")),
+    "rmse": Metric("rms error", partial(_of_numbers, name="root_mean_squared_error")),
+    "mae": Metric("mean absolute error", partial(_of_numbers, name="mean_absolute_error")),
+    "max_error": Metric("largest error", partial(_of_numbers, name="max_error")),
 }
 METRICS = CLASS_METRICS | NUMBER_METRICS

@@ -50,10 +50,9 @@ class Scored(NamedTuple):
 
     def rows(self, chosen: Any) -> "Scored":
         """Return the rows that a mask or an array of indices selects."""
-        names = ("truth", "predicted", "weights", "scores", "probabilities", "groups")
-        given = {name: getattr(self, name) for name in names}
-        values: dict[str, Any] = {n: None if v is None else v[chosen] for n, v in given.items()}
-        return self._replace(**values)
+        whole = {"classes", "positive"}
+        given = {n: v for n, v in self._asdict().items() if n not in whole and v is not None}
+        return self._replace(**{name: values[chosen] for name, values in given.items()})
 
     def column(self, code: int) -> np.ndarray:
         """Return the scores of a class, by which rows are ranked: for several classes its
@@ -61,40 +60,18 @@ class Scored(NamedTuple):
         """
         if self.scores.ndim == 1:
             return self.scores if code else -self.scores
-        found: np.ndarray = (self.scores if self.probabilities is None else self.probabilities).T[
-            code
-        ]
-        return found
+        scores = self.scores if self.probabilities is None else self.probabilities
+        return np.asarray(scores[:, code])
 
 
 class ScoredNumbers(NamedTuple):
-    """Predictions of a regression for rows with known numbers, in their order.
+    """Predictions of a regression for rows with known numbers, in their order; or, with scores,
+    codes of labels and of predictions of a classifier.
 
     Attributes
     ----------
-    truth, predicted, weights : float arrays of shape (rows,)
+    truth, predicted, weights : arrays of shape (rows,)
     groups : array of shape (rows,), or None
-    """
-
-    truth: np.ndarray
-    predicted: np.ndarray
-    weights: np.ndarray
-    groups: np.ndarray | None
-
-    def rows(self, chosen: Any) -> "ScoredNumbers":
-        """Return the rows that a mask or an array of indices selects."""
-        values: list[Any] = [None if values is None else values[chosen] for values in self]
-        return ScoredNumbers(*values)
-
-
-class Answered(NamedTuple):
-    """Some rows: true values, predictions and weights.
-
-    Attributes
-    ----------
-    truth, predicted : arrays of shape (rows,), of codes or numbers
-    weights : float array of shape (rows,)
-    groups : array of shape (rows,) or None
     scores : array of decision values; None for a regression
     """
 
@@ -102,15 +79,12 @@ class Answered(NamedTuple):
     predicted: np.ndarray
     weights: np.ndarray
     groups: np.ndarray | None
-    scores: np.ndarray | None
+    scores: np.ndarray | None = None
 
-    def thinned(self, first: int, step: int) -> "Answered":
-        """Return every row whose number is a multiple of ``step``; ``first`` is the number of the
-        first row.
-        """
-        rows = slice(-first % step, None, step)
-        values: list[Any] = [None if values is None else values[rows] for values in self]
-        return Answered(*values)
+    def rows(self, chosen: Any) -> "ScoredNumbers":
+        """Return the rows that a mask, a slice or an array of indices selects."""
+        values: list[Any] = [None if values is None else values[chosen] for values in self]
+        return ScoredNumbers(*values)
 
 
 class Collector:
@@ -118,39 +92,36 @@ class Collector:
 
     def __init__(self, model: Any):
         self.model, self.seen, self.step = model, 0, 1
-        self._parts: list[Answered] = []
+        self._parts: list[ScoredNumbers] = []
         self._rows = 0
         k = model.classes_.size if hasattr(model, "classes_") else 1
         self._most = min(MOST_ROWS, MOST_SCORES // k)
 
-    def take(self, rows: Answered) -> None:
+    def take(self, rows: ScoredNumbers) -> None:
         """Take some rows."""
-        kept = rows.thinned(self.seen, self.step)
-        self._parts.append(kept)
+        self._parts.append(rows.rows(slice(-self.seen % self.step, None, self.step)))
         self.seen += rows.truth.size
-        self._rows += kept.truth.size
+        self._rows += self._parts[-1].truth.size
         while self._rows > self._most:
-            self._parts = [self._joined().thinned(0, 2)]
+            self._parts = [self._joined().rows(slice(None, None, 2))]
             self._rows, self.step = (self._rows + 1) // 2, 2 * self.step
 
-    def _joined(self) -> Answered:
-        values: list[Any] = [
-            None if parts[0] is None else np.concatenate(parts)
-            for parts in zip(*self._parts, strict=True)
-        ]
-        return Answered(*values)
+    def _joined(self) -> ScoredNumbers:
+        columns: Any = zip(*self._parts, strict=True)
+        values: Any = [None if some[0] is None else np.concatenate(some) for some in columns]
+        return ScoredNumbers(*values)
 
     def scored(self, name: str) -> Any:
         """Return :class:`Scored` or :class:`ScoredNumbers`; DataError if no row has weight."""
         rows, model = self._joined(), self.model
-        truth, predicted, weights, groups, scores = rows
-        check_summable(weights)
-        if not weights.any():
+        check_summable(rows.weights)
+        if not rows.weights.any():
             raise DataError(
                 f"{name} has no rows to score: all rows have weight 0.", code="no-rows", path=name
             )
+        truth, predicted, weights, groups, scores = rows
         if scores is None:
-            return ScoredNumbers(truth, predicted, weights, groups)
+            return rows
         found = probabilities_of(model, scores) if hasattr(model, "predict_proba") else None
         positive = positive_code(model) if model.classes_.size == 2 else 1
         return Scored(model.classes_, truth, predicted, weights, scores, found, groups, positive)
@@ -158,7 +129,7 @@ class Collector:
 
 def answers(
     prediction: Any, beside: "Beside | None" = None, unknown: list[str] | None = None
-) -> Iterator[Answered]:
+) -> Iterator[ScoredNumbers]:
     """Yield the rows of a :class:`Prediction`; ``beside`` has weights and groups of all rows, and
     ``unknown`` takes the first label that is no class of the model, with its place.
     """
@@ -175,7 +146,7 @@ def answers(
             unknown.append(f"{label_text(batch.y[row])!r} in {place}")
         rows += truth.size
         weights = np.ones(truth.size) if weights is None else weights
-        yield Answered(truth, other, weights, groups, one if classes else None)
+        yield ScoredNumbers(truth, other, weights, groups, one if classes else None)
     if beside is not None:
         beside.check(rows)
 
@@ -231,7 +202,7 @@ class Beside(NamedTuple):
 
 def answers_in_memory(
     model: Any, X: Any, y: Any, beside: Beside, offset: Any = None
-) -> Iterator[Answered]:
+) -> Iterator[ScoredNumbers]:
     """Yield the rows of X with their labels y, as one batch."""
     check_beside(X, y=y, offset=offset)
     more = {} if offset is None else {"offset": offset}
@@ -240,10 +211,10 @@ def answers_in_memory(
     beside.check(labels.size)
     weights = np.ones(labels.size) if beside.weights is None else beside.weights
     if not hasattr(model, "classes_"):
-        yield Answered(_numbers(labels), predicted, weights, beside.groups, None)
+        yield ScoredNumbers(_numbers(labels), predicted, weights, beside.groups, None)
         return
     codes, truth = (codes_in(model.classes_, values, "y") for values in (predicted, labels))
-    yield Answered(truth, codes, weights, beside.groups, model.decision_function(X, **more))
+    yield ScoredNumbers(truth, codes, weights, beside.groups, model.decision_function(X, **more))
 
 
 def _numbers(y: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from linsep.errors import ArgumentError, DataError
 from linsep.estimators.labels import plain_labels
 from linsep.scoring.intervals import intervals_of
 from linsep.scoring.metrics import baselines_of, confusion, values_of
-from linsep.scoring.rows import Answered, Beside, Collector, Scored, answers, answers_in_memory
+from linsep.scoring.rows import Beside, Collector, Scored, ScoredNumbers, answers, answers_in_memory
 from linsep.sources.base import Source, is_frame
 from linsep.sources.opening import open_source
 
@@ -207,27 +207,23 @@ def scores_of(
 
 
 def _scores(
-    model: Any, parts: Iterator[Answered], name: str, metrics: Iterable[str] | None,
+    model: Any, parts: Iterator[ScoredNumbers], name: str, metrics: Iterable[str] | None,
     weighted: Callable[[], bool],
 ) -> dict[str, Any]:  # fmt: skip
     """Return the same of rows as they come; all are counted, and enough are kept for the rest."""
-    rows = Collector(model)
-    totals = _no_totals(model)
+    rows, classes = Collector(model), getattr(model, "classes_", None)
+    if classes is None:
+        from linsep.linear.predictions import Residuals  # which other models do not need
+
+        totals: Any = Residuals()
+    else:
+        totals = _Counts(classes.size)
     for part in parts:
         rows.take(part)
         totals = totals.and_more(part.predicted, part.truth, part.weights)
     scored = rows.scored(name)
-    about = _of_classes if hasattr(model, "classes_") else _of_numbers
+    about = _of_numbers if classes is None else _of_classes
     return about(scored, totals, weighted()) | _metrics(scored, metrics, rows.step)
-
-
-def _no_totals(model: Any) -> Any:
-    """Return the counter of the rows of a classifier, or of the errors of a regression."""
-    if hasattr(model, "classes_"):
-        return _Counts(model.classes_.size)
-    from linsep.linear.predictions import Residuals  # which other models do not need
-
-    return Residuals()
 
 
 def _metrics(scored: Any, names: Iterable[str] | None, step: int) -> dict[str, Any]:

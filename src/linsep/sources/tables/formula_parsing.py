@@ -57,8 +57,7 @@ class _Reader:
                 terms = self.terms(left)
                 return reduce(_crossed, [terms] * min(power - 1, len(terms)), terms)
             case _:
-                what = "is no term"
-                raise refused(ast.unparse(node), what, "write arithmetic as in I(x**2 - z)")
+                raise refused(ast.unparse(node), "is no term", "write it as in I(x**2 - z)")
         known = [self.factors.setdefault((f.kind, f.text), f) for f in factors]
         return {frozenset([factor]): (factor,) for factor in known}
 

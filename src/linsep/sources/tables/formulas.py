@@ -95,12 +95,14 @@ class Formula:
         own = (block.levels for block in self.blocks if block.columns == (name,))
         return next((levels[0] for levels in own if levels), None)
 
+    def _cells(self, table: pa.Table, name: str) -> pa.ChunkedArray:
+        """Return the values of a column as text or as numbers."""
+        if self.inputs[name] == "text":
+            return as_text(table.column(name))
+        return pa.chunked_array([numbers_in(table, name)])
+
     def take(self, table: pa.Table) -> None:
-        columns = {
-            name: as_text(table.column(name)) if kind == "text" else numbers_in(table, name)
-            for name, kind in self.inputs.items()
-        }
-        self._taken.append(pa.table(columns))
+        self._taken.append(pa.table({name: self._cells(table, name) for name in self.inputs}))
 
     def learn(self) -> Iterator[np.ndarray]:
         """Learn levels and constants from the rows taken; return their features, some at a time."""
@@ -188,7 +190,7 @@ class Formula:
     def _coded(self, block: Factor, table: pa.Table, place: Place) -> np.ndarray:
         """Return the coding of the level of each row."""
         name, levels = block.columns[0], block.levels or []
-        codes, distinct = text_codes(table.column(name), name, place)
+        codes, distinct = text_codes(self._cells(table, name), name, place)
         written = {str(level): number for number, level in enumerate(levels)}
         same = by_spelling(written)  # of other formats
         written |= {str(int(x)): k for k, x in enumerate(levels) if isinstance(x, bool)}
