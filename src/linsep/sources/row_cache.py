@@ -266,18 +266,18 @@ class RowCacheWriter:
         """Abort where something goes wrong; RowCacheError if that is the disk."""
         try:
             yield
-        except (OSError, ModelFileError) as error:
+        except BaseException as error:
             self.abort()
+            if not isinstance(error, OSError | ModelFileError):
+                raise
+            problem = error if isinstance(error, OSError) else error.__context__
             raise RowCacheError(
                 f"The cache of parsed rows cannot be written in {self.path.parent} "
-                f"({getattr(error.__cause__ or error, 'strerror', error)})",
+                f"({getattr(problem, 'strerror', problem)})",
                 "free some space there",
                 hint("choose another folder with {}", cache=None),
                 path=self.path.parent,
             ) from error
-        except BaseException:
-            self.abort()
-            raise
 
     def write(self, batch: Batch) -> None:
         """Append rows. Later sparse batches may be wider; all are sparse or none, and their numbers
