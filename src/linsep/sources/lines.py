@@ -127,9 +127,8 @@ class LineReader:
                     buffer[: len(tail)] = tail
                     end, ended = self._read(path, stream, buffer, len(tail))
                     size = end if ended else buffer.rfind(b"\n", 0, end) + 1
-                    if self._returns and not (
-                        size or ended
-                    ):  # a newline may be behind the last byte
+                    if self._returns and not (size or ended):
+                        # A newline may be behind the last byte.
                         size = buffer.rfind(b"\r", 0, end - 1) + 1
                     if end > self._max_line:
                         self._check_lines(path, buffer, size or end, read)

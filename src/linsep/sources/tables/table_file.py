@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from linsep.errors import DataError, Hint, Located, hint
 from linsep.sources.fingerprints import Unchanged
-from linsep.sources.formats import arrow_file, opened
-from linsep.sources.remote.file import File, RemoteFile
+from linsep.sources.formats import arrow_file
+from linsep.sources.remote.file import File, RemoteFile, no_file
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
@@ -45,8 +45,9 @@ class TableFile(ABC):
 
     def __init__(self, path: File):
         self.path, self.unchanged = path, Unchanged([path])
-        with opened(path):
-            self.size = path.stat().st_size
+        if not path.exists():
+            raise no_file(path)
+        self.size = path.stat().st_size
         if self.size == 0:
             raise self.error(" is empty", "give a file with rows", code="no-rows")
 

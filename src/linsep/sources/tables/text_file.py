@@ -44,6 +44,7 @@ class TextFile(TableFile):
         super().__init__(path)
         self._max_line, self._block = max_line, BLOCK_BYTES
         self._reader: LineReader | None = None
+        self._small: list[bytes] | None = None  # of a file of one block
 
     @property
     def position(self) -> int:
@@ -53,11 +54,15 @@ class TextFile(TableFile):
         """Yield blocks of whole lines, without byte-order marks, which joined files have within;
         :attr:`position` follows them.
         """
+        if self._small is not None:
+            yield from self._small
+            return
         self._reader = reader = LineReader(
             [self.path], self._block, max_line=self._max_line, unchanged=self.unchanged,
             returns=self.returns, encoding=self.encoding,
         )  # fmt: skip
         for start, block in whole_lines(reader):
+            whole = start <= len(BYTE_ORDER_MARK) and start + len(block) == self.size <= BLOCK_BYTES
             if not start and (encoding := utf_16_in(block)) is not None:
                 csv = hint("read it with {}", encoding=encoding)
                 way = csv if self.marks_missing else "save it as UTF-8"
@@ -70,6 +75,7 @@ class TextFile(TableFile):
             if not block.isascii():  # files that were joined have a mark each
                 block = block.removeprefix(BYTE_ORDER_MARK)  # noqa: PLW2901
                 block = block.replace(b"\n" + BYTE_ORDER_MARK, b"\n")  # noqa: PLW2901
+            self._small = [block] if whole else None
             yield block
 
     def records(self) -> Generator[bytes, None, None]:
