@@ -80,10 +80,8 @@ def test_rows_left_out_count_for_nothing(folder):
     assert source.feature_names == ["x", "z", "w=p", "w=q"]
 
 
-def test_a_range_that_overflows_is_refused(folder):
-    (folder / "b.csv").write_text("x,kind\n1.7e308,a\n-1.6e308,b\n")
-    with refused(DataError, "overflow", column="x"):
-        load_table(folder / "b.csv", target="kind", scale="standard")
+def test_another_scale_is_refused(folder):
+    (folder / "b.csv").write_text("x,kind\n1,a\n2,b\n")
     with refused(DataError, "bad-option", option="scale"):
         load_table(folder / "b.csv", target="kind", scale="big")
 

@@ -298,11 +298,22 @@ def test_values_that_are_missing_everywhere_or_too_many(tmp_path, monkeypatch):
     load_table(path, target="y", hash_bits=3)
 
 
+def test_words_among_numbers(tmp_path):
+    for cells, row, said in (
+        (["cm", "1.5", "2.5", "3.5"], 1, "units"),
+        ([*map(str, range(60)), *["na", "none", "?"] * 5], 61, '["?", "na", "none"]'),
+    ):
+        path = written(tmp_path, "\n".join(["a,y", *(f"{cell},{len(cell) % 2}" for cell in cells)]))
+        assert said in assert_refused(path, "not-a-number", row, "a")
+
+
 def test_recipes_and_new_files(tmp_path):
     path = written(tmp_path, "a,b,t,y\n1,1,p,0\n2,1,q,1\n")
     recipe = TableSource([path], target="y").recipe()
     new = written(tmp_path, "b,c,y\n1,1,0\n", "new.csv")
     assert_refused(new, "unknown-column", None, "a", recipe=recipe)
+    new = written(tmp_path, "|a title\n1,1,p,0\n", "new.csv")
+    assert "skip_rows" in assert_refused(new, "unknown-column", None, "a", recipe=recipe)
     text = parquet(tmp_path, {"a": ["x"], "b": [1], "t": ["p"], "y": [1]})
     assert_refused(text, "column-type", None, "a", recipe=recipe)
     for damage in (

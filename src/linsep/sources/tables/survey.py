@@ -70,12 +70,6 @@ class Moments:
         return np.where(self._lows == self._highs, self._lows, self._means())
 
     @property
-    def ranges(self) -> np.ndarray:
-        """The range of each column, 0 for one without values."""
-        with np.errstate(over="ignore"):
-            return np.where(self._lows <= self._highs, self._highs - self._lows, 0.0)
-
-    @property
     def spreads(self) -> np.ndarray:
         """The standard deviation of each column, 1 if it is 0 or overflows float64."""
         found = np.sqrt(self._squares / np.maximum(self.counts, 1))
@@ -149,13 +143,6 @@ class Survey:
                 )  # fmt: skip
             columns.means = dict(zip(names, means, strict=True))
         if scale:
-            if not (known := np.isfinite(moments.ranges)).all():
-                name = names[int(np.argmin(known))]
-                raise DataError(
-                    f"{who}, the range of column '{name}' overflows float64",
-                    "divide its values by a large number",
-                    code="overflow", column=name,
-                )  # fmt: skip
             columns.scale = {
                 name: [mean, spread]
                 for name, mean, spread in zip(names, means, spreads, strict=True)
