@@ -176,7 +176,7 @@ def test_a_text_that_is_too_long_or_gone_is_named(mails):
         list(open_source(mails, max_line=20).batches())
     source = open_source(mails)
     (mails / "ham" / "b.txt").unlink()
-    with refused(DataError, "file-changed"):
+    with refused(DataError, "no-file"):
         list(source.batches())
 
 

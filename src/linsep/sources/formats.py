@@ -178,7 +178,7 @@ def opened(path: File, encoding: str | None = None) -> Iterator[tuple[Any, Calla
         if isinstance(path, RemoteFile):
             raw = stack.enter_context(path.reading())
         else:
-            raw = stack.enter_context(_local(path))
+            raw = stack.enter_context(local_file(path))
         stream = raw
         if codec == "xz":
             stream = stack.enter_context(lzma.LZMAFile(raw))
@@ -189,7 +189,7 @@ def opened(path: File, encoding: str | None = None) -> Iterator[tuple[Any, Calla
         yield stream, raw.tell
 
 
-def _local(path: Path) -> pa.NativeFile:
+def local_file(path: Path) -> pa.NativeFile:
     try:
         if path.exists() and not path.is_file():
             raise DataError(

@@ -19,7 +19,9 @@ MOST_TRIED = 1000
 _MANY_ROWS = 100
 #: different numbers from which a text column with few other values is treated as numeric
 _MANY_NUMBERS = 10
-#: or with so few different ones that these mark missing values
+#: or below a first cell, which may hold units
+_UNITS = 3
+#: different ones that mark missing values, however few numbers there are
 _MARKS = 3
 # Text with a leading zero, such as 02134, is a code and not a number.
 NUMBER = r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*"
@@ -181,18 +183,19 @@ def text_refusal(
         return refused(f"holds dates (such as '{some[0]}')", *days, keep, leave)
     rows = np.flatnonzero(np.isin(codes, odd))
     marks = sorted({values[code].strip() for code in odd})
-    few = rows.size <= (1 - MOST) * filled or len(marks) <= _MARKS
+    numbers = len(values) - len(odd)
+    few = rows.size <= (1 - MOST) * filled or len(marks) <= max(_MARKS, numbers // 10)
     lone = len(marks) == 1 and _MARK.fullmatch(marks[0])
-    unit_row = rows.tolist() == [0] and filled > _MARKS  # below the header
-    many = len(values) - len(odd) >= (1 if lone or unit_row else _MANY_NUMBERS)
+    second = rows.tolist() == [0]  # below the names
+    many = numbers >= (1 if lone else _UNITS if second else _MANY_NUMBERS)
     if marks and ((few and many) or rows[0] >= SAMPLE_ROWS):
         more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
         cell, place = values[codes[rows[0]]], file.where(int(rows[0]))
-        told = missing_mark(*(marks if len(marks) <= _MARKS else [cell]))
+        told = missing_mark(*(marks if len(marks) <= 2 * _MARKS else [cell]))
         return DataError(
             place + f", column '{name}' holds '{cell[:60]}'{more}, but nearly all other values are "
             "numbers",
-            "remove the row if it holds units" if unit_row else "correct it",
+            "remove the row if it holds units" if second else "correct it",
             *told * file.marks_missing,
             hint("leave the cell empty and choose {}", missing="mean"), keep,
             hint("leave the column out with {}", exclude=[name]),

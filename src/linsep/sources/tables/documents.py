@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from linsep.errors import DataError, Located, hint
 from linsep.sources.fingerprints import Unchanged
-from linsep.sources.formats import LABEL, TEXT, format_by_name
+from linsep.sources.formats import LABEL, TEXT, format_by_name, opened
 from linsep.sources.limits import MAX_LINE
-from linsep.sources.remote.file import File, changed
+from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow_files import ArrowFile, Opened
 
 #: a record batch ends at this many texts or bytes
@@ -92,11 +92,9 @@ class Documents(ArrowFile):
         return [(folder / path, path.parts[0] if labeled else None) for path in labeled or seen]
 
     def _text_of(self, path: Path) -> str:
-        try:
-            data = path.read_bytes() if path.stat().st_size <= self.max_bytes else None
-        except OSError:
-            raise changed(path) from None
-        if data is None:
+        with opened(path) as (stream, _):
+            data: bytes = stream.read(self.max_bytes + 1)
+        if len(data) > self.max_bytes:
             raise DataError(
                 f"{path} has more than the {self.max_bytes:,} bytes that a text may have",
                 "shorten it", hint("raise {}", max_line=None),

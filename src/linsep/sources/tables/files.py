@@ -105,12 +105,10 @@ def kinds_in(
         later = file.later_types(absent)
         absent = [name for name in absent if name not in later]
     if absent:
-        if isinstance(file, CsvFile):
-            file.sample()  # raises DataError for what is no header
         name, others = absent[0], f", only {listed(found)}"
         ones = ", with ones to weight all rows equally" * (beside.get(name) == "weights")
         null = " to the first row (null will do)" * isinstance(file, JsonFile)
-        skip = hint("if lines come before the names, skip them with {}", skip_rows=1)
+        skip = hint("if other lines come before the names, skip them with {}", skip_rows=1)
         raise file.error(
             f" has no column '{name}', which {model}{others * (name == columns.target)}",
             f"add it{ones}{null}", *[skip] * (file.marks_missing and len(found) < len(kinds)),

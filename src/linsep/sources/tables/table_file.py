@@ -5,7 +5,6 @@ holding only a bounded part of the file at a time, and turns what Arrow says abo
 into a DataError.
 """
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import pyarrow.compute as pc
 
 from linsep.errors import DataError, Hint, Located, hint
 from linsep.sources.fingerprints import Unchanged
-from linsep.sources.formats import arrow_file
+from linsep.sources.formats import arrow_file, local_file
 from linsep.sources.remote.file import File, RemoteFile, no_file
 
 #: what each column is read as: "number", "bool" or "text"
@@ -122,7 +121,7 @@ def opened_raw(path: File, parts: bool = False) -> Iterator[pa.NativeFile]:
         with path.reading(parts) as stream:
             yield arrow_file(stream)
     else:
-        with pa.OSFile(os.fsencode(path)) as raw:
+        with local_file(path) as raw:
             yield raw
 
 
