@@ -129,6 +129,7 @@ def test_columns_in_two_roles_or_none(tmp_path):
             list(open_source(path, target="y", **options).batches())
 
 
+@pytest.mark.filterwarnings("ignore:All rows of")
 def test_rows_to_prove_or_to_score_that_all_have_weight_0(tmp_path):
     """They are not called missing."""
     texts = {
