@@ -88,9 +88,8 @@ def _content(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def load(path: str | Path) -> Any:
     """Load a model written by :func:`save` or ``linsep fit``; its predictions are bit-identical.
 
-    A model of a table is a :class:`linsep.TablePipeline`, as of :func:`linsep.fit`; an estimator
-    that was saved by itself is one again. ``open_source(file, recipe=model.recipe_)`` reads files
-    like the training data: it imputes, encodes and scales their columns.
+    A model of a table is a :class:`linsep.TablePipeline`, an estimator that was saved by itself is
+    one again. ``open_source(file, recipe=model.recipe_)`` reads files like the training data.
 
     A checksum of the whole file detects damage. It is not a signature: a file from someone else may
     contain any weights, but never code.
@@ -167,21 +166,14 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
         from linsep.kernels.naming import kernel_from_dict
 
         given["kernel"] = kernel_from_dict(given["kernel"])
-    weights, seed = given.get("class_weight"), given.get("random_state")
-    known = weights in (None, "balanced") or isinstance(weights, list)
-    if not known or not isinstance(seed, int | None):
-        raise ValueError(f"class_weight {weights!r}, random_state {seed!r}")
+    weights = given.get("class_weight")
     if isinstance(weights, list):
         given["class_weight"] = {label: float(weight) for label, weight in weights}
     model = kind(**given)
     check_parameters(model)
     model.set_state(tensors, about)
-    width = getattr(model, "n_features_in_", None)
     names, recipe = about["feature_names"], about["recipe"]
     if names is not None:
-        text = isinstance(names, list) and all(isinstance(name, str) for name in names)
-        if not text or len(names) != width:
-            raise ValueError(f"names that are not a list of text for {width} features")
         model.feature_names_in_ = np.array(names, dtype=object)
     if recipe is not None:
         if not isinstance(recipe["format"], str):

@@ -279,10 +279,8 @@ def test_support_vectors_are_a_table_of_floats(tmp_path):
             linsep.load(rewritten(path, **{"support.rows": wrong}))
 
 
-def test_one_text_is_no_list_of_names_and_no_number_of_rounds(tmp_path):
+def test_a_text_is_no_number_of_rounds(tmp_path):
     path = linsep.save(Perceptron(keep="average").fit(X, CODES), tmp_path / "m.linsep")
-    with refused(ModelFileError, "bad-model-file"):
-        linsep.load(rewritten(path, {"feature_names": "abcde"}))
     training = unsealed(path, model_files.MODEL_FILE)[1]["training"] | {"rounds": "60"}
     with refused(ModelFileError, "bad-model-file"):
         linsep.load(rewritten(path, {"feature_names": None, "training": training}))

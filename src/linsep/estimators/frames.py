@@ -103,7 +103,7 @@ def with_columns(
     for called, values in beside.items():
         if values is None:
             continue
-        column = called == "y" and np.ndim(values) == 2  # which scikit-learn warns of
+        column = called == "y" and np.ndim(values) == 2
         given, role = checks.labels_of(values) if column else np.asarray(values), _ROLES[called]
         given = given if given.ndim else np.full(table.num_rows, given)
         if given.shape != (table.num_rows,):
@@ -128,9 +128,7 @@ def with_features(X: Any, y: Any = None) -> tuple[Any, Any]:
 
 
 def in_memory(X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, ...]:
-    """Return rows, labels and weights as they are and None or, as :func:`encoded`, with features
-    and their names.
-    """
+    """Return rows, labels, weights and None, or as :func:`encoded` with features and their names."""
     if (source := encoded(X, y=y, sample_weight=sample_weight)) is None:
         return X, y, sample_weight, None
     read = joined(list(source.batches()))

@@ -4,9 +4,8 @@ Grammar of a line: an optional label and pairs, then an optional comment::
 
     label index:value index:value ... # comment
 
-with blanks (spaces, tabs) between the parts and before values, ended by a newline, with or without
-a carriage return. Lines without a label are skipped. Labels and values are finite decimal numbers,
-indices are increasing integers.
+with blanks (spaces, tabs) between the parts and before values, and a line break. Lines without a
+label are skipped. Labels and values are finite decimal numbers, indices are increasing integers.
 """
 
 import numpy as np
