@@ -97,7 +97,7 @@ def killed(draw: random.Random) -> str | None:
 
 def _started(world: World, draw: random.Random, wait: bool) -> tuple[int, int]:
     """Fork a server; return its process and port, 0 if it ended or need not be waited for."""
-    often = {"rows_a_snapshot": draw.choice((3, 20, 60)), "seconds_a_snapshot": 0.05}
+    often = {"rows_a_snapshot": draw.choice((3, 20, 60))}
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

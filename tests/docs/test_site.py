@@ -226,8 +226,7 @@ def test_the_page_lists_every_metric():
     pytest.importorskip("prometheus_client")
     from linsep.serving.metrics import Metrics
 
-    metrics = Metrics()
-    metrics.watch_log(dict.fromkeys(("rows", "commits", "snapshots"), lambda: 0))
+    metrics = Metrics(dict.fromkeys(("rows", "commits", "snapshots"), lambda: 0))
     text = metrics.text("version", "Perceptron").decode()
     kinds = re.findall(r"^# TYPE (\w+) \w+$", text, re.M)
     found = {name for name in kinds if not name.endswith("_created")}

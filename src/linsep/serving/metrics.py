@@ -17,27 +17,25 @@ COUNTERS = {
 
 
 class Metrics:
-    """Counts since the server was started, by the names of `COUNTERS` in ``counters``."""
+    """Counts since the server was started, by the names of `COUNTERS` in ``counters``, and current
+    ``gauges`` of the log.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, gauges: dict[str, Callable[[], float]]):
         self._registry = own = CollectorRegistry()
         self.counters = {
             name: Counter(f"linsep_{name}", help, registry=own) for name, help in COUNTERS.items()
         }
-        self._requests = Counter(
-            "linsep_requests", "Requests answered.", ["path", "status"], registry=own
-        )
+        for name, value in gauges.items():
+            help = f"Of the log: {name}."
+            Gauge(f"linsep_log_{name}", help, registry=own).set_function(value)
+        labels, help = ["path", "status"], "Requests answered."
+        self._requests = Counter("linsep_requests", help, labels, registry=own)
         self._seconds = Histogram(
             "linsep_request_seconds", "Time from request to answer.", ["path"], buckets=SECONDS,
             registry=own,
         )  # fmt: skip
         self._model = Info("linsep_model", "The served model.", registry=own)
-
-    def watch_log(self, counts: dict[str, Callable[[], float]]) -> None:
-        """Report these counts of a log by name."""
-        for name, count in counts.items():
-            gauge = Gauge(f"linsep_log_{name}", f"Of the log: {name}.", registry=self._registry)
-            gauge.set_function(count)
 
     def count(self, path: str, status: int, seconds: float) -> None:
         """Count an answered request; refused for its head, its path is "other"."""
