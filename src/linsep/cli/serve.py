@@ -60,7 +60,7 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve a model over HTTP: /predict, /learn, /model, /health, /metrics; / documents them.
 
-    If MODEL is replaced, the new file is served within a second, or after SIGHUP.
+    If MODEL is replaced, the new file is served within a second, except with --log.
 
     Example: linsep serve species.linsep --port 8000
     """

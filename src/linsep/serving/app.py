@@ -22,14 +22,7 @@ from linsep.serving.limits import Budget, Refused
 from linsep.serving.metrics import Metrics
 from linsep.serving.model import Served
 from linsep.serving.openapi import Endpoint
-from linsep.serving.requests import (
-    JSON,
-    ClientGone,
-    check_bearer,
-    check_host,
-    read_body,
-    wanted_of,
-)
+from linsep.serving.requests import JSON, check_bearer, check_host, read_body, wanted_of
 
 #: JSON bodies up to so many bytes are answered at once, larger ones by another thread
 AT_ONCE = 1 << 16
@@ -49,19 +42,15 @@ Answer = tuple[bytes, Served | None]
 class Service:
     """A served model, its log and its metrics, and the handler of each endpoint.
 
-    Parameters
-    ----------
-    served : Served
-    hosts : host names of this server, see :func:`check_host`
-    token : str or None, required by every endpoint that returns information about the model
-    learning : Learning or None
+    ``hosts`` are the host names of this server, see :func:`check_host`; ``token`` is required by
+    every endpoint that returns information about the model.
     """
 
     def __init__(
         self, served: Served, hosts: set[bytes] | None, token: str | None, learning: Learning | None
     ):
         self.served, self.limits, self.learning = served, served.limits, learning
-        self.metrics = Metrics(learning.gauges() if learning else {})
+        self.metrics = Metrics()
         self._hosts, self._token = hosts, token
         # One thread, so that large bodies are taken apart one after the other.
         self._large = ThreadPoolExecutor(1, thread_name_prefix="large")
@@ -73,20 +62,22 @@ class Service:
         learns += "send it again."
         if self.learning is None:
             learns += " This server does not learn: it was started without --log."
+        document = _at_once(lambda: orjson.dumps(openapi.document(self._declared(), self.served)))
         return [
-            Endpoint("/", "GET", self._page, kind=HTML, needs_token=False),
+            Endpoint("/", "GET", _at_once(lambda: openapi.PAGE), kind=HTML, needs_token=False),
             Endpoint("/predict", "POST", self._predict, "Predict rows.", openapi.ROWS_TO_PREDICT,
                      openapi.PREDICTIONS),
             Endpoint("/learn", "POST", self._learn, learns, openapi.ROWS_TO_LEARN,
                      openapi.LEARNED_ROWS),
-            Endpoint("/model", "GET", self._model,
+            Endpoint("/model", "GET", _at_once(lambda: orjson.dumps(self.served.about())),
                      "The version, learner, classes and columns of the model."),
             Endpoint("/model/file", "GET", self._file, "The current model as a file.",
                      answer=openapi.TEXT, kind=b"application/octet-stream"),
-            Endpoint("/health", "GET", self._health, "Health check.", needs_token=False),
-            Endpoint("/metrics", "GET", self._metrics, "Metrics in Prometheus format.",
-                     answer=openapi.TEXT, kind=PROMETHEUS),
-            Endpoint("/openapi.json", "GET", self._openapi, "This document."),
+            Endpoint("/health", "GET", _at_once(lambda: b'{"status":"ok"}'), "Health check.",
+                     needs_token=False),
+            Endpoint("/metrics", "GET", _at_once(lambda: self.metrics.text(self.served)),
+                     "Metrics in Prometheus format.", answer=openapi.TEXT, kind=PROMETHEUS),
+            Endpoint("/openapi.json", "GET", document, "This document."),
         ]  # fmt: skip
 
     async def app(self, scope: Scope, receive: Any, send: Any) -> None:
@@ -103,8 +94,6 @@ class Service:
             kind = endpoint.kind
             headers += [(b"linsep-model", served.version.encode())] if served else []
             headers += [(b"content-security-policy", POLICY)] if kind is HTML else []
-        except ClientGone:
-            return
         except asyncio.CancelledError:  # at the end of the server, which waits no longer
             status, content = 503, _sentence("The server is shutting down: try again.")
         except Refused as refusal:
@@ -141,21 +130,6 @@ class Service:
         """Stop the thread."""
         self._large_budget.end()
         self._large.shutdown(wait=False, cancel_futures=True)
-
-    async def _page(self, scope: Scope, receive: Any) -> Answer:
-        return openapi.PAGE, None
-
-    async def _health(self, scope: Scope, receive: Any) -> Answer:
-        return b'{"status":"ok"}', None
-
-    async def _model(self, scope: Scope, receive: Any) -> Answer:
-        return orjson.dumps(self.served.about()), self.served
-
-    async def _metrics(self, scope: Scope, receive: Any) -> Answer:
-        return self.metrics.text(self.served.version, type(self.served.model).__name__), None
-
-    async def _openapi(self, scope: Scope, receive: Any) -> Answer:
-        return orjson.dumps(openapi.document(self._endpoints.values(), self.served)), None
 
     async def _file(self, scope: Scope, receive: Any) -> Answer:
         served = self.served
@@ -199,6 +173,15 @@ class Service:
             return work(budget)
 
         return await asyncio.get_running_loop().run_in_executor(self._large, begun)
+
+
+def _at_once(content: Callable[[], bytes]) -> Any:
+    """Return the handler of an endpoint without a body."""
+
+    async def handler(scope: Scope, receive: Any) -> Answer:
+        return content(), None
+
+    return handler
 
 
 def _sentence(text: str, code: str = "unreachable", **fields: Any) -> bytes:

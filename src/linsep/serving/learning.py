@@ -11,15 +11,15 @@ import copy
 import re
 import sqlite3
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 
-from linsep import model_files
 from linsep.errors import LinsepError
 from linsep.learners.kernel import KernelPerceptron
 from linsep.serving.limits import NO_LIMITS, Budget, Refused
@@ -30,10 +30,8 @@ from linsep.serving.rows import start_of
 from linsep.validation.checks import of_features
 from linsep.words import a
 
-#: a snapshot is taken after so many rows
-ROWS_A_SNAPSHOT = 10_000
-#: requests that may wait, and that are committed together
-MOST_WAITING, MOST_AT_ONCE = 1_000, 100
+#: requests that are committed together
+MOST_AT_ONCE = 100
 LONGEST_ID = 200
 
 
@@ -45,14 +43,16 @@ class Outcome(NamedTuple):
     rows: int
 
 
+@dataclass
 class LabeledRows:
     """Rows of a request: in their logged form, their features, and their labels; and what became of
-    them, None before that is known, and after a bug.
+    them.
     """
 
-    def __init__(self, entries: list[Entry], X: Any, y: np.ndarray):
-        self.entries, self.X, self.y = entries, X, y
-        self.outcome: Outcome | Refused | None = None
+    entries: list[Entry]
+    X: Any
+    y: np.ndarray
+    outcome: Outcome | Exception | None = None
 
 
 def can_learn(model: Any) -> str | None:
@@ -95,52 +95,24 @@ def labels_of(labels: list[Any], served: Served) -> np.ndarray:
 class Learning:
     """The log, the writer, and the served model that follows them.
 
-    Parameters
-    ----------
-    path : Path of the log
-    served : Served, the model of the file
-    say : function that reports messages to the operator
-    rows_a_snapshot : when to take snapshots
-
-    Attributes
-    ----------
-    served : Served, with all rows of the log
-
-    Raises
-    ------
-    LinsepError
-        If the model does not support online learning, or the log cannot be used.
+    Raises LinsepError if the model does not support online learning, or the log cannot be used.
     """
 
-    def __init__(
-        self, path: Path, served: Served, say: Callable[[str], None],
-        rows_a_snapshot: int = ROWS_A_SNAPSHOT,
-    ):  # fmt: skip
+    def __init__(self, path: Path, served: Served):
         if (why := can_learn(served.model)) is not None:
             raise LinsepError(f"{served.name} {why}: serve it without --log.", code="unsupported")
-        self.served, self._say, self._rows_a_snapshot = served, say, rows_a_snapshot
-        self.commits, self.snapshots = 0, 0
+        self.served, self._tip = served, copy.deepcopy(served.model)
         self._waiting: deque[LabeledRows] = deque()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self.log = RowLog(path, served.digest)
         try:
-            self._restore()
-        except BaseException:
-            self.log.close()
-            raise
-
-    def _restore(self) -> None:
-        """Bring the model to the end of the log: from the snapshot, then row by row."""
-        self._taken = self.log.snapshot_rows()
-        model = model_files.loaded(self.log.snapshot) if self._taken else self.served.model
-        self._tip = copy.deepcopy(model)
-        for entries in self.log.entries(self._taken):
-            try:
+            for entries in self.log.entries():
                 learn_in_order(self._tip, *self._read(entries))
-            except (LinsepError, Refused, ValueError) as problem:
-                what = f"cannot be replayed ({problem}): use the version of linsep that wrote it."
-                raise self.log.error(what, "other-version") from None
-        self.served = self.served.after(copy.deepcopy(self._tip), self.log.n_rows)
+        except (LinsepError, Refused, ValueError) as problem:
+            self.log.close()
+            what = f"cannot be replayed ({problem}): use the version of linsep that wrote it."
+            raise self.log.error(what, "other-version") from None
+        self.served = served.after(copy.deepcopy(self._tip), self.log.n_rows)
 
     def _read(self, entries: Iterable[Entry]) -> tuple[Any, np.ndarray]:
         """Return the features and labels of logged rows."""
@@ -175,23 +147,25 @@ class Learning:
 
     async def learned(self, rows: LabeledRows) -> Outcome:
         """Return when the rows are logged and learned; raise Refused if they are not."""
-        if len(self._waiting) >= MOST_WAITING:
-            why = "Too many requests to /learn are waiting: try again."
-            raise Refused(503, why, (b"retry-after", b"1"))
         self._waiting.append(rows)
         await asyncio.get_running_loop().run_in_executor(self._writer, self._turn)
         if isinstance(rows.outcome, Outcome):
             return rows.outcome
-        raise rows.outcome or RuntimeError("the rows were not learned, see the error before")
+        raise self._refusal(rows.outcome)
 
     def _turn(self) -> None:
         """Log and learn the rows of requests that wait, perhaps none: the turn of an earlier
         request took those of later ones.
         """
         group = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
-        self._learn(group)
-        if self.log.n_rows - self._taken >= self._rows_a_snapshot:
-            self._snapshot()
+        try:
+            self._learn(group)
+        except Exception:
+            for rows in group:  # only the requests with bad rows are refused
+                try:
+                    self._learn([rows])
+                except Exception as problem:
+                    rows.outcome = problem
 
     def _learn(self, group: list[LabeledRows]) -> None:
         """Learn the rows of some requests that are not in the log yet, log them in one transaction,
@@ -212,30 +186,21 @@ class Learning:
                     raise ValueError("A weight would overflow float64; scale the features")
                 served = self.served.after(copy.deepcopy(self._tip), total)
                 self.log.append(new.values())
-                self.served, self.commits = served, self.commits + 1
-        except Exception as problem:
+                self.served = served
+        except Exception:
             self._tip = copy.deepcopy(self.served.model)
-            refusal = self._refusal(problem)
-            if refusal is None:
-                raise
-            if len(group) > 1:  # only the requests with bad rows are refused
-                for rows in group:
-                    self._learn([rows])
-            else:
-                group[0].outcome = refusal
-        else:
-            for rows, outcome in zip(group, outcomes, strict=True):
-                rows.outcome = outcome
+            raise
+        for rows, outcome in zip(group, outcomes, strict=True):
+            rows.outcome = outcome
 
-    def _refusal(self, problem: Exception) -> Refused | None:
-        """Return why a request was refused, None for a bug."""
+    def _refusal(self, problem: Any) -> Exception:
+        """Return what says to a client why its rows were not learned."""
         if isinstance(problem, sqlite3.Error):
-            why = f"{self.log.path} cannot be written ({problem}): nothing was learned."
-            return Refused(503, why)
+            return Refused(503, f"{self.log.path} cannot be written ({problem}).")
         if isinstance(problem, ValueError):  # without the parts for users of scikit-learn
             text = re.sub(r"( \(the rows before it were \w+\))?\.?$", "", str(problem))
             return Refused(422, f"{text}; nothing of the request was learned.")
-        return problem if isinstance(problem, Refused) else None
+        return problem
 
     def _fresh(self, rows: LabeledRows, new: dict[str, Entry]) -> list[int]:
         """Return the numbers of the rows that are not in the log yet; raise Refused if an ID
@@ -256,27 +221,7 @@ class Learning:
         X, y = self._read(entries)
         return y[0] == y[1] and abs(X[:1] - X[1:]).sum() == 0
 
-    def gauges(self) -> dict[str, Callable[[], float]]:
-        """Return what metrics say of the log."""
-        return {
-            "rows": lambda: self.log.n_rows,
-            "commits": lambda: self.commits,
-            "snapshots": lambda: self.snapshots,
-        }
-
     def close(self) -> None:
-        """End after what was begun, take a snapshot, and close the log."""
+        """End after what was begun, and close the log."""
         self._writer.shutdown(cancel_futures=True)
-        if self.log.n_rows > self._taken:
-            self._snapshot()
         self.log.close()
-
-    def _snapshot(self) -> None:
-        """Write a snapshot of the model; a failure does not stop learning."""
-        self._taken = self.log.n_rows
-        try:
-            model_files.save(self.served.model, self.log.snapshot, force=True)
-            self.log.add_snapshot()
-            self.snapshots += 1
-        except (LinsepError, OSError, sqlite3.Error) as problem:
-            self._say(f"no snapshot was taken: {problem}")

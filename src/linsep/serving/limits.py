@@ -10,15 +10,13 @@ from linsep.words import counted, size_text
 
 class Limits(NamedTuple):
     """Limits of one server: bytes of a body; rows of a request; bytes of memory for these rows and
-    their answer, and seconds to read and answer a large body; connections, beyond which requests
-    are answered with 503.
+    their answer, and seconds to read and answer a large body.
     """
 
     body: int = 10 << 20
     rows: int = 10_000
     memory: int = 256 << 20
     seconds: float = 10.0
-    connections: int = 10_000
 
 
 #: for rows that were within the limits when they were sent

@@ -1,9 +1,9 @@
 """Metrics of a server for Prometheus."""
 
-from collections.abc import Callable
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import generate_latest
+
+from linsep.serving.model import Served
 
 #: upper ends of the buckets of seconds
 SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
@@ -17,18 +17,14 @@ COUNTERS = {
 
 
 class Metrics:
-    """Counts since the server was started, by the names of `COUNTERS` in ``counters``, and current
-    ``gauges`` of the log.
-    """
+    """Counts since the server was started, by the names of `COUNTERS` in ``counters``."""
 
-    def __init__(self, gauges: dict[str, Callable[[], float]]):
+    def __init__(self) -> None:
         self._registry = own = CollectorRegistry()
         self.counters = {
             name: Counter(f"linsep_{name}", help, registry=own) for name, help in COUNTERS.items()
         }
-        for name, value in gauges.items():
-            help = f"Of the log: {name}."
-            Gauge(f"linsep_log_{name}", help, registry=own).set_function(value)
+        self._rows = Gauge("linsep_log_rows", "Rows in the log.", registry=own)
         labels, help = ["path", "status"], "Requests answered."
         self._requests = Counter("linsep_requests", help, labels, registry=own)
         self._seconds = Histogram(
@@ -42,7 +38,8 @@ class Metrics:
         self._requests.labels(path, status).inc()
         self._seconds.labels(path).observe(seconds)
 
-    def text(self, version: str, learner: str) -> bytes:
+    def text(self, served: Served) -> bytes:
         """Return all metrics in Prometheus's text format, with the current model."""
-        self._model.info({"version": version, "learner": learner})
+        self._model.info({"version": served.version, "learner": type(served.model).__name__})
+        self._rows.set(served.learned)
         return generate_latest(self._registry)

@@ -32,33 +32,19 @@ NUMBER_BYTES, TERM_BYTES = 60, 500
 
 
 class Served:
-    """A fitted model that reads rows and answers requests; it never changes.
+    """A fitted model of linsep that reads rows and answers requests; it never changes.
 
-    Parameters
-    ----------
-    model : fitted estimator of linsep
-    name : str, of its file, for messages
-    digest : str, SHA-256 of its file in hexadecimal
-    limits : Limits
-
-    Raises
-    ------
-    LinsepError
-        If rows of the model cannot be sent as JSON.
+    ``name`` is its file, for messages, and ``digest`` the SHA-256 of that in hexadecimal. Raises
+    LinsepError if rows of the model cannot be sent as JSON.
     """
 
     def __init__(self, model: Any, name: str, digest: str, limits: Limits):
         if getattr(getattr(model, "kernel_", None), "takes", "vectors") in ("strings", "gram"):
-            raise LinsepError(
-                f"{name} has a kernel of strings or of a Gram matrix, which linsep serve does not "
-                "support: use it in Python.", code="unsupported",
-            )  # fmt: skip
+            why = f"{name} has a kernel of strings or of a Gram matrix: use it in Python."
+            raise LinsepError(why, code="unsupported")
         if has_offset(model):
-            raise DataError(
-                f"{name} was fitted with an offset, which requests cannot have: predict with "
-                "`linsep predict`, or fit the model without an offset.", code="unsupported",
-                path=name,
-            )  # fmt: skip
+            why = f"{name} was fitted with an offset, which requests have not: use linsep predict."
+            raise DataError(why, code="unsupported", path=name)
         self.model, self.name, self.digest, self.limits = model, name, digest, limits
         self.learned = 0  # rows since the model was read
         recipe = getattr(model, "recipe_", None) or {"format": "arrays"}

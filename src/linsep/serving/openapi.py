@@ -13,17 +13,6 @@ from linsep.serving.model import Served
 from linsep.serving.requests import JSON, Wanted
 from linsep.words import size_text
 
-ERRORS = {
-    400: "The body is not JSON.",
-    401: "The token is missing or wrong.",
-    403: "This server does not learn.",
-    409: "The ID already belongs to a different row.",
-    413: "The body or its rows exceed a limit.",
-    415: "The media type is not supported.",
-    422: "The rows are not valid for the model.",
-    503: "The server is overloaded; try again.",
-}
-
 #: loads no external files and contains nothing about the model
 PAGE = files("linsep.serving").joinpath("page.html").read_bytes()
 
@@ -52,16 +41,9 @@ REFUSAL = _object(["error", "code"], error=TEXT, code=TEXT, row=INTEGER, column=
 
 
 class Endpoint(NamedTuple):
-    """One endpoint.
-
-    Attributes
-    ----------
-    path, method : path and HTTP method of the requests
-    make : handler, called with the scope and the function that receives the body
-    summary : for the document, which leaves out endpoints without a summary
-    body, answer : schemas of the body and of the answer
-    kind : media type of the answer
-    needs_token : False for endpoints that return no information about the model
+    """One endpoint: its handler, called with the scope and the function that receives the body;
+    a summary for the document, which leaves out endpoints without; schemas of the body and of the
+    answer, the media type of that, and whether it returns information about the model.
     """
 
     path: str
@@ -78,12 +60,12 @@ class Endpoint(NamedTuple):
         kind = self.kind.partition(b";")[0].decode()
         found: dict[str, Any] = {
             "summary": self.summary,
-            "responses": {"200": _content("The answer.", {kind: {"schema": self.answer}})},
+            "responses": {
+                "200": _answer("The answer.", kind, self.answer),
+                "default": _answer("An error.", JSON.decode(), ERROR),
+            },
         }
-        if self.needs_token:
-            refused = {JSON.decode(): {"schema": ERROR}}
-            found["responses"] |= {str(k): _content(why, refused) for k, why in ERRORS.items()}
-        else:
+        if not self.needs_token:
             found["security"] = []
         if self.body is ROWS_TO_PREDICT:
             found["parameters"] = _parameters()
@@ -118,8 +100,8 @@ def document(endpoints: Iterable[Endpoint], served: Served) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _content(what: str, content: Schema) -> Schema:
-    return {"description": what, "content": content}
+def _answer(what: str, kind: str, schema: Schema) -> Schema:
+    return {"description": what, "content": {kind: {"schema": schema}}}
 
 
 def _parameters() -> list[Schema]:

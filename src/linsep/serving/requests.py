@@ -18,10 +18,6 @@ _HOST = re.compile(rb"(\[[0-9a-f:.]+\]|[^:@\[\]/]+)(?::\d+)?")
 Headers = list[tuple[bytes, bytes]]
 
 
-class ClientGone(Exception):
-    """The client went away before its request was complete."""
-
-
 class Wanted(NamedTuple):
     """Optional parts of an answer."""
 
@@ -69,14 +65,14 @@ def check_bearer(token: str | None, headers: Headers) -> None:
 
 
 async def read_body(headers: Headers, receive: Any, limit: int) -> tuple[bytes, bytes]:
-    """Return the media type (without parameters) and the body; raise Refused or ClientGone."""
+    """Return the media type (without parameters) and the body; raise Refused."""
     found, body, more = dict(headers), bytearray(), True
     if found.get(b"content-encoding", b"identity").lower() != b"identity":
         raise Refused(415, "The body is compressed: send it without Content-Encoding.")
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise ClientGone
+            raise Refused(400, "The client is gone.")
         body += message["body"]
         more = message["more_body"]
         if len(body) > limit:  # uvicorn drops the rest

@@ -55,10 +55,8 @@ class RequestRows(Source):
 
     name, kind, unseen = THE_BODY, "json", None  # type: ignore[assignment]
 
-    def __init__(
-        self, X: Any, unseen: dict[str, int] | None = None, unanswered: np.ndarray | None = None
-    ):
-        self.X, self.unseen, self._unanswered = X, unseen or {}, unanswered
+    def __init__(self, X: Any, unseen: dict[str, int], unanswered: np.ndarray | None = None):
+        self.X, self.unseen, self._unanswered = X, unseen, unanswered
 
     def batches(self) -> Iterator[Batch]:
         """Yield all rows."""
@@ -158,7 +156,7 @@ class TableReader:
         ``missing`` "skip", rows with a missing value get no prediction.
         """
         if self._plain and (X := self._numbers(rows)) is not None:
-            return nullcontext(RequestRows(X))
+            return nullcontext(RequestRows(X, {}))
         columns = replace(self._columns, missing=missing) if missing == "skip" else self._columns
         values = zip(self.kinds, zip(*rows, strict=True), strict=True)
         table = pa.table({name: self._column(name, cells) for name, cells in values})
@@ -202,24 +200,20 @@ class TableReader:
 
     def example(self) -> Any:
         """Return an example row."""
-        row: dict[str, Any] = {}
+        row, formula = dict[str, Any](), self._columns.formula
         for name, kind in self.kinds.items():
             format = self._columns.converted.get(name, "").partition("=")[2] or "%Y-%m-%d"
             known = next(iter(self._columns.text.get(name, ())), date(2024, 1, 31).strftime(format))
-            row[name] = {"number": 0.5, "bool": True, "text": known}[kind]
-            if (formula := self._columns.formula) is not None and formula.example(name) is not None:
-                row[name] = formula.example(name)
+            level = None if formula is None else formula.example(name)
+            row[name] = level or {"number": 0.5, "bool": True, "text": known}[kind]
         return row if self._named else list(row.values())
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of a row."""
-        width = len(self.kinds)
-        as_list = {"type": "array", "minItems": width, "maxItems": width}
-        if not self._named:
-            return as_list | {"items": {"type": "number"}}
-        types = {name: {"type": KINDS[kind]} for name, kind in self.kinds.items()}
-        how = "An object of values by column name, or a list in the order of the columns."
-        return {"description": how, "anyOf": [{"type": "object", "properties": types}, as_list]}
+        known = {name: {"type": KINDS[kind]} for name, kind in self.kinds.items()}
+        width = len(known)
+        lists = {"type": ["array", "object"], "minItems": width, "maxItems": width}
+        return lists | ({"properties": known} if self._named else {"items": {"type": "number"}})
 
 
 def _fits(value: Any, kind: pa.DataType) -> bool:
@@ -270,10 +264,7 @@ class LineReader:
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of a row."""
-        as_list = {"type": "array", "items": {"type": "number"}}
-        as_object = {"type": "object", "additionalProperties": {"type": "number"}}
-        ways = [{"type": "string"}, as_list, as_object][: len(self._ways)]
-        return {"anyOf": ways, "description": either(self._ways)}
+        return {"type": ["string", "array", "object"], "description": either(self._ways)}
 
 
 @contextmanager

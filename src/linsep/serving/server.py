@@ -9,14 +9,13 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from linsep.errors import LinsepError, ParameterError, hint
 from linsep.serving.app import Service
-from linsep.serving.learning import ROWS_A_SNAPSHOT, Learning
+from linsep.serving.learning import Learning
 from linsep.serving.limits import Limits
 from linsep.serving.model import Served, read_model
 
@@ -44,13 +43,10 @@ def check_token(host: str, token: str | None, learns: bool) -> None:
         if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
             short = f"The token needs at least {SHORTEST_TOKEN} printable ASCII characters."
             raise ParameterError(short, option="token")
-        return
-    why = None if is_loopback(host) else f"Other machines could reach the model at {host}"
-    if learns:
-        why = why or "Any user of this machine could train the model"
-    if why is not None:
+    elif learns or not is_loopback(host):
+        who = "Any user of this machine could train" if learns else "Other machines could use"
         advice = hint("protect it with {}", token="WORD")
-        raise ParameterError(why, advice, code="unsafe", option="token")
+        raise ParameterError(f"{who} the model", advice, code="unsafe", option="token")
 
 
 def hosts_of(host: str, allowed: Sequence[str]) -> set[bytes] | None:
@@ -92,7 +88,6 @@ class Server:
     log : Path of the log of rows to learn, or None
     limits : Limits
     say : function that reports messages to the operator
-    rows_a_snapshot : see :class:`Learning`
 
     Attributes
     ----------
@@ -105,26 +100,17 @@ class Server:
     """
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        token: str | None = None,
-        allowed_hosts: Sequence[str] = (),
-        log: Path | None = None,
-        limits: Limits | None = None,
+        self, path: Path, *, host: str = "127.0.0.1", port: int = 0, token: str | None = None,
+        allowed_hosts: Sequence[str] = (), log: Path | None = None, limits: Limits | None = None,
         say: Callable[[str], None] = print,
-        rows_a_snapshot: int = ROWS_A_SNAPSHOT,
-    ):
+    ):  # fmt: skip
         check_token(host, token, log is not None)
         hosts, self.learning = hosts_of(host, allowed_hosts), None
         self._path, self._say = path, say
-        self._seen: tuple[int, ...] | None = None
         served = read_model(path, limits or Limits())
         with contextlib.ExitStack() as undo:
             if log is not None:
-                self.learning = Learning(log, served, say, rows_a_snapshot)
+                self.learning = Learning(log, served)
                 undo.callback(self.learning.log.close)
                 self.learning.warm_up()
                 served = self.learning.served
@@ -147,15 +133,12 @@ class Server:
             self.service.app, interface="asgi3", http=Connection, ws="none", lifespan="off",
             log_config=None, log_level="critical", access_log=False, server_header=False,
             timeout_keep_alive=KEEP_ALIVE, proxy_headers=False,
-            limit_concurrency=self.service.limits.connections,
             timeout_graceful_shutdown=FINISH_WITHIN,
         )  # fmt: skip
         self._uvicorn = uvicorn.Server(config)
         with contextlib.suppress(ValueError):  # threads of tests take no signals
-            for name in ("SIGINT", "SIGTERM"):  # which uvicorn raises again at the end
-                signal.signal(getattr(signal, name), lambda *_: None)
-            if hasattr(signal, "SIGHUP"):
-                signal.signal(signal.SIGHUP, self._look_again)
+            for name in {"SIGINT", "SIGTERM", "SIGHUP"} & {*dir(signal)}:
+                signal.signal(getattr(signal, name), lambda *_: None)  # uvicorn takes two of them
         with (
             contextlib.closing(self.service),
             self._socket,
@@ -178,35 +161,29 @@ class Server:
         """Stop the server after open requests."""
         self._uvicorn.should_exit = True
 
-    def _look_again(self, *_: Any) -> None:
-        self._seen = None
-
     async def _watch(self) -> None:
         """Serve the model file whenever it was replaced by another; never with a log, which belongs
         to a model.
         """
+        counters, seen = self.service.metrics.counters, None
         while self.learning is None:
             await asyncio.sleep(LOOK_EVERY)
-            with contextlib.suppress(OSError):
+            if not self._path.exists():
+                continue
+            try:
                 about = self._path.stat()
-                now = about.st_mtime_ns, about.st_size, about.st_ino
-                if now != self._seen:
-                    self._seen = now
-                    await self._reload()
-
-    async def _reload(self) -> None:
-        counters = self.service.metrics.counters
-        try:
-            served = await asyncio.to_thread(read_model, self._path, self.service.limits)
-            await asyncio.to_thread(served.warm_up)
-        except LinsepError as problem:
-            counters["failed_reloads"].inc()
-            self._say(str(problem))
-            return
-        if served.digest != self.served.digest:
-            self.service.served = served
-            counters["reloads"].inc()
-            self._say(f"now serving model {served.version}")
+                before, seen = seen, (about.st_mtime_ns, about.st_size, about.st_ino)
+                if seen == before:
+                    continue
+                served = await asyncio.to_thread(read_model, self._path, self.service.limits)
+                if served.digest != self.served.digest:
+                    await asyncio.to_thread(served.warm_up)
+                    self.service.served = served
+                    counters["reloads"].inc()
+                    self._say(f"now serving model {served.version}")
+            except (LinsepError, OSError) as problem:
+                counters["failed_reloads"].inc()
+                self._say(str(problem))
 
 
 class Connection(HttpToolsProtocol):
