@@ -58,10 +58,7 @@ class Service:
         self._endpoints = {endpoint.path: endpoint for endpoint in self._declared()}
 
     def _declared(self) -> list[Endpoint]:
-        learns = "Train the model on labeled rows, in order. Each row has an ID, so it is safe to "
-        learns += "send it again."
-        if self.learning is None:
-            learns += " This server does not learn: it was started without --log."
+        learns = "Train on labeled rows, in order; with their IDs it is safe to send them again."
         document = _at_once(lambda: orjson.dumps(openapi.document(self._declared(), self.served)))
         return [
             Endpoint("/", "GET", _at_once(lambda: openapi.PAGE), kind=HTML, needs_token=False),
@@ -159,9 +156,9 @@ class Service:
         rows = await self._done(large, lambda budget: learning.labeled(body, budget))
         outcome = await learning.learned(rows)
         self.served = learning.served
-        self.metrics.counters["rows_learned"].inc(outcome.learned)
-        self.metrics.counters["rows_duplicate"].inc(outcome.duplicates)
-        return orjson.dumps(outcome._asdict()), self.served
+        self.metrics.counters["rows_learned"].inc(outcome["learned"])
+        self.metrics.counters["rows_duplicate"].inc(outcome["duplicates"])
+        return orjson.dumps(outcome), self.served
 
     async def _done(self, large: bool, work: Callable[[Budget], Any]) -> Any:
         """Do ``work``, large work in another thread, with a budget that starts when it starts."""

@@ -1,9 +1,7 @@
-"""Online learning of a served model: rows are logged first, then the model that learned them is
-served.
+"""Online learning of a served model: rows are logged first, then the model with them is served.
 
-One thread writes. It has its own copy of the model, the tip, and tries each row on it, so a row
-that the learner refuses is never logged. Requests that arrive while a transaction is being
-committed are committed together in the next one.
+One thread writes. It tries each row on its own copy of the model, the tip, so a row that the
+learner refuses is never logged. Requests that arrive during a transaction share the next one.
 """
 
 import asyncio
@@ -13,13 +11,15 @@ import sqlite3
 from collections import Counter, deque
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import orjson
 
+from linsep.batches import join
 from linsep.errors import LinsepError
 from linsep.learners.kernel import KernelPerceptron
 from linsep.serving.limits import NO_LIMITS, Budget, Refused
@@ -35,31 +35,22 @@ MOST_AT_ONCE = 100
 LONGEST_ID = 200
 
 
-class Outcome(NamedTuple):
-    """Result of a request: numbers of new rows, of rows sent again, and of all rows in the log."""
-
-    learned: int
-    duplicates: int
-    rows: int
-
-
 @dataclass
 class LabeledRows:
-    """Rows of a request: in their logged form, their features, and their labels; and what became of
-    them.
+    """Rows of a request: in their logged form, their features, and their labels; and the answer:
+    numbers of new rows, of rows sent again, and of all rows in the log.
     """
 
     entries: list[Entry]
     X: Any
     y: np.ndarray
-    outcome: Outcome | Exception | None = None
+    outcome: dict[str, int] | Exception | None = None
 
 
 def can_learn(model: Any) -> str | None:
     """Return why a model cannot learn rows one by one, None if it can."""
-    kind = type(model).__name__
     if not hasattr(model, "check_partial_fit"):  # sums of naive Bayes depend on how rows are split
-        return f"is {a(kind)}, which does not support online learning"
+        return f"is {a(type(model).__name__)}, which does not support online learning"
     if hasattr(model, "threshold_"):
         return "has a threshold, which online learning would invalidate"
     try:
@@ -85,9 +76,8 @@ def labels_of(labels: list[Any], served: Served) -> np.ndarray:
     for number, label in enumerate(labels):
         key = (type(label) is bool, label)
         if isinstance(label, list | dict) or key not in codes:
-            known = ", ".join(map(repr, served.labels[:20])) + ", ..." * (len(codes) > 20)
-            why = f"labels[{number}] is {start_of(label)}, not a class of the model: {known}."
-            raise Refused(422, why)
+            why = f"is {start_of(label)}, not a class of the model: {start_of(served.labels)}."
+            raise Refused(422, f"labels[{number}] {why}")
         found.append(codes[key])
     return served.model.classes_[found]
 
@@ -102,6 +92,10 @@ class Learning:
         if (why := can_learn(served.model)) is not None:
             raise LinsepError(f"{served.name} {why}: serve it without --log.", code="unsupported")
         self.served, self._tip = served, copy.deepcopy(served.model)
+        with suppress(LinsepError, ValueError):  # this compiles the loops of the learner
+            budget, reader = Budget(NO_LIMITS), served.reader
+            X = served.features(reader.normal([reader.example()], budget), budget)
+            learn_in_order(copy.deepcopy(self._tip), X, served.model.classes_[:1])
         self._waiting: deque[LabeledRows] = deque()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self.log = RowLog(path, served.digest)
@@ -117,11 +111,7 @@ class Learning:
     def _read(self, entries: Iterable[Entry]) -> tuple[Any, np.ndarray]:
         """Return the features and labels of logged rows."""
         rows, labels = zip(*(map(orjson.loads, entry[1:]) for entry in entries), strict=True)
-        return self._features([*rows], Budget(NO_LIMITS)), labels_of([*labels], self.served)
-
-    def _features(self, rows: list[Any], budget: Budget) -> Any:
-        with self.served.reader.opened(rows, budget) as source:
-            return self.served.features(source)
+        return self.served.features([*rows], Budget(NO_LIMITS)), labels_of([*labels], self.served)
 
     def labeled(self, body: bytes, budget: Budget) -> LabeledRows:
         """Return the checked rows of a request; raise LinsepError or Refused for invalid ones."""
@@ -135,52 +125,48 @@ class Learning:
             raise Refused(422, f"ids has {again!r} {times} times: give each row its own ID.")
         y = labels_of(labels, self.served)
         rows = self.served.reader.normal(rows, budget)
-        X = self._features(rows, budget)
+        X = self.served.features(rows, budget)
         texts = ([orjson.dumps(value).decode() for value in part] for part in (rows, labels))
         return LabeledRows([Entry(*entry) for entry in zip(ids, *texts, strict=True)], X, y)
 
-    def warm_up(self) -> None:
-        """Train a copy on an example row, to compile the loops of the learner."""
-        budget, reader = Budget(NO_LIMITS), self.served.reader
-        X = self._features(reader.normal([reader.example()], budget), budget)
-        learn_in_order(copy.deepcopy(self._tip), X, self.served.model.classes_[:1])
-
-    async def learned(self, rows: LabeledRows) -> Outcome:
+    async def learned(self, rows: LabeledRows) -> dict[str, int]:
         """Return when the rows are logged and learned; raise Refused if they are not."""
         self._waiting.append(rows)
-        await asyncio.get_running_loop().run_in_executor(self._writer, self._turn)
-        if isinstance(rows.outcome, Outcome):
+        await asyncio.get_running_loop().run_in_executor(self._writer, self._turn, rows)
+        if isinstance(rows.outcome, dict):
             return rows.outcome
         raise self._refusal(rows.outcome)
 
-    def _turn(self) -> None:
-        """Log and learn the rows of requests that wait, perhaps none: the turn of an earlier
-        request took those of later ones.
+    def _turn(self, rows: LabeledRows) -> None:
+        """Log and learn the rows of a request, and those that wait after it, together, unless the
+        turn of an earlier request has done so.
         """
+        if rows.outcome is not None:
+            return
         group = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
         try:
             self._learn(group)
         except Exception:
-            for rows in group:  # only the requests with bad rows are refused
+            for one in group:  # only the requests with bad rows are refused
                 try:
-                    self._learn([rows])
+                    self._learn([one])
                 except Exception as problem:
-                    rows.outcome = problem
+                    one.outcome = problem
 
     def _learn(self, group: list[LabeledRows]) -> None:
-        """Learn the rows of some requests that are not in the log yet, log them in one transaction,
-        and serve the model; on a failure learn nothing.
-        """
+        """Learn and log the rows of requests that are not in the log yet, all or none."""
         new: dict[str, Entry] = {}
-        outcomes: list[Outcome] = []
+        outcomes, X, y = list[dict[str, int]](), list[Any](), list[np.ndarray]()
         try:
             for rows in group:
-                if fresh := self._fresh(rows, new):
-                    learn_in_order(self._tip, rows.X[fresh], rows.y[fresh])
+                fresh = self._fresh(rows, new)
+                X.append(rows.X[fresh])
+                y.append(rows.y[fresh])
                 new |= {rows.entries[k].id: rows.entries[k] for k in fresh}
                 known, total = len(rows.entries) - len(fresh), self.log.n_rows + len(new)
-                outcomes.append(Outcome(len(fresh), known, total))
+                outcomes.append({"learned": len(fresh), "duplicates": known, "rows": total})
             if new:
+                learn_in_order(self._tip, join(X, X[0].shape[1]), np.concatenate(y))
                 arrays = self._tip.fitted_run().state.shaped.values()
                 if not all(np.isfinite(array).all() for array in arrays):  # no row could be learned
                     raise ValueError("A weight would overflow float64; scale the features")

@@ -174,9 +174,10 @@ class Served:
             del found["prediction"]
             yield found
 
-    def features(self, source: Source) -> Any:
-        """Return all rows of a source with the features of the model, without other features."""
-        parts, width = [batch.X for batch in source.batches()], self.model.n_features_in_
+    def features(self, rows: list[Any], budget: Budget) -> Any:
+        """Return rows of the reader with the features of the model, without other features."""
+        with self.reader.opened(rows, budget) as source:
+            parts, width = [batch.X for batch in source.batches()], self.model.n_features_in_
         return join(parts, max(width, *(part.shape[1] for part in parts)))[:, :width]
 
     def warm_up(self) -> None:

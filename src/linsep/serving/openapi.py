@@ -5,12 +5,12 @@ Each endpoint is declared once, as an :class:`Endpoint`, which both the server a
 
 from collections.abc import Awaitable, Callable, Iterable
 from importlib.resources import files
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple
 
 import linsep
-from linsep.serving.learning import LONGEST_ID, Outcome
+from linsep.serving.learning import LONGEST_ID
 from linsep.serving.model import Served
-from linsep.serving.requests import JSON, Wanted
+from linsep.serving.requests import JSON, QUERY
 from linsep.words import size_text
 
 #: loads no external files and contains nothing about the model
@@ -36,7 +36,7 @@ ROWS_TO_LEARN = _object(["ids", "rows", "labels"], **_lists(ids=ID, rows=ROW, la
 PREDICTIONS = _object(
     **_lists(predictions=LABEL, scores={}, probabilities={}, explanations=OBJECT, classes={})
 )
-LEARNED_ROWS = _object(**dict.fromkeys(Outcome._fields, INTEGER))
+LEARNED_ROWS = _object(learned=INTEGER, duplicates=INTEGER, rows=INTEGER)
 REFUSAL = _object(["error", "code"], error=TEXT, code=TEXT, row=INTEGER, column={})
 
 
@@ -67,10 +67,22 @@ class Endpoint(NamedTuple):
         }
         if not self.needs_token:
             found["security"] = []
-        if self.body is ROWS_TO_PREDICT:
-            found["parameters"] = _parameters()
         if self.body is not None:
-            found["requestBody"] = {"required": True, "content": _bodies(served, self.body)}
+            example = {
+                "rows": [served.reader.example()],
+                "ids": ["first"],
+                "labels": served.labels[:1],
+            }
+            example = {name: example[name] for name in self.body["required"]}
+            content = {JSON.decode(): {"schema": self.body, "example": example}}
+            found["requestBody"] = {"required": True, "content": content}
+        if self.body is ROWS_TO_PREDICT:
+            content |= {kind.decode(): {"schema": {}} for kind in served.reader.formats}
+            found["parameters"] = [
+                {"name": name, "in": "query", "description": what,
+                 "schema": {"enum": [*filter(None, values)]}}
+                for name, (values, what) in QUERY.items()
+            ]  # fmt: skip
         return found
 
 
@@ -102,23 +114,3 @@ def document(endpoints: Iterable[Endpoint], served: Served) -> dict[str, Any]:
 
 def _answer(what: str, kind: str, schema: Schema) -> Schema:
     return {"description": what, "content": {kind: {"schema": schema}}}
-
-
-def _parameters() -> list[Schema]:
-    """Return the query parameters."""
-    found = []
-    for name, hint in get_type_hints(Wanted, include_extras=True).items():
-        kind, what = get_args(hint)
-        schema = {"type": "boolean"} if kind is bool else {"enum": [*get_args(kind)]}
-        found.append({"name": name, "in": "query", "description": what, "schema": schema})
-    return found
-
-
-def _bodies(served: Served, body: Schema) -> Schema:
-    """Return the media types of a body with their schemas."""
-    example: dict[str, Any] = {"rows": [served.reader.example()]}
-    if body is ROWS_TO_LEARN:
-        example |= {"ids": ["first"], "labels": served.labels[:1] or ["a label"]}
-    kinds = served.reader.formats if body is ROWS_TO_PREDICT else {}
-    found: Schema = {JSON.decode(): {"schema": body, "example": example}}
-    return found | {kind.decode(): {"schema": {}} for kind in kinds}

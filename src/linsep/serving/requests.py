@@ -3,7 +3,7 @@
 import hmac
 import re
 from functools import lru_cache
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import orjson
@@ -19,20 +19,24 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class Wanted(NamedTuple):
-    """Optional parts of an answer."""
+    """Optional parts of an answer, see `QUERY`."""
 
-    scores: Annotated[bool, "The score of each class; of two, one, positive for the last."] = False
-    probabilities: Annotated[bool, "The probability of each class, if the model has any."] = False
-    explanations: Annotated[bool, "Each feature's value, weight and product, by size."] = False
-    missing: Annotated[
-        Literal["error", "skip"], "Rows with a missing value are an error, or get null (skip)."
-    ] = "error"
+    scores: bool = False
+    probabilities: bool = False
+    explanations: bool = False
+    missing: str = "error"
 
 
-#: the values of query parameters by how they are written
 FLAG = dict.fromkeys(("", "1", "true", "yes"), True) | dict.fromkeys(("0", "false", "no"), False)
-VALUES: dict[str, dict[str, Any]] = dict.fromkeys(Wanted._fields, FLAG) | {
-    "missing": {"error": "error", "skip": "skip"}
+#: query parameters: the values by how they are written, and what they ask for
+QUERY: dict[str, tuple[dict[str, Any], str]] = {
+    "scores": (FLAG, "The score of each class; of two, one, positive for the second."),
+    "probabilities": (FLAG, "The probability of each class, if the model has any."),
+    "explanations": (FLAG, "Each feature's value, weight and product, largest first."),
+    "missing": (
+        {"error": "error", "skip": "skip"},
+        "A row with a missing value is an error, or its prediction is null (skip).",
+    ),
 }
 
 
@@ -85,13 +89,14 @@ def wanted_of(query: bytes) -> Wanted:
     """Return the query parameters; raise Refused for unknown ones."""
     asked: dict[str, Any] = {}
     for name, value in parse_qsl(query.decode("ascii", "replace"), keep_blank_values=True):
-        if name not in VALUES:
-            known = ", ".join(VALUES)
+        if name not in QUERY:
+            known = ", ".join(QUERY)
             raise Refused(422, f"Unknown query parameter {name[:60]!r}: choose from {known}.")
-        if value.lower() not in VALUES[name]:
-            words = ", ".join(filter(None, VALUES[name]))
+        values, _ = QUERY[name]
+        if value.lower() not in values:
+            words = ", ".join(filter(None, values))
             raise Refused(422, f"{name} is {value[:60]!r}: choose from {words}.")
-        asked[name] = VALUES[name][value.lower()]
+        asked[name] = values[value.lower()]
     return Wanted(**asked)
 
 

@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import replace
 from datetime import date
 from difflib import get_close_matches
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -169,13 +168,13 @@ class TableReader:
         """Return the features of complete rows of numbers, like :class:`Encoder` but faster; None
         for other rows.
         """
-        if not {*map(type, chain.from_iterable(rows))} <= {int, float}:
-            return None
-        with np.errstate(over="ignore"):
-            X = np.array(rows, self._columns.dtype)
-        if not np.isfinite(X).all() or max(X.max(), -X.min()) >= EXACT:
-            return None
-        return (X - self._scale[0]) / self._scale[1] if self._scale.size else X
+        with suppress(ValueError), np.errstate(over="ignore"):
+            X = np.array(rows)
+            if X.dtype.kind in "fiu" and X.ndim == 2:
+                X = X.astype(self._columns.dtype, copy=False)
+                if np.isfinite(X).all() and max(X.max(), -X.min()) < EXACT:
+                    return (X - self._scale[0]) / self._scale[1] if self._scale.size else X
+        return None
 
     def _column(self, name: str, values: Any) -> pa.Array:
         """Return the values of a column; numbers may be in text if they were in training."""
@@ -271,10 +270,8 @@ class LineReader:
 def opened_file(
     content: bytes, format: str, recipe: dict[str, Any], budget: Budget, missing: str = "error"
 ) -> Iterator[Source]:
-    """Write a body to a file and open it like the training data of the model.
-
-    Its name in errors is "the body". Raises Refused if it exceeds the budget, LinsepError if it
-    cannot be read.
+    """Write a body to a file and open it like the training data of the model; raise Refused if it
+    exceeds the budget, LinsepError if it cannot be read.
     """
     with tempfile.TemporaryDirectory(prefix=process_mark()) as folder:
         path = Path(folder) / "body"

@@ -50,11 +50,9 @@ def check_token(host: str, token: str | None, learns: bool) -> None:
 
 
 def hosts_of(host: str, allowed: Sequence[str]) -> set[bytes] | None:
-    """Return the host names that requests may have, None for any; raise ParameterError for an
-    invalid name.
+    """Return the host names that requests may have; raise ParameterError for an invalid name.
 
-    Only this machine can reach a server on loopback, under a few names. Other servers may have any
-    name, so names are checked only if they are given.
+    A server that other machines can reach may have any name (None), unless some are given.
     """
     for name in allowed:
         if not re.fullmatch(r"[A-Za-z0-9._-]+|\[?[0-9a-fA-F:.]+\]?", name):
@@ -112,7 +110,6 @@ class Server:
             if log is not None:
                 self.learning = Learning(log, served)
                 undo.callback(self.learning.log.close)
-                self.learning.warm_up()
                 served = self.learning.served
             served.warm_up()
             self._socket = bound_socket(host, port)
