@@ -1,7 +1,6 @@
 """The endpoints of a server: an ASGI application.
 
-A few fixed endpoints need no framework: a dictionary finds them, and a prediction takes less time
-than the request and response objects of a framework.
+A dictionary finds the few endpoints; the objects of a framework would take longer than predictions.
 """
 
 import asyncio
@@ -29,9 +28,8 @@ AT_ONCE = 1 << 16
 PROMETHEUS, HTML = b"text/plain; version=0.0.4; charset=utf-8", b"text/html; charset=utf-8"
 #: the page may use nothing but what it brings, and this server
 POLICY = (
-    b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-    b"connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-    b"frame-ancestors 'none'"
+    b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+    b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
 Scope = dict[str, Any]
@@ -59,22 +57,22 @@ class Service:
 
     def _declared(self) -> list[Endpoint]:
         learns = "Train on labeled rows, in order; with their IDs it is safe to send them again."
-        document = _at_once(lambda: orjson.dumps(openapi.document(self._declared(), self.served)))
         return [
-            Endpoint("/", "GET", _at_once(lambda: openapi.PAGE), kind=HTML, needs_token=False),
+            Endpoint("/", "GET", lambda *_: openapi.PAGE, kind=HTML, needs_token=False),
             Endpoint("/predict", "POST", self._predict, "Predict rows.", openapi.ROWS_TO_PREDICT,
                      openapi.PREDICTIONS),
             Endpoint("/learn", "POST", self._learn, learns, openapi.ROWS_TO_LEARN,
                      openapi.LEARNED_ROWS),
-            Endpoint("/model", "GET", _at_once(lambda: orjson.dumps(self.served.about())),
+            Endpoint("/model", "GET", lambda *_: orjson.dumps(self.served.about()),
                      "The version, learner, classes and columns of the model."),
             Endpoint("/model/file", "GET", self._file, "The current model as a file.",
                      answer=openapi.TEXT, kind=b"application/octet-stream"),
-            Endpoint("/health", "GET", _at_once(lambda: b'{"status":"ok"}'), "Health check.",
+            Endpoint("/health", "GET", lambda *_: b'{"status":"ok"}', "Health check.",
                      needs_token=False),
-            Endpoint("/metrics", "GET", _at_once(lambda: self.metrics.text(self.served)),
+            Endpoint("/metrics", "GET", lambda *_: self.metrics.text(self.served),
                      "Metrics in Prometheus format.", answer=openapi.TEXT, kind=PROMETHEUS),
-            Endpoint("/openapi.json", "GET", document, "This document."),
+            Endpoint("/openapi.json", "GET", lambda *_: orjson.dumps(
+                openapi.document(self._endpoints.values(), self.served)), "This document."),
         ]  # fmt: skip
 
     async def app(self, scope: Scope, receive: Any, send: Any) -> None:
@@ -87,7 +85,8 @@ class Service:
             path = endpoint.path
             if endpoint.needs_token:
                 check_bearer(self._token, scope["headers"])
-            content, served = await endpoint.make(scope, receive)
+            made = endpoint.make(scope, receive)
+            content, served = (made, None) if isinstance(made, bytes) else await made
             kind = endpoint.kind
             headers += [(b"linsep-model", served.version.encode())] if served else []
             headers += [(b"content-security-policy", POLICY)] if kind is HTML else []
@@ -170,15 +169,6 @@ class Service:
             return work(budget)
 
         return await asyncio.get_running_loop().run_in_executor(self._large, begun)
-
-
-def _at_once(content: Callable[[], bytes]) -> Any:
-    """Return the handler of an endpoint without a body."""
-
-    async def handler(scope: Scope, receive: Any) -> Answer:
-        return content(), None
-
-    return handler
 
 
 def _sentence(text: str, code: str = "unreachable", **fields: Any) -> bytes:

@@ -156,17 +156,17 @@ class Learning:
     def _learn(self, group: list[LabeledRows]) -> None:
         """Learn and log the rows of requests that are not in the log yet, all or none."""
         new: dict[str, Entry] = {}
-        outcomes, X, y = list[dict[str, int]](), list[Any](), list[np.ndarray]()
+        outcomes, parts = list[dict[str, int]](), list[tuple[Any, np.ndarray]]()
         try:
             for rows in group:
                 fresh = self._fresh(rows, new)
-                X.append(rows.X[fresh])
-                y.append(rows.y[fresh])
+                parts.append((rows.X[fresh], rows.y[fresh]))
                 new |= {rows.entries[k].id: rows.entries[k] for k in fresh}
                 known, total = len(rows.entries) - len(fresh), self.log.n_rows + len(new)
                 outcomes.append({"learned": len(fresh), "duplicates": known, "rows": total})
             if new:
-                learn_in_order(self._tip, join(X, X[0].shape[1]), np.concatenate(y))
+                X, y = zip(*parts, strict=True)
+                learn_in_order(self._tip, join([*X], X[0].shape[1]), np.concatenate(y))
                 arrays = self._tip.fitted_run().state.shaped.values()
                 if not all(np.isfinite(array).all() for array in arrays):  # no row could be learned
                     raise ValueError("A weight would overflow float64; scale the features")

@@ -76,9 +76,7 @@ class Served:
     def opened(
         self, kind: bytes, body: bytes, missing: str, budget: Budget
     ) -> AbstractContextManager[Source]:
-        """Open a body of a media type as a source; raise LinsepError or Refused if it cannot be
-        read.
-        """
+        """Open a body as a source; raise LinsepError or Refused if it cannot be read."""
         if kind == JSON:
             (rows,) = fields_of(body, ("rows",), self.limits)
             return self.reader.opened(self.reader.normal(rows, budget), budget, missing)
@@ -96,9 +94,8 @@ class Served:
         return opened_file(body, format, self.reader.recipe, budget, missing)
 
     def answer(self, source: Source, wanted: Wanted, budget: Budget) -> dict[str, Any]:
-        """Return predictions for the rows of a source, and the optional parts that are wanted.
-
-        Raises LinsepError or Refused if the rows are invalid or exceed the budget.
+        """Return predictions for the rows of a source, and the optional parts that are wanted;
+        raise LinsepError or Refused if the rows are invalid or exceed the budget.
         """
         self._check(wanted)
         source.warns = False  # the answer counts unknown values
@@ -118,8 +115,12 @@ class Served:
         for batch, scores, codes in self._scored(prediction):
             gaps = [] if batch.unanswered is None else np.flatnonzero(batch.unanswered).tolist()
             scores[gaps] = 0
-            self._check_rows(source, batch, scores, budget)
-            budget.hold(scores.size * NUMBER_BYTES * (1 + wanted.scores + wanted.probabilities))
+            budget.check_rows(batch.first + batch.size)
+            held = VALUE_BYTES * (batch.X.nnz if sp.issparse(batch.X) else batch.X.size)
+            budget.hold(held + scores.size * NUMBER_BYTES * (1 + sum(wanted[:2])))
+            if not np.isfinite(scores).all():  # JSON has no infinity
+                row = batch.first + int(np.argwhere(~np.isfinite(scores))[0, 0])
+                raise DataError(f"{source.where(row)}: the score overflows.", code="overflow")
             chosen: list[Any] = [None] * len(scores) if codes is None else codes.tolist()
             labels = [] if codes is None else [self.labels[code] for code in chosen]
             parts: dict[str, list[Any]] = {"predictions": labels or scores.tolist()}
@@ -144,13 +145,6 @@ class Served:
         if self.labels:
             return prediction.codes()
         return ((batch, prediction.values(X), None) for batch, X in prediction.rows())
-
-    def _check_rows(self, source: Source, batch: Batch, scores: np.ndarray, budget: Budget) -> None:
-        budget.check_rows(batch.first + batch.size)
-        budget.hold(VALUE_BYTES * (batch.X.nnz if sp.issparse(batch.X) else batch.X.size))
-        if not np.isfinite(scores).all():  # JSON has no infinity
-            row = batch.first + int(np.argwhere(~np.isfinite(scores))[0, 0])
-            raise DataError(source.where(row) + ": the score overflows float64.", code="overflow")
 
     def _check(self, wanted: Wanted) -> None:
         """Raise Refused if the model does not have a wanted part."""

@@ -41,14 +41,15 @@ REFUSAL = _object(["error", "code"], error=TEXT, code=TEXT, row=INTEGER, column=
 
 
 class Endpoint(NamedTuple):
-    """One endpoint: its handler, called with the scope and the function that receives the body;
-    a summary for the document, which leaves out endpoints without; schemas of the body and of the
-    answer, the media type of that, and whether it returns information about the model.
+    """One endpoint: its handler, called with the scope and the function that receives the body,
+    which returns the content, or awaits it and the model that made it; a summary for the document,
+    which leaves out endpoints without; schemas of the body and of the answer, the media type of
+    that, and whether it returns information about the model.
     """
 
     path: str
     method: str
-    make: Callable[[dict[str, Any], Any], Awaitable[Any]]
+    make: Callable[[dict[str, Any], Any], bytes | Awaitable[tuple[bytes, Served | None]]]
     summary: str = ""
     body: Schema | None = None
     answer: Schema = OBJECT
@@ -68,12 +69,9 @@ class Endpoint(NamedTuple):
         if not self.needs_token:
             found["security"] = []
         if self.body is not None:
-            example = {
-                "rows": [served.reader.example()],
-                "ids": ["first"],
-                "labels": served.labels[:1],
-            }
-            example = {name: example[name] for name in self.body["required"]}
+            labels = served.labels or [0.0]
+            values = {"rows": served.reader.example(), "ids": "first", "labels": labels[0]}
+            example = {name: [values[name]] for name in self.body["required"]}
             content = {JSON.decode(): {"schema": self.body, "example": example}}
             found["requestBody"] = {"required": True, "content": content}
         if self.body is ROWS_TO_PREDICT:

@@ -54,9 +54,8 @@ def check_host(known: set[bytes] | None, headers: Headers, version: str) -> None
         return
     found = _HOST.fullmatch(hosts[0].lower())
     if found is None or found[1] not in known:
-        host = hosts[0][:60].decode("ascii", "replace")
-        why = f"The host {host!r} is not this server: allow it with --allowed-host."
-        raise Refused(421, why)
+        host = ascii(hosts[0][:60].decode("latin-1"))
+        raise Refused(421, f"The host {host} is not this server: allow it with --allowed-host.")
 
 
 def check_bearer(token: str | None, headers: Headers) -> None:

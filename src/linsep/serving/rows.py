@@ -191,7 +191,10 @@ class TableReader:
         try:
             return pa.array(values, stored)
         except pa.ArrowException:
-            number = next(k for k, value in enumerate(values) if not _fits(value, stored))
+            number = 0
+            with suppress(pa.ArrowException):
+                while len(pa.array(values[number : number + 1], stored)):
+                    number += 1
         value, what, code = values[number], f"not a {KINDS[kind]} as in training", "bad-value"
         if type(value) is int and kind != "text":
             what, code = "which is not exactly representable as float64", "not-exact"
@@ -213,12 +216,6 @@ class TableReader:
         width = len(known)
         lists = {"type": ["array", "object"], "minItems": width, "maxItems": width}
         return lists | ({"properties": known} if self._named else {"items": {"type": "number"}})
-
-
-def _fits(value: Any, kind: pa.DataType) -> bool:
-    with suppress(pa.ArrowException):
-        return len(pa.array([value], kind)) == 1
-    return False
 
 
 class LineReader:

@@ -19,13 +19,12 @@ from linsep.serving.learning import Learning
 from linsep.serving.limits import Limits
 from linsep.serving.model import Served, read_model
 
-#: seconds between looks at the model file, and in which requests may finish at the end
-LOOK_EVERY, FINISH_WITHIN = 1.0, 2
-#: seconds that an idle connection stays open: longer than proxies keep theirs
-KEEP_ALIVE = 75
+#: seconds between looks at the model file, in which requests may finish at the end, and that idle
+#: connections stay open, longer than proxies keep theirs
+LOOK_EVERY, FINISH_WITHIN, KEEP_ALIVE = 1.0, 2, 75
 SHORTEST_TOKEN = 8
-#: how this machine is called from itself
 _OFFER = re.compile(rb"(?i)\r\nupgrade: h2c(?=\r\n|$)")
+#: how this machine is called from itself
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
