@@ -138,9 +138,7 @@ class Learning:
         raise self._refusal(rows.outcome)
 
     def _turn(self, rows: LabeledRows) -> None:
-        """Log and learn the rows of a request, and those that wait after it, together, unless the
-        turn of an earlier request has done so.
-        """
+        """Log and learn all rows that wait, unless the turn of an earlier request took these."""
         if rows.outcome is not None:
             return
         group = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
@@ -189,9 +187,7 @@ class Learning:
         return problem
 
     def _fresh(self, rows: LabeledRows, new: dict[str, Entry]) -> list[int]:
-        """Return the numbers of the rows that are not in the log yet; raise Refused if an ID
-        belongs to a different row.
-        """
+        """Return the indices of rows not in the log yet; raise Refused for an ID of another row."""
         fresh = []
         for number, entry in enumerate(rows.entries):
             known = new.get(entry.id) or self.log.find(entry.id)

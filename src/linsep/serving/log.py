@@ -99,10 +99,7 @@ class RowLog:
         return None if found is None else Entry(*found)
 
     def append(self, entries: Iterable[Entry]) -> None:
-        """Add rows in one transaction; they are on disk when this returns.
-
-        Raises sqlite3.Error if they cannot be written; then no row is added.
-        """
+        """Add rows, which are on disk when this returns; all or, with sqlite3.Error, none."""
         seal, rows = self._seal, []
         for number, entry in enumerate(entries, self.n_rows + 1):
             seal = sealed(seal, entry)

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from linsep.naive_bayes import scoring_regression
 from linsep.serving.limits import Budget, Limits, Refused
 from linsep.serving.log import digest_of
 from linsep.serving.requests import JSON, Wanted, fields_of
-from linsep.serving.rows import VALUE_BYTES, LineReader, TableReader, opened_file
+from linsep.serving.rows import VALUE_BYTES, LineReader, Opened, TableReader, opened_file
 from linsep.sources.base import Source
 from linsep.words import a
 
@@ -73,9 +73,7 @@ class Served:
         """The beginning of the checksum of the file, and the number of rows learned since."""
         return self.digest[:16] + (f"+{self.learned}" if self.learned else "")
 
-    def opened(
-        self, kind: bytes, body: bytes, missing: str, budget: Budget
-    ) -> AbstractContextManager[Source]:
+    def opened(self, kind: bytes, body: bytes, missing: str, budget: Budget) -> Opened:
         """Open a body as a source; raise LinsepError or Refused if it cannot be read."""
         if kind == JSON:
             (rows,) = fields_of(body, ("rows",), self.limits)

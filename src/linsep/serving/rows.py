@@ -46,6 +46,8 @@ TABLES = {
 }
 THE_BODY = "the body"
 
+Opened = AbstractContextManager[Source]
+
 
 class RequestRows(Source):
     """Features of the rows of a request, with the numbers of values not seen in training by
@@ -126,9 +128,7 @@ class TableReader:
         self._scale = np.array(list(columns.scale.values()), columns.dtype).T
 
     def normal(self, rows: list[Any], budget: Budget) -> list[Any]:
-        """Return rows as lists of values in the order of the columns; raise DataError for others
-        than such lists, and objects.
-        """
+        """Return rows, lists or objects, as lists of values in the order of the columns."""
         # A row without values is two bytes of the body, whatever the width of the model.
         budget.hold(len(rows) * len(self.kinds) * VALUE_BYTES)
         return [self._values(number, row) for number, row in enumerate(rows)]
@@ -148,12 +148,8 @@ class TableReader:
         what = f"is not a column of the model: {advice}"
         raise bad_row(number, what, "unknown-column", unknown)
 
-    def opened(
-        self, rows: list[Any], budget: Budget, missing: str = "error"
-    ) -> AbstractContextManager[Source]:
-        """Open rows of :meth:`normal` as a source; raise DataError for invalid values. With
-        ``missing`` "skip", rows with a missing value get no prediction.
-        """
+    def opened(self, rows: list[Any], budget: Budget, missing: str = "error") -> Opened:
+        """Open rows of :meth:`normal`; with ``missing`` "skip", those with gaps stay unanswered."""
         if self._plain and (X := self._numbers(rows)) is not None:
             return nullcontext(RequestRows(X, {}))
         columns = replace(self._columns, missing=missing) if missing == "skip" else self._columns
@@ -165,9 +161,7 @@ class TableReader:
         return nullcontext(RequestRows(X, encoder.unseen, encoder.unanswered))
 
     def _numbers(self, rows: list[Any]) -> np.ndarray | None:
-        """Return the features of complete rows of numbers, like :class:`Encoder` but faster; None
-        for other rows.
-        """
+        """Return complete rows of numbers like :class:`Encoder`, but faster; None for others."""
         with suppress(ValueError), np.errstate(over="ignore"):
             X = np.array(rows)
             if X.dtype.kind in "fiu" and X.ndim == 2:
@@ -247,9 +241,7 @@ class LineReader:
             raise bad_row(number, f"is {start_of(row)}: give {either(self._ways)}.", "bad-line")
         return line
 
-    def opened(
-        self, rows: list[str], budget: Budget, missing: str = "error"
-    ) -> AbstractContextManager[Source]:
+    def opened(self, rows: list[str], budget: Budget, missing: str = "error") -> Opened:
         """Open lines as a source."""
         content = "\n".join(rows).encode() + b"\n"
         return opened_file(content, self.recipe["format"], self.recipe, budget)
