@@ -243,6 +243,8 @@ def test_one_server_a_log(log, tmp_path):
     link.symlink_to(log)
     with closing(RowLog(link, DIGEST)), refused(LinsepError, "in-use"):
         RowLog(log, DIGEST)
+    with refused(LinsepError, "damaged-file"):
+        RowLog(log, "cd" * 32)  # of another model
     with closing(RowLog(log, DIGEST)) as again:
         assert again.n_rows == 7
 

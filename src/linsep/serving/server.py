@@ -17,6 +17,7 @@ from linsep.errors import LinsepError, ParameterError, hint
 from linsep.serving.app import Service
 from linsep.serving.learning import Learning
 from linsep.serving.limits import Limits
+from linsep.serving.log import digest_of
 from linsep.serving.model import Served, read_model
 
 #: seconds between looks at the model file, in which requests may finish at the end, and that idle
@@ -171,8 +172,8 @@ class Server:
                 before, seen = seen, (about.st_mtime_ns, about.st_size, about.st_ino)
                 if seen == before:
                     continue
-                served = await asyncio.to_thread(read_model, self._path, self.service.limits)
-                if served.digest != self.served.digest:
+                if await asyncio.to_thread(digest_of, self._path) != self.served.digest:
+                    served = await asyncio.to_thread(read_model, self._path, self.service.limits)
                     await asyncio.to_thread(served.warm_up)
                     self.service.served = served
                     counters["reloads"].inc()
