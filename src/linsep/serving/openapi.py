@@ -41,10 +41,9 @@ REFUSAL = _object(["error", "code"], error=TEXT, code=TEXT, row=INTEGER, column=
 
 
 class Endpoint(NamedTuple):
-    """One endpoint: its handler, called with the scope and the function that receives the body,
-    which returns the content, or awaits it and the model that made it; a summary for the document,
-    which leaves out endpoints without; schemas of the body and of the answer, the media type of
-    that, and whether it returns information about the model.
+    """One endpoint: its handler, which returns the content, or awaits it and the model that made
+    it; a summary, without which the document leaves it out; schemas of the body and of the answer,
+    the media type of that, and whether it returns information about the model.
     """
 
     path: str

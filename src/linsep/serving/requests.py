@@ -41,8 +41,7 @@ QUERY: dict[str, tuple[dict[str, Any], str]] = {
 
 
 def check_host(known: set[bytes] | None, headers: Headers, version: str) -> None:
-    """Raise Refused unless the request has one Host header, with one of the ``known`` hosts (None:
-    any).
+    """Raise Refused unless there is one Host header, with one of the ``known`` hosts (None: any).
 
     A malicious page can make the name of its own host resolve to this machine (DNS rebinding), so
     that the browser lets it read answers. Only the Host header still has the other name.

@@ -50,9 +50,7 @@ Opened = AbstractContextManager[Source]
 
 
 class RequestRows(Source):
-    """Features of the rows of a request, with the numbers of values not seen in training by
-    column, and which rows have no prediction.
-    """
+    """Features of rows in JSON, numbers of unseen values by column, and which rows have gaps."""
 
     name, kind, unseen = THE_BODY, "json", None  # type: ignore[assignment]
 
@@ -68,7 +66,7 @@ class RequestRows(Source):
         return row_place(row)
 
     def options(self) -> dict[str, Any]:
-        """Nothing: these rows are never cached on disk."""
+        """Return nothing: these rows are never cached on disk."""
         return {}
 
     def recipe(self) -> dict[str, Any]:
