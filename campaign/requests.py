@@ -11,8 +11,7 @@ import numpy as np
 
 import linsep
 from campaign.batches import folder
-from linsep.serving.openapi import example_row
-from linsep.serving.rows import FORMATS
+from linsep.serving.rows import TABLES
 from linsep.serving.server import Server
 
 NUMBERS = (0, 1, -1, 1e308, -1e308, 5e-324, 2**53 + 1, 2**63, 2**64, 10**30, 0.1)
@@ -55,11 +54,11 @@ def _services(place: Path) -> list[tuple[Any, bytes]]:
 def answered(draw: random.Random) -> str | None:
     """Send a random request to a random model."""
     service, data = draw.choice(_services(folder()))
-    row = example_row(service.served)
+    row = service.served.reader.example()
     rows = [_changed(row, draw) for _ in range(draw.choice((1, 1, 2, 5)))]
     body, kind = json.dumps({"rows": rows}).encode(), b"application/json"
     if draw.random() < 0.3:
-        kind = draw.choice(list(FORMATS))
+        kind = draw.choice([*TABLES, b"text/plain"])
         body = draw.choice((body, data, draw.randbytes(50)))
     if draw.random() < 0.3:
         edited = bytearray(body)

@@ -70,7 +70,7 @@ _seed: dict[Path, float] = {}
 def killed(draw: random.Random) -> str | None:
     """Kill a server that learns from several clients, start it again, and compare."""
     world = _world(folder(), _seed.setdefault(folder(), draw.random()))
-    server, port = _started(world, draw, wait=draw.random() < 0.9)
+    server, port = _started(world, wait=draw.random() < 0.9)
     stop = threading.Event()
     seeds = [draw.random() for _ in range(CLIENTS)]
     clients = [
@@ -87,7 +87,7 @@ def killed(draw: random.Random) -> str | None:
         client.join()
     if world.faults:
         return world.faults.pop()
-    server, port = _started(world, draw, wait=True)
+    server, port = _started(world, wait=True)
     try:
         return _wrong(world, port) if port else "it did not start again"
     finally:
@@ -95,15 +95,14 @@ def killed(draw: random.Random) -> str | None:
         os.waitpid(server, 0)
 
 
-def _started(world: World, draw: random.Random, wait: bool) -> tuple[int, int]:
+def _started(world: World, wait: bool) -> tuple[int, int]:
     """Fork a server; return its process and port, 0 if it ended or need not be waited for."""
-    often = {"rows_a_snapshot": draw.choice((3, 20, 60)), "seconds_a_snapshot": 0.05}
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             os.close(reading)
-            server = Server(world.path, token=TOKEN, log=world.log, say=lambda _: None, **often)
+            server = Server(world.path, token=TOKEN, log=world.log, say=lambda _: None)
             server.run(lambda: _say(writing, server.port))
         finally:
             os._exit(1)

@@ -56,7 +56,6 @@ def test_the_page_on_serving(tmp_path, monkeypatch):
     finally:
         stop(server, names)
     assert commands == 8
-    assert (tmp_path / "students.log.linsep").exists()
 
 
 def started(command, folder):

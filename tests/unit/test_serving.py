@@ -31,7 +31,7 @@ def model_file(folder, sign=1.0):
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     path = model_file(tmp_path_factory.mktemp("served"))
-    with serving(path, limits=Limits(body=20_000, rows=50, features=8)) as client:
+    with serving(path, limits=Limits(body=20_000, rows=50)) as client:
         yield client
 
 
@@ -55,9 +55,8 @@ REFUSED = [
     (b'{"rows": []}', 422, "bad-request"),
     (b'{"rows": [[1, 2, 3, 9007199254740993]]}', 422, "not-exact"),
     (b'{"rows": [[1, 2, 3, 4], [1, 2, 3, 4, 5]]}', 422, "shape"),
-    (b'{"rows": [[1, 2, 3, 4, 5, 6, 7, 8, 9]]}', 422, "bad-request"),
-    (b'{"rows": [null]}', 422, "bad-value"),
-    (b'{"rows": [{"a": 1}]}', 422, "bad-value"),
+    (b'{"rows": [null]}', 422, "shape"),
+    (b'{"rows": [{"a": 1}]}', 422, "shape"),
     (b'{"rows": [[1, 2, 3, "4"]]}', 422, "bad-value"),
     (b'{"rows": [[1, 2, 3, true]]}', 422, "bad-value"),
     (b'{"rows": [[' + DEEP + b", 2, 3, 4]]}", 422, "bad-value"),
@@ -112,20 +111,18 @@ def test_who_sends_all_before_it_reads_sees_why_a_body_is_refused(client):
 
 
 def test_tables_are_limited_as_well(tmp_path):
-    wide = pa.table({f"c{k}": [1.0] for k in range(12)})
+    table = pa.table({"c": [1.0]})
     frame = pa.table(dict(zip("wxyz", np.eye(4), strict=True))).to_pandas()
     model = linsep.Perceptron(max_iter=3).fit(frame, ["a", "b", "a", "b"])
     lines = b"w,x,y,z\n" + b"1,2,3,4\n" * 3
-    limits = Limits(rows=3, features=10)
-    with serving(linsep.save(model, tmp_path / "m.linsep"), limits=limits) as client:
+    path = linsep.save(model, tmp_path / "m.linsep")
+    with serving(path, limits=Limits(rows=3)) as client:
         expected = client.predict([[1, 2, 3, 4]])["predictions"]
         assert client.post("/predict", lines, "text/csv")["predictions"] == expected * 3
         assert client.predict([{"z": 4, "y": 3, "x": 2, "w": 1}])["predictions"] == expected
         for body, kind, status, code in [
             (lines + b"1,2,3,4\n", "text/csv", 413, "bad-request"),
-            (b"," * 12 + b"\n1\n", "text/csv", 422, "bad-request"),
-            (arrow(wide), ARROW, 422, "bad-request"),
-            (arrow(wide.select([0]))[:-40], ARROW, 422, "unknown-column"),
+            (arrow(table)[:-40], ARROW, 422, "unknown-column"),
             (b"w,x,y\n1,2,3\n", "text/csv", 422, "unknown-column"),
             (b"w,x,y,z\n1,2,3,four\n", "text/csv", 422, "not-a-number"),
             (b"w,x,y,z\n1,2,3,\n", "text/csv", 422, "missing-value"),
@@ -141,7 +138,6 @@ def test_tables_are_limited_as_well(tmp_path):
         body = json.dumps({"rows": [{"w": 1, "x": 2, "y": 3, "Z": 4}]})
         near = client.ask("POST", "/predict", body, "application/json")
         assert (near[1]["code"], near[1]["column"]) == ("unknown-column", "Z")
-        assert os.listdir(client.server._bodies._folder.name) == []
 
 
 def test_numbers_are_not_true_and_false(tmp_path):
@@ -170,15 +166,12 @@ def test_rows_that_are_no_lines_of_text(tmp_path, name):
     (tmp_path / "rows.svm").write_text("1 1:1\n-1 2:1\n")
     how = {"hash_bits": 8} if name == "rows.vw" else {}
     model = linsep.Perceptron(max_iter=2).fit(linsep.open_source(tmp_path / name, **how))
-    bad = [([7], "bad-value"), (["| a", 7], "bad-value"), (["| a", ""], "bad-line")]
+    bad = [[7], ["| a", 7], ["| a", ""], ["| a\n| b"]]
     if name == "rows.svm":
-        bad = [([[1]], "shape"), ([{"x": 1}], "unknown-column"), ([{"1": "a"}], "not-a-number"),
-               ([{"1": 1}, [1, 2]], "bad-value")]  # fmt: skip
+        bad = [[[1]], [{"x": 1}], [{"1": "a"}], [{"1": [1]}], [{"0": 1}], [{"1:2\n1 1": 1}]]
     with serving(linsep.save(model, tmp_path / "m.linsep")) as client:
-        for rows, code in bad:
-            body = json.dumps({"rows": rows})
-            status, found, _ = client.ask("POST", "/predict", body, "application/json")
-            assert (status, found["code"]) == (422, code), found
+        for rows in bad:
+            assert client.refused("/predict", {"rows": rows})[0] == 422
         good = ["| a"] if name == "rows.vw" else [{"1": 1}]
         assert client.predict(good)["predictions"] == [1]
 
@@ -266,15 +259,20 @@ def test_requests_in_one_packet_are_answered_in_order(client):
     end = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     # Java's HttpClient offers HTTP/2 with every request; bodies count all the same.
     offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
-    for more in (b"\r\n", offer + b"\r\n"):
-        whole = (post + more + body) * 50 + end
-        for sent in ([whole], [bytes([byte]) for byte in (post + more + body) * 2 + end]):
-            with client.raw() as connection:
-                for packet in sent:
-                    connection.sendall(packet)
-                answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
-            assert answer.count(b'{"predictions":["up"]}') == b"".join(sent).count(b"POST /predict")
-            assert answer.endswith(b'{"status":"ok"}')
+    once = post + b"\r\n" + body
+    for sent in ([once * 50 + end], [bytes([byte]) for byte in once * 2 + end]):
+        with client.raw() as connection:
+            for packet in sent:
+                connection.sendall(packet)
+            answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+        assert answer.count(b'{"predictions":["up"]}') == b"".join(sent).count(b"POST /predict")
+        assert answer.endswith(b'{"status":"ok"}')
+    with client.raw() as connection:
+        for _ in range(2):
+            connection.sendall(post + offer + b"\r\n" + body)
+            while not (answer := connection.recv(1 << 16)).endswith(b"}"):
+                pass
+            assert answer.endswith(b'{"predictions":["up"]}')
 
 
 def test_a_new_model_is_served_without_a_dropped_request(tmp_path):
@@ -317,20 +315,6 @@ def wait_until(true):
     while not true():
         assert time.monotonic() < until
         time.sleep(0.01)
-
-
-def test_text_columns_count_as_columns_of_the_model(tmp_path):
-    names = [f"t{k}" for k in range(12)]
-    rows = "".join(f"{'ab'[k % 2]},{'x,' * 11}{k % 2}\n" for k in range(9))
-    (tmp_path / "t.csv").write_text(f"{','.join(names)},y\n{rows}")
-    source = linsep.open_source(tmp_path / "t.csv", target="y")
-    path = linsep.save(linsep.Perceptron(max_iter=2).fit(source), tmp_path / "t.linsep")
-    line = ["a"] + ["x"] * 11
-    with serving(path, limits=Limits(features=5)) as client:
-        body = f"{','.join(names)}\n{','.join(line)}\n".encode()
-        assert client.post("/predict", body, "text/csv") == client.predict([line])
-        many = ",".join(f"more{k}" for k in range(30))
-        assert client.refused("/predict", f"{many}\n".encode(), "text/csv")[0] == 422
 
 
 def test_answers_are_finite_or_refused(tmp_path):

@@ -49,11 +49,6 @@ def serve(
         "--max-rows", number(at_least=1), "Maximum number of rows in a request.",
         default=DEFAULT.rows,
     ),
-    max_features: int = option(
-        "--max-features", number(at_least=1),
-        "Maximum number of columns of a table or values of a row, if the model has fewer.",
-        default=DEFAULT.features,
-    ),
     max_memory: int = option(
         "--max-memory", options.size_of("memory"),
         "Maximum memory for the rows of a request and the response.", default="256MB",
@@ -65,7 +60,7 @@ def serve(
 ) -> None:  # fmt: skip
     """Serve a model over HTTP: /predict, /learn, /model, /health, /metrics; / documents them.
 
-    If MODEL is replaced, the new file is served within a second, or after SIGHUP.
+    If MODEL is replaced, the new file is served within a second, except with --log.
 
     Example: linsep serve species.linsep --port 8000
     """
@@ -78,10 +73,7 @@ def serve(
             f"Serving needs {problem.name}, which is not installed: pip install 'linsep[serve]'.",
             code="missing-package",
         ) from None
-    limits = Limits(
-        body=max_body, rows=max_rows, features=max_features, memory=max_memory,
-        seconds=max_seconds,
-    )  # fmt: skip
+    limits = Limits(body=max_body, rows=max_rows, memory=max_memory, seconds=max_seconds)
     server = Server(
         model, host=host, port=port, token=token, allowed_hosts=allowed_host or [], log=log,
         limits=limits, say=note,

@@ -128,7 +128,7 @@ def with_features(X: Any, y: Any = None) -> tuple[Any, Any]:
 
 
 def in_memory(X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, ...]:
-    """Return rows, labels, weights and None, or as :func:`encoded` with features and their names."""
+    """Return rows, labels, weights and None, or as :func:`encoded` with features and names."""
     if (source := encoded(X, y=y, sample_weight=sample_weight)) is None:
         return X, y, sample_weight, None
     read = joined(list(source.batches()))

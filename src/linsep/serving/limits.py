@@ -1,5 +1,7 @@
 """Limits of requests, and the errors of requests beyond them."""
 
+import math
+import sys
 import time
 from typing import NamedTuple
 
@@ -7,26 +9,18 @@ from linsep.words import counted, size_text
 
 
 class Limits(NamedTuple):
-    """Limits of one server.
-
-    Attributes
-    ----------
-    body : int, bytes of the body of a request
-    rows : int, rows of a request
-    features : int, columns of a table or values of a JSON row, if the model does not have more
-    memory : int, bytes for the rows of a request and its answer, beside the body
-    seconds : float, time to read and answer the rows of a large body
-    explained : int, rows of a request with explanations
-    connections : int, number of open connections; more are answered with 503
+    """Limits of one server: bytes of a body; rows of a request; bytes of memory for these rows and
+    their answer, and seconds to read and answer a large body.
     """
 
     body: int = 10 << 20
     rows: int = 10_000
-    features: int = 10_000
     memory: int = 256 << 20
     seconds: float = 10.0
-    explained: int = 100
-    connections: int = 10_000
+
+
+#: for rows that were within the limits when they were sent
+NO_LIMITS = Limits(rows=sys.maxsize, memory=sys.maxsize, seconds=math.inf)
 
 
 class Refused(Exception):
@@ -34,24 +28,19 @@ class Refused(Exception):
 
     def __init__(self, status: int, sentence: str, *headers: tuple[bytes, bytes]):
         super().__init__(sentence)
-        self.status, self.sentence, self.headers = status, sentence, headers
+        self.status, self.headers = status, headers
 
 
-def beyond(what: str, limit: str, option: str, status: int = 413) -> Refused:
+def beyond(limit: str, option: str) -> Refused:
     """Return the refusal of a request that exceeds a limit."""
-    return Refused(
-        status,
-        f"{what} more than {limit}, the limit of this server ({option}): send fewer rows or "
-        "columns per request.",
-    )
+    return Refused(413, f"The request needs more than {limit} ({option}): send fewer rows at once.")
 
 
 class Budget:
-    """The memory and time budget of one request.
+    """The rows, memory and time of one request.
 
-    A body of a few kilobytes can stand for gigabytes, such as rows without values of a wide model.
-    Code that allocates memory for a request reserves it here first. Compiled code cannot be
-    interrupted, so the time is checked between calls.
+    A small body can stand for gigabytes, such as rows without values of a wide model, so code that
+    allocates memory reserves it here first. The time is checked between calls of compiled code.
     """
 
     def __init__(self, limits: Limits):
@@ -62,20 +51,14 @@ class Budget:
         """Reserve bytes until the request is answered; raise Refused beyond a limit."""
         self._held += size
         if self._held > self._limits.memory:
-            raise beyond("The rows need", size_text(self._limits.memory), "--max-memory")
+            raise beyond(f"{size_text(self._limits.memory)} of memory", "--max-memory")
         if time.monotonic() > self._until:
-            raise beyond("The rows need", f"{self._limits.seconds:g} seconds", "--max-seconds")
+            raise beyond(f"{self._limits.seconds:g} seconds", "--max-seconds")
 
     def check_rows(self, rows: int) -> None:
         """Raise Refused for too many rows."""
         if rows > self._limits.rows:
-            raise beyond("The request has", counted(self._limits.rows, "row"), "--max-rows")
-
-    def check_width(self, what: str, width: int, known: int) -> None:
-        """Raise Refused for a row or table, called ``what``, of too many columns."""
-        if width > max(self._limits.features, known):
-            most = counted(self._limits.features, "feature")
-            raise beyond(f"{what} has", most, "--max-features", 422)
+            raise beyond(counted(self._limits.rows, "row"), "--max-rows")
 
     def end(self) -> None:
         """End the time budget: no client waits for the answer any more."""

@@ -3,36 +3,33 @@
 An SQLite database in WAL mode that is synchronized at every commit. The rows form a hash chain:
 each has a hash (``seal``) of itself and of the hash before it, the first of the model. Rows that
 were edited, removed or reordered do not match. The chain is not a signature: anyone who can write
-the file can recompute it. A snapshot is a model file beside the log; the log stores the row after
-which it was taken, and the hash of its file.
+the file can recompute it.
 """
 
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
 from filelock import FileLock, Timeout
 
 from linsep._system.files import check_free, sync_folder
 from linsep.errors import LinsepError
 
-FORMAT = "2"
-#: "lsep", in the header of the file
-APPLICATION = 0x6C736570
+#: "lse" and the version of the format, in the header of the file
+APPLICATION = 0x6C736503
 #: rows read at once
 ROWS_AT_ONCE = 2_000
-SCHEMA = """
+SCHEMA = f"""
 BEGIN;
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+PRAGMA application_id = {APPLICATION};
 CREATE TABLE rows (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, row TEXT NOT NULL, label TEXT NOT NULL,
     seal BLOB NOT NULL
 );
-CREATE TABLE snapshots (number INTEGER PRIMARY KEY, file TEXT NOT NULL, seal BLOB NOT NULL);
+COMMIT;
 """
 
 
@@ -44,176 +41,77 @@ class Entry(NamedTuple):
     label: str
 
 
-class LogError(LinsepError):
-    """A log is damaged, belongs to another model, is in use, or cannot be written."""
-
-    code = "damaged-file"
-
-
 class RowLog:
-    """A log on disk, opened by one server at a time.
+    """A log on disk, created if it does not exist, of the model with this SHA-256 in hexadecimal.
 
-    Parameters
-    ----------
-    path : Path
-        Created if it does not exist.
-    model : str
-        SHA-256 of the model file, in hexadecimal. A log belongs to one model.
-
-    Attributes
-    ----------
-    n_rows : int
-    snapshot : Path of the snapshot
-
-    Raises
-    ------
-    LogError
-        If the log cannot be used.
+    One server at a time opens it. Raises LinsepError if it cannot be used.
     """
 
     def __init__(self, path: Path, model: str):
-        if path.is_symlink():  # the lock and the snapshot are beside the file itself
-            path = path.resolve()
-        self.path = path
-        self.snapshot = path.with_name(f"{path.name}.linsep")
+        self.path, self.n_rows, self._seal = path, 0, bytes.fromhex(model)
         check_free(path, force=True)  # the lock would make folders
-        self._lock = FileLock(f"{path}.lock", thread_local=False)
-        try:
-            self._lock.acquire(timeout=0)
-            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        except Timeout:
-            raise self._error(
-                "is used by another server: stop it, or name another log.", "in-use"
-            ) from None
-        except (OSError, sqlite3.Error) as problem:
-            self._lock.release()
-            raise self._error(f"cannot be written: {problem}.", "cannot-write") from None
-        try:
-            self._open(model)
-        except sqlite3.Error as problem:
-            self.close()
-            raise self._error(f"is damaged ({problem}): put back a copy of it.") from None
-        except BaseException:
-            self.close()
-            raise
+        lock = FileLock(f"{path.resolve()}.lock", thread_local=False)
+        with ExitStack() as undo:
+            undo.callback(lock.release)
+            try:
+                lock.acquire(timeout=0)
+                connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+                self._db = undo.enter_context(closing(connection))
+                self._open()
+            except Timeout:
+                what = "is used by another server: stop it, or name another log."
+                raise self.error(what, "in-use") from None
+            except (OSError, sqlite3.Error) as problem:
+                what = f"cannot be used ({problem}): check the file, or restore a backup."
+                raise self.error(what) from None
+            self._opened = undo.pop_all()
 
-    def _error(self, what: str, code: str = "damaged-file") -> LogError:
-        return LogError(f"{self.path} {what}", code=code, path=self.path)
+    def error(self, what: str, code: str = "damaged-file") -> LinsepError:
+        """Return an error of this log."""
+        return LinsepError(f"{self.path} {what}", code=code, path=self.path)
 
-    def _open(self, model: str) -> None:
-        try:
-            (application,) = self._db.execute("PRAGMA application_id").fetchone()
-            (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.DatabaseError:
-            tables, application = 1, 0
-        if application != APPLICATION and tables:
-            raise self._error("is not a log of linsep serve: name another file.", "wrong-format")
-        (mode,) = self._db.execute("PRAGMA journal_mode = WAL").fetchone()
-        if mode != "wal":
-            raise self._error("is on a file system without shared memory, such as a network "
-                              "folder: name a log on a local disk.", "unsupported")  # fmt: skip
+    def _open(self) -> None:
+        (application,) = self._db.execute("PRAGMA application_id").fetchone()
+        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and application != APPLICATION:
+            what = "is not a log of this version of linsep serve: name another file."
+            raise self.error(what, "wrong-format")
+        self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         if not tables:
-            self._db.execute(f"PRAGMA application_id = {APPLICATION}")
             self._db.executescript(SCHEMA)
-            about = [("format", FORMAT), ("model", model)]
-            self._db.executemany("INSERT INTO about VALUES (?, ?)", about)
-            self._db.execute("COMMIT")
             sync_folder(self.path.parent)
-        about_it = dict(self._db.execute("SELECT name, value FROM about"))
-        if about_it.get("format") != FORMAT:
-            raise self._error(f"has log format {about_it.get('format')!r}, but this version of "
-                              f"linsep reads {FORMAT}: use the version that wrote it.",
-                              "other-version")  # fmt: skip
-        if about_it.get("model") != model:
-            raise self._error("belongs to another model (its SHA-256 begins with "
-                              f"{str(about_it.get('model'))[:16]}): serve that model, or name "
-                              "another log.", "other-model")  # fmt: skip
-        self.n_rows, self._seal = self._checked(model)
+        for number, *entry, seal in self._db.execute("SELECT * FROM rows ORDER BY number"):
+            self._seal, self.n_rows = sealed(self._seal, Entry(*entry)), self.n_rows + 1
+            if (number, seal) != (self.n_rows, self._seal):
+                what = f"was altered in row {self.n_rows:,}, or belongs to another model"
+                raise self.error(f"{what}: restore a backup, or serve that model.")
 
-    def _checked(self, model: str) -> tuple[int, bytes]:
-        """Return the number of rows and the last hash, after checking the chain."""
-        seal, count = bytes.fromhex(model), 0
-        kept = dict(self._db.execute("SELECT number, seal FROM snapshots"))
-        query = "SELECT number, id, row, label, seal FROM rows ORDER BY number"
-        for number, *entry, given in self._db.execute(query):
-            count += 1
-            seal = sealed(seal, Entry(*entry)) if all(type(x) is str for x in entry) else b""
-            if number != count or seal != given or kept.pop(number, seal) != seal:
-                raise LogError(
-                    f"{self.path} was altered (row {count:,} does not match its hash): restore a "
-                    "backup.", path=self.path, row=count,
-                )  # fmt: skip
-        if kept:
-            raise self._error(f"was cut short (it has {count:,} rows, and a snapshot after row "
-                              f"{max(kept):,}): put back a copy of it.")  # fmt: skip
-        return count, seal
-
-    def entries(self, after: int) -> Iterator[list[Entry]]:
-        """Yield the rows after the first ``after``, in order, some at a time."""
-        query = "SELECT id, row, label FROM rows WHERE number > ? ORDER BY number LIMIT ?"
-        while found := [Entry(*row) for row in self._db.execute(query, (after, ROWS_AT_ONCE))]:
-            yield found
-            after += len(found)
+    def entries(self) -> Iterator[list[Entry]]:
+        """Yield the rows in order, some at a time."""
+        rows = self._db.execute("SELECT id, row, label FROM rows ORDER BY number")
+        while found := rows.fetchmany(ROWS_AT_ONCE):
+            yield [Entry(*row) for row in found]
 
     def find(self, id: str) -> Entry | None:
-        """Return the row of this ID, or None; raise LogError if it cannot be read."""
-        try:
-            found = self._db.execute(
-                "SELECT id, row, label FROM rows WHERE id = ?", (id,)
-            ).fetchone()
-        except sqlite3.Error as problem:
-            raise self._error(f"cannot be read ({problem})", "cannot-read") from None
+        """Return the row of this ID, or None."""
+        found = self._db.execute("SELECT id, row, label FROM rows WHERE id = ?", (id,)).fetchone()
         return None if found is None else Entry(*found)
 
     def append(self, entries: Iterable[Entry]) -> None:
-        """Add rows in one transaction; they are on disk when this returns.
-
-        Raises LogError if they cannot be written; then no row is added.
-        """
-        seal, number, rows = self._seal, self.n_rows, []
-        for entry in entries:
-            seal, number = sealed(seal, entry), number + 1
+        """Add rows, which are on disk when this returns; all or, with sqlite3.Error, none."""
+        seal, rows = self._seal, []
+        for number, entry in enumerate(entries, self.n_rows + 1):
+            seal = sealed(seal, entry)
             rows.append((number, *entry, seal))
-        self._write(("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", rows))
-        self._seal, self.n_rows = seal, number
-
-    def _write(self, *statements: tuple[str, list[tuple]]) -> None:
-        """Execute statements in one transaction."""
-        try:
+        with self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            try:
-                for statement, values in statements:
-                    self._db.executemany(statement, values)
-                self._db.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    self._db.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as problem:
-            raise self._error(f"cannot be written ({problem})", "cannot-write") from None
-
-    def snapshot_rows(self) -> int:
-        """Return after how many rows the snapshot was taken; 0 without one that is unchanged."""
-        query = "SELECT number, file FROM snapshots ORDER BY number DESC LIMIT 1"
-        number, digest = self._db.execute(query).fetchone() or (0, "")
-        with suppress(OSError):
-            return number if digest_of(self.snapshot) == digest else 0
-        return 0
-
-    def add_snapshot(self) -> None:
-        """Record the snapshot, whose file was written, as one of all rows."""
-        row = (self.n_rows, digest_of(self.snapshot), self._seal)
-        self._write(
-            ("DELETE FROM snapshots WHERE number <> ?", [(0,)]),
-            ("INSERT INTO snapshots VALUES (?, ?, ?)", [row]),
-        )
+            self._db.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?)", rows)
+        self._seal, self.n_rows = seal, self.n_rows + len(rows)
 
     def close(self) -> None:
         """Close the file, and let other servers use it."""
-        with suppress(sqlite3.Error):
-            self._db.close()
-        self._lock.release()
+        self._opened.close()
 
 
 def digest_of(path: Path) -> str:
@@ -224,4 +122,4 @@ def digest_of(path: Path) -> str:
 
 def sealed(before: bytes, entry: Entry) -> bytes:
     """Return the hash of a row in the chain, from the hash before it."""
-    return hashlib.sha256(before + orjson.dumps(list(entry))).digest()
+    return hashlib.sha256(before + repr([*entry]).encode()).digest()

@@ -1,9 +1,9 @@
 """Metrics of a server for Prometheus."""
 
-from collections.abc import Callable
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.exposition import generate_latest
+
+from linsep.serving.model import Served
 
 #: upper ends of the buckets of seconds
 SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
@@ -24,27 +24,22 @@ class Metrics:
         self.counters = {
             name: Counter(f"linsep_{name}", help, registry=own) for name, help in COUNTERS.items()
         }
-        self._requests = Counter(
-            "linsep_requests", "Requests answered.", ["path", "status"], registry=own
-        )
+        self._rows = Gauge("linsep_log_rows", "Rows in the log.", registry=own)
+        labels, help = ["path", "status"], "Requests answered."
+        self._requests = Counter("linsep_requests", help, labels, registry=own)
         self._seconds = Histogram(
             "linsep_request_seconds", "Time from request to answer.", ["path"], buckets=SECONDS,
             registry=own,
         )  # fmt: skip
         self._model = Info("linsep_model", "The served model.", registry=own)
 
-    def watch_log(self, counts: dict[str, Callable[[], float]]) -> None:
-        """Report these counts of a log by name."""
-        for name, count in counts.items():
-            gauge = Gauge(f"linsep_log_{name}", f"Of the log: {name}.", registry=self._registry)
-            gauge.set_function(count)
-
     def count(self, path: str, status: int, seconds: float) -> None:
         """Count an answered request; refused for its head, its path is "other"."""
         self._requests.labels(path, status).inc()
         self._seconds.labels(path).observe(seconds)
 
-    def text(self, version: str, learner: str) -> bytes:
+    def text(self, served: Served) -> bytes:
         """Return all metrics in Prometheus's text format, with the current model."""
-        self._model.info({"version": version, "learner": learner})
+        self._model.info({"version": served.version, "learner": type(served.model).__name__})
+        self._rows.set(served.learned)
         return generate_latest(self._registry)

@@ -2,17 +2,18 @@
 
 import copy
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 import linsep
 from linsep import model_files
-from linsep.batches import Batch
-from linsep.errors import DataError, LinsepError, ModelFileError
+from linsep.batches import Batch, join
+from linsep.errors import DataError, LinsepError
 from linsep.estimators.labels import has_offset, plain_labels
 from linsep.estimators.predicting import probabilities_of
 from linsep.estimators.showing import terms_of, without_weights
@@ -20,10 +21,9 @@ from linsep.estimators.thresholds import threshold_of
 from linsep.naive_bayes import scoring_regression
 from linsep.serving.limits import Budget, Limits, Refused
 from linsep.serving.log import digest_of
-from linsep.serving.rows import VALUE_BYTES, Bodies, PairReader, TableReader, columns_of, text_of
+from linsep.serving.requests import JSON, Wanted, fields_of
+from linsep.serving.rows import VALUE_BYTES, LineReader, Opened, TableReader, opened_file
 from linsep.sources.base import Source
-from linsep.sources.tables.columns import to_recipe
-from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.words import a
 
 #: bytes of memory of a number in an answer, as an object of Python and as text; of a term of an
@@ -31,143 +31,73 @@ from linsep.words import a
 NUMBER_BYTES, TERM_BYTES = 60, 500
 
 
-class Wanted(NamedTuple):
-    """Optional parts of an answer."""
-
-    scores: Annotated[
-        bool,
-        "Return the score of each class; for two classes one score, positive for the second class.",
-    ] = False
-    probabilities: Annotated[
-        bool, "Return the probability of each class, if the model has probabilities."
-    ] = False
-    explanations: Annotated[
-        bool, "Return each feature's value, weight and their product, largest first."
-    ] = False
-    missing: Annotated[
-        Literal["error", "skip"],
-        "Handling of rows with a missing value: reject the request, or return null for them "
-        "(skip).",
-    ] = "error"
-
-
 class Served:
-    """A fitted model that reads rows and answers requests.
+    """A fitted model of linsep that reads rows and answers requests; it never changes.
 
-    Parameters
-    ----------
-    model : fitted estimator of linsep
-    name : str, of its file, for messages
-    digest : str, SHA-256 of its file in hexadecimal
-    limits : Limits
-
-    Raises
-    ------
-    LinsepError
-        If rows of the model cannot be sent as JSON.
+    ``name`` is its file, for messages, and ``digest`` the SHA-256 of that in hexadecimal. Raises
+    LinsepError if rows of the model cannot be sent as JSON.
     """
 
     def __init__(self, model: Any, name: str, digest: str, limits: Limits):
         if getattr(getattr(model, "kernel_", None), "takes", "vectors") in ("strings", "gram"):
-            raise LinsepError(
-                f"{name} has a kernel of strings or of a Gram matrix, which linsep serve does not "
-                "support: use it in Python.", code="unsupported",
-            )  # fmt: skip
-        self.name, self.digest, self.limits, self.learned = name, digest, limits, 0
-        self.recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
-        self.names = getattr(model, "feature_names_in_", None)
-        self.text = {"svmlight": "svmlight", "vw": "vw"}.get(self.recipe["format"])
-        self.reader: TableReader | PairReader | None = None
-        self.file_recipe: dict[str, Any] | None = self.recipe
-        if found := columns_of(model):
-            columns, others = found
-            named = self.recipe["format"] == "table" or self.names is not None
-            spelling = ReadingOptions().or_of(self.recipe).spelling
-            self.reader = TableReader(columns, others, named, spelling)
-            if self.recipe["format"] == "arrays":
-                self.file_recipe = to_recipe(columns) if named else None
-        elif self.text == "svmlight":
-            self.reader = PairReader(model.n_features_in_, self.recipe.get("index_base", 1))
-        self.answer_by(model)
+            why = f"{name} has a kernel of strings or of a Gram matrix: use it in Python."
+            raise LinsepError(why, code="unsupported")
+        if has_offset(model):
+            why = f"{name} was fitted with an offset, which requests have not: use linsep predict."
+            raise DataError(why, code="unsupported", path=name)
+        self.model, self.name, self.digest, self.limits = model, name, digest, limits
+        self.learned = 0  # rows since the model was read
+        recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
+        reader = LineReader if recipe["format"] in ("svmlight", "vw") else TableReader
+        self.recipe, self.reader = recipe, reader(model, recipe)
+        self.labels: list[Any] = plain_labels(model.classes_) if hasattr(model, "classes_") else []
 
-    def answer_by(self, model: Any) -> None:
-        """Replace the model."""
-        self.model = model
-        self.is_classifier = hasattr(model, "classes_")
-        self.labels: list[Any] = plain_labels(model.classes_) if self.is_classifier else []
-        self._scorer: tuple[int, Any] = -1, None
+    def after(self, model: Any, learned: int) -> "Served":
+        """Return the same with a model that has learned a number of rows."""
+        other = copy.copy(self)
+        vars(other).pop("scorer", None)
+        other.model, other.learned = model, learned
+        return other
 
+    @cached_property
     def scorer(self) -> Any:
-        """Return the model, or an equivalent one that computes the same scores faster."""
-        if self._scorer[0] != self.learned:
-            self._scorer = self.learned, _scorer_of(self.model)
-        return self._scorer[1]
+        """The model, or an equivalent one that computes the same scores faster."""
+        if hasattr(self.model, "to_logistic"):  # naive Bayes
+            return scoring_regression(self.model)
+        if getattr(self.model, "keep", "") != "average" or hasattr(self.model, "kernel_"):
+            return self.model
+        return self.model.scoring_copy()
 
     @property
     def version(self) -> str:
         """The beginning of the checksum of the file, and the number of rows learned since."""
-        return self.version_after(self.learned)
+        return self.digest[:16] + (f"+{self.learned}" if self.learned else "")
 
-    def version_after(self, learned: int) -> str:
-        """Return the version after a number of rows was learned."""
-        return self.digest[:16] + (f"+{learned}" if learned else "")
-
-    def copied(self, learns: bool) -> "Served":
-        """Return a copy for another thread; if it learns, the model is copied, too."""
-        other = copy.copy(self)
-        other.reader = copy.deepcopy(self.reader)
-        if learns:
-            other.answer_by(copy.deepcopy(self.model))
-        return other
-
-    @contextmanager
-    def opened(
-        self, rows: list[Any], bodies: Bodies, budget: Budget, missing: str = "error"
-    ) -> Iterator[Source]:
-        """Open JSON rows as a source; raise LinsepError or Refused if they cannot be read."""
-        if isinstance(self.reader, TableReader):
-            yield self.reader.read(rows, budget, missing)
-            return
-        if self.reader is not None:
-            rows = self.reader.lines(rows, budget)
-        content = text_of(rows, self.text or "vw")
-        with self.opened_body(content, "text", bodies, budget) as source:
-            yield source
-
-    def values(self, row: Any) -> Any:
-        """Return the values of a row of JSON, equal for the same row written differently."""
-        return row if self.reader is None else self.reader.values(row)
-
-    @contextmanager
-    def opened_body(
-        self, content: bytes, format: str, bodies: Bodies, budget: Budget, missing: str = "error"
-    ) -> Iterator[Source]:
-        """Open a body in a format of files as a source."""
-        if format == "text":
-            format = self.text or "text"
-        if (format in ("svmlight", "vw", "text")) != (self.text is not None):
-            kind = {"svmlight": "svmlight text", "vw": "Vowpal Wabbit's text", None: "a table"}
-            accepted = "text/plain" if self.text else "text/csv, JSON lines or Arrow"
-            raise Refused(
-                415, f"The model was trained on {kind[self.text]}: send {accepted}, or JSON."
-            )
-        if self.file_recipe is None:
-            raise Refused(
-                415, "The columns of this model have no names: send its rows as lists in JSON."
-            )
-        if not content.strip():
+    def opened(self, kind: bytes, body: bytes, missing: str, budget: Budget) -> Opened:
+        """Open a body as a source; raise LinsepError or Refused if it cannot be read."""
+        if kind == JSON:
+            (rows,) = fields_of(body, ("rows",), self.limits)
+            return self.reader.opened(self.reader.normal(rows, budget), budget, missing)
+        format = self.reader.formats.get(kind)
+        if format is None:
+            known = ", ".join(kind.decode() for kind in (JSON, *self.reader.formats))
+            found = kind.decode("ascii", "replace")[:60]
+            raise Refused(415, f"The Content-Type is {found!r}: send {known}.")
+        if not body.strip():
             raise DataError("The body has no rows: send at least one.", code="no-rows")
-        with bodies.opened(content, format, self.file_recipe, budget, missing) as source:
-            yield source
+        if isinstance(self.reader, TableReader) and format == "jsonl":  # of rows without values
+            lines = body.count(b"\n")
+            budget.check_rows(lines)
+            budget.hold(lines * len(self.reader.kinds) * VALUE_BYTES)
+        return opened_file(body, format, self.reader.recipe, budget, missing)
 
     def answer(self, source: Source, wanted: Wanted, budget: Budget) -> dict[str, Any]:
-        """Return predictions for the rows of a source, and the optional parts that are wanted.
-
-        Raises LinsepError or Refused if the rows are invalid or exceed the budget.
+        """Return predictions for the rows of a source, and the optional parts that are wanted;
+        raise LinsepError or Refused if the rows are invalid or exceed the budget.
         """
         self._check(wanted)
         source.warns = False  # the answer counts unknown values
-        prediction = self.scorer().predictions(source)
+        prediction = self.scorer.predictions(source)
         try:
             return self._answered(prediction, source, wanted, budget)
         except ValueError as problem:
@@ -180,11 +110,15 @@ class Served:
         self, prediction: Any, source: Source, wanted: Wanted, budget: Budget
     ) -> dict[str, Any]:
         found: dict[str, Any] = {"predictions": []}
-        for batch, values, codes in self._scored(prediction):
-            scores = values if batch.unanswered is None else np.where(np.isnan(values), 0.0, values)
-            none = [] if batch.unanswered is None else np.flatnonzero(batch.unanswered).tolist()
-            self._check_rows(source, batch, scores, budget)
-            budget.hold(scores.size * NUMBER_BYTES * (wanted.scores + wanted.probabilities))
+        for batch, scores, codes in self._scored(prediction):
+            gaps = [] if batch.unanswered is None else np.flatnonzero(batch.unanswered).tolist()
+            scores[gaps] = 0
+            budget.check_rows(batch.first + batch.size)
+            held = VALUE_BYTES * (batch.X.nnz if sp.issparse(batch.X) else batch.X.size)
+            budget.hold(held + scores.size * NUMBER_BYTES * (1 + sum(wanted[:2])))
+            if not np.isfinite(scores).all():  # JSON has no infinity
+                row = batch.first + int(np.argwhere(~np.isfinite(scores))[0, 0])
+                raise DataError(f"{source.where(row)}: the score overflows.", code="overflow")
             chosen: list[Any] = [None] * len(scores) if codes is None else codes.tolist()
             labels = [] if codes is None else [self.labels[code] for code in chosen]
             parts: dict[str, list[Any]] = {"predictions": labels or scores.tolist()}
@@ -195,7 +129,7 @@ class Served:
             if wanted.explanations:
                 parts["explanations"] = [*self._explained(source, batch, scores, chosen, budget)]
             for name, part in parts.items():
-                for row in none:
+                for row in gaps:
                     part[row] = None
                 found.setdefault(name, []).extend(part)
         if wanted.scores or wanted.probabilities:
@@ -206,46 +140,25 @@ class Served:
 
     def _scored(self, prediction: Any) -> Iterator[tuple[Batch, np.ndarray, Any]]:
         """Yield each batch with its scores and the codes of their classes, None for a number."""
-        if self.is_classifier:
-            yield from prediction.codes()
-        else:
-            for batch, X in prediction.rows():
-                yield batch, prediction.values(X), None
-
-    def _check_rows(self, source: Source, batch: Batch, scores: np.ndarray, budget: Budget) -> None:
-        X: Any = batch.X
-        budget.check_rows(batch.first + X.shape[0])
-        held = X.nnz if sp.issparse(X) else X.size
-        budget.hold(VALUE_BYTES * held + len(scores) * NUMBER_BYTES)
-        if not np.isfinite(scores).all():  # JSON has no infinity
-            row = batch.first + int(np.argwhere(~np.isfinite(scores))[0, 0])
-            raise DataError(source.where(row) + ": the score overflows float64.", code="overflow")
+        if self.labels:
+            return prediction.codes()
+        return ((batch, prediction.values(X), None) for batch, X in prediction.rows())
 
     def _check(self, wanted: Wanted) -> None:
         """Raise Refused if the model does not have a wanted part."""
-        kind = type(self.model).__name__
-        if not self.is_classifier and (wanted.scores or wanted.probabilities):
-            raise Refused(
-                422, f"The model is {a(kind)}, which predicts numbers and has no classes."
-            )
+        kind, why = a(type(self.model).__name__), None
         if wanted.probabilities and not hasattr(self.model, "predict_proba"):
-            raise Refused(
-                422,
-                f"The model is {a(kind)} without probabilities: request scores, or fit it with "
-                "linsep fit --calibrate.",
-            )
-        if wanted.explanations and (why := without_weights(self.model)) is not None:
-            raise Refused(
-                422, f"The model {why}, so its scores are not sums of one product per feature."
-            )
+            why = f"is {kind} without probabilities: request scores, or fit with --calibrate"
+        if not self.labels and (wanted.scores or wanted.probabilities):
+            why = f"is {kind}, which predicts numbers and has no classes"
+        if wanted.explanations and (how := without_weights(self.model)) is not None:
+            why = f"{how}, so its scores are not sums of one product per feature"
+        if why is not None:
+            raise Refused(422, f"The model {why}.")
 
     def _explained(
         self, source: Source, batch: Any, scores: Any, codes: Any, budget: Budget
     ) -> Iterator[Any]:
-        if batch.first + len(codes) > self.limits.explained:
-            raise Refused(
-                413, f"Explanations are limited to {self.limits.explained} rows: ask for fewer."
-            )
         for at, code in enumerate(codes):
             row = batch.X[at : at + 1]
             budget.hold(int(sp.csr_array(row).nnz) * TERM_BYTES)
@@ -253,39 +166,33 @@ class Served:
             del found["prediction"]
             yield found
 
-    def features(self, source: Source) -> Any:
-        """Return all rows of a source with the features of the model, without other features."""
-        parts: list[Any] = [batch.X for batch in source.batches()]
-        width = self.model.n_features_in_
-        if not sp.issparse(parts[0]):
-            return np.concatenate(parts)
-        for part in parts:
-            part.resize((part.shape[0], max(width, part.shape[1])))
-        return sp.vstack([part[:, :width] for part in parts], format="csr")
+    def features(self, rows: list[Any], budget: Budget) -> Any:
+        """Return rows of the reader with the features of the model, without other features."""
+        with self.reader.opened(rows, budget) as source:
+            parts, width = [batch.X for batch in source.batches()], self.model.n_features_in_
+        return join(parts, max(width, *(part.shape[1] for part in parts)))[:, :width]
 
-    def warm_up(self, bodies: Bodies) -> None:
-        """Answer one row of zeros, to compile the loops of predictions."""
-        rows: list[Any] = ["| a"] if self.reader is None else [{}]
-        if isinstance(self.reader, TableReader):
-            rows = [["" if kind == "text" else 0.0 for kind in self.reader.kinds.values()]]
-        budget = Budget(self.limits)
-        with suppress(LinsepError, Refused), self.opened(rows, bodies, budget) as source:
-            self.answer(source, Wanted(scores=self.is_classifier), budget)
+    def warm_up(self) -> None:
+        """Answer an example row, to compile the loops of predictions."""
+        budget, row = Budget(self.limits), self.reader.example()
+        with suppress(LinsepError, Refused):
+            rows = self.reader.normal([row], budget)
+            with self.reader.opened(rows, budget) as source:
+                self.answer(source, Wanted(scores=bool(self.labels)), budget)
 
     def about(self) -> dict[str, Any]:
         """Return the description of the model as plain JSON."""
-        columns = None
-        if isinstance(self.reader, TableReader) and self.file_recipe is not None:
-            columns = [{"name": name, "type": kind} for name, kind in self.reader.kinds.items()]
+        kinds = self.reader.kinds if isinstance(self.reader, TableReader) else {}
+        columns = [{"name": name, "type": kind} for name, kind in kinds.items()]
         return {
             "version": self.version,
             "sha256": self.digest,
             "rows_learned": self.learned,
             "learner": type(self.model).__name__,
-            "classes": self.labels if self.is_classifier else None,
+            "classes": self.labels or None,
             "features": int(self.model.n_features_in_),
             "format": self.recipe["format"],
-            "columns": columns,
+            "columns": columns if b"text/csv" in self.reader.formats else None,
             "probabilities": hasattr(self.model, "predict_proba"),
             "explanations": without_weights(self.model) is None,
             **({"threshold": None} | threshold_of(self.model)),
@@ -293,38 +200,6 @@ class Served:
         }
 
 
-def _scorer_of(model: Any) -> Any:
-    """Return a model with the same scores and precomputed weights."""
-    if hasattr(model, "to_logistic"):  # naive Bayes
-        return scoring_regression(model)
-    if getattr(model, "keep", "") != "average" or hasattr(model, "kernel_"):
-        return model
-    return model.scoring_copy()
-
-
 def read_model(path: Path, limits: Limits) -> Served:
-    """Load a model file to serve; raise ModelFileError if it is not a model file or changes
-    meanwhile.
-    """
-    before = signature(path)
-    model = model_files.loaded(path)
-    if has_offset(model):
-        raise DataError(
-            f"{path} was fitted with an offset, which requests cannot have: predict with `linsep "
-            "predict`, or fit the model without an offset.", code="unsupported", path=path,
-        )  # fmt: skip
-    digest = digest_of(path)
-    if signature(path) != before:
-        raise ModelFileError(
-            f"{path} changed while it was read: try again.", code="file-changed", path=path
-        )
-    return Served(model, str(path), digest, limits)
-
-
-def signature(path: Path) -> tuple[int, ...] | None:
-    """Return a value that changes when a file is replaced or written to; None without a file."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+    """Load a model file to serve; raise LinsepError if it is not a model file."""
+    return Served(model_files.loaded(path), str(path), digest_of(path), limits)
