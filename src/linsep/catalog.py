@@ -1,12 +1,9 @@
 """All estimators by their names on the command line, each imported when it is looked up."""
 
 from collections.abc import Iterator, Mapping
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import linsep
-
-Function = TypeVar("Function")
 
 
 class Named(Mapping[str, Any]):
@@ -84,27 +81,3 @@ def is_scaled(name: str) -> bool:
     They do not if it accepts no negative values, or if its estimates are in units of the columns.
     """
     return name not in REGRESSIONS and not getattr(ESTIMATORS[name], "positive_only", False)
-
-
-def learner_of(model: Any) -> Any:
-    """Return the learner of a :class:`linsep.TablePipeline`, other models as they are."""
-    return model.learner if getattr(type(model), "of_table", False) else model
-
-
-def of_learner(function: Function) -> Function:
-    """Let a function of a model take a :class:`linsep.TablePipeline`, too: its learner is passed,
-    and the pipeline returned in its place.
-    """
-    call: Any = function
-
-    @wraps(call)
-    def passed(model: Any, *args: Any, **how: Any) -> Any:
-        if (learner := learner_of(model)) is model:
-            return call(model, *args, **how)
-        from linsep.validation.checks import of_features
-
-        with of_features(False):
-            answer = call(learner, *args, **how)
-        return model if answer is learner else answer
-
-    return cast(Function, passed)

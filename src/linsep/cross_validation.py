@@ -22,7 +22,6 @@ from sklearn.base import BaseEstimator, is_classifier
 from linsep._system.interrupts import interruption_point, interrupts_deferred, obey
 from linsep._system.threads import in_background, thread_count
 from linsep.batches import Batch, joined
-from linsep.catalog import of_learner
 from linsep.errors import DataError, LinsepError, ParameterError, hint
 from linsep.estimators.labels import (
     check_two_classes,
@@ -34,6 +33,7 @@ from linsep.linear.predictions import numbers
 from linsep.scoring import metrics_of, scored
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
+from linsep.steps import of_learner
 from linsep.words import counted, row_text
 
 #: seconds between looks for Ctrl-C

@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 import linsep
 from linsep._system.files import check_free, written_whole
 from linsep._system.sealed import FileKind, sealed, unsealed
-from linsep.catalog import CLASSES, class_named, is_regression, learner_of
+from linsep.catalog import CLASSES, class_named, is_regression
 from linsep.checkpoints.saving import complete, contents
 from linsep.errors import ModelFileError
 from linsep.estimators.fitted_state import plain
 from linsep.parameters import check_parameters, fitted_parameter
+from linsep.steps import learner_of
 
 #: parameters that are gone, and the values that files of before may have
 LEFT = {"covariance_type": ("diagonal",), "loss": ("hinge",), "threshold": (0.0,),
@@ -69,9 +70,8 @@ def to_bytes(model: BaseEstimator) -> bytes:
 
 
 def _content(model: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    columns = model[0].to_json() if model is not learner_of(model) else None
-    model = learner_of(model)
-    columns = columns or getattr(model, "_columns", None)
+    whole, model = model, learner_of(model)
+    columns = getattr(model, "_columns", None) if whole is model else whole[0].to_json()
     kind = type(model).__name__
     if class_named(kind) is not type(model):
         raise ModelFileError(

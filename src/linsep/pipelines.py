@@ -252,7 +252,7 @@ class TablePipeline(Pipeline):
         self.learner._is_step = True
         return self
 
-    #: what :func:`linsep.catalog.learner_of` knows it by
+    #: what :func:`linsep.steps.learner_of` knows it by
     of_table = True
 
     @property

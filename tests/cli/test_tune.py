@@ -20,10 +20,10 @@ from linsep import (
     Perceptron,
     load,
 )
-from linsep.catalog import learner_of
 from linsep.rows.source_stream import SourceStream
 from linsep.sources.base import Source
 from linsep.sources.svmlight import SvmlightSource
+from linsep.steps import learner_of
 from linsep.tuning.comparing import Candidate, complexity
 from linsep.tuning.side_by_side import Missed, combinations
 

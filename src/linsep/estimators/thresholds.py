@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.catalog import of_learner
 from linsep.errors import DataError, ParameterError
 from linsep.estimators import labels
 from linsep.estimators.frames import to_score
 from linsep.estimators.predicting import divided, probabilities_of
+from linsep.steps import of_learner
 
 #: of sums of weights, relative
 ROUNDING = 1e-12

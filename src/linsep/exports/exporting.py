@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import linsep
 from linsep._system.files import check_free, written_whole
-from linsep.catalog import of_learner
 from linsep.exports.scoring import ExportError, read_scoring
 from linsep.exports.sklearn_onnx import to_onnx
 from linsep.exports.sql import as_sql
+from linsep.steps import of_learner
 from linsep.words import csv_text
 
 #: columns of the CSV file, before one column of weights for each score

@@ -23,7 +23,6 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch
-from linsep.catalog import learner_of
 from linsep.errors import DataError, ParameterError, refuse
 from linsep.estimators.labels import has_offset, label_text, offset_to_predict
 from linsep.estimators.showing import linear_sum
@@ -32,6 +31,7 @@ from linsep.inference.robust import pairs_joined
 from linsep.inference.table import Table
 from linsep.parameters import as_fitted, fitted_parameter
 from linsep.sources.feature_names import names_in_recipe
+from linsep.steps import learner_of
 from linsep.validation.checks import as_csr, check_beside, faults_named
 from linsep.words import counted
 

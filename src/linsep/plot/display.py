@@ -24,10 +24,10 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.catalog import of_learner
 from linsep.errors import DataError, ParameterError
 from linsep.estimators.labels import label_text
 from linsep.plot.palettes import colors
+from linsep.steps import of_learner
 from linsep.validation import checks
 from linsep.words import escaped
 

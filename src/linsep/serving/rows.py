@@ -33,6 +33,11 @@ from linsep.words import counted, either
 
 #: the kinds of columns in JSON's words
 KINDS = {"number": "number", "bool": "boolean", "text": "string"}
+#: which values JSON has for them; Arrow takes true and false for numbers
+_FITS: dict[str, Any] = {
+    "number": lambda value: type(value) is not bool, "bool": (0, 1, None).__contains__,
+    "text": lambda value: True,
+}  # fmt: skip
 #: bytes of memory of a value: a double
 VALUE_BYTES = 8
 #: formats of tables by content type
@@ -160,12 +165,8 @@ class TableReader:
     def _numbers(self, rows: list[Any]) -> np.ndarray | None:
         """Return complete rows of numbers like :class:`Encoder`, but faster; None for others."""
         with suppress(ValueError), np.errstate(over="ignore"):
-            X = np.array(rows)
-            if (
-                X.dtype.kind in "fiu"
-                and X.ndim == 2
-                and not any(bool in map(type, r) for r in rows)
-            ):
+            X, truths = np.array(rows), any(bool in map(type, row) for row in rows)
+            if X.dtype.kind in "fiu" and X.ndim == 2 and not truths:
                 X = X.astype(self._columns.dtype, copy=False)
                 if np.isfinite(X).all() and max(X.max(), -X.min()) < EXACT:
                     return (X - self._scale[0]) / self._scale[1] if self._scale.size else X
@@ -183,18 +184,13 @@ class TableReader:
         elif name in self._columns.converted and str in types:
             kind = "text"
         stored = pa.string() if kind == "text" else pa.float64()
-        wrong = (bool,) if kind == "number" else ()  # which Arrow takes for numbers
-        number = next((k for k, value in enumerate(values) if isinstance(value, wrong)), -1)
-        if kind == "bool":
-            number = next((k for k, value in enumerate(values) if value not in (0, 1, None)), -1)
-        if number < 0:
-            try:
+        with suppress(pa.ArrowException):
+            if all(map(_FITS[kind], values)):
                 return pa.array(values, stored)
-            except pa.ArrowException:
-                number = 0
-                with suppress(pa.ArrowException):
-                    while len(pa.array(values[number : number + 1], stored)):
-                        number += 1
+        number = 0
+        with suppress(pa.ArrowException):
+            while _FITS[kind](values[number]) and len(pa.array([values[number]], stored)):
+                number += 1
         value, what, code = values[number], f"not a {KINDS[kind]} as in training", "bad-value"
         if type(value) is int and kind == "number":
             what, code = "which is not exactly representable as float64", "not-exact"

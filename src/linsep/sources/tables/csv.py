@@ -264,8 +264,8 @@ class CsvFile(TextFile):
 
     def _field_count(self, row: int, expected: int, fields: int, text: str) -> DataError:
         first = row == 2 - self._headed
-        lines = [(text, f"row {row}", row), (self._first_line, "line 1", 1)]
-        for line, place, number in lines[: 1 + (first or expected == 1)]:
+        lines = [(self._first_line, "line 1", 1)] * (first or expected == 1)
+        for line, place, number in [*lines, (text, f"row {row}", row)]:
             mark = _COMMENT.match(line)
             if mark and self._options.comment is None:
                 said = f"{self.path} {place} is a comment"
