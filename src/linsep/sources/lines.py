@@ -123,9 +123,10 @@ class LineReader:
                 while not ended:
                     # The first access to fresh memory is slow, so buffers are reused.
                     buffer = self._free.pop() if self._free else bytearray()
-                    buffer.extend(bytes(max(0, len(tail) + self._length - len(buffer))))
+                    room = len(tail) + self._length - self._padding  # in a longer buffer, too
+                    buffer.extend(bytes(max(0, room + self._padding - len(buffer))))
                     buffer[: len(tail)] = tail
-                    end, ended = self._read(path, stream, buffer, len(tail))
+                    end, ended = self._read(path, stream, buffer, len(tail), room)
                     size = end if ended else buffer.rfind(b"\n", 0, end) + 1
                     if self._returns and not (size or ended):
                         # A newline may be behind the last byte.
@@ -163,9 +164,12 @@ class LineReader:
                 lines, left = lines + block.count(b"\n"), left - len(block)
         raise line_too_long(path, lines, self._max_line)
 
-    def _read(self, path: File, stream: Any, buffer: bytearray, end: int) -> tuple[int, bool]:
-        """Fill a buffer from ``end`` on; return where its text ends, and whether the file does."""
-        room = len(buffer) - self._padding
+    def _read(
+        self, path: File, stream: Any, buffer: bytearray, end: int, room: int
+    ) -> tuple[int, bool]:
+        """Fill a buffer from ``end`` to ``room``; return where its text ends, and whether the file
+        does.
+        """
         with memoryview(buffer) as view:
             while end < room:
                 try:
