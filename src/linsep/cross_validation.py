@@ -31,7 +31,7 @@ from linsep.estimators.labels import (
     unknown_offsets,
 )
 from linsep.linear.predictions import numbers
-from linsep.scoring import metrics_of, scored
+from linsep.scoring import Scored, metrics_of, scored
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 from linsep.words import counted, row_text
@@ -238,7 +238,7 @@ def predictions_by_fold(
 
     Returns
     -------
-    For each estimator a list of :class:`Scored` (or :class:`ScoredNumbers`), one per fold.
+    For each estimator a list of :class:`Scored`, one per fold.
 
     Raises
     ------
@@ -354,12 +354,7 @@ def _of_all_classes(found: Any, rows: LabeledRows, test: np.ndarray) -> Any:
 def together(parts: Sequence[Any], splits: Sequence[Split]) -> Any:
     """Return the predictions of all folds as one, in the order of the rows."""
     order = np.argsort(np.concatenate([test for _, test in splits]), kind="stable")
-    columns = {
-        name: np.concatenate([getattr(part, name) for part in parts])[order]
-        for name in parts[0]._fields
-        if name not in ("classes", "positive") and getattr(parts[0], name) is not None
-    }
-    return parts[0]._replace(**columns)
+    return Scored.joined(parts).rows(order)
 
 
 @of_learner
@@ -374,7 +369,7 @@ def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> A
 
     Returns
     -------
-    :class:`linsep.scoring.Scored`, or :class:`ScoredNumbers` of a regression of numbers
+    :class:`linsep.scoring.Scored`
         In the order of the rows, without rows of weight 0. With repeats, each row occurs once per
         repeat; with ``by_time`` the first rows are missing.
 
