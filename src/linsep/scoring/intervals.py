@@ -65,11 +65,11 @@ def intervals_of(
         units = rng.permutation(n_units)[units] % MOST_UNITS
     members = _indicators(units, np.ones(units.size), drawn).T
     defined = {name: value for name, value in values.items() if value is not None and n_units > 1}
-    statistics = [_of_numbers if scored.classes is None else _of_classes]
-    statistics += [_of_losses] * bool(defined.keys() & {"log_loss", "brier"})
-    statistics += [_of_ranks] * bool(defined.keys() & {*RANKS})
-    made = [statistic(scored, defined) for statistic in statistics]
-    summed = [(lines @ members, metrics) for lines, metrics in made]
+    chosen = [_of_numbers if scored.classes is None else _of_classes]
+    chosen += [_of_losses] * bool(defined.keys() & {"log_loss", "brier"})
+    chosen += [_of_ranks] * bool(defined.keys() & {*RANKS})
+    statistics = [statistic(scored, defined) for statistic in chosen]
+    summed = [(lines @ members, metrics) for lines, metrics in statistics]
     # NaN stands for resamples in which a metric is not defined
     with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
         found = [

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -96,12 +95,8 @@ def _chosen(scored: Scored, names: Iterable[str] | None) -> list[str]:
     chosen = [names] if isinstance(names, str) else list(names)
     for name in chosen:
         if name not in known:
-            like = "".join(f": did you mean {one!r}?" for one in get_close_matches(name, known, 1))
-            choose = f"{like} Choose" if like else ": choose"
-            raise ParameterError(
-                f"{name!r} is not a metric of predicted {what}{choose} from {', '.join(known)}.",
-                option="metrics", value=name,
-            )  # fmt: skip
+            why = f"{name!r} is not a metric of predicted {what}: choose from {', '.join(known)}."
+            raise ParameterError(why, option="metrics", value=name)
     return chosen
 
 

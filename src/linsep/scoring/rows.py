@@ -4,16 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils import check_consistent_length
 
 from linsep.batches import check_summable
 from linsep.errors import DataError
-from linsep.estimators.labels import (
-    check_sample_weight,
-    codes_in,
-    label_a_row,
-    label_text,
-    positive_code,
-)
+from linsep.estimators import labels
 from linsep.estimators.predicting import probabilities_of
 from linsep.sources.base import Source
 from linsep.validation.checks import check_beside, numbers_beside, refuse_faults
@@ -88,7 +83,7 @@ def _scored(
     if scores is None:
         return Scored(None, truth, predicted, weights, groups=groups)
     found = probabilities_of(model, scores) if hasattr(model, "predict_proba") else None
-    positive = positive_code(model) if model.classes_.size == 2 else 1
+    positive = labels.positive_code(model) if model.classes_.size == 2 else 1
     return Scored(model.classes_, truth, predicted, weights, scores, found, groups, positive)
 
 
@@ -106,7 +101,7 @@ def answers(prediction: Any, unknown: list[str] | None = None) -> Iterator[Score
         if unknown == [] and (odd := truth == model.classes_.size).any():
             row = int(np.argmax(odd))
             place = prediction.source.where(batch.first + row)
-            unknown.append(f"{label_text(batch.y[row])!r} in {place}")
+            unknown.append(f"{labels.label_text(batch.y[row])!r} in {place}")
         yield _scored(model, truth, codes, batch.weights, batch.groups, scores)
 
 
@@ -117,25 +112,23 @@ def answers_in_memory(
     check_beside(X, y=y, sample_weight=sample_weight, groups=groups, offset=offset)
     more = {} if offset is None else {"offset": offset}
     predicted = model.predict(X, **more)
-    labels = label_a_row(model, y, len(predicted))
+    y = labels.label_a_row(model, y, len(predicted))
     if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, labels.size, all_may_be_zero=True)
+        sample_weight = labels.check_sample_weight(sample_weight, y.size, all_may_be_zero=True)
     if groups is not None:
-        refuse_faults(np.asarray(groups, object), {"missing-value"}, "groups", "give a group")
-        codes = np.unique(np.asarray(groups, str), return_inverse=True)[1]
-        groups = numbers_beside(codes, labels.size, "groups")
+        groups = np.asarray(groups)
+        refuse_faults(groups, {"missing-value"}, "groups", "give a group")
+        check_consistent_length(y, groups)
     if not hasattr(model, "classes_"):
-        truth = numbers_beside(labels, labels.size, "y")
+        truth = numbers_beside(y, y.size, "y")
         return _scored(model, truth, predicted, sample_weight, groups, None)
-    codes, truth = (codes_in(model.classes_, values, "y") for values in (predicted, labels))
+    codes, truth = (labels.codes_in(model.classes_, given, "y") for given in (predicted, y))
     scores = model.decision_function(X, **more)
     return _scored(model, truth, codes, sample_weight, groups, scores)
 
 
 def collected(parts: Iterable[Scored], name: str) -> Scored:
-    """Return the rows of positive weight, all or, if there are very many, those of every second,
-    fourth, eighth row and so on; DataError if there are none.
-    """
+    """Return the parts as one, as :func:`scored`."""
     kept, seen, step = list[Scored](), 0, 1
     for part in parts:
         kept.append(part.rows(slice(-seen % step, None, step)))
@@ -153,14 +146,10 @@ def collected(parts: Iterable[Scored], name: str) -> Scored:
 
 
 def scored(model: Any, source: Source) -> Scored:
-    """Return the predictions of a model for the rows of a source, in one reading.
+    """Return the predictions of a model for the rows of a source, in one reading; DataError if it
+    has no labels.
 
-    Rows of weight 0 are left out. With more than 2^21 rows, or 2^24 scores, it has every second,
-    fourth, eighth row and so on.
-
-    Raises
-    ------
-    DataError
-        If there are no labels, or all rows have weight 0.
+    Rows of weight 0 are left out; DataError if there are no others. With more than 2^21 rows, or
+    2^24 scores, these are those of every second, fourth, eighth row and so on.
     """
     return collected(answers(model.predictions(source)), source.name)

@@ -24,15 +24,9 @@ MOST_CONFUSIONS = 20
 
 
 def score(
-    model: Any,
-    data: Any,
-    *,
-    target: str | None = None,
-    metrics: str | Iterable[str] | None = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    offset: Any = None,
-) -> dict[str, Any]:
+    model: Any, data: Any, *, target: str | None = None, metrics: str | Iterable[str] | None = None,
+    sample_weight: Any = None, groups: Any = None, offset: Any = None,
+) -> dict[str, Any]:  # fmt: skip
     """Score the predictions of a model on labeled rows; return plain JSON.
 
     Parameters
@@ -94,10 +88,8 @@ def score(
 
         model = loaded(Path(model))
     if not hasattr(model, "predictions"):
-        raise ArgumentError(
-            f"model is of type {type(model).__name__}: pass a fitted estimator of linsep, or the "
-            "path of a saved one."
-        )
+        kind = type(model).__name__
+        raise ArgumentError(f"model is of type {kind}: pass one that linsep fitted, or its path.")
     check_is_fitted(model)
     names = [metrics] if isinstance(metrics, str) else metrics
     beside = {"sample_weight": sample_weight, "groups": groups}
@@ -134,19 +126,14 @@ def _opened(model: Any, data: Any, target: str | None, beside: dict[str, Any]) -
 
 
 def recipe_with(recipe: dict[str, Any], **roles: str | None) -> dict[str, Any]:
-    """Return a recipe that reads the target, weight or group from columns of these names.
-
-    DataError if rows have no named columns.
-    """
+    """Return a recipe that reads the target, weight or group from columns of these names."""
     named = {role: name for role, name in roles.items() if name is not None}
     if not named:
         return recipe
     if recipe["format"] != "table":
-        column = next(iter(named.values()))
-        raise DataError(
-            f"'{column}' is not a column: the model was trained on rows without column names; "
-            "leave it out.", code="unknown-column", column=column,
-        )  # fmt: skip
+        column = min(named.values())
+        why = f"'{column}' is not a column: the model was trained on rows without column names"
+        raise DataError(why, "leave it out", code="unknown-column", column=column)
     found = recipe | named
     if "target" in named:  # instead of counts, and read like the other target
         called = {recipe.get("target"): named["target"]}
@@ -169,10 +156,7 @@ def gaps_of(source: Source, unread: Container[str] = ()) -> dict[str, Any]:
 
 
 def scores_of(model: Any, source: Source, metrics: Iterable[str] | None = None) -> dict[str, Any]:
-    """Return scores of the predictions of a source, of classes or numbers, as plain JSON.
-
-    ``metrics`` are names, by default all.
-    """
+    """Return scores of the predictions of a source as plain JSON; metrics by name, else all."""
     prediction, unknown = model.predictions(source), list[str]()
     found = _scores(answers(prediction, unknown), source.name, metrics)
     # known after the reading
