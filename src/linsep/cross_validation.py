@@ -6,14 +6,11 @@ Rows are read and parsed once, and a fold is a selection of them. What reading l
 folds; everything else is fitted on the training rows of a fold alone.
 """
 
-import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from copy import copy
-from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,12 +21,7 @@ from linsep._system.threads import in_background, thread_count
 from linsep.batches import Batch, joined
 from linsep.catalog import of_learner
 from linsep.errors import DataError, LinsepError, ParameterError, hint
-from linsep.estimators.labels import (
-    check_two_classes,
-    plain_labels,
-    source_labels,
-    unknown_offsets,
-)
+from linsep.estimators.labels import check_two_classes, plain_labels, source_labels
 from linsep.linear.predictions import numbers
 from linsep.scoring import Scored, metrics_of, scored
 from linsep.sources.arrays import ArraySource
@@ -92,7 +84,7 @@ class Folds(NamedTuple):
 
         groups, numbers = rows.batch.groups, rows.classes is None
         self.check(groups is not None)
-        X, labels = np.empty((rows.size, 0)), rows.codes
+        X = np.empty((rows.size, 0))
         if hasattr(self.cv, "split"):
             return [*self.cv.split(X, rows.batch.y, groups)]
         self._check_rows(rows)
@@ -110,7 +102,7 @@ class Folds(NamedTuple):
         else:
             kind = ways.KFold if numbers else ways.StratifiedKFold
             ones = [kind(self.cv, shuffle=True, random_state=self.random_state)]
-        return [split for one in ones for split in one.split(X, labels, groups)]
+        return [split for one in ones for split in one.split(X, rows.codes, groups)]
 
     def _check_rows(self, rows: "LabeledRows") -> None:
         """Raise DataError if there are more folds than rows, groups, or rows of a class."""
@@ -151,19 +143,17 @@ class LabeledRows(NamedTuple):
         """Number of rows."""
         return self.batch.size
 
-    @contextmanager
-    def named(self, chosen: np.ndarray) -> Iterator[None]:
-        """Let errors about some rows by themselves name their places in the data as given."""
-        try:
-            yield
-        except LinsepError as problem:
-            if problem.row is None:
-                raise
-            place = self.where(int(chosen[problem.row - 1]))
-            said = row_text(problem.row - 1)
-            words = re.sub(f"(?i){re.escape(said)}", lambda _: place, problem.message)
-            fields = {"row": None} | getattr(place, "fields", {})
-            raise problem.with_message(words, problem.hints, **fields) from None
+
+class Fold(ArraySource):
+    """Some rows, whose errors name their places in the data as given."""
+
+    def __init__(self, rows: LabeledRows, chosen: np.ndarray):
+        part = rows.batch.rows(chosen)
+        super().__init__(part.X, part.y, part.weights, offset=part.offset)
+        self.name, self._where, self._chosen = rows.name, rows.where, chosen
+
+    def _place(self, row: int) -> str:
+        return self._where(int(self._chosen[row]))
 
 
 def kept(source: Source) -> tuple[Source, Batch]:
@@ -218,9 +208,6 @@ def predictions_by_fold(
     DataError
         If a fit fails, as one of rows of one class.
     """
-    takes = all("offset" in signature(each.fit).parameters for each in estimators)
-    if rows.batch.offset is not None and not takes:
-        raise unknown_offsets(rows.name)
     found: list[list[Any]] = [[None] * len(splits) for _ in estimators]
 
     def work(fold: int, number: int) -> None:
@@ -242,16 +229,12 @@ def predictions_by_fold(
 
 def predicted(estimator: Any, rows: LabeledRows, split: Split) -> Any:
     """Fit an estimator to the training rows, and return its predictions for the test rows."""
-    training, test = (rows.batch.rows(chosen) for chosen in split)
-    beside = {} if training.offset is None else {"offset": training.offset}
-    with rows.named(split[0]):
-        if getattr(estimator, "covariance", None) is not None:  # which predictions do not need
-            estimator.set_params(covariance=None)
-        model = estimator.fit(training.X, training.y, sample_weight=training.weights, **beside)
-    source = ArraySource(test.X, test.y, test.weights, offset=test.offset)
-    with rows.named(split[1]):
-        found = scored(model, source)
-    return _of_all_classes(found._replace(groups=test.groups), rows, split[1])
+    training, test = split
+    if getattr(estimator, "covariance", None) is not None:  # which predictions do not need
+        estimator.set_params(covariance=None)
+    found = scored(estimator.fit(Fold(rows, training)), Fold(rows, test))
+    groups = None if rows.batch.groups is None else rows.batch.groups[test]
+    return _of_all_classes(found._replace(groups=groups), rows, test)
 
 
 def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> None:
@@ -293,12 +276,6 @@ def _of_all_classes(found: Scored, rows: LabeledRows, test: np.ndarray) -> Score
     )  # fmt: skip
 
 
-def together(parts: Sequence[Any], splits: Sequence[Split]) -> Any:
-    """Return the predictions of all folds as one, in the order of the rows."""
-    order = np.argsort(np.concatenate([test for _, test in splits]), kind="stable")
-    return Scored.joined(parts).rows(order)
-
-
 @of_learner
 def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> Any:
     """Return out-of-fold predictions for every row that is in a fold.
@@ -323,7 +300,8 @@ def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> A
     rows = labeled_rows(*kept(source), classify=is_classifier(estimator))
     splits = (folds or Folds()).splits(rows)
     (parts,) = predictions_by_fold([estimator], rows, splits)
-    return together(parts, splits)
+    order = np.argsort(np.concatenate([test for _, test in splits]), kind="stable")
+    return Scored.joined(parts).rows(order)
 
 
 def mean_and_error(values: np.ndarray, n_folds: int) -> tuple[float, float]:
