@@ -6,14 +6,11 @@ Rows are read and parsed once, and a fold is a selection of them. What reading l
 folds; everything else is fitted on the training rows of a fold alone.
 """
 
-import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from copy import copy
-from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,14 +20,9 @@ from linsep._system.interrupts import interruption_point, interrupts_deferred, o
 from linsep._system.threads import in_background, thread_count
 from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, ParameterError, hint
-from linsep.estimators.labels import (
-    check_two_classes,
-    plain_labels,
-    source_labels,
-    unknown_offsets,
-)
+from linsep.estimators.labels import check_two_classes, plain_labels, source_labels
 from linsep.linear.predictions import numbers
-from linsep.scoring import metrics_of, scored
+from linsep.scoring import Scored, metrics_of, scored
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 from linsep.steps import of_learner
@@ -88,52 +80,44 @@ class Folds(NamedTuple):
 
     def splits(self, rows: "LabeledRows") -> list[Split]:
         """Return the folds of some rows; DataError if they cannot be made."""
-        self.check(rows.groups is not None)
-        if hasattr(self.cv, "split"):
-            X = np.empty((rows.size, 0))
-            return [*self.cv.split(X, rows.outcomes, rows.groups)]
-        self._check_rows(rows)
-        splits = [*self._splitter(rows).split(np.empty((rows.size, 0)), rows.codes, rows.groups)]
-        if rows.groups is not None:
-            for again in range(1, self.repeats):
-                other = self._replace(random_state=self.random_state + again)
-                splits += other._replace(repeats=1).splits(rows)
-        return splits
-
-    def _splitter(self, rows: "LabeledRows") -> Any:
         from sklearn import model_selection as ways
 
+        groups, numbers = rows.batch.groups, rows.classes is None
+        self.check(groups is not None)
+        X = np.empty((rows.size, 0))
+        if hasattr(self.cv, "split"):
+            return [*self.cv.split(X, rows.batch.y, groups)]
+        self._check_rows(rows)
+        kind: Any
         if self.by_time:
-            return ways.TimeSeriesSplit(self.cv)
-        how = {"n_splits": self.cv, "random_state": self.random_state}
-        if rows.groups is not None:
-            kind = ways.GroupKFold if rows.classes is None else ways.StratifiedGroupKFold
-            return kind(shuffle=True, **how)
-        if self.repeats > 1:
-            kind = ways.RepeatedKFold if rows.classes is None else ways.RepeatedStratifiedKFold
-            return kind(n_repeats=self.repeats, **how)
-        kind = ways.KFold if rows.classes is None else ways.StratifiedKFold
-        return kind(shuffle=True, **how)
+            ones = [ways.TimeSeriesSplit(self.cv)]
+        elif groups is not None:
+            kind = ways.GroupKFold if numbers else ways.StratifiedGroupKFold
+            seeds = range(self.random_state, self.random_state + self.repeats)
+            ones = [kind(self.cv, shuffle=True, random_state=seed) for seed in seeds]
+        elif self.repeats > 1:
+            kind = ways.RepeatedKFold if numbers else ways.RepeatedStratifiedKFold
+            how = {"n_splits": self.cv, "n_repeats": self.repeats}
+            ones = [kind(**how, random_state=self.random_state)]
+        else:
+            kind = ways.KFold if numbers else ways.StratifiedKFold
+            ones = [kind(self.cv, shuffle=True, random_state=self.random_state)]
+        return [split for one in ones for split in one.split(X, rows.codes, groups)]
 
     def _check_rows(self, rows: "LabeledRows") -> None:
         """Raise DataError if there are more folds than rows, groups, or rows of a class."""
-        k, what, label = int(self.cv), rows.name, None
-        least, unit, advice = rows.size - self.by_time, "row", "add rows"
-        if least >= k and not self.by_time and rows.groups is not None:
-            least, unit, advice = np.unique(rows.groups).size, "group", "add groups"
-        elif least >= k and not self.by_time and rows.classes is not None:
-            assert rows.codes is not None
+        what, least, unit = rows.name, rows.size - self.by_time, "row"
+        if rows.batch.groups is not None:
+            least, unit = np.unique(rows.batch.groups).size, "group"
+        elif rows.codes is not None and not self.by_time:
             sizes = np.bincount(rows.codes)
-            label, least = plain_labels(rows.classes)[int(sizes.argmin())], int(sizes.min())
-            what, advice = (
-                f"Class {label} of {rows.name}",
-                "add rows of this class, or leave it out",
-            )
-        if least < k:
+            what = f"Class {plain_labels(rows.classes)[int(sizes.argmin())]} of {rows.name}"
+            least = int(sizes.min())
+        if least < self.cv:
             raise DataError(
-                f"{what} has {counted(least, unit)}, too few for {k} folds",
-                *([hint("choose {}", cv=least)] if least > 1 else []), advice,
-                code="too-few-rows", path=rows.name, value=label,
+                f"{what} has {counted(least, unit)}, too few for {self.cv} folds",
+                *([hint("choose {}", cv=least)] if least > 1 else []), f"add {unit}s",
+                code="too-few-rows", path=rows.name,
             )  # fmt: skip
 
 
@@ -143,46 +127,33 @@ class LabeledRows(NamedTuple):
     Attributes
     ----------
     name : name of the source
-    X : array or csr_matrix of shape (rows, features)
-    outcomes : array of shape (rows,), labels or numbers
+    batch : the rows; y are labels or numbers
     classes, codes : the sorted labels and the number of the label of each row; None for numbers
-    weights, groups, offset : arrays of shape (rows,) or None
     where : function that returns the place of a row in the data as given
     """
 
     name: str
-    X: Any
-    outcomes: np.ndarray
+    batch: Batch
     classes: np.ndarray | None
     codes: np.ndarray | None
-    weights: np.ndarray | None
-    groups: np.ndarray | None
-    offset: np.ndarray | None = None
     where: Callable[[int], str] = row_text
 
     @property
     def size(self) -> int:
         """Number of rows."""
-        return int(self.outcomes.size)
+        return self.batch.size
 
-    def part(self, chosen: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        """Return the features, outcomes and weights of some rows."""
-        weights = None if self.weights is None else self.weights[chosen]
-        return self.X[chosen], self.outcomes[chosen], weights
 
-    @contextmanager
-    def named(self, chosen: np.ndarray) -> Iterator[None]:
-        """Let errors about some rows by themselves name their places in the data as given."""
-        try:
-            yield
-        except LinsepError as problem:
-            if problem.row is None:
-                raise
-            place = self.where(int(chosen[problem.row - 1]))
-            said = row_text(problem.row - 1)
-            words = re.sub(f"(?i){re.escape(said)}", lambda _: place, problem.message)
-            fields = {"row": None} | getattr(place, "fields", {})
-            raise problem.with_message(words, problem.hints, **fields) from None
+class Fold(ArraySource):
+    """Some rows, whose errors name their places in the data as given."""
+
+    def __init__(self, rows: LabeledRows, chosen: np.ndarray):
+        part = rows.batch.rows(chosen)
+        super().__init__(part.X, part.y, part.weights, offset=part.offset)
+        self.name, self._where, self._chosen = rows.name, rows.where, chosen
+
+    def _place(self, row: int) -> str:
+        return self._where(int(self._chosen[row]))
 
 
 def kept(source: Source) -> tuple[Source, Batch]:
@@ -206,23 +177,15 @@ def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledR
 
     Raises DataError if they have no labels, or if the labels are not classes.
     """
-    if classify:
-        outcomes = source_labels(source, rows.y, rows.weights)
-    else:
-        outcomes = numbers(rows.y, source, 0)
-    used = np.arange(rows.size)
+    y = source_labels(source, rows.y, rows.weights) if classify else numbers(rows.y, source, 0)
+    rows, used, classes, codes = rows._replace(y=y), np.arange(rows.size), None, None
     if rows.weights is not None and not rows.weights.all():
         used = np.flatnonzero(rows.weights)
-        rows, outcomes = rows.rows(used), outcomes[used]
-    classes = codes = None
+        rows = rows.rows(used)
     if classify:
-        classes, codes = np.unique(outcomes, return_inverse=True)
+        classes, codes = np.unique(rows.y, return_inverse=True)
         check_two_classes(classes, source.name)
-    groups = None if rows.groups is None else np.unique(rows.groups, return_inverse=True)[1]
-    return LabeledRows(
-        source.name, rows.X, outcomes, classes, codes, rows.weights, groups, rows.offset,
-        where=lambda row: source.where(int(used[row])),
-    )  # fmt: skip
+    return LabeledRows(source.name, rows, classes, codes, lambda row: source.where(int(used[row])))
 
 
 def predictions_by_fold(
@@ -238,34 +201,26 @@ def predictions_by_fold(
 
     Returns
     -------
-    For each estimator a list of :class:`Scored` (or :class:`ScoredNumbers`), one per fold.
+    For each estimator a list of :class:`Scored`, one per fold.
 
     Raises
     ------
     DataError
-        If all training rows of a fold are of one class, or a fit fails.
+        If a fit fails, as one of rows of one class.
     """
-    _check_splits(rows, splits)
-    takes = all("offset" in signature(each.fit).parameters for each in estimators)
-    if rows.offset is not None and not takes:
-        raise unknown_offsets(rows.name)
-    kinds: dict[type, list[int]] = {}
-    for number, estimator in enumerate(estimators):
-        kinds.setdefault(type(estimator), []).append(number)
     found: list[list[Any]] = [[None] * len(splits) for _ in estimators]
 
-    def work(fold: int, numbers: list[int]) -> None:
+    def work(fold: int, number: int) -> None:
         try:
-            for number in numbers:
-                estimator = BaseEstimator.__sklearn_clone__(estimators[number])
-                made = predicted(estimator, rows, splits[fold])
-                if (threshold := getattr(estimators[number], "threshold_", None)) is not None:
-                    made = made._replace(predicted=threshold.codes(made.scores))
-                found[number][fold] = made
+            estimator = BaseEstimator.__sklearn_clone__(estimators[number])
+            made = predicted(estimator, rows, splits[fold])
         except LinsepError as problem:
             raise problem.at(f"fold {fold + 1} of {len(splits)}: ") from None
+        if (threshold := getattr(estimators[number], "threshold_", None)) is not None:
+            made = made._replace(predicted=threshold.codes(made.scores))
+        found[number][fold] = made
 
-    jobs = [(fold, numbers) for fold in range(len(splits)) for numbers in kinds.values()]
+    jobs = [(fold, number) for fold in range(len(splits)) for number in range(len(estimators))]
     # What a fit of a part warns of, the fit of all rows warns of, too.
     with warnings.catch_warnings(action="ignore"):
         in_threads(work, jobs)
@@ -275,17 +230,11 @@ def predictions_by_fold(
 def predicted(estimator: Any, rows: LabeledRows, split: Split) -> Any:
     """Fit an estimator to the training rows, and return its predictions for the test rows."""
     training, test = split
-    X, outcomes, weights = rows.part(training)
-    beside = {} if rows.offset is None else {"offset": rows.offset[training]}
-    with rows.named(training):
-        if getattr(estimator, "covariance", None) is not None:  # which predictions do not need
-            estimator.set_params(covariance=None)
-        model = estimator.fit(X, outcomes, sample_weight=weights, **beside)
-    X, outcomes, weights = rows.part(test)
-    offset = None if rows.offset is None else rows.offset[test]
-    source = ArraySource(X, outcomes, weights, offset=offset)
-    with rows.named(test):
-        return _of_all_classes(scored(model, source), rows, test)
+    if getattr(estimator, "covariance", None) is not None:  # which predictions do not need
+        estimator.set_params(covariance=None)
+    found = scored(estimator.fit(Fold(rows, training)), Fold(rows, test))
+    groups = None if rows.batch.groups is None else rows.batch.groups[test]
+    return _of_all_classes(found._replace(groups=groups), rows, test)
 
 
 def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> None:
@@ -308,58 +257,23 @@ def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> No
             raise
 
 
-def _check_splits(rows: LabeledRows, splits: Sequence[Split]) -> None:
-    """Raise DataError for a fold whose training rows are of one class, or without rows."""
-    for number, (training, test) in enumerate(splits, 1):
-        which = f"fold {number} of {len(splits)}"
-        if not training.size or not test.size:
-            raise DataError(
-                f"{which} has no {'test' if training.size else 'training'} row of {rows.name}",
-                "choose fewer folds", code="too-few-rows", path=rows.name,
-            )  # fmt: skip
-        if rows.codes is not None and np.ptp(rows.codes[training]) == 0:
-            label = plain_labels(rows.classes)[rows.codes[training[0]]]
-            raise DataError(
-                f"All rows of {rows.name} to learn from in {which} are of class {label}",
-                "choose fewer folds, or folds with rows of all classes",
-                code="class-count", path=rows.name,
-            )  # fmt: skip
-
-
-def _of_all_classes(found: Any, rows: LabeledRows, test: np.ndarray) -> Any:
-    """Return predictions extended to classes without a training row, and the groups."""
-    groups = None if rows.groups is None else rows.groups[test]
-    if rows.classes is None or rows.codes is None:
-        return found._replace(groups=groups)
-    k, places = rows.classes.size, np.searchsorted(rows.classes, found.classes)
-    found = found._replace(truth=rows.codes[test], groups=groups)
-    if places.size == k:
+def _of_all_classes(found: Scored, rows: LabeledRows, test: np.ndarray) -> Scored:
+    """Return predictions extended to classes without a training row."""
+    if rows.classes is None or rows.codes is None or found.n_classes == rows.classes.size:
         return found
+    k, places = rows.classes.size, np.searchsorted(rows.classes, found.classes)
 
     def wide(values: np.ndarray, fill: float) -> np.ndarray:
         whole = np.full((len(values), k), fill)
         whole[:, places] = values
         return whole
 
-    scores = found.scores
+    scores, shares = found.scores, found.probabilities
     scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-    has = found.probabilities is not None
     return found._replace(
-        classes=rows.classes, predicted=places[found.predicted], positive=1,
-        scores=wide(scores, -np.inf),
-        probabilities=wide(found.probabilities, 0.0) if has else None,
+        classes=rows.classes, truth=rows.codes[test], predicted=places[found.predicted], positive=1,
+        scores=wide(scores, -np.inf), probabilities=None if shares is None else wide(shares, 0.0),
     )  # fmt: skip
-
-
-def together(parts: Sequence[Any], splits: Sequence[Split]) -> Any:
-    """Return the predictions of all folds as one, in the order of the rows."""
-    order = np.argsort(np.concatenate([test for _, test in splits]), kind="stable")
-    columns = {
-        name: np.concatenate([getattr(part, name) for part in parts])[order]
-        for name in parts[0]._fields
-        if name not in ("classes", "positive") and getattr(parts[0], name) is not None
-    }
-    return parts[0]._replace(**columns)
 
 
 @of_learner
@@ -374,7 +288,7 @@ def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> A
 
     Returns
     -------
-    :class:`linsep.scoring.Scored`, or :class:`ScoredNumbers` of a regression of numbers
+    :class:`linsep.scoring.Scored`
         In the order of the rows, without rows of weight 0. With repeats, each row occurs once per
         repeat; with ``by_time`` the first rows are missing.
 
@@ -386,7 +300,8 @@ def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> A
     rows = labeled_rows(*kept(source), classify=is_classifier(estimator))
     splits = (folds or Folds()).splits(rows)
     (parts,) = predictions_by_fold([estimator], rows, splits)
-    return together(parts, splits)
+    order = np.argsort(np.concatenate([test for _, test in splits]), kind="stable")
+    return Scored.joined(parts).rows(order)
 
 
 def mean_and_error(values: np.ndarray, n_folds: int) -> tuple[float, float]:
@@ -412,12 +327,6 @@ def cross_validated(
     {name of a metric: array of shape (folds,)}
         The metrics of :func:`linsep.scoring.metrics_of` that are defined in all folds.
     """
-    if not batch.X.shape[1]:
-        raise DataError(
-            "A model without features cannot be cross-validated",
-            "add a term to the formula",
-            hint("leave out {}", cv=None), code="no-columns", option="cv",
-        )  # fmt: skip
     rows = labeled_rows(source, batch, classify=is_classifier(estimator))
     (parts,) = predictions_by_fold([estimator], rows, folds.splits(rows))
     found = [metrics_of(part) for part in parts]

@@ -30,8 +30,7 @@ from linsep.estimators.thresholds import (
 )
 from linsep.other_names import advice_for
 from linsep.parameters import parameters_of
-from linsep.scoring import scores_of
-from linsep.scoring.rows import Collector, answers
+from linsep.scoring import scored, scores_of
 from linsep.sources.base import Source, is_frame
 from linsep.sources.opening import find_files, kind_of, names_in, open_source
 from linsep.sources.tables.reading_options import ReadingOptions
@@ -313,13 +312,11 @@ def decide(model: Any, rule: Rule, like: Source, folds: Any, learned: Source) ->
         many = folds.cv if isinstance(folds.cv, int) else "the"
         chosen = found.scores, found.truth, found.weights
         with_threshold(model, chosen_threshold(model, rule, chosen, f"{many} folds"))
-    learned.stage, rows = "measuring", Collector(model)
-    for part in answers(model.predictions(learned)):
-        rows.take(part)
-    found = rows.scored(learned.name)
+    learned.stage = "measuring"
+    found = scored(model, learned)
     right = found.predicted == found.truth
     model.training_accuracy_ = float(np.average(right, weights=found.weights))
-    model.training_rows_, model.training_sampled_ = right.size, rows.step > 1
+    model.training_rows_, model.training_sampled_ = right.size, found.step > 1
 
 
 def with_intercept(

@@ -200,9 +200,10 @@ def test_every_number_of_a_fit_is_at_the_threshold(tmp_path, learner, threshold)
     known = labeled_rows(source, rows)
     expected = []
     for training, test in Folds(4).splits(known):
-        fold = clone(again.learner).fit(*known.part(training)[:2])
+        X, y, *_ = known.batch.rows(training)
+        fold = clone(again.learner).fit(X, y)
         fold.threshold_ = model.threshold_
-        X, y, _ = known.part(test)
+        X, y, *_ = known.batch.rows(test)
         expected.append(np.mean(fold.predict(X) == y))
     np.testing.assert_allclose(folds, expected, rtol=1e-12)
     shown = json.loads(here("inspect", "m.linsep", "--json", cwd=tmp_path).stdout)

@@ -157,7 +157,9 @@ def test_the_command_line_calibrates_keeps_and_scores(folder):
     shown = [[float(cell) for cell in line.split("\t")[1:]] for line in lines]
     np.testing.assert_allclose(shown, expected, rtol=1e-15)
     scored = json.loads(here("score", "m", "test.csv", "--json", cwd=folder).stdout)
-    assert scored["brier"] == pytest.approx(brier_score_loss(y, expected), rel=1e-12)
+    assert scored["metrics"]["brier"]["value"] == pytest.approx(
+        brier_score_loss(y, expected), rel=1e-12
+    )
     assert "Brier score" in here("score", "m", "test.csv", cwd=folder).stdout
     fit += ("--model", "m", "--force", "--calibrate", "held.csv")
     told = json.loads(here(*fit, "--calibration", "isotonic", "--json", cwd=folder).stdout)

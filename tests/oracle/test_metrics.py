@@ -13,7 +13,6 @@ from linsep.scoring import (
     CLASS_METRICS,
     NUMBER_METRICS,
     Scored,
-    ScoredNumbers,
     baselines_of,
     intervals_of,
     metrics_of,
@@ -25,7 +24,7 @@ RANKED = ("roc_auc", "average_precision")
 
 
 def made(seed, rows, k, *, ties=False, weighted=True, present=None, groups=None, unknown=0):
-    """Rows that a model of k classes predicts better than chance, some weights 0."""
+    """Rows that a model of k classes predicts better than chance."""
     rng = np.random.default_rng(seed)
     truth = rng.choice(np.arange(k) if present is None else present, rows)
     margins = rng.normal(size=(rows, k)) + 1.5 * np.eye(k)[truth]
@@ -37,15 +36,15 @@ def made(seed, rows, k, *, ties=False, weighted=True, present=None, groups=None,
     truth[rows - unknown :] = k
     predicted = (scores > 0).astype(int) if k == 2 else scores.argmax(axis=1)
     members = None if groups is None else rng.integers(0, groups, rows)
-    return Scored(
+    found = Scored(
         np.array([f"class {c}" for c in range(k)]), truth, predicted, weights, scores,
         odds / odds.sum(axis=1, keepdims=True), members, int(rng.integers(2)) if k == 2 else 1,
     )  # fmt: skip
+    return found.rows(weights > 0)
 
 
 def by_the_book(rows):
     """The metrics, each as scikit-learn is called."""
-    rows = rows.rows(rows.weights > 0)
     told = {"sample_weight": rows.weights}
     found = {
         "accuracy": oracle.accuracy_score(rows.truth, rows.predicted, **told),
@@ -119,19 +118,19 @@ def test_of_very_many_classes_ranks_are_asked_for():
     rows = made(6, 300, 101)
     assert set(CLASS_METRICS) - set(metrics_of(rows)) == set(RANKED)
     assert metrics_of(rows, RANKED)["average_precision"] is not None
-    assert set(intervals_of(rows).ends) == set(baselines_of(rows)) == set(metrics_of(rows))
+    assert set(baselines_of(rows)) == set(metrics_of(rows))
 
 
 def test_numbers():
     rng = np.random.default_rng(0)
-    truth, weights = rng.normal(size=50), rng.integers(0, 3, 50).astype(float)
-    rows = ScoredNumbers(truth, truth + rng.normal(size=50), weights, None)
+    truth, weights = rng.normal(size=50), rng.integers(1, 3, 50).astype(float)
+    rows = Scored(None, truth, truth + rng.normal(size=50), weights)
     told = (truth, rows.predicted)
     assert metrics_of(rows) == pytest.approx({
         "r2": oracle.r2_score(*told, sample_weight=weights),
         "rmse": oracle.root_mean_squared_error(*told, sample_weight=weights),
         "mae": oracle.mean_absolute_error(*told, sample_weight=weights),
-        "max_error": np.abs(truth - rows.predicted)[weights > 0].max(),
+        "max_error": np.abs(truth - rows.predicted).max(),
     })  # fmt: skip
     mean = np.full(50, np.average(truth, weights=weights))
     baseline = baselines_of(rows)
@@ -144,13 +143,11 @@ def test_numbers():
 @pytest.mark.parametrize("unknown", [0, 3])
 def test_baselines_are_metrics_of_saying_the_same_of_every_row(k, unknown):
     rows = made(7, 80, k, unknown=unknown)
-    known = rows.truth < k
     totals = np.bincount(rows.truth, rows.weights, minlength=k)[:k]
     same = rows._replace(
-        predicted=np.full(80, totals.argmax()), scores=np.zeros_like(rows.scores),
-        probabilities=np.tile(totals / totals.sum(), (80, 1)),
+        predicted=np.full(rows.truth.size, totals.argmax()), scores=np.zeros_like(rows.scores),
+        probabilities=np.tile(totals / totals.sum(), (rows.truth.size, 1)),
     )  # fmt: skip
-    assert known.sum() == 80 - unknown
     assert baselines_of(rows) == pytest.approx(metrics_of(same))
     assert baselines_of(rows, ["roc_auc", "accuracy"]) == pytest.approx(
         metrics_of(same, ["roc_auc", "accuracy"])
@@ -161,7 +158,7 @@ def by_hand(rows, resamples, seed):
     """Intervals of means over rows, or groups, that are drawn with replacement."""
     rng = np.random.default_rng(seed)
     groups = np.arange(rows.truth.size) if rows.groups is None else rows.groups
-    members = [np.flatnonzero(groups == g) for g in np.unique(groups[rows.weights > 0])]
+    members = [np.flatnonzero(groups == g) for g in np.unique(groups)]
     told = np.take_along_axis(rows.probabilities, rows.truth[:, None], axis=1)[:, 0]
     found = []
     for _ in range(resamples):
@@ -178,37 +175,37 @@ def by_hand(rows, resamples, seed):
 )
 def test_intervals_are_those_of_a_bootstrap_by_hand(k, options):
     rows = made(1, 120, k, **options)
-    rows = rows.rows(rows.weights > 0)
-    found = intervals_of(rows, ["accuracy", "log_loss"])
-    assert found.units == ("rows" if rows.groups is None else "groups")
-    assert found.resamples == 1000
-    for mine, ends in zip(found.ends.values(), by_hand(rows, 1000, 5), strict=True):
-        assert mine == pytest.approx(tuple(ends), abs=0.1 * (ends[1] - ends[0]))
+    found, about = intervals_of(rows, metrics_of(rows, ["accuracy", "log_loss"]))
+    assert about["of"] == ("rows" if rows.groups is None else "groups")
+    assert about["resamples"] == 1000
+    for mine, ends in zip(found.values(), by_hand(rows, 1000, 5), strict=True):
+        assert mine == pytest.approx(list(ends), abs=0.1 * (ends[1] - ends[0]))
 
 
 def test_each_resample_is_a_metric_of_weights_that_count_the_draws(monkeypatch):
     """With draws that are known, a resample is what scikit-learn says of the weights."""
     rows, counts = made(2, 60, 3, unknown=2), np.random.default_rng(0).poisson(1.0, (60, 1))
-    counts = counts[rows.weights > 0]
+    counts = counts[: rows.truth.size]
     monkeypatch.setattr("linsep.scoring.intervals._draws", lambda *_: [counts.astype(float)])
-    found = intervals_of(rows).ends
-    kept = rows.rows(rows.weights > 0)
-    expected = metrics_of(kept._replace(weights=kept.weights * counts.ravel()))
+    found, _ = intervals_of(rows, metrics_of(rows))
+    drawn = rows._replace(weights=rows.weights * counts.ravel())
+    expected = metrics_of(drawn.rows(drawn.weights > 0))
     for name, value in expected.items():
         if value is not None:
-            assert found[name] == pytest.approx((value, value)), name
+            assert found[name] == pytest.approx([value, value]), name
 
 
 def test_many_rows_are_drawn_in_units_that_vary_as_rows_do(monkeypatch):
     """Units of several rows, and thresholds together, change the ends by little of the width."""
     rows, names = made(4, 2000, 2, weighted=False), ["accuracy", "mcc", "brier", *RANKED]
-    exact = intervals_of(rows, names)
+    values = metrics_of(rows, names)
+    exact, _ = intervals_of(rows, values)
     monkeypatch.setattr("linsep.scoring.intervals.MOST_UNITS", 500)
     monkeypatch.setattr("linsep.scoring.intervals.MOST_THRESHOLDS", 100)
-    found = intervals_of(rows, names)
-    assert found.n_units == exact.n_units == 2000
-    for name, ends in exact.ends.items():
-        assert found.ends[name] == pytest.approx(ends, abs=0.2 * (ends[1] - ends[0])), name
+    found, about = intervals_of(rows, values)
+    assert about["rows"] == 2000
+    for name, ends in exact.items():
+        assert found[name] == pytest.approx(ends, abs=0.2 * (ends[1] - ends[0])), name
 
 
 def test_an_interval_covers_the_accuracy_of_the_population_as_often_as_it_says():
@@ -220,7 +217,8 @@ def test_an_interval_covers_the_accuracy_of_the_population_as_often_as_it_says()
         repeated = rows.rows(np.repeat(np.arange(150), 4))
         grouped = repeated._replace(groups=np.repeat(np.arange(150), 4))
         for j, each in enumerate((grouped, repeated)):
-            low, high = intervals_of(each, ["accuracy"], random_state=seed).ends["accuracy"]
+            values = metrics_of(each, ["accuracy"])
+            low, high = intervals_of(each, values, random_state=seed)[0]["accuracy"]
             covered[j] += low <= 0.8 <= high
     assert 0.89 <= covered[0] / 150 <= 0.99  # by groups, of which each is one row four times
     assert covered[1] / 150 < 0.8  # rows that are taken for independent say too much
@@ -230,7 +228,7 @@ def test_what_is_not_defined():
     rows = made(0, 30, 3, present=[1])
     found = metrics_of(rows)
     assert found["roc_auc"] is found["average_precision"] is found["f1"] is None
-    assert intervals_of(rows).ends["roc_auc"] is None
+    assert intervals_of(rows, found)[0]["roc_auc"] is None
     with refused(DataError, "undefined"):
         metrics_of(rows, ["roc_auc"])
     with refused(DataError, "class-count"):
@@ -241,10 +239,6 @@ def test_what_is_not_defined():
         metrics_of(rows._replace(truth=np.full(30, 3)), ["log_loss"])
     with refused(ParameterError, "bad-option", option="metrics"):
         metrics_of(rows, ["auc"])
-    one = ScoredNumbers(np.ones(1), np.zeros(1), np.ones(1), None)
+    one = Scored(None, np.ones(1), np.zeros(1), np.ones(1))
     assert metrics_of(one) == {"r2": None, "rmse": 1.0, "mae": 1.0, "max_error": 1.0}
-    assert set(intervals_of(one).ends.values()) == {None}
-    far = ScoredNumbers(np.array([1e200, -1e200]), np.zeros(2), np.ones(2), None)
-    assert metrics_of(far)["rmse"] is None
-    with refused(DataError, "overflow"):
-        metrics_of(far, ["rmse"])
+    assert set(intervals_of(one, metrics_of(one))[0].values()) == {None}

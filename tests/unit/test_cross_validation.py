@@ -114,8 +114,8 @@ def test_errors_of_folds_name_the_row_of_the_data(tmp_path, file):
     with refused(DataError, "out-of-range", row=31, path=path):
         out_of_fold(Winnow(), source, Folds(3))
     rows = labeled_rows(*kept(source))
-    test = np.flatnonzero(rows.X[:, 0] < 0)
-    rows.X[test] = 1e307  # its score overflows
+    test = np.flatnonzero(rows.batch.X[:, 0] < 0)
+    rows.batch.X[test] = 1e307  # its score overflows
     split = np.delete(np.arange(rows.size), test), test
     with refused(DataError, "overflow", row=31, path=path):
         predictions_by_fold([Perceptron(max_iter=3)], rows, [split])

@@ -460,7 +460,7 @@ def _print_classes(result: dict[str, Any]) -> None:
         print(f"... and {rest:,} rarer classes; --json has all")
     confused = [
         f"{elided(label_text(c['label']), 24)} as {elided(label_text(c['predicted']), 24)} "
-        f"({c.get('rows', c.get('weight')):,.6g})"
+        f"({c['weight']:,.6g})"
         for c in confusion["most_frequent"]
     ]
     while len(confused) > 1 and width_of(f"confused  {', '.join(confused)}") > room():

@@ -410,7 +410,8 @@ def right_text(result: dict[str, Any]) -> str:
 
 def rows_text(result: dict[str, Any]) -> str:
     rows = counted(result["rows"], "row")
-    return rows if result["weight"] is None else f"the weight {result['weight']:.6g} of {rows}"
+    weight = result["weight"]
+    return rows if weight == result["rows"] else f"the weight {weight:.6g} of {rows}"
 
 
 def baseline_text(result: dict[str, Any]) -> str:

@@ -271,8 +271,8 @@ class Tuning(SimpleNamespace):
     def _compared(self, comparison: Comparison, first: Any, rows: Any) -> dict[str, Any]:
         baseline = None
         if comparison.metric == "accuracy":
-            total = rows.size if rows.weights is None else rows.weights.sum()
-            baseline = float(np.bincount(rows.codes, rows.weights).max() / float(total))
+            total = rows.size if rows.batch.weights is None else rows.batch.weights.sum()
+            baseline = float(np.bincount(rows.codes, rows.batch.weights).max() / float(total))
         return {
             "learner": first.candidate.learner,
             "best": first.candidate.values,

@@ -21,7 +21,7 @@ from linsep.words import counted
 #: roles of columns of a table, by what is given beside the rows
 _ROLES = {
     "y": "target", "sample_weight": "weight", "offset": "offset", "successes": "successes",
-    "trials": "trials", "clusters": "group",
+    "trials": "trials", "clusters": "group", "groups": "group",
 }  # fmt: skip
 
 

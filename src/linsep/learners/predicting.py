@@ -96,7 +96,7 @@ class PredictsOnline(PlotsDecision, HasReference):
             where = row_text(row).capitalize() if source is None else source.where(row)
             raise DataError(
                 f"{where}: the score overflows float64; scale the features.",
-                code="overflow", row=row + 1,
+                code="overflow", **{"row": row + 1} | getattr(where, "fields", {}),
             )  # fmt: skip
         tie = fitted_parameter(self, "tie")
         values = decision(self._run.state, scores, tie)

@@ -11,7 +11,7 @@ from linsep.compiled import loop
 from linsep.compiled.rows import Block, Csr, Dense, Unit, values_of
 from linsep.compiled.rules.perceptron import SparingRule
 from linsep.compiled.weights import Vote
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError, LinsepError, Located
 from linsep.estimators.fitted_state import Array
 from linsep.estimators.labels import pairs
 
@@ -296,9 +296,10 @@ class Unlearnable(LinsepError):
         return self._message.format(feature=feature)
 
     def in_source(self, source: Any) -> DataError:
-        where = source.name if self.row is None else source.where(self.row)
+        whole = Located(source.name, path=source.name)
+        where = whole if self.row is None else source.where(self.row)
         name = "" if self.column is None else source.feature(self.column)
-        return DataError(f"{where}: {self.message_for(name)}.", code=self.code, path=source.name)
+        return DataError(where + f": {self.message_for(name)}.", code=self.code)
 
 
 def sparing(rule: Any, zero: str, spared: np.ndarray) -> Any:

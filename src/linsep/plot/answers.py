@@ -96,8 +96,7 @@ def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Scored:
     """Return the scored predictions of a classifier, also of another library, on labeled rows."""
     display.check_drawable(estimator, "classes_", "has no classes; use a classifier.")
     if (source := to_score(estimator, X, y, sample_weight)) is not None:
-        found: Scored = scored(estimator, source)
-        return found
+        return scored(estimator, source)
     if y is None:
         raise DataError(
             "The rows have no labels to compare predictions with: pass y.", code="no-labels"

@@ -10,7 +10,6 @@ from .metrics import (
 from .rows import (
     MOST_ROWS as MOST_ROWS,
     Scored as Scored,
-    ScoredNumbers as ScoredNumbers,
     scored as scored,
 )
 from .scores import (

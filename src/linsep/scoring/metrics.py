@@ -1,9 +1,8 @@
 """Metrics of predictions and of a baseline, computed by scikit-learn."""
 
 import warnings
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,18 +10,22 @@ import scipy.sparse as sp
 
 from linsep.errors import DataError, Hint, ParameterError
 from linsep.estimators.labels import label_text
-from linsep.scoring.rows import Scored, ScoredNumbers
+from linsep.scoring.rows import Scored
 
-#: classes up to which metrics of scores are computed without being named
-MOST_RANKED = 100
+#: metrics of scores, and classes up to which they are computed without being named
+RANKS, MOST_RANKED = ("roc_auc", "average_precision"), 100
+#: true and given values, and options, of calls of a function of scikit-learn
+Calls = list[tuple[np.ndarray, np.ndarray, dict[str, Any]]]
 
 
 class Metric(NamedTuple):
-    """A metric."""
+    """A metric: the mean of calls of a function of scikit-learn."""
 
     title: str  #: its name in a table
-    compute: Callable[[Any], float]  #: of rows; may raise :class:`Undefined`
+    function: str
+    calls: Callable[[Scored, str], Calls]  #: of rows and its name; may raise :class:`Undefined`
     is_share: bool = False  #: whether it is written in percent
+    options: Mapping[str, Any] = MappingProxyType({})
 
 
 class Undefined(DataError):
@@ -31,14 +34,17 @@ class Undefined(DataError):
     code = "undefined"
 
 
-def metrics_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, float | None]:
+def metrics_of(
+    scored: Scored, names: Iterable[str] | None = None, undefined: dict[str, str] | None = None
+) -> dict[str, float | None]:
     """Return metrics as scikit-learn defines them, with the weights of the rows.
 
     Parameters
     ----------
-    scored : :class:`Scored` or :class:`ScoredNumbers`
+    scored : :class:`Scored`
     names : names of metrics of classes, or of numbers; default all, but for more than 100 classes
         without "roc_auc" and "average_precision"
+    undefined : takes the reason for each metric that is None
 
     Returns
     -------
@@ -57,217 +63,152 @@ def metrics_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, flo
     DataError
         For a named metric that is not defined.
     """
-    found, why = values_of(scored, names)
-    if names is not None and why:
-        raise next(iter(why.values()))
+    import sklearn.metrics
+
+    found: dict[str, float | None] = {}
+    for name in _chosen(scored, names):
+        _, function, calls, _, options = METRICS[name]
+        compute = getattr(sklearn.metrics, function)
+        try:
+            # warnings of classes without rows or predictions, single rows, and rounded sums
+            with warnings.catch_warnings(action="ignore"):
+                values = [compute(*rows, **options, **more) for *rows, more in calls(scored, name)]
+            found[name] = float(np.mean(values))
+        except Undefined as problem:
+            if names is not None:
+                raise
+            found[name] = None
+            if undefined is not None:
+                undefined[name] = str(problem)
     return found
 
 
-def values_of(
-    scored: Any, names: Iterable[str] | None = None
-) -> tuple[dict[str, float | None], dict[str, Undefined]]:
-    """Return values by name, None for undefined ones, and the reasons."""
-    known, found, why = known_metrics(scored), dict[str, float | None](), dict[str, Undefined]()
-    counting = that_count(scored)
-    compared = counting if isinstance(scored, ScoredNumbers) else _pairs(counting)
-    for name in check_names(scored, names):
-        try:
-            value = known[name].compute(compared if name in OF_CLASSES else counting)
-            if not np.isfinite(value):
-                raise Undefined(f"{name} overflows float64: scale the numbers.", code="overflow")
-            found[name] = float(value)
-        except Undefined as problem:
-            found[name], why[name] = None, problem
-    return found, why
-
-
-def known_metrics(scored: Any) -> dict[str, Metric]:
-    """Return the metrics of classes, or of numbers, by name."""
-    return NUMBER_METRICS if isinstance(scored, ScoredNumbers) else CLASS_METRICS
-
-
-def check_names(scored: Any, names: Iterable[str] | None) -> list[str]:
+def _chosen(scored: Scored, names: Iterable[str] | None) -> list[str]:
     """Return names of metrics, by default all, but for very many classes without metrics of scores,
     which are slow; ParameterError for an unknown name.
     """
-    known = known_metrics(scored)
-    if names is None and isinstance(scored, Scored) and scored.classes.size > MOST_RANKED:
-        return [name for name in known if name not in OF_SCORES]
-    chosen = [names] if isinstance(names, str) else list(known if names is None else names)
+    what, known = "classes", CLASS_METRICS
+    if scored.classes is None:
+        what, known = "numbers", NUMBER_METRICS
+    if names is None:
+        return [name for name in known if name not in RANKS or scored.n_classes <= MOST_RANKED]
+    chosen = [names] if isinstance(names, str) else list(names)
     for name in chosen:
         if name not in known:
-            what = "numbers" if isinstance(scored, ScoredNumbers) else "classes"
-            like = get_close_matches(name, known, 1)
-            meant = f"did you mean {like[0]!r}? Choose" if like else "choose"
-            raise ParameterError(
-                f"{name!r} is not a metric of predicted {what}: {meant} from {', '.join(known)}.",
-                option="metrics", value=name,
-            )  # fmt: skip
+            why = f"{name!r} is not a metric of predicted {what}: choose from {', '.join(known)}."
+            raise ParameterError(why, option="metrics", value=name)
     return chosen
 
 
-def that_count(scored: Any) -> Any:
-    """Return the rows of positive weight."""
-    return scored if scored.weights.all() else scored.rows(scored.weights > 0)
-
-
-def baselines_of(scored: Any, names: Iterable[str] | None = None) -> dict[str, float | None]:
+def baselines_of(scored: Scored, names: Iterable[str] | None = None) -> dict[str, float | None]:
     """Return the metrics of a model with the same prediction for every row.
 
     It predicts the class of the largest weight, with the shares of the classes for probabilities
     and equal scores; or the mean, for numbers. Arguments: as for :func:`metrics_of`.
     """
-    counting, chosen = that_count(scored), check_names(scored, names)
-    if isinstance(scored, ScoredNumbers):
-        mean = float(np.average(counting.truth, weights=counting.weights))
-        same = counting._replace(predicted=np.full(counting.truth.size, mean))
-        return values_of(same, chosen)[0]
+    truth, weights, k = scored.truth, scored.weights, scored.n_classes
+    if scored.classes is None:
+        same = np.full(truth.size, np.average(truth, weights=weights))
+        return metrics_of(scored._replace(predicted=same), names)
     # One row per class, with the weight of its rows.
-    k = counting.classes.size
-    totals = np.bincount(counting.truth, counting.weights, minlength=k)
-    (truth,) = np.nonzero(totals)
-    rows, shares = truth.size, totals[:k] / (totals[:k].sum() or 1.0)
-    told = None if counting.probabilities is None else np.tile(shares, (rows, 1))
-    same = Scored(
-        counting.classes, truth, np.full(rows, totals[:k].argmax()), totals[truth],
-        np.zeros(rows if k == 2 else (rows, k)), told, None, counting.positive,
+    totals = np.bincount(truth, weights, minlength=k)
+    truth = np.flatnonzero(totals)
+    same = np.tile(totals[:k] / (totals[:k].sum() or 1.0), (truth.size, 1))
+    rows = scored._replace(
+        truth=truth, predicted=np.full(truth.size, totals[:k].argmax()), weights=totals[truth],
+        scores=same, probabilities=None if scored.probabilities is None else same,
     )  # fmt: skip
-    return values_of(same, chosen)[0]
+    return metrics_of(rows, names)
 
 
-def _pairs(scored: Scored) -> Scored:
-    """Return a row for each pair of a true and a predicted class, with the weight of its rows."""
-    k = scored.classes.size
-    found = confusion(scored.truth, scored.predicted, scored.weights, k).tocoo()
-    return scored._replace(truth=found.row, predicted=found.col, weights=found.data)
-
-
-def confusion(truth: np.ndarray, predicted: np.ndarray, weights: np.ndarray, k: int) -> Any:
+def confusion(scored: Scored, weights: np.ndarray) -> Any:
     """Return the weight of the rows of each true class, also the unknown one, and each predicted
     one, as a sparse array of shape (k + 1, k).
     """
-    return sp.coo_array((weights, (truth, predicted)), shape=(k + 1, k)).tocsr()
+    k = scored.n_classes
+    return sp.coo_array((weights, (scored.truth, scored.predicted)), shape=(k + 1, k)).tocsr()
 
 
-def _computed(name: str, truth: Any, answers: Any, weights: Any, **options: Any) -> float:
-    """Return a metric of scikit-learn, without its warnings: about classes that are never predicted
-    or have no row, about single rows, and about sums of probabilities that are rounded.
-    """
-    import sklearn.metrics
-
-    told = {} if weights is None else {"sample_weight": weights}
-    with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
-        warnings.simplefilter("ignore")
-        return float(getattr(sklearn.metrics, name)(truth, answers, **told, **options))
-
-
-def _of_classes(name: str, **options: Any) -> Callable[[Scored], float]:
-    """Return a metric that compares classes."""
-    return lambda rows: _computed(name, rows.truth, rows.predicted, rows.weights, **options)
-
-
-def _f1(scored: Scored) -> float:
-    """Return the F1 score of the positive of two classes."""
-    if scored.classes.size != 2:
+def _classes(scored: Scored, name: str) -> Calls:
+    """Compare classes: a row for each pair of a true and a predicted one."""
+    k, pairs, of = scored.n_classes, confusion(scored, scored.weights).tocoo(), {}
+    if name == "f1" and k != 2:
         raise Undefined(
-            f"f1 needs two classes, but the model has {scored.classes.size}",
+            f"{name} needs two classes, but the model has {k}",
             "choose f1_macro", "f1_weighted", code="class-count"
         )  # fmt: skip
-    options = {"labels": [scored.positive], "average": "macro", "zero_division": 0.0}
-    return _of_classes("f1_score", **options)(scored)
+    if name == "f1":
+        of = {"labels": [scored.positive]}
+    return [(pairs.row, pairs.col, {"sample_weight": pairs.data, **of})]
 
 
-def known_rows(scored: Scored, metric: str) -> Scored:
-    """Return the rows whose labels are classes of the model; Undefined if there are none."""
-    known = scored.truth < scored.classes.size
+def _known(scored: Scored, name: str) -> Scored:
+    """Return the rows whose labels are classes of the model."""
+    known = scored.truth < scored.n_classes
     if not known.any():
-        raise Undefined(f"{metric} is not defined: no row has a known label.")
+        raise Undefined(f"{name} is not defined: no row has a known label.")
     return scored if known.all() else scored.rows(known)
 
 
-def _of_probabilities(scored: Scored, name: str, called: str) -> float:
-    """Return a metric of probabilities."""
+def _probabilities(scored: Scored, name: str) -> Calls:
+    """Compare labels with probabilities."""
     if scored.probabilities is None:
         raise Undefined(
-            f"{called} needs probabilities, which the model does not have",
+            f"{name} needs probabilities, which the model does not have",
             Hint("add them with {}", {"calibrate": None}, again=True),
             code="unsupported",
         )
-    known = known_rows(scored, called)
-    labels = np.arange(known.classes.size)
-    return _computed(name, known.truth, known.probabilities, known.weights, labels=labels)
+    known = _known(scored, name)
+    options = {"sample_weight": known.weights, "labels": np.arange(scored.n_classes)}
+    return [(known.truth, known.probabilities, options)]
 
 
-def ranked(scored: Scored, metric: str) -> tuple[Scored, list[int]]:
-    """Return the rows with known labels, and the codes of the classes of which a metric of scores
-    is the mean; Undefined where all rows are of one class.
-    """
-    known = known_rows(scored, metric)
-    present = np.unique(known.truth).tolist()
-    if len(present) < 2:
-        label = label_text(scored.classes[present[0]])
+def ranked(scored: Scored) -> list[int]:
+    """Return the codes of the classes of which a metric of scores is the mean."""
+    present = np.unique(scored.truth[scored.truth < scored.n_classes]).tolist()
+    return [scored.positive] if scored.n_classes == 2 else present
+
+
+def _ranks(scored: Scored, name: str) -> Calls:
+    """Compare the rows of each class with the others, by its scores."""
+    known = _known(scored, name)
+    if np.ptp(known.truth) == 0:
         raise Undefined(
-            f"{metric} is not defined: it compares rows of different classes, but all labels are "
-            f"{label}."
+            f"{name} is not defined: it compares rows of different classes, but all labels are "
+            f"{label_text(known.classes[known.truth[0]])}."
         )
-    return known, [scored.positive] if scored.classes.size == 2 else present
+    options = {"sample_weight": known.weights}
+    return [(known.truth == code, known.column(code), options) for code in ranked(known)]
 
 
-def _of_scores(scored: Scored, name: str, called: str) -> float:
-    """Return a metric of the scores of each class against the others."""
-    known, codes = ranked(scored, called)
-    return float(np.mean([
-        _computed(name, known.truth == code, known.column(code), known.weights) for code in codes
-    ]))  # fmt: skip
-
-
-def _of_numbers(scored: ScoredNumbers, name: str) -> float:
-    """Return a metric of numbers."""
-    if name == "r2_score" and scored.truth.size < 2:
+def _numbers(scored: Scored, name: str) -> Calls:
+    """Compare numbers."""
+    if name == "r2" and scored.truth.size < 2:
         raise Undefined("r2 is not defined: it needs at least two rows.")
-    weights = None if name == "max_error" else scored.weights
-    return _computed(name, scored.truth, scored.predicted, weights)
+    options = {} if name == "max_error" else {"sample_weight": scored.weights}
+    return [(scored.truth, scored.predicted, options)]
 
 
-#: metrics that compare classes
-OF_CLASSES = {
-    "accuracy": Metric("accuracy", _of_classes("accuracy_score"), True),
-    "balanced_accuracy": Metric("balanced accuracy", _of_classes("balanced_accuracy_score"), True),
-    "f1": Metric("F1", _f1, True),
-    "f1_macro": Metric(
-        "F1, macro", _of_classes("f1_score", average="macro", zero_division=0.0), True
-    ),
-    "f1_weighted": Metric(
-        "F1, weighted", _of_classes("f1_score", average="weighted", zero_division=0.0), True
-    ),
-    "mcc": Metric("MCC", _of_classes("matthews_corrcoef")),
-}
-#: metrics of scores
-OF_SCORES = {
-    "roc_auc": Metric("ROC AUC", partial(_of_scores, name="roc_auc_score", called="roc_auc")),
-    "average_precision": Metric(
-        "average precision",
-        partial(_of_scores, name="average_precision_score", called="average_precision"),
-    ),
-}
+MACRO: dict[str, Any] = {"average": "macro", "zero_division": 0.0}
+WEIGHTED = MACRO | {"average": "weighted"}
 #: metrics of classes
-CLASS_METRICS = (
-    OF_CLASSES
-    | {
-        "log_loss": Metric(
-            "log loss", partial(_of_probabilities, name="log_loss", called="log_loss")
-        ),
-        "brier": Metric(
-            "Brier score", partial(_of_probabilities, name="brier_score_loss", called="brier")
-        ),
-    }
-    | OF_SCORES
-)
+CLASS_METRICS = {
+    "accuracy": Metric("accuracy", "accuracy_score", _classes, True),
+    "balanced_accuracy": Metric("balanced accuracy", "balanced_accuracy_score", _classes, True),
+    "f1": Metric("F1", "f1_score", _classes, True, MACRO),
+    "f1_macro": Metric("F1, macro", "f1_score", _classes, True, MACRO),
+    "f1_weighted": Metric("F1, weighted", "f1_score", _classes, True, WEIGHTED),
+    "mcc": Metric("MCC", "matthews_corrcoef", _classes),
+    "log_loss": Metric("log loss", "log_loss", _probabilities),
+    "brier": Metric("Brier score", "brier_score_loss", _probabilities),
+    "roc_auc": Metric("ROC AUC", "roc_auc_score", _ranks),
+    "average_precision": Metric("average precision", "average_precision_score", _ranks),
+}
 #: metrics of numbers
 NUMBER_METRICS = {
-    "r2": Metric("R^2", partial(_of_numbers, name="r2_score")),
-    "rmse": Metric("rms error", partial(_of_numbers, name="root_mean_squared_error")),
-    "mae": Metric("mean absolute error", partial(_of_numbers, name="mean_absolute_error")),
-    "max_error": Metric("largest error", partial(_of_numbers, name="max_error")),
+    "r2": Metric("R^2", "r2_score", _numbers),
+    "rmse": Metric("rms error", "root_mean_squared_error", _numbers),
+    "mae": Metric("mean absolute error", "mean_absolute_error", _numbers),
+    "max_error": Metric("largest error", "max_error", _numbers),
 }
 METRICS = CLASS_METRICS | NUMBER_METRICS

@@ -1,24 +1,21 @@
 """Scores of predictions as plain JSON: what ``linsep score --json`` prints."""
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.batches import weight_totals
 from linsep.errors import ArgumentError, DataError
+from linsep.estimators.frames import source_of, with_columns
 from linsep.estimators.labels import plain_labels
 from linsep.scoring.intervals import intervals_of
-from linsep.scoring.metrics import baselines_of, confusion, values_of
-from linsep.scoring.rows import Beside, Collector, Scored, ScoredNumbers, answers, answers_in_memory
+from linsep.scoring.metrics import baselines_of, confusion, metrics_of
+from linsep.scoring.rows import Scored, answers, answers_in_memory, collected
 from linsep.sources.base import Source, is_frame
 from linsep.sources.opening import open_source
-
-if TYPE_CHECKING:
-    from linsep.linear.predictions import Residuals
+from linsep.sources.tables.frames import to_arrow
 
 #: classes up to which the confusion matrix is whole
 MOST_CLASSES = 100
@@ -27,15 +24,9 @@ MOST_CONFUSIONS = 20
 
 
 def score(
-    model: Any,
-    data: Any,
-    *,
-    target: str | None = None,
-    metrics: str | Iterable[str] | None = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    offset: Any = None,
-) -> dict[str, Any]:
+    model: Any, data: Any, *, target: str | None = None, metrics: str | Iterable[str] | None = None,
+    sample_weight: Any = None, groups: Any = None, offset: Any = None,
+) -> dict[str, Any]:  # fmt: skip
     """Score the predictions of a model on labeled rows; return plain JSON.
 
     Parameters
@@ -54,10 +45,10 @@ def score(
         classes the mean over each against the others; for more than 100 classes only if named). For
         numbers: "r2", "rmse", "mae" and "max_error".
     sample_weight : array of shape (rows,) or str, default None
-        Weights of the rows, or the name of their column; None means the weight column of the
-        training data, if there was one.
+        Weights of the rows of a frame or (X, y), or the name of their column; None means the
+        weight column of the training data, if there was one.
     groups : array of shape (rows,) or str, default None
-        Groups of rows, or the name of their column. Intervals then resample whole groups.
+        Groups of the same rows, or the name of their column. Intervals then resample whole groups.
     offset : array of shape (rows,), default None
         Offsets of the rows of (X, y), for regressions fitted with offsets; other data have offsets
         in a column.
@@ -97,82 +88,58 @@ def score(
 
         model = loaded(Path(model))
     if not hasattr(model, "predictions"):
-        raise ArgumentError(
-            f"model is of type {type(model).__name__}: pass a fitted estimator of linsep, or the "
-            "path of a saved one."
-        )
+        kind = type(model).__name__
+        raise ArgumentError(f"model is of type {kind}: pass one that linsep fitted, or its path.")
     check_is_fitted(model)
     names = [metrics] if isinstance(metrics, str) else metrics
+    beside = {"sample_weight": sample_weight, "groups": groups}
+    columns = {"target": target, **beside, "offset": offset}
+    if (source := source_of(data, offsets=True, **columns)) is not None:
+        return scores_of(model, source, names)
     if isinstance(data, tuple) and len(data) == 2:
-        _refuse_columns(target=target, sample_weight=sample_weight, groups=groups)
-        parts = answers_in_memory(model, *data, Beside.of(sample_weight, groups), offset)
-        return _scores(model, parts, "X", names, lambda: sample_weight is not None)
+        for name, value in columns.items():
+            if isinstance(value, str):
+                why = f"{name} is {value!r}, but (X, y) has no columns with names"
+                raise ArgumentError(f"{why}: leave it out, or pass one value per row.")
+        return _scores([answers_in_memory(model, *data, **beside, offset=offset)], "X", names)
     if offset is not None:
+        raise ArgumentError("Offsets of a table or of files are a column: leave offset out.")
+    return scores_of(model, _opened(model, data, target, beside), names)
+
+
+def _opened(model: Any, data: Any, target: str | None, beside: dict[str, Any]) -> Source:
+    """Open data like a model's training data, with other labels, weights and groups."""
+    recipe, table = getattr(model, "recipe_", None) or {"format": "arrays"}, is_frame(data)
+    if recipe["format"] == "arrays" or not (table or isinstance(data, str | Path | list)):
         raise ArgumentError(
-            "Offsets are only passed with (X, y); here they are a column: leave out."
+            f"data is of type {type(data).__name__}: pass what the model learned, rows and labels "
+            "as (X, y), or a table or files."
         )
-    weights = sample_weight if isinstance(sample_weight, str) else None
-    grouped = groups if isinstance(groups, str) else None
-    beside = Beside.of(
-        None if weights is not None else sample_weight, None if grouped is not None else groups
-    )
-    source = _opened(model, data, target, weights, grouped)
-    return scores_of(model, source, names, beside)
+    roles = {"target": target, "weight": beside["sample_weight"], "group": beside["groups"]}
+    arrays = {n: v for n, v in beside.items() if v is not None and not isinstance(v, str)}
+    if arrays and not table:
+        raise ArgumentError(f"{min(arrays)} of files is a column: pass its name.")
+    if arrays:
+        data, added = with_columns(to_arrow(data), arrays)
+        roles |= added
+    return open_source(data, recipe=recipe_with(recipe, **roles), target=target)
 
 
-def _refuse_columns(**given: Any) -> None:
-    for name, value in given.items():
-        if isinstance(value, str):
-            raise ArgumentError(
-                f"{name} is {value!r}, but (X, y) has no columns with names: "
-                + ("leave it out." if name == "target" else "pass one value per row.")
-            )
-
-
-def _opened(
-    model: Any, data: Any, target: str | None, weight: str | None, group: str | None
-) -> Source:
-    """Open data like a model's training data, with other columns for labels and weights."""
-    named = {"target": target, "weight": weight, "group": group}
-    if isinstance(data, Source):
-        _refuse_columns(**named)
-        return data
-    recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
-    if recipe["format"] == "arrays" or not (is_frame(data) or isinstance(data, str | Path | list)):
-        raise ArgumentError(
-            f"data is of type {type(data).__name__}, and the model "
-            + ("learned arrays" if recipe["format"] == "arrays" else "learned a table or files")
-            + ": pass rows and labels as (X, y)."
-        )
-    return open_source(data, recipe=recipe_with(recipe, **named), target=target)
-
-
-def recipe_with(
-    recipe: dict[str, Any], *, target: str | None = None, weight: str | None = None,
-    group: str | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """Return a recipe that reads labels, weights or groups from columns of these names.
-
-    DataError if rows have no named columns.
-    """
-    given = {"target": target, "weight": weight, "group": group}
-    named = {role: name for role, name in given.items() if name is not None}
+def recipe_with(recipe: dict[str, Any], **roles: str | None) -> dict[str, Any]:
+    """Return a recipe that reads the target, weight or group from columns of these names."""
+    named = {role: name for role, name in roles.items() if name is not None}
     if not named:
         return recipe
     if recipe["format"] != "table":
-        raise DataError(
-            f"'{next(iter(named.values()))}' is not a column: the model was trained on rows "
-            "without column names; leave it out.",
-            code="unknown-column", column=next(iter(named.values())),
-        )  # fmt: skip
+        column = min(named.values())
+        why = f"'{column}' is not a column: the model was trained on rows without column names"
+        raise DataError(why, "leave it out", code="unknown-column", column=column)
     found = recipe | named
-    if target is not None:  # instead of counts
-        found |= dict.fromkeys({"successes", "trials"} & recipe.keys())
-    learned = recipe.get("target")
-    if target not in (None, learned):  # it is read like the other one
-        called = {learned: target}
-        found["categorical"] = [called.get(n, n) for n in recipe.get("categorical", ())]
+    if "target" in named:  # instead of counts, and read like the other target
+        called = {recipe.get("target"): named["target"]}
         how = recipe.get("converted", {}).items()
+        found |= dict.fromkeys({"successes", "trials"} & recipe.keys())
+        found["categorical"] = [called.get(n, n) for n in recipe.get("categorical", ())]
         found["converted"] = {called.get(n, n): kind for n, kind in how}
     return found
 
@@ -188,70 +155,52 @@ def gaps_of(source: Source, unread: Container[str] = ()) -> dict[str, Any]:
     return gaps | {"fields_ignored": ignored if any(gaps.values()) else {}}
 
 
-def scores_of(
-    model: Any, source: Source, metrics: Iterable[str] | None = None, beside: Beside | None = None
-) -> dict[str, Any]:
-    """Return scores of the predictions of a source, of classes or numbers, as plain JSON.
-
-    ``metrics`` are names, by default all, and ``beside`` has weights and groups of the rows.
-    """
+def scores_of(model: Any, source: Source, metrics: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return scores of the predictions of a source as plain JSON; metrics by name, else all."""
     prediction, unknown = model.predictions(source), list[str]()
-
-    def weighted() -> bool:  # lines of text have them
-        return source.weighted or (beside is not None and beside.weights is not None)
-
-    found = _scores(model, answers(prediction, beside, unknown), source.name, metrics, weighted)
+    found = _scores(answers(prediction, unknown), source.name, metrics)
     # known after the reading
     found |= {"first_unknown_label": unknown[0]} if unknown else {}
     return found | {"unknown_values": prediction.unknown, **gaps_of(source)}
 
 
-def _scores(
-    model: Any, parts: Iterator[ScoredNumbers], name: str, metrics: Iterable[str] | None,
-    weighted: Callable[[], bool],
-) -> dict[str, Any]:  # fmt: skip
-    """Return the same of rows as they come; all are counted, and enough are kept for the rest."""
-    rows, classes = Collector(model), getattr(model, "classes_", None)
-    if classes is None:
-        from linsep.linear.predictions import Residuals  # which other models do not need
-
-        totals: Any = Residuals()
-    else:
-        totals = _Counts(classes.size)
-    for part in parts:
-        rows.take(part)
-        totals = totals.and_more(part.predicted, part.truth, part.weights)
-    scored = rows.scored(name)
-    about = _of_numbers if classes is None else _of_classes
-    return about(scored, totals, weighted()) | _metrics(scored, metrics, rows.step)
-
-
-def _metrics(scored: Any, names: Iterable[str] | None, step: int) -> dict[str, Any]:
-    """Return metrics with their baselines and intervals."""
-    chosen = None if names is None else list(names)
-    values, why = values_of(scored, chosen)
-    if chosen is not None and why:
-        raise next(iter(why.values()))
-    baselines, intervals = baselines_of(scored, chosen), intervals_of(scored, chosen)
-    found = {}
-    for name, value in values.items():
-        ends = intervals.ends[name]
-        interval = None if ends is None else list(ends)
-        found[name] = {"value": value, "baseline": baselines[name], "interval": interval}
-    return {
-        "metrics": found,
-        "undefined": {name: str(problem) for name, problem in why.items()},
-        "intervals": {
-            "level": intervals.level, "of": intervals.units, intervals.units: intervals.n_units,
-            "resamples": intervals.resamples, "every": step,
+def _scores(parts: Iterable[Scored], name: str, names: Iterable[str] | None) -> dict[str, Any]:
+    """Return the same of rows as they come; all are summed up, and enough are kept for metrics."""
+    sums, undefined = list[Any](), dict[str, str]()
+    rows, chosen = collected(_summed(parts, sums), name), None if names is None else list(names)
+    values = metrics_of(rows, chosen, undefined)
+    baselines, (ends, about) = baselines_of(rows, chosen), intervals_of(rows, values)
+    return (_of_numbers(*sums) if rows.classes is None else _of_classes(rows, *sums)) | {
+        "metrics": {
+            name: {"value": value, "baseline": baselines[name], "interval": ends[name]}
+            for name, value in values.items()
         },
-    }  # fmt: skip
+        "undefined": undefined,
+        "intervals": about | {"every": rows.step},
+    }
 
 
-def _of_numbers(scored: Any, found: "Residuals", weighted: bool) -> dict[str, Any]:
+def _summed(parts: Iterable[Scored], sums: list[Any]) -> Iterator[Scored]:
+    """Yield rows, and keep sums over all of them: the errors of numbers; or the numbers and the
+    weights of the rows of each true and predicted class.
+    """
+    for part in parts:
+        if part.classes is None:
+            from linsep.linear.predictions import Residuals  # which other models do not need
+
+            (before,) = sums or [Residuals()]
+            sums[:] = [before.and_more(part.predicted, part.truth, part.weights)]
+        else:
+            counts, weights = sums or [0, 0]
+            counts = counts + confusion(part, np.ones_like(part.truth))
+            sums[:] = counts, weights + confusion(part, part.weights)
+        yield part
+
+
+def _of_numbers(found: Any) -> dict[str, Any]:
     return {
         "rows": found.rows,
-        "weight": found.weight if weighted else None,
+        "weight": found.weight,
         "r_squared": found.r_squared,
         "root_mean_squared_error": float(np.sqrt(found.squared / found.weight)),
         "mean_absolute_error": found.absolute / found.weight,
@@ -260,77 +209,49 @@ def _of_numbers(scored: Any, found: "Residuals", weighted: bool) -> dict[str, An
     }
 
 
-def _of_classes(scored: Scored, found: "_Counts", weighted: bool) -> dict[str, Any]:
-    """Return the accuracy and, for each class, counts of rows, right rows and predictions.
+def _of_classes(scored: Scored, counts: Any, weights: Any) -> dict[str, Any]:
+    """Return the accuracy and, for each class, counts of rows, right rows and predictions, and the
+    most frequent confusions; the whole confusion matrix of up to 100 classes.
 
     Labels that are not classes of the model are rows of their own, always wrong. Shares are those
     of the weights of the rows.
     """
-    k, rows, weight = scored.classes.size, found.rows, found.weights.sum()
-    labels = plain_labels(scored.classes)
+    k, labels = scored.n_classes, plain_labels(scored.classes)
+    rows, right, well = counts.sum(axis=1).tolist(), counts.diagonal().tolist(), weights.diagonal()
+    truth, claimed, pairs = weights.sum(axis=1), weights.sum(axis=0), weights.tocoo()
+    whole, most = truth.sum(), int(truth[:k].argmax())
+    wrong = np.flatnonzero((pairs.row != pairs.col) & (pairs.row < k))
+    wrong = wrong[np.argsort(-pairs.data[wrong], kind="stable")[:MOST_CONFUSIONS]]
+    shown = weights if (counts != weights).nnz else counts
+    matrix = shown.toarray().tolist() if k <= MOST_CLASSES else None
     return {
-        "rows": int(rows.sum()),
-        "weight": float(weight) if weighted else None,
-        "accuracy": float(found.weights_right.sum() / weight),
-        "brier": values_of(scored, ["brier"])[0]["brier"],
-        "most_frequent": float(found.weights[:k].max() / weight),
-        "most_frequent_class": labels[int(found.weights[:k].argmax())],
+        "rows": sum(rows),
+        "weight": float(whole),
+        "accuracy": float(well.sum() / whole),
+        "most_frequent": float(truth[most] / whole),
+        "most_frequent_class": labels[most],
         "positive_class": labels[scored.positive] if k == 2 else None,
-        "unknown_labels": int(rows[k]),
+        "unknown_labels": rows[k],
         "classes": [
             {
                 "label": label,
-                "rows": int(rows[c]),
-                "right": int(found.right[c]),
-                "recall": _share(found.weights_right[c], found.weights[c]),
-                "precision": _share(found.weights_right[c], found.weights_claimed[c]),
+                "rows": rows[c],
+                "right": right[c],
+                "recall": _share(well[c], truth[c]),
+                "precision": _share(well[c], claimed[c]),
             }
             for c, label in enumerate(labels)
         ],
-        "confusion": _confusion(found.pairs, labels, weighted),
+        "confusion": {
+            "labels": labels,
+            "matrix": matrix and matrix[:k],
+            "unknown": matrix and matrix[k],
+            "most_frequent": [
+                {"label": labels[c], "predicted": labels[other], "weight": shown[c, other].item()}
+                for c, other in zip(pairs.row[wrong], pairs.col[wrong], strict=True)
+            ],
+        },
     }
-
-
-def _confusion(pairs: Any, labels: list[Any], weighted: bool) -> dict[str, Any]:
-    """Return the confusion matrix of up to 100 classes, and the most frequent confusions."""
-    found = pairs if weighted else pairs.astype(np.int64)
-    k, known = len(labels), found.tocoo()
-    wrong = np.flatnonzero((known.row != known.col) & (known.row < k))
-    most = wrong[np.argsort(-known.data[wrong], kind="stable")[:MOST_CONFUSIONS]]
-    return {
-        "labels": labels,
-        "matrix": found[:k].toarray().tolist() if k <= MOST_CLASSES else None,
-        "unknown": found[[k]].toarray()[0].tolist() if k <= MOST_CLASSES else None,
-        "most_frequent": [
-            {"label": labels[known.row[j]], "predicted": labels[known.col[j]],
-             "weight" if weighted else "rows": known.data[j].item()}
-            for j in most
-        ],
-    }  # fmt: skip
-
-
-class _Counts:
-    """Rows and their weights by true class, by class if predicted correctly, by predicted class,
-    and by pair of classes.
-
-    ``rows`` and ``weights`` have one entry more, for unknown labels.
-    """
-
-    def __init__(self, k: int):
-        self.rows, self.weights = np.zeros(k + 1, dtype=np.int64), np.zeros(k + 1)
-        self.right, self.weights_right = np.zeros(k, dtype=np.int64), np.zeros(k)
-        self.weights_claimed, self.pairs = np.zeros(k), sp.csr_array((k + 1, k))
-
-    def and_more(self, codes: np.ndarray, truth: np.ndarray, weights: np.ndarray) -> "_Counts":
-        """Return the counts with more rows of these predicted and true classes."""
-        well, k = codes == truth, self.right.size
-        self.rows += np.bincount(truth, minlength=k + 1)
-        self.right += np.bincount(codes[well], minlength=k)
-        self.weights = weight_totals(self.weights, truth, weights)
-        self.weights_right = weight_totals(self.weights_right, codes[well], weights[well])
-        self.weights_claimed = weight_totals(self.weights_claimed, codes, weights)
-        self.pairs = self.pairs + confusion(truth, codes, weights, k)
-        return self
 
 
 def _share(part: float, whole: float) -> float | None:
