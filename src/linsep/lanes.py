@@ -156,10 +156,10 @@ def lanes_of(blocks: Iterable[Batch]) -> Iterator[Batch]:
     given = iter(blocks)
     first = next((block for block in given if block.size), None)
     if first is not None:
-        yield from map(_alike, in_lanes(chain([first], given), lane_rows(first.X)))
+        yield from map(alike, in_lanes(chain([first], given), lane_rows(first.X)))
 
 
-def _alike(lane: Batch) -> Batch:
+def alike(lane: Batch) -> Batch:
     """Return rows in one form: dense rows one after the other, as sums by BLAS depend on it, and
     sparse rows up to the last column in use, whatever columns other rows have.
     """

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
 from linsep.describing.describing import Description
-from linsep.distributed.collections import _numbers
+from linsep.distributed.collections import _rows
 from linsep.errors import DataError
 from linsep.rewriting import write_rows
 from linsep.sources import ArraySource
@@ -128,7 +128,7 @@ def test_targets_of_a_regression_are_not_rounded(tmp_path):
 
 def test_partitions_of_collections_are_not_rounded():
     with refused(DataError, "not-exact", row=1, column="s"):
-        _numbers("partition 3", pd.DataFrame({"s": STAMPS}))
+        _rows(pd.DataFrame({"s": STAMPS}), STAMPS)
 
 
 def test_rows_in_memory_are_refused_where_a_number_would_be_rounded():

@@ -174,13 +174,13 @@ def test_masked_rows_have_no_prediction():
 
 @pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")
 def test_partitions_of_collections_are_checked_too():
-    with refused(DataError, "shape", option="partition 7: y"):
-        _rows("partition 7", X, Y.iloc[::-1])
-    with refused(DataError, "shape", option="partition 7: sample_weight"):
-        _rows("partition 7", X, Y, ONES.iloc[::-1])
+    with refused(DataError, "shape", option="y"):
+        _rows(X, Y.iloc[::-1])
+    with refused(DataError, "shape", option="sample_weight"):
+        _rows(X, Y, ONES.iloc[::-1])
     for parts in ((masked(X), Y), (X.to_numpy(), masked(Y)), (X, Y, masked(ONES))):
         with refused(DataError, "missing-value", row=4):
-            _rows("partition 7", *parts)
+            _rows(*parts)
 
 
 @pytest.mark.filterwarnings("ignore:.*(zero variance|separat|passes|names)")

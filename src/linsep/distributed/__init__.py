@@ -2,8 +2,8 @@
 
 ``shards`` locates rows in files and reads them on a worker; ``rows`` holds them on the workers,
 with a description for the client; ``collections`` reads Dask collections. ``cluster`` runs tasks by
-name and reports failures. ``online`` mixes parameters; ``lanes``, ``regressions`` and ``logistic``
-compute sums and passes that are bit-identical to a fit in one process; ``fitting`` joins them.
+name and reports failures. ``online`` mixes parameters; ``lanes`` and ``regressions`` compute sums
+and passes that are bit-identical to a fit in one process; ``fitting`` joins them.
 """
 
 import lazy_loader

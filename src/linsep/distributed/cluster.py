@@ -7,17 +7,18 @@ not retried.
 """
 
 import logging
-import re
 import signal
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import cache
 from importlib import metadata
 from multiprocessing import resource_tracker
 from typing import Any
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 import linsep
 from linsep._system.interrupts import interruption_point
@@ -32,20 +33,15 @@ try:
         Future,
         LocalCluster,
         default_client,
-        get_client,
         get_worker,
-        rejoin,
-        secede,
         wait,
+        worker_client,
     )
-    from distributed.client import FutureCancelledError, FuturesCancelledError
-    from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
+    from distributed.utils import silence_logging_cmgr
 except ImportError as error:
     raise ImportError("A cluster needs Dask: pip install 'linsep[dask]'.") from error
 
-#: a protocol if it is not TCP, a host without a user, and a port
-ADDRESS = re.compile(r"inproc://.+|([a-z]+://)?([^\s/@:]+|\[[^\s/@]+\]):\d+(/.*)?", re.IGNORECASE)
 #: seconds to wait for a scheduler, and for a first worker
 CONNECTING = 10.0
 #: seconds without any worker after which a fit gives up
@@ -54,10 +50,6 @@ ALONE = 60.0
 ALIKE = {"distributed.scheduler.work-stealing": False}
 #: seconds between looks at the workers
 LOOK = 0.5
-
-
-#: called with the number of a task that is finished
-Done = Callable[[int], None]
 
 
 class ClusterError(LinsepError, RuntimeError):
@@ -82,27 +74,22 @@ def connected(address: str) -> Iterator[Client]:
     ClusterError
         If the address is invalid, or no scheduler answers within ten seconds.
     """
-    if address == "local":
-        with _quiet_logs(), _local_workers() as cluster, Client(cluster) as client:
+    with silence_logging_cmgr(logging.CRITICAL):  # tasks report lost connections as errors
+        if address == "local":
+            with _local_workers() as cluster, Client(cluster) as client:
+                yield client
+            return
+        try:
+            client = Client(address, timeout=CONNECTING)
+        except (OSError, ValueError) as problem:
+            raise ClusterError(
+                f"No Dask scheduler answers at {shown(address)} within {CONNECTING:.0f} seconds",
+                "start one with `dask scheduler` and its workers with `dask worker ADDRESS`",
+                "give its address, such as tcp://10.0.0.1:8786, or local for this machine",
+                code="unreachable", value=shown(address),
+            ) from problem  # fmt: skip
+        with client:
             yield client
-        return
-    if not ADDRESS.fullmatch(address):
-        raise ClusterError(
-            f"{shown(address)} is not the address of a Dask scheduler",
-            "give an address such as tcp://10.0.0.1:8786, or local for this machine",
-            code="bad-option",
-        )
-    try:
-        client = Client(address, timeout=CONNECTING)
-    except (OSError, TimeoutError, ValueError) as problem:
-        raise ClusterError(
-            f"No Dask scheduler answers at {address} within {CONNECTING:.0f} seconds",
-            "start one with `dask scheduler` and its workers with `dask worker ADDRESS`",
-            "give its address, such as tcp://10.0.0.1:8786, or local for this machine",
-            code="unreachable", value=address,
-        ) from problem  # fmt: skip
-    with _quiet_logs(), client:
-        yield client
 
 
 def _local_workers() -> LocalCluster:
@@ -111,32 +98,11 @@ def _local_workers() -> LocalCluster:
         with warnings.catch_warnings(), dask.config.set(ALIKE), _uninterrupted_children():
             warnings.filterwarnings("ignore", "Port .* is already in use")  # of the dashboard
             return LocalCluster(threads_per_worker=1, silence_logs=logging.CRITICAL)
-    except (OSError, RuntimeError, TimeoutError) as problem:
+    except (OSError, RuntimeError) as problem:
         raise ClusterError(
-            f"A worker process of this machine ended before it was ready ({_cause(problem)})",
+            "A worker process of this machine ended before it was ready",
             "try again, with more free memory if it ran out of memory",
         ) from problem
-
-
-def _cause(problem: BaseException) -> str:
-    """Return the first line of the original error."""
-    while problem.__cause__ is not None:
-        problem = problem.__cause__
-    return str(problem).partition("\n")[0].strip().rstrip(".") or type(problem).__name__
-
-
-@contextmanager
-def _quiet_logs() -> Iterator[None]:
-    """Keep tracebacks of lost connections out of Dask's logs: tasks report them as errors."""
-    logs = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
-    levels = [log.level for log in logs]
-    for log in logs:
-        log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for log, level in zip(logs, levels, strict=True):
-            log.setLevel(level)
 
 
 @contextmanager
@@ -155,39 +121,23 @@ def _uninterrupted_children() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-@contextmanager
-def client_given(client: Any) -> Iterator[Client]:
-    """Yield the given client, else the current one. A task on a worker gives up its thread during
-    the block, so it does not wait for itself.
+def client_given(client: Any) -> AbstractContextManager[Client]:
+    """Return a context of the given client, else of the current one. A task on a worker gives up
+    its thread during the block, so it does not wait for itself.
     """
-    try:
+    with suppress(ValueError):
         get_worker()
-        in_task = True
+        return worker_client()
+    try:
+        return nullcontext(client or default_client())
     except ValueError:
-        in_task = False
-    if in_task:
-        secede()
-        try:
-            yield get_client()
-        finally:
-            rejoin()
-        return
-    if client is None:
-        try:
-            client = default_client()
-        except ValueError:
-            raise ParameterError(
-                "There is no Dask client: pass client=distributed.Client(...).",
-                code="needs-option", option="client",
-            ) from None  # fmt: skip
-    if client.asynchronous:
         raise ParameterError(
-            "client is asynchronous: pass a client created with asynchronous=False, in a thread.",
-            option="client",
-        )
-    yield client
+            "There is no Dask client: pass client=distributed.Client(...).",
+            code="needs-option", option="client",
+        ) from None  # fmt: skip
 
 
+@cache
 def versions() -> dict[str, str]:
     """Return the versions that results depend on."""
     python = ".".join(map(str, sys.version_info[:2]))
@@ -195,15 +145,8 @@ def versions() -> dict[str, str]:
     return {"Python": python, "linsep": linsep.__version__} | packages
 
 
-def refuse_others(known: dict[str, str], who: str) -> None:
-    """Raise ClusterError if ``who`` has other versions than this process."""
-    own = versions()
-    for name, version in known.items():
-        if own.get(name) != version:
-            raise ClusterError(
-                f"{who} has {name} {version}, but this process has {own.get(name)}: install the "
-                "same versions on the client and on all workers.", code="other-version",
-            )  # fmt: skip
+def _same(value: Any) -> Any:
+    return value
 
 
 class Cluster:
@@ -212,145 +155,131 @@ class Cluster:
     Parameters
     ----------
     client : Client
-        With at least one worker, available within ten seconds, of the same versions.
+        With at least one worker, available within ten seconds.
     """
 
     def __init__(self, client: Client):
         self.client, self.token, self._count = client, uuid4().hex[:8], 0
-        self._check_workers()
-
-    def _check_workers(self) -> None:
-        address = self.client.scheduler.address if self.client.scheduler else "closed"
-        try:
-            self.client.wait_for_workers(1, timeout=CONNECTING)
-            found = self.client.run(versions, on_error="return")
-        except TimeoutError:
-            raise ClusterError(
-                f"The cluster at {address} has no workers: start some with `dask worker {address}`."
-            ) from None
-        except LOST as problem:
-            raise _in_a_sentence(problem) from None
+        #: addresses of the workers where tasks that use a result run, if they can
+        self._at = WeakKeyDictionary[Future, list[str]]()
+        with in_sentences():
+            try:
+                client.wait_for_workers(1, timeout=CONNECTING)
+            except TimeoutError:
+                at = client.scheduler.address
+                raise ClusterError(
+                    f"The cluster at {at} has no workers: start some with `dask worker {at}`."
+                ) from None
+            found = client.run(versions, on_error="return")
         for worker, known in found.items():
-            if isinstance(known, ImportError):
+            # A worker that was lost meanwhile does not matter.
+            if isinstance(known, Exception) and not isinstance(known, OSError):
                 raise ClusterError(
                     f"The worker at {worker} cannot import linsep ({known}): install linsep on all "
                     "workers.", code="missing-package",
                 )  # fmt: skip
-            if isinstance(known, dict):  # else it was lost meanwhile
-                refuse_others(known, f"The worker at {worker}")
 
     def submit(
-        self, name: str, function: Callable[..., Any], *given: Any, priority: int = 0,
-        at: list[str] | None = None,
-    ) -> Future:  # fmt: skip
-        """Submit a task; ``name`` is shown in the dashboard, ``at`` has the addresses of preferred
-        workers.
-        """
+        self, name: str, function: Callable[..., Any], *given: Any, priority: int = 0
+    ) -> Future:
+        """Submit a task; ``name`` is shown in the dashboard. It runs where its arguments stay."""
         self._count += 1
+        places = (self._at.get(one) for one in given if isinstance(one, Future))
+        at = next(filter(None, places), None)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Sending large graph")  # weights, once a pass
-            return self.client.submit(
-                _run, function, *given, key=f"{name}-{self.token}-{self._count}", priority=priority,
-                pure=False, workers=at or None, allow_other_workers=bool(at),
+            future = self.client.submit(
+                _run, versions(), function, *given, key=f"{name}-{self.token}-{self._count}",
+                priority=priority, pure=False, workers=at, allow_other_workers=bool(at),
             )  # fmt: skip
+        if at:
+            self._at[future] = at
+        return future
 
-    def holders(self, futures: list[Future]) -> list[list[str]]:
-        """Return the addresses of the workers that hold each result."""
-        try:
+    def share(self, value: Any) -> Future:
+        """Submit a value that several tasks use."""
+        return self.submit("share setting", _same, value)
+
+    def stay(self, futures: list[Future]) -> None:
+        """Let what uses these results run on the workers that hold them."""
+        with in_sentences():
             found = self.client.who_has(futures)
-        except LOST as problem:
-            raise _in_a_sentence(problem) from None
-        return [list(found.get(future.key, ())) for future in futures]
+        self._at.update({future: list(found.get(future.key, ())) for future in futures})
 
-    def results(self, futures: list[Future], done: Done | None = None) -> list[Any]:
+    def results(self, futures: list[Future], done: Callable[[Future], Any] = _same) -> Any:
         """Return the results in order; see :meth:`wait`."""
-        self.wait(list(futures), done)
-        try:
+        self.wait(futures, done)
+        with in_sentences():
             return self.client.gather(futures)
-        except Exception as problem:
-            raise _in_a_sentence(problem) from None
 
-    def wait(self, futures: list[Future], done: Done | None = None) -> None:
-        """Wait for tasks; ``done`` is called with the number of each finished task.
-
-        ``futures`` is emptied, so unused results can be released. If a task fails, or on Ctrl-C,
-        the others are canceled.
+    def wait(self, futures: list[Future], done: Callable[[Future], Any] = _same) -> None:
+        """Wait for tasks; ``done`` is called with each that is finished. If a task fails, or on
+        Ctrl-C, the others are released.
         """
-        left, alone = {future: k for k, future in enumerate(futures)}, time.monotonic()
-        futures.clear()
+        left, alone = set(futures), time.monotonic()
         try:
-            while left:
-                interruption_point()
-                try:
-                    with self.client.as_current():
-                        ready = wait(list(left), timeout=LOOK, return_when="FIRST_COMPLETED").done
-                except TimeoutError:
-                    if self._has_workers():
+            with in_sentences(), self.client.as_current():
+                while left:
+                    interruption_point()
+                    ready: set[Future] = set()
+                    with suppress(TimeoutError):
+                        ready, left = wait(left, LOOK, "FIRST_COMPLETED")
+                    self.client.gather([one for one in ready if one.status == "error"])  # raises it
+                    for future in ready:
+                        done(future)
+                    if ready or self.client.scheduler_info(n_workers=-1)["workers"]:
                         alone = time.monotonic()
                     elif time.monotonic() - alone > ALONE:
                         raise LostCluster(
                             f"The cluster has had no workers for {ALONE:.0f} seconds",
                             "start workers and try again: a fit with a checkpoint resumes from it",
-                        ) from None
-                    continue
-                alone = time.monotonic()
-                for future in ready:
-                    k = left.pop(future)
-                    if future.status != "finished":
-                        self.client.gather(future)  # raises what was wrong
-                    if done is not None:
-                        done(k)
-        except BaseException as problem:
-            self.cancel(list(left))
-            raise _in_a_sentence(problem) from None
-
-    def _has_workers(self) -> bool:
-        return bool(self.client.scheduler_info(n_workers=-1)["workers"])
-
-    def cancel(self, futures: list[Future]) -> None:
-        """Cancel tasks, if the scheduler can still be reached."""
-        with suppress(Exception):
-            self.client.cancel(futures, force=True)
+                        )
+        except BaseException:
+            for future in left:
+                future.release()  # to cancel them fails where others depend on them
+            raise
 
 
-def given(value: Any) -> Any:
-    """Return the value: a task whose result is shared by other tasks."""
-    return value
-
-
-def _run(function: Callable[..., Any], *given: Any) -> Any:
-    """Run a task; raise errors that can be pickled, without their causes."""
+def at_shard(name: str, function: Callable[..., Any], *given: Any) -> Any:
+    """Call a function; its errors name a shard."""
     try:
         return function(*given)
-    except LinsepError as problem:
-        kind: type[LinsepError] = ClusterError if isinstance(problem, ClusterError) else DataError
-        refused = kind(problem.message, *problem.hints, code=problem.code, **problem.fields)
-    raise refused
+    except DataError as problem:
+        raise problem.at(f"{name}: ") from None
 
 
-LOST: Any = (
-    CancelledError, FutureCancelledError, FuturesCancelledError, CommClosedError, OSError,
-)  # fmt: skip
+def _run(known: dict[str, str], function: Callable[..., Any], *given: Any) -> Any:
+    """Run a task; raise ClusterError if the client has other versions than this worker."""
+    for name, version in versions().items():
+        if known.get(name) != version:
+            raise ClusterError(
+                f"The worker at {get_worker().address} has {name} {version}, but the client has "
+                f"{known.get(name)}: install the same versions on the client and on all workers.",
+                code="other-version",
+            )
+    return function(*given)
 
 
-def _in_a_sentence(problem: BaseException) -> BaseException:
-    """Return the exception to raise instead of an error of the cluster; others unchanged."""
-    if isinstance(problem, KilledWorker):
+@contextmanager
+def in_sentences() -> Iterator[None]:
+    """Raise errors of the cluster as sentences, and others unchanged."""
+    try:
+        yield
+    except KilledWorker as problem:
         task = str(problem.task).split("-")[0]
-        return ClusterError(
+        raise ClusterError(
             f"The task '{task}' ended {problem.allowed_failures + 1} workers, the last at "
             f"{problem.last_worker.address}, most likely out of memory: give workers more memory, "
             "or choose smaller shards."
-        )
-    if isinstance(problem, LOST):
-        return LostCluster(
+        ) from None
+    except (CancelledError, OSError) as problem:
+        raise LostCluster(
             "The scheduler of the cluster was lost, or canceled the tasks "
             f"({type(problem).__name__})",
             "restart it and try again: a fit with a checkpoint resumes from it",
-        )
-    if isinstance(problem, MemoryError):
-        return ClusterError(
+        ) from None
+    except MemoryError:
+        raise ClusterError(
             "A worker ran out of memory: give workers more memory, or choose smaller shards.",
             code="too-large",
-        )
-    return problem
+        ) from None

@@ -2,20 +2,20 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.distributed.cluster import Cluster, client_given
-from linsep.distributed.collections import is_collection, names_of, rows_of_collections
-from linsep.distributed.logistic import fit_logistic
+from linsep.distributed.collections import is_collection, rows_of_collections
 from linsep.distributed.online import fit_online
-from linsep.distributed.regressions import fit_linear, fit_naive_bayes
+from linsep.distributed.regressions import fit_linear, fit_logistic, fit_naive_bayes
 from linsep.distributed.rows import ShardedRows, rows_of_source
 from linsep.errors import ParameterError
 from linsep.estimators.reading import describe
-from linsep.inference.robust import CLUSTERED, check_clusters, refuse_excluded
+from linsep.inference.robust import CLUSTERED, check_clusters, refuse_excluded, refuse_weights
 from linsep.learners.mixing import MixingName, refuse_unmixable
 from linsep.linear.estimator import LinearRegression
 from linsep.logistic.estimator import LogisticRegression
@@ -24,10 +24,8 @@ from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.parameters import check_parameters
 from linsep.sources.base import Source
 
-#: fits an estimator to described rows of a source, or of Dask collections
-FitRows = Callable[[Any, ShardedRows, Any, Any], None]
-#: what is fitted as on one machine, and how
-REGRESSIONS: dict[type, FitRows] = {
+#: what is fitted as on one machine, and how: to described rows of a source or Dask collections
+REGRESSIONS: dict[type, Callable[[Any, ShardedRows, Any, Any], None]] = {
     LinearRegression: fit_linear, GaussianNaiveBayes: fit_naive_bayes,
     LogisticRegression: fit_logistic,
 }  # fmt: skip
@@ -97,30 +95,37 @@ def fit(
         If rows are invalid; the message names the file, and the line or the range.
     """
     check(estimator, source, mixing=mixing, shard_mb=shard_mb)
-    covariance = getattr(estimator, "covariance", None)
+    covariance, files = getattr(estimator, "covariance", None), isinstance(source, Source)
     if covariance is not None or clusters is not None:
         check_clusters(estimator, source, clusters, sample_weight)
-    if checkpoint is not None:
-        _check_checkpoint(estimator, source)
+    if files and not (y is None and sample_weight is None):
+        raise ParameterError(
+            "A source has its own labels: leave out y and weights.", code="conflict"
+        )
+    if checkpoint is not None and (
+        not files or isinstance(estimator, LinearRegression | GaussianNaiveBayes)
+    ):
+        raise ParameterError(
+            "A checkpoint needs an online learner or a logistic regression, which read rows again, "
+            "and files, which another process can read: leave it out.",
+            code="unsupported", option="checkpoint",
+        )  # fmt: skip
     as_here = _as_here(estimator)
     saved = nullcontext() if checkpoint is None else estimator.saving(checkpoint)
     with saved as saving, client_given(client) as found, interrupts_deferred():
         with interrupts_allowed():
             cluster = Cluster(found)
-            if isinstance(source, Source):
-                if y is not None or sample_weight is not None:
-                    raise ParameterError(
-                        "A source has its own labels: leave out y and weights.", code="conflict"
-                    )
-                if saving is not None:
-                    saving.check_source(source)
-                if saving is not None and as_here is None:
+            if saving is not None:
+                saving.check_source(source)
+                if as_here is None:
                     saving.agree(mixing=mixing, shard_mb=float(shard_mb))
-                size, clustered = max(1, round(shard_mb * 1e6)), covariance == CLUSTERED
-                rows = rows_of_source(cluster, source, size, clustered=clustered)
+            if files:
+                size = max(1, round(shard_mb * 1e6))
+                rows = rows_of_source(cluster, source, size, covariance == CLUSTERED)
             else:
-                rows = rows_of_collections(cluster, source, y, sample_weight, clusters=clusters)
+                rows = rows_of_collections(cluster, source, y, sample_weight, clusters)
             _describe(estimator, rows, source)
+        refuse_weights(covariance, True if rows.weighted else None)
         if as_here is not None:
             as_here(estimator, rows, source, saving)
         else:
@@ -129,56 +134,35 @@ def fit(
     return estimator
 
 
-def _as_here(estimator: Any) -> FitRows | None:
+def _as_here(estimator: Any) -> Callable[[Any, ShardedRows, Any, Any], None] | None:
     """Return the function that fits an estimator as in one process; None for online learners."""
     return next((how for kind, how in REGRESSIONS.items() if isinstance(estimator, kind)), None)
 
 
-def _check_checkpoint(estimator: Any, source: Any) -> None:
-    """Raise ParameterError if a fit cannot resume from a checkpoint."""
-    if isinstance(estimator, LinearRegression | GaussianNaiveBayes):
-        raise ParameterError(
-            f"{type(estimator).__name__} reads its rows once: leave out the checkpoint.",
-            code="unsupported", option="checkpoint",
-        )  # fmt: skip
-    if not isinstance(source, Source):
-        raise ParameterError(
-            "A checkpoint needs files, which another process can read again: pass a source of "
-            "open_source.", code="unsupported", option="checkpoint",
-        )  # fmt: skip
-
-
 def _describe(estimator: Any, rows: ShardedRows, source: Any) -> None:
     """Read all shards on the workers; set the number of features, their names and the recipe."""
-    done, read = [0], isinstance(source, Source)
-
-    def one_more(_: int) -> None:
-        done[0] += 1
-
-    if read:
-        source.stage = "reading"
-        source.doing = lambda: f"{done[0]:,} of {len(rows.names):,} shards read"
-    try:
-        rows.describe(classes=not isinstance(estimator, LinearRegression), done=one_more)
-    finally:
-        if read:
-            source.doing = None
-    if read:
-        source.dropped, source.filled = rows.dropped, rows.filled
-        describe(estimator, source, rows.width)
-        source.stage = "fitting"
+    classes, done = not isinstance(estimator, LinearRegression), list[Any]()
+    if not isinstance(source, Source):
+        rows.describe(classes, done)
+        names = [str(name) for name in getattr(source, "columns", [])]
+        describe(estimator, SimpleNamespace(feature_names=names, recipe=dict), rows.width)
+        del estimator.recipe_
         return
-    estimator.n_features_in_ = rows.width
-    for name in ("feature_names_in_", "recipe_"):
-        estimator.__dict__.pop(name, None)
-    if names := names_of(source):
-        estimator.feature_names_in_ = np.array(names, dtype=object)
+    source.stage, n_shards = "reading", len(rows.names)
+    source.doing = lambda: f"{len(done):,} of {n_shards:,} shards read"
+    try:
+        rows.describe(classes, done)
+    finally:
+        source.doing = None
+    source.dropped, source.filled = rows.dropped, rows.filled
+    describe(estimator, source, rows.width)
+    source.stage = "fitting"
 
 
 def check(
     estimator: Any, source: Any, *, mixing: MixingName = "uniform", shard_mb: float = 64.0
 ) -> None:
-    """Raise ParameterError for unsupported parameters, before a cluster is needed."""
+    """Raise ParameterError for unsupported parameters or data, before a cluster is needed."""
     if _as_here(estimator) is None:
         refuse_unmixable(estimator, mixing)
     check_parameters(estimator)
@@ -186,22 +170,16 @@ def check(
         refuse_together(estimator)
     if getattr(estimator, "covariance", None) is not None:
         refuse_excluded(estimator, "covariance")
-    check_data(source, shard_mb)
-
-
-def check_data(source: Any, shard_mb: float) -> None:
-    """Raise ParameterError for data that cannot be cut into shards."""
     if not isinstance(source, Source) and not is_collection(source):
         raise ParameterError(
             f"source is of type {type(source).__name__}: pass a source of linsep.open_source, or "
             "a Dask Array or DataFrame.", option="source",
         )  # fmt: skip
-    for what in ("offsets", "counts"):
-        if getattr(source, what, False):
-            raise ParameterError(
-                f"{source.name} has {'successes and trials' if what == 'counts' else what}, which "
-                "fits on a cluster do not support: fit it in one process.", code="unsupported",
-            )  # fmt: skip
+    if getattr(source, "offsets", False) or getattr(source, "counts", False):
+        raise ParameterError(
+            f"{source.name} has offsets, or successes and trials, which fits on a cluster do not "
+            "support: fit it in one process.", code="unsupported",
+        )  # fmt: skip
     if not (isinstance(shard_mb, int | float) and 0 < shard_mb < np.inf):
         raise ParameterError(
             f"shard_mb is {shard_mb!r}: it must be a number above 0.",

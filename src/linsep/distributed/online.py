@@ -2,15 +2,13 @@
 
 from typing import Any
 
-from linsep.batches import Batch
+import numpy as np
+
 from linsep.compiled.loop import ROWS
-from linsep.distributed.cluster import given
-from linsep.distributed.rows import FIRST, ShardedRows, measure
-from linsep.distributed.shards import ShardRows
-from linsep.errors import DataError
+from linsep.distributed.cluster import at_shard
+from linsep.distributed.rows import ShardedRows, measure
 from linsep.lanes import in_tree
 from linsep.learners.mixing import (
-    LearnAll,
     MixingName,
     Setting,
     ShardSums,
@@ -27,64 +25,28 @@ def fit_online(
     """Fit an online estimator to described rows."""
     classes, totals = rows.classes()
     setting = setting_of(estimator, classes, totals, estimator.n_features_in_, mixing, saving)
-    shared = rows.cluster.submit("share setting", given, setting)
-    holders = rows.cluster.holders(rows.rows)
-    coded = [
-        rows.cluster.submit(
-            "prepare shard", _coded, shared, each, rows.width, name, priority=FIRST, at=at
-        )
-        for each, name, at in zip(rows.rows, rows.names, holders, strict=True)
-    ]
-    rows.rows = []  # the prepared rows take their place
-    learn = _learning(estimator, rows, shared, coded, holders)
-    fit_mixed(estimator, setting, learn, len(coded), rows.weighted, **start, saving=saving)
-    measure(estimator, rows, coded, _labeled, totals)
-
-
-def _coded(setting: Setting, rows: ShardRows, width: int, name: str) -> Batch:
-    X = rows.batch.X
-    if not hasattr(X, "indptr") and X.shape[1] != width:
-        raise DataError(
-            f"{name} has {X.shape[1]:,} columns, others {width:,}: make them alike.", code="shape"
-        )
-    return setting.coded(rows.batch)
-
-
-def _learned(
-    setting: Setting, k: int, rows: Batch, start: Arrays, number: int, name: str
-) -> ShardSums:
-    try:
-        return setting.learn(k, rows, start, number)
-    except DataError as problem:
-        raise DataError(f"{name}: {problem.message}", code=problem.code, **problem.fields) from None
-
-
-def _learning(
-    estimator: Any, rows: ShardedRows, shared: Any, coded: list[Any], holders: list[list[str]]
-) -> LearnAll:
-    """Return a function that makes one pass: its tasks get the mixed weights and return sums."""
-    cluster, sizes = rows.cluster, [about.rows for about in rows.about]
+    rows.prepare(setting.coded)
+    cluster, shared = rows.cluster, rows.cluster.share(setting)
 
     def learn(start: Arrays, number: int) -> ShardSums:
         progress = estimator.progress_
-        progress.stream.n_rows = sum(sizes)
-        weights = cluster.submit("mixed weights", given, start, priority=FIRST)
+        progress.stream.n_rows = rows.n_rows
+        weights = cluster.share(start)
         parts = [
-            cluster.submit("learn shard", _learned, shared, k, each, weights, number, name, at=at)
-            for k, (each, name, at) in enumerate(zip(coded, rows.names, holders, strict=True))
+            cluster.submit(
+                "learn shard", at_shard, name, Setting.learn, shared, k, block, weights, number
+            )
+            for k, (block, name) in enumerate(zip(rows.rows, rows.names, strict=True))
         ]
+        sizes = {part: about.rows for part, about in zip(parts, rows.about, strict=True)}
 
-        def finished(k: int) -> None:
-            if k < len(sizes):
-                progress.tally[ROWS] += sizes[k]
+        def finished(part: Any) -> None:
+            progress.tally[ROWS] += sizes.get(part, 0)
 
-        total = in_tree(parts, lambda group: cluster.submit("mix weights", added_sums, group))
+        total = in_tree(parts, lambda some: cluster.submit("mix weights", added_sums, some))
         cluster.wait([*parts, total], finished)
         return cluster.results([total])[0]
 
-    return learn
-
-
-def _labeled(model: Any, rows: Batch) -> Batch:
-    """Return the rows of a shard with their labels."""
-    return rows._replace(y=model.classes_[model.codes_turned(rows.y)])
+    fit_mixed(estimator, setting, learn, len(rows.rows), rows.weighted, **start, saving=saving)
+    codes = estimator.codes_turned(np.arange(classes.size))
+    measure(estimator, rows, estimator.classes_[codes], totals)

@@ -1,84 +1,116 @@
-"""Linear regression and Gaussian naive Bayes on a cluster, bit-identical to one process."""
+"""Regressions and Gaussian naive Bayes on a cluster, bit-identical to one process."""
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linsep import naive_bayes
-from linsep.batches import Batch
+from linsep.batches import Batch, weight_totals
 from linsep.distributed.lanes import ClusterLanes
 from linsep.distributed.rows import ShardedRows, measure
 from linsep.errors import DataError
 from linsep.estimators import labels
-from linsep.inference.robust import CLUSTERED, refuse_weights
-from linsep.lanes import no_weight
 from linsep.linear import estimator as linear
+from linsep.logistic.estimator import fit_task
+from linsep.logistic.task import FittedClasses, Task, order_of, with_head
+from linsep.sources.base import Source
 from linsep.validation.checks import tidy
 
 
-class Numbers(NamedTuple):
-    """Batches of rows of positive weight whose y are numbers; ``whole`` refuses weights that are
-    not whole numbers, and groups are kept if they are ``clustered``.
-    """
-
-    whole: bool
-    clustered: bool = False
-
-    def __call__(self, rows: Batch, name: str) -> Batch:
-        """Return the block of a shard."""
-        if rows.y.dtype.kind not in "biuf":
-            raise DataError(
-                f"{name} has text as labels. A regression needs one number per row; for class "
-                "labels, use a classifier.", code="label-type",
-            )  # fmt: skip
-        groups = rows.groups if self.clustered else None
-        found = Batch(rows.X, rows.y.astype(np.float64), weights=rows.weights, groups=groups)
-        return linear.rows_of_weight(
-            found, self.whole, lambda row: f"{name}, row {row + 1:,} of it"
-        )
+def numbers(whole: bool, rows: Batch) -> Batch:
+    """Return rows of positive weight whose y are numbers; ``whole`` refuses other weights."""
+    if rows.y.dtype.kind not in "biuf":
+        raise DataError(
+            "The labels are text. A regression needs one number per row; for class labels, use a "
+            "classifier.", code="label-type",
+        )  # fmt: skip
+    return linear.rows_of_weight(rows._replace(y=rows.y.astype(np.float64)), whole)
 
 
-class Codes(NamedTuple):
-    """Batches of rows whose y are codes of ``classes``, an array of sorted labels; groups are kept
-    if they are ``clustered``.
-    """
-
-    classes: np.ndarray
-    clustered: bool = False
-
-    def __call__(self, rows: Batch, name: str) -> Batch:
-        """Return the block of a shard."""
-        groups = rows.groups if self.clustered else None
-        if not rows.y.size:
-            return Batch(rows.X, np.zeros(0, np.int32), weights=rows.weights, groups=groups)
-        codes = labels.codes_in(self.classes, rows.y)
-        return Batch(tidy(rows.X), codes, weights=rows.weights, groups=groups)
-
-
-def check_shards(estimator: Any, rows: ShardedRows) -> bool:
-    """Return whether clusters are needed; raise ParameterError if rows also have weights."""
-    refuse_weights(estimator.covariance, True if rows.weighted else None)
-    return bool(estimator.covariance == CLUSTERED)
+def places_of(classes: np.ndarray, places: np.ndarray, rows: Batch) -> Batch:
+    """Return rows whose y are the places of their labels among the sorted classes."""
+    return rows._replace(X=tidy(rows.X), y=places[labels.codes_in(classes, rows.y)])
 
 
 def fit_linear(estimator: Any, rows: ShardedRows, source: Any, saving: Any) -> None:
-    """Fit a linear regression; Dask collections, like arrays, are cheap to read again."""
-    clustered = check_shards(estimator, rows)
-    lanes = ClusterLanes(rows, Numbers(estimator.weight_type == "frequency", clustered))
-    linear.fit_lanes(estimator, lanes)
+    """Fit a linear regression to described rows."""
+    rows.prepare(partial(numbers, estimator.weight_type == "frequency"))
+    sizes = [about.counted for about in rows.about]
+    linear.fit_lanes(estimator, ClusterLanes(rows, rows.rows, sizes))
 
 
 def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Any) -> None:
     """Fit Gaussian naive Bayes to described rows."""
     classes, totals = rows.classes()
     labels.check_two_classes(classes, rows.name)
-    if not any(about.counted for about in rows.about):
-        raise no_weight()
-    lanes = ClusterLanes(rows, Codes(classes))
+    rows.prepare(partial(places_of, classes, np.arange(classes.size)))
+    lanes = ClusterLanes(rows, rows.rows, [about.rows for about in rows.about])
     naive_bayes.fit_lanes(estimator, classes, lanes)
-    measure(estimator, rows, lanes.blocks, labeled, totals)
+    measure(estimator, rows, classes, totals)
 
 
-def labeled(model: Any, block: Batch) -> Batch:
-    """Return the rows of a block with their labels."""
-    return block._replace(y=model.classes_[block.y])
+class Counted(NamedTuple):
+    """Number of rows with weight, and the summed weights of each class."""
+
+    rows: int
+    totals: np.ndarray
+
+    def more(self, block: Batch) -> "Counted":
+        """Return the counts with those of one more block, in order, as in one process."""
+        rows = block.size if block.weights is None else int((block.weights > 0).sum())
+        return Counted(self.rows + rows, weight_totals(self.totals, block.y, block.importance))
+
+
+def weighed(class_weights: np.ndarray | None, block: Batch) -> Batch:
+    """Return rows whose weights are multiplied by those of their classes."""
+    if class_weights is None:
+        return block
+    of_classes = class_weights[block.y]
+    own = block.weights
+    return block._replace(weights=of_classes if own is None else of_classes * own)
+
+
+def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Any) -> None:
+    """Fit a logistic regression to described rows: the client takes the steps of the ascent, and
+    reads files again where a fit needs more than sums; workers evaluate the likelihood.
+    """
+    classes, totals = rows.classes()
+    labels.check_two_classes(classes, rows.name)
+    order = order_of(estimator.reference, classes)
+    places = np.argsort(order).astype(np.int32)
+    as_block = partial(places_of, classes, places)
+    rows.prepare(as_block)
+    cluster, blocks = rows.cluster, rows.rows
+
+    def counted() -> Counted:
+        found: Any = Counted(0, np.zeros(classes.size))
+        for block in blocks:
+            found = cluster.submit("count classes", Counted.more, found, block)
+        (last,) = cluster.results([found])
+        return last._replace(totals=last.totals[places])
+
+    count, weights = counted() if rows.weighted else Counted(rows.n_rows, totals), None
+    totals = count.totals
+    if (given := estimator.class_weight) is not None:
+        weights = labels.weigh_classes(given, classes, totals, path=rows.name)[order]
+        blocks = [cluster.submit("prepare shard", weighed, weights, block) for block in blocks]
+        count = counted()
+    labels.warn_of_weightless(classes, count.totals)
+    known = FittedClasses(classes, estimator.reference, count.totals)
+    files = source if isinstance(source, Source) else None
+    n_features = estimator.n_features_in_
+
+    def batches() -> Iterator[Batch]:
+        """Yield all rows in their order, of files or else from the workers."""
+        read = map(as_block, files.batches()) if files else map(received, rows.rows)
+        return with_head((weighed(weights, block) for block in read), n_features)
+
+    def received(block: Any) -> Batch:
+        return cluster.results([block])[0]
+
+    lanes = ClusterLanes(rows, blocks, [about.rows for about in rows.about], batches)
+    task = Task(estimator, known, batches, n_features, count.rows, source=files, lanes=lanes)
+    fit_task(estimator, task, saving)
+    measure(estimator, rows, known.labels, totals)

@@ -6,26 +6,22 @@ get the location of a shard and read the file themselves.
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from socket import gethostname
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow.parquet as pq
 import scipy.sparse as sp
+from fsspec.utils import read_block
 
-from linsep._system.files import process_mark
+from linsep._system.files import scratch_folder
 from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, NoRows
 from linsep.sources.base import Source
-from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import codec_of, format_of
 from linsep.sources.opening import open_source
-from linsep.sources.remote.file import RemoteFile, located
+from linsep.sources.remote.file import RemoteFile
 from linsep.sources.tables.reading_options import ReadingOptions
 from linsep.sources.tables.table import TableSource
 
@@ -33,9 +29,7 @@ from linsep.sources.tables.table import TableSource
 SHARD_BYTES = 64 << 20
 #: formats whose rows are lines, and the ones whose first line names the columns
 LINES, HEADED = ("svmlight", "vw", "csv", "tsv", "jsonl"), ("csv", "tsv")
-_COPIED = 8 << 20
 SECOND = 1_000_000_000
-_MARK = b"\xef\xbb\xbf"
 
 
 class Shard(NamedTuple):
@@ -57,10 +51,8 @@ class Shard(NamedTuple):
             return str(self.path)
         if self.format == "parquet":
             last = self.stop - 1
-            groups = f"groups {self.start:,} to {last:,}" if last > self.start else (
-                f"group {self.start:,}"
-            )  # fmt: skip
-            return f"{self.path}, row {groups}"
+            groups = f"s {self.start:,} to {last:,}" if last > self.start else f" {last:,}"
+            return f"{self.path}, row group{groups}"
         return f"{self.path}, bytes {self.start:,} to {self.stop:,}"
 
 
@@ -69,15 +61,6 @@ class Reading(NamedTuple):
 
     recipe: dict[str, Any]
     options: ReadingOptions = ReadingOptions()
-
-
-class RowGroups(TableSource):
-    """Some row groups of a Parquet file."""
-
-    def __init__(self, shard: Shard, recipe: dict[str, Any]):
-        super().__init__([Path(str(shard.path))], target=None, format="parquet", recipe=recipe)
-        for file in self._files:
-            file.row_groups = range(shard.start, shard.stop)
 
 
 class ShardRows(NamedTuple):
@@ -90,7 +73,7 @@ class ShardRows(NamedTuple):
     filled : dict, missing values that were replaced, by column
     """
 
-    batch: Batch
+    batch: Batch = Batch(sp.csr_matrix((0, 0)), np.zeros(0))
     dropped: int = 0
     filled: dict[str, int] = {}  # noqa: RUF012
 
@@ -138,67 +121,17 @@ def _row_groups(path: Path, shard_bytes: int) -> list[tuple[int, int]]:
 
 def read_shard(shard: Shard, reading: Reading) -> ShardRows:
     """Return the rows of a shard; DataError names the file, and the line or the range."""
-    parts: list[Batch] = []
-    dropped, filled = 0, dict[str, int]()
-    with _opened(shard, reading) as source:
+    _check_file(shard)
+    with scratch_folder() as folder:
         try:
-            if source is not None:
-                parts = list(source.batches())
-                dropped, filled = source.dropped, dict(source.filled)
-        except NoRows:
-            dropped = 0 if source is None else source.dropped
-    if not parts:
-        return ShardRows(Batch(sp.csr_matrix((0, 0)), np.zeros(0)), dropped)
-    if any(part.y is None for part in parts):
-        raise DataError(f"{shard} has no labels.", code="no-labels", path=shard.path)
-    return ShardRows(joined(parts), dropped, filled)
-
-
-@contextmanager
-def _opened(shard: Shard, reading: Reading) -> Iterator[Source | None]:
-    """Open the rows of a shard as a source; None if no line begins in it.
-
-    A range of lines is copied to a temporary file of the worker.
-    """
-    how: dict[str, Any] = {
-        "recipe": reading.recipe, "format": shard.format, "max_line": reading.options.max_line,
-    }  # fmt: skip
-    if shard.format in HEADED:
-        how |= reading.options.of_csv
-    with _on_this_machine():
-        unchanged = Unchanged([located(shard.path)])
-        _check_file(shard)
-    try:
-        if not shard.stop:
-            files: Any = [shard.path]
-            yield _of_data(open_source(files, **how))
-        elif shard.format == "parquet":
-            with _named(shard, str(shard.path), lambda: _rows_before(shard)):
-                yield _of_data(RowGroups(shard, reading.recipe))
-        else:
-            with TemporaryDirectory(prefix=process_mark()) as folder:
-                path = Path(folder) / "shard"
-                begins = _copied(shard, path, reading.options)
-                before = partial(_lines_before, shard, begins, reading.options)
-                with _named(shard, str(path), before):
-                    yield None if begins is None else _of_data(open_source(path, **how))
-    except OSError as error:
-        reason = error.strerror or error
-        raise DataError(
-            f"{shard} cannot be read ({reason}): check the disk.",
-            code="cannot-read", path=shard.path,
-        ) from error  # fmt: skip
-    with _on_this_machine():
-        unchanged.check(located(shard.path))
-
-
-@contextmanager
-def _on_this_machine() -> Iterator[None]:
-    """Add the machine to errors about files that differ."""
-    try:
-        yield
-    except DataError as error:
-        raise error.at(f"On the machine {gethostname()}, ") from error.__cause__
+            found = _read(shard, reading, Path(folder) / "shard")
+        except OSError as error:
+            raise DataError(
+                f"{shard} cannot be read ({error.strerror or error}): check the disk.",
+                code="cannot-read", path=shard.path,
+            ) from error  # fmt: skip
+    _check_file(shard)
+    return found
 
 
 def _check_file(shard: Shard) -> None:
@@ -206,11 +139,12 @@ def _check_file(shard: Shard) -> None:
     if isinstance(shard.path, RemoteFile):
         shard.path.check()  # compares it with what the client saw
         return
+    machine = f"On the machine {gethostname()}, {shard}"
     try:
         now = os.stat(shard.path)
     except OSError as error:
         raise DataError(
-            f"{shard.path} cannot be read ({error.strerror}): all machines need the same files "
+            f"{machine} cannot be read ({error.strerror}): all machines need the same files "
             "under the same paths.", code="cannot-read", path=shard.path,
         ) from error  # fmt: skip
     times = now.st_mtime_ns, shard.written or 0
@@ -218,90 +152,69 @@ def _check_file(shard: Shard) -> None:
         times = times[0] // SECOND, times[1] // SECOND
     if now.st_size != shard.size or times[0] != times[1]:
         raise DataError(
-            f"{shard} has another size or modification time than when it was split into shards: "
+            f"{machine} has another size or modification time than when it was split into shards: "
             "all machines need the same, unchanged files, copied with their times (cp -p, "
             "rsync -t).", code="file-changed", path=shard.path,
         )  # fmt: skip
 
 
-def _of_data(source: Source) -> Source:
-    """Let the errors of a source refer to training data, not to the data of a model."""
-    source.by_recipe = False
-    return source
+def _read(shard: Shard, reading: Reading, copy: Path) -> ShardRows:
+    """Read the rows of a shard; a range of lines is copied to a file, behind the header."""
+    how: dict[str, Any] = {
+        "recipe": reading.recipe, "format": shard.format, "max_line": reading.options.max_line,
+    }  # fmt: skip
+    headed = shard.format in HEADED and reading.options.header is not False
+    path: Any = shard.path
+    if shard.format in HEADED:
+        how |= reading.options.of_csv
+    if shard.stop and shard.format in LINES:
+        with open(path, "rb") as file:
+            header = next((line for line in file if line.strip()), b"")
+            start = max(0, shard.start - 1)
+            text = read_block(file, start, shard.stop - 1 - start, b"\n")
+        if shard.format in HEADED and reading.options.quotes is not False and text.count(b'"') % 2:
+            raise DataError(
+                f"{shard} ends within quotes: a field with line breaks cannot be split; convert "
+                "the table to Parquet with `linsep convert`.", code="unsupported", path=path,
+            )  # fmt: skip
+        if not text.strip():
+            return ShardRows()
+        path = copy
+        path.write_bytes(header + text if headed and shard.start else text)
+    try:
+        source = open_source([path], **how)
+        source.by_recipe = False  # errors refer to training data, not to the data of a model
+        if shard.stop and isinstance(source, TableSource) and shard.format == "parquet":
+            source._files[0].row_groups = range(shard.start, shard.stop)
+        parts = list(source.batches())
+    except NoRows:
+        return ShardRows(dropped=source.dropped)
+    except LinsepError as error:
+        if not shard.stop:
+            raise
+        raise _named(shard, str(path), error, headed) from None
+    return ShardRows(joined(parts), source.dropped, dict(source.filled))
 
 
-@contextmanager
-def _named(shard: Shard, name: str, before: Any) -> Iterator[None]:
-    """Name the file, and the line or row in it, in errors about the rows of a shard."""
-    place = re.compile(re.escape(name) + r"(?: (line|row) (\d+))?")
+def _named(shard: Shard, name: str, error: LinsepError, headed: bool) -> DataError:
+    """Return an error that names the file, and the line or row in it."""
+    before = _rows_before(shard, headed)
 
     def said(found: re.Match) -> str:
-        if not found[2]:
-            return str(shard)
-        return f"{shard.path} {found[1]} {int(found[2]) + before()}"
+        return f"{shard.path} {found[1]} {int(found[2]) + before}" if found[2] else str(shard)
 
-    try:
-        yield
-    except LinsepError as error:
-        hints = (h if not isinstance(h, str) else place.sub(said, h) for h in error.hints)
-        fields = error.fields | {"path": shard.path}
-        if error.row is not None:
-            fields["row"] = error.row + before()
-        raise DataError(place.sub(said, error.message), *hints, code=error.code, **fields) from None
+    message = re.sub(rf"{re.escape(name)}(?: (line|row) (\d+))?", said, error.message)
+    fields = error.fields | {"path": shard.path, "row": error.row and error.row + before}
+    return DataError(message, *error.hints, code=error.code, **fields)
 
 
-def _rows_before(shard: Shard) -> int:
-    metadata = pq.read_metadata(str(shard.path))
-    return sum(metadata.row_group(group).num_rows for group in range(shard.start))
-
-
-def _lines_before(shard: Shard, begins: int | None, options: ReadingOptions) -> int:
-    """Return how many lines to add to the number of a line in the copy of a range."""
+def _rows_before(shard: Shard, headed: bool) -> int:
+    """Return how many rows, or lines, of the file come before those of a shard."""
+    if shard.format == "parquet":
+        metadata = pq.read_metadata(str(shard.path))
+        return sum(metadata.row_group(group).num_rows for group in range(shard.start))
+    lines, left = int(shard.start > 0 and not headed), max(0, shard.start - 1)
     with open(str(shard.path), "rb") as file:
-        lines, left = 0, begins or 0
-        while left and (block := file.read(min(left, _COPIED))):
+        while left and (block := file.read(min(left, 1 << 20))):
             lines, left = lines + block.count(b"\n"), left - len(block)
-        return lines - (1 if begins and _has_header(shard, options) else 0)
-
-
-def _has_header(shard: Shard, options: ReadingOptions) -> bool:
-    return shard.format in HEADED and options.header is not False
-
-
-def _copied(shard: Shard, path: Path, options: ReadingOptions) -> int | None:
-    """Copy the lines that begin in a range to a file, behind the header if there is one.
-
-    Returns where they begin; None if there is none.
-    """
-    with open(str(shard.path), "rb") as file, open(path, "wb") as copy:
-        header = b""
-        if shard.start and _has_header(shard, options):
-            while not header.strip(b"\r\n \t" + _MARK):
-                header = file.readline()
-        begins, end = _line_start(file, shard.start), _line_start(file, shard.stop)
-        if begins == end:
-            return None
-        copy.write(header)
-        file.seek(begins)
-        quotes, left, blank = 0, end - begins, True
-        while left and (block := file.read(min(left, _COPIED))):
-            copy.write(block)
-            blank = blank and not block.strip(b"\r\n \t" + _MARK)
-            quotes, left = quotes + block.count(b'"'), left - len(block)
-    if blank and not _has_header(shard, options):
-        return None
-    if quotes % 2 and options.quotes is not False and shard.format in HEADED:
-        raise DataError(
-            f"{shard} ends within quotes: a field with line breaks cannot be split; convert the "
-            "table to Parquet with `linsep convert`.", code="unsupported", path=shard.path,
-        )  # fmt: skip
-    return begins
-
-
-def _line_start(file: Any, byte: int) -> int:
-    """Return where the first line begins at or behind a byte."""
-    if not byte:
-        return 0
-    file.seek(byte - 1)
-    file.readline()
-    return int(file.tell())
+    return lines
