@@ -61,7 +61,7 @@ def _row_caches() -> list[bytes]:
     for batch in (Batch(X, y, 0), Batch(sp.csr_matrix(X.astype(np.float32) * (X > 0)), words, 0)):
         with RowCacheWriter(folder() / "whole.rows", KEY) as writer:
             writer.write(batch)
-            writer.commit().close()
+            writer.commit(4).close()
         stored.append((folder() / "whole.rows").read_bytes())
     return stored
 

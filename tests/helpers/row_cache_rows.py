@@ -37,4 +37,4 @@ def write(path, X, y, cuts=(), key=KEY, **about):
     with RowCacheWriter(path, key) as writer:
         for lo, hi in pairwise([0, *cuts, X.shape[0]]):
             writer.write(Batch(X[lo:hi], y[lo:hi], lo))
-        return writer.commit(**about)
+        return writer.commit(**{"n_features": X.shape[1], **about})

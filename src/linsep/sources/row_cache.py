@@ -1,12 +1,11 @@
 """Parsed rows on disk, read in any order of blocks of 64 rows; and a file of them as a source.
 
-Layout, in the byte order of the machine, each part padded to 512 bytes::
+Layout::
 
-    head      magic
+    head      magic, where the footer begins, checksum of what follows
     arrays    of each batch: codes of labels, weights, values; of sparse rows also columns, and
               where rows start
-    footer    JSON: format and key, types, shapes and places of the arrays, labels, names, recipe
-    trailer   where the footer begins; checksum of all before it
+    footer    JSON: key, types, shapes and places of the arrays, labels, names, recipe
 
 A file is used if its checksum is right when it is opened.
 """
@@ -38,7 +37,7 @@ from linsep._system.caches import (
     trim_cache,
     warn_without,
 )
-from linsep._system.files import remove_abandoned, written_whole
+from linsep._system.files import written_whole
 from linsep.batches import Batch
 from linsep.compiled.loop import BLOCK
 from linsep.errors import DataError, LinsepError, Located, ModelFileError, hint
@@ -46,11 +45,10 @@ from linsep.sources.base import Source, as_matrix
 from linsep.sources.fingerprints import state_of
 from linsep.sources.remote.file import File, located
 
-FORMAT = 4
 MAGIC = b"linsep\0S"
-TRAILER = struct.Struct("=QQ")
-#: bytes to which parts are padded, and bytes that are checked at once
-SECTOR, PIECE = 512, 1 << 20
+HEAD = struct.Struct("<8sQQ")
+#: bytes that are checked at once
+PIECE = 1 << 20
 #: linsep's folder within a cache folder, and the files in it that may be removed
 ROWS = "linsep-rows"
 ROW_CACHES = CacheFiles(re.compile(r"[0-9a-f]{32}\.rows"), MAGIC)
@@ -76,15 +74,13 @@ def row_folder(cache: Path) -> Path | None:
     """
     folder = Path(cache).expanduser() / ROWS
     try:
-        folder = private_folder(folder)
+        return private_folder(folder)
     except UnsafeFolder as why:
         message = f"Parsed rows are not kept in {folder}, because {why}"
         warn_without(message, hint("choose another folder with {}", cache=None))
         return None
     except OSError:  # reported when a cache is written
         return folder
-    remove_abandoned(folder)
-    return folder
 
 
 def row_cache_path(folder: Path, key: dict[str, Any]) -> Path:
@@ -116,15 +112,15 @@ class RowCache:
     labels : list of str, int, float or bool
         In the order of their first appearance: ``labels[code]`` is the label of a row.
     feature_names : list of str, or None
-    recipe : dict or None, dropped : int, and filled : dict, as they were given to the writer
+    recipe : dict, dropped : int, and filled : dict, as they were given to the writer
     """
 
     n_features: int
     weighted: bool
     labels: list[Any]
-    feature_names: list[str] | None = None
-    recipe: dict[str, Any] | None = None
-    dropped = 0
+    feature_names: list[str] | None
+    recipe: dict[str, Any]
+    dropped: int
     filled: dict[str, int]
 
     def __init__(self, path: Path, descriptor: int, footer: dict[str, Any]):
@@ -133,7 +129,7 @@ class RowCache:
         #: of each batch, the type, the shape and the place of its arrays
         self._chunks = footer["chunks"]
         self.n_bytes = os.fstat(self._file).st_size
-        vars(self).update({"filled": {}} | footer["about"])
+        vars(self).update(footer["about"])
         # the first row of each chunk
         self._rows = [0, *accumulate(codes[1][0] for codes, *_ in self._chunks)]
         self.n_rows = self._rows[-1]
@@ -145,17 +141,18 @@ class RowCache:
         others, or written for another ``key`` or kind of machine. ``mark`` sets its time to now,
         because the least recently used caches are removed first.
         """
-        path, seal = Path(path), 0
+        path = Path(path)
         try:
-            with os.fdopen(open_own(path), "rb", buffering=0) as file:
-                end = os.fstat(file.fileno()).st_size - TRAILER.size
-                for start in range(0, end, PIECE):
-                    seal = checksum(file.read(min(PIECE, end - start)), seal)
-                at, sealed = TRAILER.unpack(file.read())
-                if sealed != zlib.crc32(b"%d" % at, seal):
+            with os.fdopen(open_own(path), "rb") as file:
+                magic, at, sealed = HEAD.unpack(file.read(HEAD.size))
+                seal = 0
+                while piece := file.read(PIECE):
+                    seal = zlib.crc32(piece, seal)
+                if (magic, sealed) != (MAGIC, zlib.crc32(b"%d" % at, seal)):
                     return None
-                footer = json.loads(os.pread(file.fileno(), end - at, at).rstrip(b"\0"))
-                if footer["key"] != json.dumps([FORMAT, key]):
+                file.seek(at)
+                footer = json.load(file)
+                if footer["key"] != json.dumps(key):
                     return None
                 if mark:
                     with suppress(OSError):  # of a folder that may only be read
@@ -167,11 +164,9 @@ class RowCache:
     def read_blocks(self, blocks: np.ndarray) -> Batch:
         """Return the rows of blocks (integers, repeats allowed), in this order, in new memory;
         ``y`` are int32 codes, to look up in ``labels``, and ``first`` is the number of the first
-        row. IndexError when there is no such block, or the file is closed. Thread-safe.
+        row. OSError when the file is closed. Thread-safe.
         """
         blocks = np.ascontiguousarray(blocks, np.int64)
-        if not 0 <= blocks.min() <= blocks.max() < self.n_blocks:
-            raise IndexError(f"The cache {self.path} has no block beyond {self.n_blocks - 1}.")
         runs = list(self._runs(blocks))
         y, weights = self._read(0, runs), self._read(1, runs) if self.weighted else None
         if len(runs[0][0]) == 3:
@@ -186,15 +181,12 @@ class RowCache:
         """Return entries of one array of each chunk, from where to where, as one array."""
         kind, shape, _ = runs[0][0][number]
         joined = np.empty((sum(end - first for _, first, end in runs), *shape[1:]), kind)
-        left: Any = joined.reshape(-1).view(np.uint8)
-        width = joined[:1].nbytes
+        width, at = joined[:1].nbytes, 0
         for chunk, first, end in runs:
-            place, size = chunk[number][2] + width * first, width * (end - first)
-            part, left = left[:size], left[size:]
-            while part.size:
-                if not (count := os.preadv(self._file, [part], place)):
-                    raise EOFError(f"{self.path} became shorter")
-                part, place = part[count:], place + count
+            part: Any = joined[at : at + end - first]
+            if os.preadv(self._file, [part], chunk[number][2] + width * first) < part.nbytes:
+                raise EOFError(f"{self.path} became shorter")
+            at += end - first
         return joined
 
     def _runs(self, blocks: np.ndarray) -> Iterator[tuple[Any, int, int]]:
@@ -221,17 +213,8 @@ class RowCache:
 
     def close(self) -> None:
         """Close the file, as forgetting the object does, while no thread reads it."""
-        self.n_blocks = 0
+        self._file = -1
         self._end()
-
-
-def checksum(sectors: Any, seed: int) -> int:
-    """Return a number that depends on every bit of sectors, and on the one before.
-
-    The sums of sectors are checked, which is six times as fast as checking their bytes.
-    """
-    words = np.frombuffer(sectors, np.uint64)
-    return zlib.crc32(words.reshape(-1, SECTOR // 8).sum(axis=1), seed)
 
 
 class RowCacheWriter:
@@ -249,7 +232,7 @@ class RowCacheWriter:
         self._chunks: list[list[Any]] = []
         self._index: Any = None
         self._weighted = False
-        self._width = self._seal = self._at = 0
+        self._seal = 0
         self._stack = ExitStack()
         with self._whole_or_none():
             folder = self.path.parent
@@ -259,7 +242,7 @@ class RowCacheWriter:
                 self.path.unlink()
             self._file = self._stack.enter_context(written_whole(self.path, "wb+", force=True))
             os.fchmod(self._file.fileno(), 0o600)
-            self._send(MAGIC)
+            self._file.write(bytes(HEAD.size))
 
     @contextmanager
     def _whole_or_none(self) -> Iterator[None]:
@@ -294,36 +277,33 @@ class RowCacheWriter:
                 arrays.append(X.indptr.astype(np.int64))
             else:
                 arrays.append(np.ascontiguousarray(X))
-            self._width = max(self._width, X.shape[1])
             self._weighted = batch.weights is not None
-            self._chunks.append(
-                [(a.dtype.str, a.shape, self._send(a.reshape(-1).view(np.uint8))) for a in arrays]
-            )
+            self._chunks.append([(a.dtype.str, a.shape, self._send(a)) for a in arrays])
 
     def _codes(self, batch: Batch) -> np.ndarray:
-        with suppress(pa.ArrowException, TypeError):
+        try:
             found = pa.array(batch.y, from_pandas=True).dictionary_encode()  # NaN is null
             labels = found.dictionary.to_pylist()
-            if not found.null_count and len(found) == batch.size:
-                numbers = [self._labels.setdefault(one, len(self._labels)) for one in labels]
-                return np.array(numbers, np.int32)[found.indices.to_numpy()]
-        raise RowCacheError(
-            "Labels cannot be cached: give every row a number, a boolean or a string, or continue "
-            "without a cache.",
-            code="label-type",
-        )
+            numbers = [self._labels.setdefault(one, len(self._labels)) for one in labels]
+            return np.array(numbers, np.int32)[found.indices.to_numpy()]
+        except (pa.ArrowException, TypeError):  # also of nulls
+            raise RowCacheError(
+                "Labels cannot be cached: give every row a number, a boolean or a string, or "
+                "continue without a cache.",
+                code="label-type",
+            ) from None
 
-    def commit(self, n_features: int | None = None, **about: Any) -> RowCache:
+    def commit(self, n_features: int, **about: Any) -> RowCache:
         """Finish the file, put it in its place in one step, and return it. ``n_features`` is the
-        width of all rows, by default of the widest batch; for ``about`` see :func:`footer_of`.
+        width of all rows; for ``about`` see :func:`footer_of`.
         """
         with self._whole_or_none():
-            about |= {"n_features": self._width if n_features is None else n_features}
-            about |= {"weighted": self._weighted, "labels": list(self._labels)}
-            key = json.dumps([FORMAT, self._key])
-            footer = {"key": key, "chunks": self._chunks, "about": about}
+            about |= {"n_features": n_features, "weighted": self._weighted}
+            about |= {"labels": list(self._labels)}
+            footer = {"key": json.dumps(self._key), "chunks": self._chunks, "about": about}
             at = self._send(json.dumps(footer).encode())
-            self._file.write(TRAILER.pack(at, zlib.crc32(b"%d" % at, self._seal)))
+            self._file.seek(0)
+            self._file.write(HEAD.pack(MAGIC, at, zlib.crc32(b"%d" % at, self._seal)))
             self._file.flush()
             row_cache = RowCache(self.path, self._file.fileno(), footer)
             self._stack.close()
@@ -344,16 +324,16 @@ class RowCacheWriter:
         self.abort()
 
     def _send(self, data: Any) -> int:
-        """Write data, padded; return where they begin."""
-        whole, at = len(data) // SECTOR * SECTOR, self._at
-        for part in (data[:whole], bytes(data[whole:]) + bytes(-len(data) % SECTOR)):
-            self._seal = checksum(part, self._seal)
-            self._at += self._file.write(part)
+        """Write data at the next multiple of 64 bytes, as numpy does; return this place."""
+        for part in (bytes(-self._file.tell() % 64), data):
+            at = self._file.tell()
+            self._file.write(part)
+            self._seal = zlib.crc32(part, self._seal)
         return at
 
 
 #: key of such files, which do not depend on others
-ROWS_FILE_KEY = {"rows": 1}
+ROWS_FILE_KEY = {"rows": 2}
 _BATCH_BYTES = 16 << 20
 
 
@@ -380,10 +360,10 @@ class RowsSource(Source):
             )
         self.paths, self.name = paths, str(paths[0])
         found = RowCache.open(self.name, ROWS_FILE_KEY, mark=False)
-        if found is None or found.recipe is None:
+        if found is None:
             raise DataError(
-                f"{self.name} is not a complete file written by `linsep convert` on this type of "
-                "machine, or other users can write to it: convert the data again.",
+                f"{self.name} is not a complete file written by this version of `linsep convert`, "
+                "or other users can write to it: convert the data again.",
                 code="damaged-file",
                 path=paths[0],
             )
