@@ -244,7 +244,7 @@ def test_a_gif_has_every_frame_and_a_pause():
     picture, durations = frames_of(files[0].getvalue())
     assert picture.n_frames == len(shown.frames) == 5
     assert picture.info["loop"] == 0
-    assert durations == [2000] * 4 + [6000]
+    assert durations == [2000] * 4 + [5000]
     assert (shown.figure_.canvas, shown.figure_.dpi, shown.frame_) == (canvas, dpi, 4)
     quick = io.BytesIO()
     shown.save(quick, format="gif", dpi=50)

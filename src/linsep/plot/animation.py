@@ -4,16 +4,14 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import partial
 from io import BytesIO
-from math import ceil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from textwrap import wrap
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from matplotlib.animation import PillowWriter
 from matplotlib.colors import ListedColormap
 from matplotlib.lines import Line2D
+from PIL import Image
 
 from linsep import textbook, trace as traced
 from linsep.errors import DataError, Hint, hint
@@ -62,10 +60,8 @@ class Frame(NamedTuple):
     Attributes
     ----------
     round : int, number of examples processed when the frame ends; 0 at the start
-    rows : list of int
-        The rows that correct the weights; empty in the first and the last frame.
-    before, after : arrays of shape (weight vectors, weights)
-        The weights, the intercept first.
+    rows : list of int, those that correct the weights; empty in the first and the last frame
+    before, after : weights of shape (weight vectors, weights), the intercept first
     said : str, what happened
     """
 
@@ -80,13 +76,11 @@ class RunDisplay(Display):
     """Animation of the run of an online classifier, with a frame for every update.
 
     Each frame shows the boundary before the update (dashed) and after it, the regions of the
-    classes, a thick ring around the row that caused the update, thin rings around the rows on the
-    wrong side after it, and a sentence that describes the step. The first frame is before the first
-    row; the last shows why the run ended. Two features are drawn directly; a single feature is
-    drawn on a line for each class. With more features, two classes are drawn by their distances
-    from the boundary, which every update changes, so each row is on the side of its score. The
-    weights are the last ones, regardless of ``keep``. Create it with :meth:`from_estimator`, or
-    with the method ``animate`` of a trace.
+    classes, a thick ring around the row that caused the update, thin rings around rows on the wrong
+    side after it, and a sentence that describes the step. The first frame is before the first row;
+    the last says why the run ended. A single feature is drawn on a line for each class. With more
+    than two, two classes are drawn by their distances from the boundary, which every update
+    changes. The weights are the last ones, regardless of ``keep``.
 
     Attributes
     ----------
@@ -95,13 +89,11 @@ class RunDisplay(Display):
     points : array of shape (rows, 2), where the rows are drawn
     names, about : pair of str, the names of the axes, and str, how the features are drawn
     basis, grid : arrays, the features (or kernel values) of the rows and of places on a grid
-        Without a grid, the first coordinate of a row is its distance from the boundary.
     xs, ys : arrays of the coordinates of the grid
     y, classes : arrays, the index of each row's class among the sorted classes, and the classes
     decide : function from scores to class indices; -1 for a row on neither side
     frame_ : int, the frame that is shown
-    line_, old_line_ : ContourSet of the boundary of two classes after and before the update, or
-        None
+    line_, old_line_ : ContourSet or None, the boundary of two classes after and before the update
     example_ : PathCollection, the ring around the row of the update, or None
     wrong_ : PathCollection, rings around the rows on the wrong side, or dots in some of many
     regions_ : ContourSet or AxesImage of the classes, or None
@@ -132,8 +124,7 @@ class RunDisplay(Display):
             The features to draw, with the others fixed at their means. Several classes with more
             than two features need them.
         max_frames : int, default=40
-            Maximum number of updates to draw. If there are more, this many are chosen evenly,
-            including the last, and the frames say so.
+            Of more updates, this many are drawn, chosen evenly, and the frames say so.
         kernel : function of rows, default None
             Their kernel values with the rows of the run, if weights belong to examples.
         """
@@ -163,8 +154,7 @@ class RunDisplay(Display):
     ) -> Self:  # fmt: skip
         """Draw the run that made a fitted model.
 
-        The run is repeated by :func:`linsep.trace` and drawn if it makes the same mistakes in every
-        pass and ends with the same weights.
+        The run is repeated, and refused unless its mistakes and last weights are the same.
 
         Parameters
         ----------
@@ -209,7 +199,7 @@ class RunDisplay(Display):
         several = len(self.trace.start) > 1
         self.basis, self.grid, self.about = terms(rows), None, ""
         if d == 1:
-            column = np.asarray(rows.todense() if hasattr(rows, "todense") else rows).ravel()
+            column = planes.dense(rows).ravel()
             self.points, self.names = np.column_stack([column, self.y]), (names[0], "")
             self.xs = np.linspace(*limits(column), 2 * RESOLUTION)
             self.ys = np.array(limits(self.y, 0.5))
@@ -232,15 +222,12 @@ class RunDisplay(Display):
         else:
             _, up = completed([], rows)
             heights = np.asarray(rows @ up) - planes.mean_of(rows) @ up
-            self.points, self.ys = (
-                np.column_stack([np.zeros(n), heights]),
-                np.array(limits(heights)),
-            )
+            self.points = np.column_stack([np.zeros(n), heights])
+            self.ys = np.array(limits(heights))
             self.names = in_units(names, "distance from the boundary", "widest direction")
             self.about = f"{d:,} features: the distance from the boundary, or more at the edges"
 
     def _scores(self, weights: np.ndarray, basis: Any) -> np.ndarray:
-        """Return scores: of shape (places,), for several weight vectors one column for each."""
         found = np.asarray(basis @ weights[:, 1:].T) + weights[:, 0]
         return found[:, 0] if len(weights) == 1 else found
 
@@ -253,7 +240,6 @@ class RunDisplay(Display):
         return self._scores(weights, self.basis) / length if length else np.zeros(len(self.points))
 
     def _tell(self, most: int) -> None:
-        """Make the frames: the start, at most this many updates, and the end."""
         trace, steps, end = self.trace, self.trace.steps, len(self.trace) - 1
         updates = [k for k, one in enumerate(trace) if one.updates]
         chosen = np.unique(np.linspace(1, len(updates), min(most, len(updates))).round())
@@ -364,8 +350,6 @@ class RunDisplay(Display):
         return self
 
     def _draw_sides(self, now: Frame) -> None:
-        """Draw the sides of two classes and the boundary; before the first update there is none."""
-
         def on_grid(weights: np.ndarray) -> np.ndarray:
             if self.grid is None:
                 return np.tile(self.xs * bool(weights[0, 1:].any()), (len(self.ys), 1))
@@ -432,23 +416,19 @@ class RunDisplay(Display):
                 option="format",
                 value=format,
             )
-        n, shown = len(self.frames), self.frame_
+        n, shown, drawn = len(self.frames), self.frame_, []
+        for k in range(n):
+            self.show(k).figure_.savefig(file := BytesIO(), format="png", dpi=dpi)
+            drawn.append(Image.open(file).convert("RGB"))
+        self.show(shown)
         each = min(max(TOTAL / n, SHORTEST), LONGEST)
-        writer = PillowWriter(fps=1 / each)  # type: ignore[arg-type]
-        with TemporaryDirectory() as folder:
-            made = Path(folder, "run.gif")
-            with writer.saving(self.figure_, made, dpi):
-                for k in [*range(n), *[n - 1] * (ceil(PAUSE / each) - 1)]:  # equal ones become one
-                    self.show(k)
-                    writer.grab_frame()
-            self.show(shown)
-            if hasattr(path, "write"):
-                path.write(made.read_bytes())
-            else:
-                Path(path).write_bytes(made.read_bytes())
+        drawn[0].save(
+            path, format="gif", save_all=True, append_images=drawn[1:], loop=0,
+            duration=[1000 * each] * (n - 1) + [1000 * PAUSE],
+        )  # fmt: skip
 
     def _repr_html_(self) -> str:
-        """The animation in a notebook; only its last frame for readers who prefer less motion."""
+        # only the last frame for readers who prefer less motion
         moving = BytesIO()
         self.save(moving, format="gif")
         still = b64encode(self.show(-1)._repr_png_()).decode()
@@ -491,7 +471,7 @@ def deciding(model: Any, classes: np.ndarray) -> Callable[[np.ndarray], np.ndarr
 
 
 def is_kernel(model: Any) -> bool:
-    """Return whether the weights of a model belong to examples."""
+    """Whether the weights of a model belong to examples."""
     return hasattr(model, "kernel_")
 
 
@@ -507,7 +487,7 @@ def check_repeatable(model: Any) -> None:
 
 
 def _kernel_trace(model: Any, X: Any, y: Any, sample_weight: Any, row_names: Any) -> Trace:
-    """Return the run of a kernel perceptron; its weights are the rows' coefficients, then zeros."""
+    # the weights are the rows' coefficients, then zeros
     rows, n = numbers_of(X), len(y)
     classes, codes, importance = labeled(model, labels_of(y), sample_weight)
     stream = ArrayStream(rows, codes, importance, model.draw_seed(), bool(model.shuffle))
@@ -533,7 +513,6 @@ def _kernel_trace(model: Any, X: Any, y: Any, sample_weight: Any, row_names: Any
 
 
 def _refuse_another(model: Any, made: Trace) -> None:
-    """Raise DataError unless a trace reproduces the mistakes and the weights of a model."""
     mistakes, passes = np.array([(one.mistakes, one.pass_number) for one in made]).T
     found, last = np.bincount(passes, mistakes)[1:], np.array(made[-1].weights)
     state = model.fitted_run().state

@@ -1,8 +1,6 @@
-"""Quality of predictions on labeled rows: which classes are confused, and the effect of other
-thresholds.
+"""Quality of predictions on labeled rows: confused classes, and the effect of other thresholds.
 
-scikit-learn computes the numbers. Its displays are not used: they import pyplot, and have neither
-the mean of many classes nor the place of the predictions.
+scikit-learn's displays import pyplot, and have neither a mean of many classes nor the predictions.
 """
 
 from typing import Any, ClassVar, NamedTuple, Self
@@ -37,14 +35,10 @@ FIRST_ROWS = 0.1
 
 
 class Ranked(NamedTuple):
-    """One class against all others: the counts at every cut, and at the predictions.
+    """One class against all others, at every cut and at the predictions.
 
-    Attributes
-    ----------
-    cuts : Cuts
-    alarms, recall : float, the shares of negative and of positive rows predicted positive
-    positive, said : float, the shares of the rows that belong to the class, and are predicted to
-    auc, average_precision : float, by scikit-learn
+    ``alarms`` and ``recall`` are the shares of negative and of positive rows predicted positive;
+    ``positive`` and ``said`` those of all rows that belong to the class, and are predicted to.
     """
 
     cuts: Cuts
@@ -88,12 +82,12 @@ class _Answers(Display):
 
     @classmethod
     def _numbers(cls, estimator: Any, known: Scored) -> dict[str, Any]:
-        """Return what is drawn of rows with a positive weight and a known label."""
+        # of rows with a positive weight and a known label
         raise NotImplementedError
 
 
 def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Scored:
-    """Return the scored predictions of a classifier, also of another library, on labeled rows."""
+    """Return the scored predictions of a classifier, also of another library."""
     display.check_drawable(estimator, "classes_", "has no classes; use a classifier.")
     if (source := to_score(estimator, X, y, sample_weight)) is not None:
         return scored(estimator, source)
@@ -123,11 +117,7 @@ def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Scored:
 
 
 def ranked(known: Scored, what: str) -> dict[Any, Ranked]:
-    """Return the classes that have rows, each against all others; for two classes only the
-    positive.
-
-    ``what`` is drawn; DataError if all rows are of one class.
-    """
+    """Return the classes that have rows, each against all others; of two only the positive."""
     present = np.unique(known.truth)
     if present.size < 2:
         raise DataError(
@@ -522,9 +512,7 @@ class ReliabilityDisplay(Display):
 def _calibration_curve(
     is_class: np.ndarray, predicted: np.ndarray, weights: Any, n_bins: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return observed frequencies and mean probabilities of bins with equal numbers of rows, as
-    scikit-learn's ``calibration_curve``, which does not support weights.
-    """
+    # scikit-learn's calibration_curve does not support weights
     weights = np.ones(len(predicted)) if weights is None else np.asarray(weights)
     edges = np.quantile(predicted, np.linspace(0.0, 1.0, n_bins + 1))
     bins = np.searchsorted(edges[1:-1], predicted)

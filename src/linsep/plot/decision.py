@@ -30,25 +30,21 @@ SIZE = 28.0
 class DecisionDisplay(Display):
     """Decision regions, the boundary, and the rows with the classifier's mistakes.
 
-    Two features are drawn directly. With more features, two classes are drawn along their scores,
-    so every row lies on the side of its prediction. Several classes are projected, and no regions
-    are drawn if more than 5% of the rows would lie in another class's color. Alternatively, choose
-    two features. The title shows which projection is used.
+    With more than two features, two classes are drawn along their scores, so every row lies on the
+    side of its prediction. Several classes are projected, and no regions are drawn if more than 5%
+    of the rows would lie in another class's color. The title shows which projection is used.
 
     Attributes
     ----------
     plane : the plane that is drawn
     xs, ys : arrays, the coordinates of a grid in it
     codes, boundary, undecided : arrays of shape (rows, columns) or None
-        At each point of the grid the class that is predicted, for two classes a score whose contour
-        at 0 is the boundary, and whether one-vs-rest claims it once.
+        The class at each point of the grid, the score of two, and where one-vs-rest is undecided.
     classes : array of labels
     line : (normal, offset) or None, the score of a linear classifier in coordinates of the plane
     sides : pair of float or None, the scores at which a soft margin of two classes ends
     points, y, wrong : arrays, the coordinates of the rows, their classes, and which are mistakes
-    misplaced : float or None
-        The share of the rows that lie in the color of a class other than the predicted one, because
-        the regions are a slice through the rows.
+    misplaced : float or None, the share of the rows that lie in another class's color
     regions : bool, whether the regions and the boundary are drawn
     marked : dict of str to int array, the rows that are marked, by kind
     regions_ : QuadMesh of the predicted classes, or None if not drawn
@@ -56,8 +52,8 @@ class DecisionDisplay(Display):
     line_ : Line2D of the boundary of a linear classifier of two classes, or None
     curve_ : ContourSet of the boundary of other classifiers of two classes, or None
     borders_ : list of ContourSet, around the region of each of several classes
-    margin_lines_ : list of Line2D, where the scores of a soft margin are -1 and 1, or the empty
-        band around a separating line; a ContourSet for a kernel
+    margin_lines_ : list of Line2D, at the scores -1 and 1 of a soft margin (a ContourSet for a
+        kernel), or around the empty band beside a separating line
     normal_ : Annotation, the weight vector as an arrow from the line, or None
     mistakes_ : PathCollection of rings, or of some dots over a density, or None
     marked_ : list of PathCollection, one for each kind of marked rows
@@ -92,15 +88,13 @@ class DecisionDisplay(Display):
         y : array of shape (rows,), default None
             The classes; without them all rows look alike and no mistakes are marked.
         features : two numbers or names, default None
-            The features to draw; the others are fixed at their means. None draws two features
-            directly. With more features and two classes, the first axis is the score (for a linear
-            classifier the distance from the boundary) and the second the direction in which rows
-            vary most; several classes are projected.
+            The features to draw, with the others fixed at their means. None draws two directly; of
+            more, two classes by their score (of a linear classifier the distance from the boundary)
+            and the direction in which rows vary most, and several classes projected.
         resolution : int, default=250
             Number of grid points in each direction.
         regions : bool, default None
-            Whether to draw the regions and their boundary. None draws them unless they are a slice
-            through projected rows and more than 5% of the rows lie in another class's color.
+            Whether to draw the regions and their boundary; None decides as said above.
         """
         check_drawable(estimator, "classes_", "has no classes; use a classifier.")
         classes = estimator.classes_
@@ -239,16 +233,14 @@ class DecisionDisplay(Display):
 
 
 def _cut(estimator: Any) -> float:
-    """Return the score by ``coef_`` from which the positive class is predicted."""
     return float(getattr(getattr(estimator, "threshold_", None), "score", 0.0))
 
 
 def _along_scores(
     estimator: Any, X: Any, rows: Any, said: np.ndarray
 ) -> tuple[Plane, np.ndarray, tuple[np.ndarray, float]] | None:
-    """Return the plane of the scores of two classes and the widest direction, the coordinates of
-    the rows, and the line between the classes; None for other classifiers, and if predictions do
-    not follow the scores.
+    """Return the plane of the scores of two classes and the widest direction, the places of the
+    rows, and the line between the classes; None for others, and if predictions follow no scores.
     """
     d = rows.shape[1]
     if d <= 2 or len(estimator.classes_) != 2:
@@ -281,9 +273,7 @@ def _along_scores(
 def _predicted_on_grid(
     estimator: Any, X: Any, plane: Plane, places: np.ndarray, shape: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Return the predictions on a grid: the codes of the classes, for two classes a score that is 0
-    on the boundary, and where one-vs-rest leaves the class undecided.
-    """
+    """Return the classes on a grid, the scores of two, and where one-vs-rest is undecided."""
     codes, scores = [], []
     for some in np.array_split(places, max(1, len(places) * plane.origin.size // GRID_VALUES)):
         grid = planes.frame_like(X, plane.points(some))
@@ -300,7 +290,6 @@ def _predicted_on_grid(
 
 
 def _scores(estimator: Any, rows: Any) -> np.ndarray:
-    """Return the scores of rows; zeros for two classes if the estimator has no scores."""
     if hasattr(estimator, "decision_function"):
         return np.asarray(estimator.decision_function(rows))
     if hasattr(estimator, "predict_proba") and len(estimator.classes_) == 2:
@@ -309,7 +298,6 @@ def _scores(estimator: Any, rows: Any) -> np.ndarray:
 
 
 def _sides(estimator: Any) -> tuple[float, float] | None:
-    """Return the scores -1 and 1 beside the boundary, for a soft margin of two classes."""
     if not is_margin(estimator) or len(estimator.classes_) != 2:
         return None
     cut = _cut(estimator)
@@ -317,9 +305,8 @@ def _sides(estimator: Any) -> tuple[float, float] | None:
 
 
 def _marked(estimator: Any, X: Any, n: int, codes: np.ndarray | None) -> dict[str, np.ndarray]:
-    """Return the rows to mark: the support vectors if X may be the training data. Those of a soft
-    margin are on it or inside it (those at their bound are farthest inside); of other rows, such as
-    new rows of a loaded model, the ones inside.
+    """Return the rows to mark: support vectors if X may be the training data, on a soft margin or
+    inside it (those at their bound are farthest inside); of other rows the ones inside.
     """
     support = getattr(estimator, "support_positions_", getattr(estimator, "support_", None))
     support = np.asarray([] if support is None else support)

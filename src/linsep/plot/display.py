@@ -1,6 +1,4 @@
-"""Shared parts of all pictures: axes without pyplot, colors and markers of classes, rows as points
-or, if there are too many, as a density, names that fit, saving.
-"""
+"""Shared parts of all pictures: axes without pyplot, rows as points or a density, names, saving."""
 
 import re
 import warnings
@@ -67,9 +65,7 @@ def of_features(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def new_axes(ax: Any, projection: str | None = None) -> tuple[Any, Any]:
-    """Return the figure and axes to draw on: ``ax``, or new ones that are not registered with
-    pyplot and become wider with their legend.
-    """
+    """Return a figure and its axes: new ones are not pyplot's, and grow with their legend."""
     if ax is not None:
         return ax.figure, ax
     figure = new_figure(WIDE, HIGH)
@@ -78,7 +74,6 @@ def new_axes(ax: Any, projection: str | None = None) -> tuple[Any, Any]:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Return a new figure without axes."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -94,7 +89,6 @@ def new_grid(n: int, columns: int, width: float, height: float) -> tuple[Any, li
 
 
 def ink() -> Any:
-    """Return the text color of the current style."""
     return rcParams["text.color"]
 
 
@@ -118,9 +112,7 @@ def draw_reference(ax: Any, **look: Any) -> Any:
 
 
 def legend(ax: Any, handles: list[Any], right: float = 1.01) -> Any:
-    """Draw a legend beside the axes, where it covers no data; use small text for many entries. A
-    new figure becomes wider by it.
-    """
+    """Draw a legend beside the axes, where it covers no data; many entries have small text."""
     look: dict[str, Any] = {}
     names = [handle.get_label().replace(r"\$", "$") for handle in handles]
     if sum(1 + name.count("\n") for name in names) > MANY:
@@ -139,12 +131,10 @@ def legend(ax: Any, handles: list[Any], right: float = 1.01) -> Any:
 
 
 def count_axis(axis: Any) -> None:
-    """Give an axis of counts whole numbers."""
     axis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def show_title(ax: Any, *lines: str) -> None:
-    """Set the title to the lines that are not empty, those that are too long in several lines."""
     shown = [part for line in lines for text in line.split("\n") for part in wrap(text, TITLE_LINE)]
     ax.set_title("\n".join(shown), fontsize="medium")
 
@@ -160,9 +150,7 @@ def with_minus(text: str) -> str:
 
 
 def cut(names: Sequence[str], most: int) -> list[str]:
-    """Return names of at most ``most`` characters, each in one line, that differ where the names
-    do: their beginnings, or their ends where the beginnings are alike.
-    """
+    """Return the beginnings of names in one line each, or their ends if beginnings are alike."""
     broken = re.compile(rf"(?<=^.{{{LONGEST_LINE}}})\n", re.MULTILINE)  # within a word
     lines = [" ".join(broken.sub("", name).split()) for name in names]
     short = [line if len(line) <= most else line[: most - 3] + "..." for line in lines]
@@ -180,7 +168,6 @@ def wrapped(name: str) -> str:
 
 
 def limits(values: np.ndarray, share: float = 0.08) -> tuple[float, float]:
-    """Return the smallest and the largest value, with some room on both sides."""
     low, high = float(values.min()), float(values.max())
     room = share * (high - low) or share * max(1.0, abs(low))
     return low - room, high + room
@@ -220,7 +207,6 @@ class Display:
             cls.from_estimator = classmethod(from_estimator)  # type: ignore[attr-defined]
 
     def __init__(self, **drawn: Any):
-        """Keep what ``plot`` draws."""
         self.__dict__.update(drawn)
 
     def __getattr__(self, name: str) -> Any:
@@ -239,7 +225,6 @@ class Display:
         return self
 
     def _open(self, ax: Any) -> None:
-        """Set the figure and the axes to draw on."""
         self.figure_, self.ax_ = new_axes(ax)
 
     def _draw(self) -> Iterable[Any]:
@@ -249,9 +234,6 @@ class Display:
     def _draw_rows(
         self, points: np.ndarray, codes: np.ndarray | None, classes: np.ndarray, size: float = 28.0
     ) -> list[Any]:
-        """Draw rows, by class if ``codes`` has the numbers of their classes; return the legend
-        entries of the classes.
-        """
         self.points_: Any = draw_rows(self.ax_, points, codes, classes, size)
         return class_handles(self.points_, len(points), classes)
 
@@ -275,10 +257,9 @@ class Display:
             If the picture does not fit the size, its pixels do not fit in memory, or the title is
             not a valid formula.
         """
-        how = {"bbox_inches": "tight"} | kwargs
         if size is not None:
             self.figure_.set_size_inches(*size)
-            how = {"bbox_inches": None} | kwargs
+        how = {"bbox_inches": "tight" if size is None else None} | kwargs
         if title:
             _entitle(self.figure_, title)
         width, height = self.figure_.get_size_inches()
@@ -314,7 +295,7 @@ class Panels(Display):
     """
 
     def _open(self, ax: Any) -> None:
-        """Leave the figure to ``_draw``."""
+        pass
 
 
 def _entitle(figure: Any, title: str) -> None:
@@ -355,17 +336,13 @@ def _letters(path: str) -> Any:
 
 
 def check_drawable(estimator: Any, attribute: str, lacks: str) -> None:
-    """Raise unless an estimator is fitted and has the attribute that the picture shows.
-
-    ``lacks`` is the message otherwise: what is missing, and what can be drawn instead.
-    """
+    """Raise unless fitted with the attribute; ``lacks`` says what is missing, and what to use."""
     check_is_fitted(estimator)
     if not hasattr(estimator, attribute):
         raise DataError(f"{type(estimator).__name__} {lacks}", code="unsupported")
 
 
 def two_classes(labels: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes and the index of each label among them; DataError unless there are two."""
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) != 2:
         raise DataError(
@@ -377,8 +354,8 @@ def two_classes(labels: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
 def draw_rows(
     ax: Any, points: np.ndarray, codes: np.ndarray | None, classes: np.ndarray, size: float
 ) -> list[Any]:
-    """Draw rows as points of this area in square points, with one collection per class, or each
-    class as a density. Without ``codes``, the numbers of their classes, all rows are alike.
+    """Draw rows, one collection per class: points of this area, or a density of many. Without
+    ``codes``, the numbers of their classes, all are alike.
     """
     palette = [ink()] if codes is None else colors(len(classes))
     own = np.zeros(len(points), int) if codes is None else codes
@@ -397,9 +374,7 @@ def draw_rows(
 def _densities(
     ax: Any, points: np.ndarray, own: np.ndarray, palette: list[Any], most: float
 ) -> list[Any]:
-    """Draw the density of each class, from transparent to opaque or ``most``. Each cell shows the
-    class of which it has the largest share, so a rare class is visible where it is concentrated.
-    """
+    # each cell shows the class of which it has the largest share, so rare classes are visible
     ends = [end for axis in points.T for end in limits(axis)]
     drawn = []
     for k, color in enumerate(palette):
@@ -423,10 +398,8 @@ def _densities(
 
 
 def class_handles(drawn: list[Any], n_rows: int, classes: np.ndarray) -> list[Any]:
-    """Return the legend handles of the classes: their points, or patches without points; of very
-    many classes the first, and one that counts the others.
-    """
-    handles = [points for points in drawn if n_rows > MOST_POINTS or len(points.get_offsets())]
+    """Return the legend entries of the first classes, and one that counts the others."""
+    handles = [points for points in drawn if len(points.get_offsets())]
     if n_rows > MOST_POINTS:
         handles = [
             Patch(facecolor=color, alpha=0.5, label=wrapped(label_text(label)))
@@ -441,7 +414,6 @@ def draw_rings(
     ax: Any, points: np.ndarray, size: float, style: str, name: str, marker: str = "o",
     width: float = 1.0,
 ) -> Any:  # fmt: skip
-    """Draw rings (or another marker) around points, with a legend entry."""
     return ax.scatter(
         *points.T, s=size, facecolors="none", edgecolors=[ink()], linewidths=width,
         linestyles=style, zorder=4, label=name, marker=marker,
@@ -461,5 +433,4 @@ def draw_mistakes(ax: Any, points: np.ndarray, n_rows: int, size: float, name: s
 
 
 def density_title(n_rows: int) -> str:
-    """Return the title line for rows drawn as a density, if they are."""
     return f"density of {n_rows:,} rows" if n_rows > MOST_POINTS else ""

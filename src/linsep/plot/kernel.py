@@ -18,7 +18,7 @@ from linsep.parameters import fitted_parameter
 from linsep.plot import display
 from linsep.plot.display import MARKERS, Panels, check_drawable, ink, show_title, wrapped
 from linsep.plot.palettes import COLORS, color_map, colors
-from linsep.plot.planes import frame_like, grid_around, names_of
+from linsep.plot.planes import dense, frame_like, grid_around, names_of
 from linsep.validation.checks import check_beside, labels_of
 
 #: rows of a Gram matrix that is drawn; of more, so many are taken evenly from each class
@@ -35,9 +35,8 @@ class KernelDisplay(Panels):
     """The Gram matrix of rows ordered by class, its eigenvalues, and the learned function.
 
     For a classifier of two classes and two features, the third panel is the surface f(x); its
-    contour at 0 is the boundary. For a kernel on strings that counts substrings, it shows the
-    substrings with the largest weights: f(x) is the sum of the weights of all substrings of x.
-    Other classifiers, and a kernel without a classifier, have no third panel.
+    contour at 0 is the boundary. For a kernel that counts substrings, it shows the ones with the
+    largest weights: f(x) is the sum of the weights of all substrings of x.
 
     Attributes
     ----------
@@ -225,9 +224,7 @@ class KernelDisplay(Panels):
 def _ordered(
     kernel: Kernel, rows: Any, y: Any, classes: np.ndarray
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Return the Gram matrix of rows sorted by class, and their numbers; for many rows, of a
-    sample.
-    """
+    """Return the Gram matrix of rows sorted by class, or of some of many, and their numbers."""
     n = rows_of(rows)
     codes = None if y is None else codes_of(y, classes, n)
     order = np.arange(n) if codes is None else np.argsort(codes, kind="stable")
@@ -241,7 +238,7 @@ def _ordered(
 
 
 def _surface(estimator: Any, X: Any, rows: Any) -> dict[str, Any]:
-    points = np.asarray(rows.todense() if hasattr(rows, "todense") else rows, dtype=np.float64)
+    points = np.asarray(dense(rows), dtype=np.float64)
     grid, places = grid_around(points, RESOLUTION)
     values = np.asarray(estimator.decision_function(frame_like(X, places)))
     return {
@@ -251,10 +248,8 @@ def _surface(estimator: Any, X: Any, rows: Any) -> dict[str, Any]:
 
 
 def _substrings(estimator: Any) -> list[tuple[str, float]]:
-    """Return the substrings of the support vectors with their weights, the largest first.
-
-    They are the weights in the kernel's feature space: f(x) = sum_u w_u count_u(x) with w_u = sum_j
-    a_j count_u(x_j). Empty for a kernel that does not count substrings.
+    """Return the substrings u of the support vectors x_j with their weights in the kernel's feature
+    space, sum_j a_j count_u(x_j), the largest first; none if the kernel counts no substrings.
     """
     kernel = estimator.kernel_
     if kernel.takes != "strings" or not len(estimator.support_):

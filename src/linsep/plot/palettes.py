@@ -23,10 +23,7 @@ MOST_LISTED = 20
 
 
 class Palette(NamedTuple):
-    """Colors by name, and the color map that they come from or that interpolates them.
-
-    ``listed`` is whether the number of colors is fixed.
-    """
+    """Colors, their map, and whether they are listed: of a fixed number."""
 
     name: str
     colors: tuple[Any, ...]
@@ -94,7 +91,7 @@ def read_palette(colors: str | Sequence[Any]) -> Palette:
 
 
 class _InUse(Sequence[Any]):
-    """The colors in use, repeated cyclically."""
+    # repeated cyclically
 
     def _own(self) -> tuple[Any, ...]:
         chosen = _chosen.get()
@@ -111,9 +108,7 @@ COLORS = _InUse()
 
 
 def colors(n: int) -> list[Any]:
-    """Return ``n`` colors: up to ten that are safe for color-blind readers, else from the part of
-    viridis that is visible on the background of the current style.
-    """
+    """Return ``n`` colors of the palette, or of the visible part of viridis if it has too few."""
     chosen = _chosen.get()
     if n <= len(COLORS) and (chosen is None or chosen.listed):
         return list(COLORS[:n])

@@ -53,26 +53,24 @@ def numbers_of(X: Any) -> Any:
 
 def names_of(X: Any, n: int, model: Any = None) -> list[str]:
     """Return the names of a data frame's columns, else of a model's features, else x0, x1, ..."""
-    columns = getattr(X, "columns", None)
-    if columns is None and getattr(model, "n_features_in_", None) == n:
+    if hasattr(X, "columns"):
+        return [str(column) for column in X.columns]
+    if getattr(model, "n_features_in_", None) == n:
         return said_of(model, feature_names(model))
-    return [f"x{j}" for j in range(n)] if columns is None else [str(c) for c in columns]
+    return [f"x{j}" for j in range(n)]
 
 
 def said_of(model: Any, names: Sequence[str]) -> list[str]:
-    """Return the names of a model's features, and which its recipe has standardized."""
     scaled = len(getattr(model, "recipe_", {}).get("scale") or ())  # the first features
     return [f"{name}{STANDARDIZED * (k < scaled)}" for k, name in enumerate(names)]
 
 
 def in_units(names: Sequence[str], across: str, up: str) -> tuple[str, str]:
-    """Return the labels of two directions in the space of features of these names."""
     said = STANDARDIZED if any(name.endswith(STANDARDIZED) for name in names) else ""
     return across + said, up + said
 
 
 def weight_of(name: str) -> str:
-    """Return the label of an axis for the weight of a feature, or for the intercept."""
     return name if name == "intercept" else f"weight of {name}"
 
 
@@ -86,11 +84,8 @@ def frame_like(X: Any, rows: np.ndarray) -> Any:
 def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
     """Return the plane in which to draw a classifier and the rows of X.
 
-    Two features form the plane. With more, ``features`` names two, and the others are fixed at
-    their means. Otherwise, a linear classifier of two classes is drawn along its normal vector and
-    the orthogonal direction in which rows vary most; a linear classifier of several classes along
-    the two directions in which their weights vary most; any other classifier along the two
-    directions in which rows vary most.
+    It is of two features, the only ones or those given; else of the weights of a linear classifier
+    (of several classes, where they vary most); else of the directions in which rows vary most.
     """
     d, names = X.shape[1], names_of(X, X.shape[1], model)
     if features is not None or d == 2:
@@ -117,9 +112,7 @@ def plane_of(model: Any, X: Any, features: Sequence[int | str] | None) -> Plane:
 def plane_through(
     names: Sequence[str], X: Any, features: Sequence[int | str] | None = None
 ) -> Plane:
-    """Return the plane of the only two features, or of two given by index or name with the others
-    fixed at their means.
-    """
+    """Return the plane of two features, the others fixed at their means."""
     known = list(names)
     first, second = (0, 1) if features is None else _two_positions(features, known)
     axes, origin = np.eye(len(known)), mean_of(X)
@@ -146,18 +139,18 @@ def plane_of_span(vectors: np.ndarray, origin: np.ndarray, X: Any, said: str) ->
     return Plane(origin, *completed(found, X), ("first direction", "second direction"), said)
 
 
+def dense(X: Any) -> Any:
+    return X.toarray() if sp.issparse(X) else X
+
+
 def mean_of(X: Any) -> np.ndarray:
-    """Return the mean of the rows of an array or of a sparse matrix."""
     return np.asarray(X.mean(axis=0)).ravel()
 
 
 def grid_around(
     points: np.ndarray, n: int, share: float = 0.08
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return ``n`` coordinates around points in each direction, and the points of their grid.
-
-    The grid points are rows, in row-major order.
-    """
+    """Return ``n`` coordinates in each direction, and the points of their grid, row by row."""
     axes = [np.linspace(*limits(column, share), n) for column in points.T]
     return axes, np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, len(axes))
 
@@ -177,9 +170,6 @@ def same_scale(xs: np.ndarray, ys: np.ndarray) -> bool:
 
 
 def show_plane(ax: Any, names: Sequence[str], xs: np.ndarray, ys: np.ndarray) -> None:
-    """Label both axes, set their limits to the ends of ``xs`` and ``ys``, and use equal scales if
-    possible.
-    """
     ax.set(xlabel=wrapped(names[0]), ylabel=wrapped(names[1]))
     ax.set(xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]))
     if same_scale(xs, ys):
@@ -189,10 +179,7 @@ def show_plane(ax: Any, names: Sequence[str], xs: np.ndarray, ys: np.ndarray) ->
 def line_ends(
     normal: np.ndarray, offset: float, xs: np.ndarray, ys: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the line ``normal @ p + offset = 0`` at two edges of a rectangle.
-
-    ``xs`` and ``ys`` are the ends of its sides; the line may cross the other edges.
-    """
+    """Return where ``normal @ p + offset = 0`` meets two lines through edges of a rectangle."""
     a, b = normal
     if abs(b) * np.ptp(ys) >= abs(a) * np.ptp(xs):
         return xs, -(a * xs + offset) / b
@@ -200,19 +187,15 @@ def line_ends(
 
 
 def normal_of(model: Any) -> np.ndarray | None:
-    """Return the weights of a linear classifier of two classes; None for others, and if all are
-    zero.
-    """
+    """Return the weights of a linear classifier of two classes, or None; also if all are zero."""
     coef = _weights(model)
     return coef[0] if len(coef) == 1 and np.any(coef) else None
 
 
 def _weights(model: Any) -> np.ndarray:
-    """Return the weights of a linear classifier as rows; zeros if it has none, or votes."""
     if fitted_parameter(model, "keep") == "vote":
         return np.zeros((1, 1))
-    coef: Any = getattr(model, "coef_", np.zeros(1))
-    return np.atleast_2d(coef.toarray() if sp.issparse(coef) else coef).astype(np.float64)
+    return np.atleast_2d(dense(getattr(model, "coef_", np.zeros(1)))).astype(np.float64)
 
 
 def completed(found: list[np.ndarray], X: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -223,7 +206,6 @@ def completed(found: list[np.ndarray], X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _widest(X: Any, without: list[np.ndarray]) -> np.ndarray:
-    """Return the unit vector along which rows vary most, orthogonal to the rows of ``without``."""
     mean = mean_of(X)
     d = mean.size
     basis = np.reshape(without, (len(without), d))
@@ -250,11 +232,8 @@ def _widest(X: Any, without: list[np.ndarray]) -> np.ndarray:
 
 
 def along_feature(X: Any, j: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return feature j of the rows, a grid of n values, and rows with these values.
-
-    The other features of these rows are at their means; the grid extends a little beyond X.
-    """
-    x = np.asarray(X[:, [j]].todense() if hasattr(X, "todense") else X[:, [j]]).ravel()
+    """Return feature j of X, a grid of n values around it, and rows of these and of means."""
+    x = dense(X[:, [j]]).ravel()
     grid = np.linspace(*limits(x), n)
     places = np.tile(mean_of(X), (n, 1))
     places[:, j] = grid
@@ -262,7 +241,6 @@ def along_feature(X: Any, j: int, n: int) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def others_fixed(others: int) -> str:
-    """Return the title line for the number of other features that are fixed."""
     return f"the other {counted(others, 'feature')} fixed at the mean" if others else ""
 
 
@@ -284,8 +262,7 @@ def _two_positions(features: Sequence[int | str], names: list[str]) -> tuple[int
 def feature_position(feature: int | str, names: list[str]) -> int:
     """Return the index of a feature given by index or name; DataError if unknown."""
     names = [name.removesuffix(STANDARDIZED) for name in names]
-    known = feature in names if isinstance(feature, str) else 0 <= feature < len(names)
-    if not known:
+    if feature not in (names if isinstance(feature, str) else range(len(names))):
         raise DataError(
             f"There is no feature {feature!r}; the features are: {', '.join(names[:8])}.",
             code="unknown-column",

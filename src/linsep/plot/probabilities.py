@@ -33,18 +33,16 @@ HIGHEST = 0.9
 class LogisticDisplay(Display):
     """The probability of one of two classes, and the rows.
 
-    With one feature it is a curve with its confidence band. Rows of the class are drawn above 1 and
-    others below 0, with vertical jitter. For Gaussian naive Bayes with one feature, the Gaussians
-    that imply the curve are also drawn: the curve is 0.5 where they cross. With two features,
-    contours show the probability. Other features are fixed at their means.
+    One feature gives a curve with its confidence band: rows of the class are above 1 and others
+    below 0, with vertical jitter. The Gaussians of naive Bayes cross where it is 0.5. Two features
+    give contours. Other features are fixed at their means.
 
     The likelihood of separable classes has no maximum, so the title says that the curve is one of
     many; Firth's penalty or l2 gives a unique one.
 
     Attributes
     ----------
-    points : array of shape (rows, 2)
-        Coordinates of the rows; for one feature the second is the height at which they are drawn.
+    points : array of shape (rows, 2), where the rows are drawn
     y : int array of shape (rows,), the indices of their classes among the sorted classes
     classes : array of labels
     shown : int, the index of the class whose probability is drawn
@@ -54,13 +52,11 @@ class LogisticDisplay(Display):
     band : pair of arrays of shape (places,), the confidence interval of the probability, or None
     level : float
     threshold : float, where the curve is 0.5, or None
-    gaussians : array of shape (2, places) or None
-        The Gaussian of each class times the share of that class, drawn on a separate scale.
+    gaussians : array of shape (2, places) or None, each times the share of its class
     title : str
     curve_ : Line2D of the probability over one feature, or None
     band_ : PolyCollection, or None
-    half_ : Line2D at the probability 0.5, or None
-    threshold_ : Line2D where the curve is 0.5, or None
+    half_, threshold_ : Line2D at the probability 0.5, and where the curve is there, or None
     gaussians_ : list of Line2D, one per class, or empty
     surface_ : QuadMesh of the probability over two features, or None
     contours_ : ContourSet, or None
@@ -85,9 +81,8 @@ class LogisticDisplay(Display):
     ) -> Self:  # fmt: skip
         """Draw a fitted model of two classes and rows.
 
-        The probability is for the class that the weights describe, not the reference. Its band is
-        computed from the covariance of the weights by the delta method for the log-odds; without
-        standard errors there is no band.
+        The probability is of the class that is not the reference. Its band is from the covariance
+        of the weights, by the delta method for the log-odds; without standard errors there is none.
 
         Parameters
         ----------
@@ -228,7 +223,6 @@ def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:
 
 
 def _gaussians(model: GaussianNaiveBayes, grid: np.ndarray) -> np.ndarray | None:
-    """Return the share of each class times its Gaussian; None if a variance is zero."""
     variance = float(model.variances_[0])
     if variance == 0:
         return None

@@ -46,19 +46,16 @@ LEVEL = 0.95
 class RegressionDisplay(Display):
     """The rows and the line of a linear regression, with bands and residuals.
 
-    With several features, one is drawn and the others are fixed at their means. Rows are then
-    shifted by the contribution of the others (partial residuals), so residual sticks keep their
-    length.
+    Of several features, one is drawn with the others at their means, and rows are shifted by the
+    contribution of the others (partial residuals), so sticks keep their length.
 
     Attributes
     ----------
-    x, y : arrays of shape (rows,)
-        The feature drawn, and the target minus the contribution of other features.
+    x, y : arrays of shape (rows,), the feature, and the target less what others contribute
     fitted : array of shape (rows,), the prediction of each row on the line
     grid, line : arrays of shape (places,)
-    bands : dict of str to pair of arrays
-        The ends of the confidence and prediction intervals on the grid; with a robust covariance
-        only the confidence interval.
+    bands : dict of str to pair of arrays, the ends of the intervals on the grid
+        With a robust covariance only those of confidence, not of prediction.
     names : pair of str, of the feature and the target
     title : str
     line_ : Line2D
@@ -185,7 +182,6 @@ class ResidualPanels(Panels):
     """
 
     def _grid(self, names: Sequence[str], *, cells: int, columns: int, size: Any) -> list[Any]:
-        """Make the axes; return all, of which the first are those of the panels."""
         self.figure_, axes = display.new_grid(cells, columns, *size)
         self.axes_, self.ax_ = dict(zip(names, axes, strict=False)), axes[0]
         self.points_: dict[str, Any] = {}
@@ -199,9 +195,7 @@ class ResidualPanels(Panels):
         self, panel: str, x: Any, y: np.ndarray, across: str, up: str, *, weights: Any = None,
         labels: Sequence[Any] = (),
     ) -> bool:  # fmt: skip
-        """Draw the rows of a panel, by class if there are labels, with a smooth line if there are
-        weights; or a note that there are no numbers.
-        """
+        """Draw rows, with a smooth line if there are weights; or a note if there are no numbers."""
         ax, known = self.axes_[panel], np.isfinite(x) & np.isfinite(y)
         ax.set(xlabel=across, ylabel=up)
         if not known.any():
@@ -225,9 +219,7 @@ class ResidualPanels(Panels):
         self.axes_[panel].axhline(0.0, color=ink(), linewidth=0.8, zorder=1)
 
     def _distances(self, n_weights: int) -> list[Any]:
-        """Draw contours of Cook's distance and the numbers of the rows with the largest; return the
-        contours within the picture.
-        """
+        """Draw contours of Cook's distance, and numbers of rows; return the contours in sight."""
         ax, found = self.axes_["influence"], self.found
         h, cooks = found.leverage, found.cooks_distance
         ax.margins(0.1)
@@ -359,11 +351,10 @@ def _sentence(finding: Finding) -> str:
 class DiagnosticsDisplay(ResidualPanels):
     """Diagnostic panels of a regression.
 
-    Residuals: deviance residuals against predictions (against the log-odds for classes). Influence:
-    standardized residuals against leverages, with lines of equal Cook's distance and the numbers of
-    the most influential rows. Partial residuals: for one feature, with the fitted line and a smooth
-    line. Calibration (classes only): observed shares against mean probabilities in the groups of
-    Hosmer and Lemeshow, with 95% Wilson intervals.
+    Residuals: deviance residuals against predictions, of classes log-odds. Influence: standardized
+    residuals against leverages, with lines of equal Cook's distance and the most influential rows.
+    Partial residuals: of one feature, with fitted and smooth lines. Calibration of classes:
+    observed shares against mean probabilities in Hosmer-Lemeshow groups, with 95% Wilson intervals.
 
     Attributes
     ----------
@@ -471,8 +462,7 @@ class DiagnosticsDisplay(ResidualPanels):
 
     def _draw_partial(self, labels: Sequence[Any]) -> None:
         found, ax, j = self.found, self.axes_["partial"], self.feature
-        column = found.X[:, [j]]
-        x = np.ravel(column.toarray() if hasattr(column, "toarray") else column).astype(np.float64)
+        x = np.ravel(planes.dense(found.X[:, [j]])).astype(np.float64)
         y, name = found.partial[:, j], wrapped(self.name)
         with np.errstate(divide="ignore", invalid="ignore"):
             roots = found.pearson / found.working  # of the weights of the last step
@@ -515,17 +505,13 @@ class DiagnosticsDisplay(ResidualPanels):
 
 
 def log_odds(found: Diagnostics) -> np.ndarray:
-    """Return the log-odds of the rows from their Pearson residuals, which keep their digits where
-    probabilities are rounded to 0 or 1.
-    """
+    """Return log-odds by Pearson residuals, which are exact where probabilities round to 0 or 1."""
     return -2.0 * np.sign(found.pearson) * np.log(np.abs(found.pearson) / np.sqrt(found.weights))
 
 
 def smooth(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return points and the values of local linear regressions there.
-
-    Each regression is fitted to the nearest two thirds of the rows, with tricube weights (Cleveland
-    1979). The points are quantiles of x; without four values of x, the result is empty.
+    """Return quantiles of x and values of local linear regressions there (Cleveland 1979), each of
+    the nearest rows with tricube weights; nothing if x has fewer than four values.
     """
     known = np.isfinite(x) & np.isfinite(y) & (weights > 0)
     x, y, weights = x[known], y[known], weights[known]

@@ -1,6 +1,4 @@
-"""The course of a run: mistakes per pass, mistakes against bounds, the two curves of Novikoff's
-proof, and the closed path of weights in a cycle.
-"""
+"""The course of a run: mistakes per pass and their bounds, Novikoff's proof, weights in a cycle."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -16,7 +14,7 @@ from linsep.errors import DataError
 from linsep.mistake_bounds.bounds import whole_count
 from linsep.plot.display import Display, check_drawable, count_axis, ink, of_features, show_title
 from linsep.plot.palettes import COLORS
-from linsep.plot.planes import box_around, names_of, numbers_of, show_plane, weight_of
+from linsep.plot.planes import box_around, dense, names_of, numbers_of, show_plane, weight_of
 from linsep.teaching.textbook.perceptron import BatchPerceptron, Perceptron
 from linsep.teaching.textbook.running import run
 from linsep.validation.checks import check_columns, labels_of
@@ -36,8 +34,7 @@ class LearningCurveDisplay(Display):
     Attributes
     ----------
     mistakes : int array of shape (passes,)
-    errors : array of shape (passes, 2) or None
-        The share of wrong predictions on the training rows and on the held-out rows.
+    errors : array of shape (passes, 2) or None, on the training rows and on the held-out rows
     criterion : array of shape (passes,), the perceptron criterion J_p of each pass, or None
     best : int, the pass, counted from 0, from which the weights were kept, or None
     stop : str, why the run ended
@@ -121,8 +118,7 @@ class BoundDisplay(Display):
     ----------
     mistakes : int array of shape (passes,) or (rounds,), the mistakes in each pass or step
     bounds : Bounds, with the numbers counted
-    passes : int array of shape (rounds,)
-        The pass of each step, counted from 1; None if ``mistakes`` are per pass.
+    passes : int array of shape (rounds,) or None, the pass of each step, counted from 1
     mistakes_ : Line2D of the cumulative mistakes
     bounds_ : dict of str to Line2D
     counted_ : dict of str to Line2D, a mark for the number counted if a bound is not on mistakes
@@ -277,8 +273,7 @@ class CycleDisplay(Display):
 
     Attributes
     ----------
-    path : array of shape (updates + 1, weights)
-        The weights at the start and after every update; the last row equals the first.
+    path : array of shape (updates + 1, weights), at the start and after every update
     ends : int array of shape (passes,), the number of updates up to the end of each pass
     names : list of str, the names of the weights
     path_ : Line2D through the weights
@@ -318,8 +313,7 @@ class CycleDisplay(Display):
         cls, cycle: Cycle | Cycles, X: Any, y: Any, *, feature_names: Sequence[str] | None = None,
         ax: Any = None,
     ) -> Self:  # fmt: skip
-        """Draw a cycle of one binary classifier, or of several classes at once, after it has been
-        checked.
+        """Draw a cycle of one binary classifier, or of several classes at once, once verified.
 
         Parameters
         ----------
@@ -410,14 +404,11 @@ class CycleDisplay(Display):
 def _weights_of_cycle(
     cycle: Cycle, X: Any, codes: np.ndarray
 ) -> Iterator[tuple[list[Fraction], int]]:
-    """Yield the weights of a cycle, each intercept after the weights of its class, and the pass, at
-    the start and after every update.
-
-    Numbers are exact: the textbook perceptron is run on fractions.
+    """Yield the exact weights of a cycle, each intercept after the weights of its class, and the
+    pass, at the start and after every update, by the textbook perceptron on fractions.
     """
-    dense = X.toarray() if hasattr(X, "toarray") else X
     exact = Fraction if cycle.base == 2 else lambda x: Fraction(str(x))
-    rows, sides = [[exact(x) for x in row] for row in dense.tolist()], codes.tolist()
+    rows, sides = [[exact(x) for x in row] for row in dense(X).tolist()], codes.tolist()
     if not cycle.joint:
         kept = [k for k, code in enumerate(sides) if code in cycle.positive + cycle.negative]
         rows, sides = [rows[k] for k in kept], [int(sides[k] in cycle.positive) for k in kept]

@@ -36,10 +36,10 @@ SIGNALS = np.linspace(0.0, 6.0, 61)
 class SeparationDisplay(Display):
     """The rows of a separability verdict, with its proof.
 
-    For separable rows, the picture shows the separator with its margin, and the rows that limit the
-    margin. For overlapping rows, it shows a few rows of both sides whose convex hulls meet, at a
-    marked point. (Without an intercept both hulls include the origin.) For quasi-separable rows, it
-    shows a line with no row on the wrong side, and the rows that must lie on it.
+    Of separable rows: the separator with its margin, and the rows that limit it. Of overlapping
+    rows: a few of both sides whose convex hulls meet at a marked point (without an intercept both
+    include the origin). Of quasi-separable rows: a line with no row on the wrong side, and the rows
+    that must lie on it.
 
     Attributes
     ----------
@@ -50,8 +50,7 @@ class SeparationDisplay(Display):
     sides : array of two str, the names of the negative and the positive side
     line : (normal, offset) or None, in coordinates of the plane
     proof : int array, the rows that prove the verdict, as indices of ``points``
-    hulls : list of two arrays of shape (places, 2), or empty
-        For overlapping rows, the points whose convex hulls meet.
+    hulls : list of two arrays of shape (places, 2), or empty, whose convex hulls meet
     common : array of shape (2,), a point in both hulls, or None
     line_ : Line2D, or None for overlapping rows
     margin_lines_ : list of Line2D, the margin of separable rows
@@ -75,11 +74,10 @@ class SeparationDisplay(Display):
         Parameters
         ----------
         verdict : Separable, QuasiSeparable or Overlapping
-            A verdict of :func:`linsep.separation`; for several classes one of the two-sided
-            verdicts, such as ``verdict.pairs["a", "b"]``.
+            By :func:`linsep.separation`; of several classes one such as ``verdict.pairs["a", "b"]``
         X : array, sparse matrix or data frame of shape (rows, features)
-            Two features are drawn directly. More are projected onto the normal of the separator, or
-            onto the plane in which the rows of the infeasibility certificate vary most.
+            More than two features are projected onto the normal of the separator, or onto the plane
+            in which the rows of the infeasibility certificate vary most.
         y : array of shape (rows,)
         """
         X, y, *_ = in_memory(X, y)
@@ -98,8 +96,7 @@ class SeparationDisplay(Display):
             line = plane.line(weights[:-1], weights[-1])
         else:
             shares = np.array(combined.shares()) * np.where(positive[proof], 1.0, -1.0)
-            some = rows[proof]
-            some = some.toarray() if hasattr(some, "toarray") else some
+            some = planes.dense(rows[proof])
             hulls = [some[shares < 0], some[shares > 0]]
             # the multipliers of the certificate give a weighted sum of rows of zero
             total = max(-shares[shares < 0].sum(), shares[shares > 0].sum())
@@ -200,7 +197,7 @@ def _check_drawn(verdict: Any, X: Any, y: Any) -> None:
 
 
 def _weights_of(verdict: Separable | QuasiSeparable) -> np.ndarray:
-    """The weights with the intercept, scaled to a maximum of 1."""
+    # with the intercept, scaled to a maximum of 1
     if isinstance(verdict, Separable):
         exact: dict[int, Any] = dict(enumerate((*verdict.coef[0], verdict.intercept[0])))
     else:
@@ -370,9 +367,7 @@ class ChanceDisplay(Display):
     n_dimensions : int, dimension of the space that the rows span
     fit_intercept : bool
     n_distinct : int, number of distinct rows, which is marked
-    bound : bool
-        Whether the mark is an upper bound of the probability or a lower bound of the number of
-        rows.
+    bound : bool, whether the mark bounds the probability from above
     curve_ : Line2D, the probability by number of rows per weight
     place_ : Line2D, a mark at the number of rows
     capacity_ : Line2D at two rows per weight, where the probability is 1/2

@@ -29,12 +29,9 @@ class Update(NamedTuple):
 
     Attributes
     ----------
-    mistake, round : int
-        Its number among the mistakes and among the steps, counted from 1.
+    mistake, round : int, its number among the mistakes and among the steps, counted from 1
     row : int
-        The row of the update.
-    before, change, after : arrays of shape (features + 1,)
-        The weights, the intercept last; ``after = before + change``.
+    before, change, after : arrays of shape (features + 1,), weights with the intercept last
     """
 
     mistake: int
@@ -49,23 +46,20 @@ class UpdateDisplay(Display):
     """A mistake: the weights and their line before the update, the example, and both after it.
 
     Weights are arrows from the origin, orthogonal to their lines; the update leads from the tip of
-    the old weights to the tip of the new. A single feature is drawn with the constant feature,
-    which turns the intercept into a weight. With more than two features, the picture shows the
-    plane of the weights and the update; both lines are exact in it, and other rows are projected.
+    the old weights to the tip of the new. A single feature is drawn with the constant feature. More
+    than two are projected onto the plane of the weights and the update, where lines are exact.
 
     Attributes
     ----------
     updates : list of Update, one picture per update
-    rows : array or CSR matrix of shape (rows, features)
-        The rows used for training, with the constant feature if there is only one other feature.
+    rows : array or CSR matrix of shape (rows, features), with the constant feature beside one
     y, classes : arrays, the indices of their classes among the sorted classes, and the classes
     names : list of str, the names of the features
     row_names : sequence of str, or None
     steps : bool, whether each update is drawn as three pictures
     axes_ : list of Axes
     old_weights_, changes_, new_weights_ : list of Line2D, the shafts of the arrows
-    reflected_ : list of Line2D, the updates from the origin: the example (with flipped sign if its
-        class is the first) times the learning rate
+    reflected_ : list of Line2D, the updates from the origin: signed examples times the rate
     old_lines_, new_lines_ : list of Line2D, where the scores are zero; omitted for zero weights
     examples_ : list of PathCollection, rings around the examples
 
@@ -93,18 +87,14 @@ class UpdateDisplay(Display):
         estimator : online linear learner of this library
             Only its parameters are used, as by :func:`linsep.trace`; it need not be fitted.
         X, y : rows, and their classes
-        mistake : int, default=1
-            The number of the mistake to draw, or of the first one, counted from 1.
+        mistake : int, default=1, the first mistake to draw, counted from 1
         n_mistakes : int, default=1
             Number of mistakes to draw, one picture each; fewer if the run has fewer.
         steps : bool, default=False
             Whether to draw each update as three pictures: before, the update, after.
-        run : Trace, default None
-            The trace of these rows; None makes it.
-        feature_names : list of str, default None
-            None: the columns of a data frame, else the features of a fit, else x0, x1, ...
-        row_names : list of str, default None
-            None: the labels of a data frame's index, else row 1, row 2, ...
+        run : Trace of these rows, default None, which makes it
+        feature_names : list of str, default those of a data frame or of a fit, or x0, x1, ...
+        row_names : list of str, default the labels of a data frame's index, or row 1, row 2, ...
         **kwargs : passed to :func:`linsep.trace`, such as ``coef_init``
         """
         if getattr(estimator, "update", "single") == "batch":
@@ -171,7 +161,6 @@ class UpdateDisplay(Display):
         return []
 
     def _draw_update(self, ax: Any, update: Update, step: str) -> str:
-        """Draw a step of an update, or all of it; return the text about its plane."""
         plane = _plane_of(update, self.rows, self.names)
         points = plane.coordinates(self.rows)
         tips = plane.coordinates(np.stack([update.before, update.after])[:, :-1])
@@ -243,7 +232,7 @@ def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
 
 
 def _scale_of(tips: np.ndarray, points: np.ndarray) -> float:
-    """1, or a round number that scales arrows to the size of the picture."""
+    # a round number that scales arrows to the size of the picture
     longest, reach = float(np.linalg.norm(tips, axis=1).max()), float(np.abs(points).max())
     if not longest or not reach or reach / 5 <= longest <= 2 * reach:
         return 1.0
@@ -286,8 +275,7 @@ class DescentDisplay(Display):
         Parameters
         ----------
         descents : Descent, or dict of str to Descent
-            Descents of one or two weights with ``trace=True``; several descents by name, such as
-            their rates.
+            Of one or two weights with ``trace=True``; several by name, such as their rates
         J : function from an array of shape (weights,) to a number; None for the paths alone
         """
         named = {"path": descents} if isinstance(descents, Descent) else descents

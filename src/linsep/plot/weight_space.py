@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Patch, Polygon
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
@@ -15,7 +14,7 @@ from linsep.mistake_bounds.margins import codes_of, linear_of
 from linsep.plot import display
 from linsep.plot.display import MARKERS, Display, class_handles, ink, limits, wrapped
 from linsep.plot.palettes import COLORS
-from linsep.plot.planes import line_ends, names_of, numbers_of, same_scale, weight_of
+from linsep.plot.planes import dense, line_ends, names_of, numbers_of, same_scale, weight_of
 from linsep.validation.checks import check_beside
 
 #: more lines than that are a gray mass
@@ -64,24 +63,19 @@ class WeightSpaceDisplay(Display):
         Parameters
         ----------
         X : array or sparse matrix of shape (rows, 2), or (rows, 1) with an intercept
-        y : array of shape (rows,)
-            Two classes; the larger is the positive side.
-        fit_intercept : bool, default=False
-            Whether the second weight is the intercept.
-        path : array of shape (rounds, 2), default None
-            Weights of a run, to be drawn as a path.
-        feature_names : list of str, default None
-            None: the columns of a data frame, else x0, x1, ...
+        y : array of shape (rows,) of two classes; the larger is the positive side
+        fit_intercept : bool, default=False, whether the second weight is the intercept
+        path : array of shape (rounds, 2), default None, the weights of a run
+        feature_names : list of str, default those of a data frame, or x0, x1, ...
         """
         check_beside(X, y=y)
-        rows = numbers_of(X)
+        rows = dense(numbers_of(X))
         if rows.shape[1] + fit_intercept != 2:
             raise DataError(
                 f"A weight space needs two weights, not {rows.shape[1] + fit_intercept}: pass two "
                 f"features, or one with fit_intercept=True.",
                 code="unsupported",
             )
-        rows = rows.toarray() if sp.issparse(rows) else rows
         _, codes = display.two_classes(np.asarray(y), "A weight space")
         names = list(feature_names or names_of(X, rows.shape[1]))
         if fit_intercept:
@@ -140,10 +134,7 @@ class WeightSpaceDisplay(Display):
 
 def solutions(rows: np.ndarray) -> np.ndarray | None:
     """Return the two unit vectors that bound the weights with positive products with all rows, or
-    None if there are none.
-
-    Every nonzero row allows an open half-plane of directions. The cone is their intersection,
-    computed as an interval of angles relative to the first row.
+    None: the half-planes of the rows are intersected as angles relative to the first row.
     """
     if not len(rows) or not np.any(rows, axis=1).all():
         return None  # a row of zeros allows no weights
@@ -157,9 +148,8 @@ def solutions(rows: np.ndarray) -> np.ndarray | None:
 class AugmentationDisplay(Display):
     """A classifier with an intercept, drawn with the constant feature that it adds to the rows.
 
-    Rows of one feature lie on a line at height 1, rows of two features on a plane at height 1. The
-    intercept is the weight of the height, so the separator goes through the origin; the boundary is
-    where it cuts the line or the plane of the rows.
+    Rows of one feature lie on a line at height 1, rows of two on a plane. The intercept is the
+    weight of the height, so the separator goes through the origin, and cuts them at the boundary.
 
     Attributes
     ----------
@@ -172,8 +162,7 @@ class AugmentationDisplay(Display):
     line_ : Line2D of the separator for one feature, or None
     plane_ : Poly3DCollection of the separator for two features from the origin to its cut, or None
     cut_ : Line2D of the boundary: a mark, or a line for two features; None outside of the picture
-    normal_ : Line2D, the shaft of the scaled weight arrow; only for one feature, and if the axes
-        preserve right angles, else None
+    normal_ : Line2D of the scaled weights; None for two features, or unless axes keep angles
     origin_ : Line2D, a mark
 
     Examples
@@ -215,8 +204,7 @@ class AugmentationDisplay(Display):
         n = rows.shape[0]
         some = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(int)
         return cls(
-            rows=rows[some].toarray() if hasattr(rows, "toarray") else rows[some],
-            y=codes_of(y, model.classes, n)[some], classes=model.classes,
+            rows=dense(rows[some]), y=codes_of(y, model.classes, n)[some], classes=model.classes,
             weights=model.against(1)[0],
             about=f"{some.size:,} of {n:,} rows, evenly chosen" if n > some.size else "",
             names=names_of(rows if hasattr(estimator, "classes_") else X, rows.shape[1], estimator),
@@ -307,7 +295,6 @@ class AugmentationDisplay(Display):
         return [*class_handles(self.points_, len(self.rows), self.classes), *drawn]
 
     def _cut_within(self, xs: np.ndarray, ys: np.ndarray) -> np.ndarray | None:
-        """The ends of the boundary in a rectangle, or None if it does not cross it."""
         *w, b = self.weights
         if not np.any(w):
             return None

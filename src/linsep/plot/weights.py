@@ -48,7 +48,7 @@ class CoefficientDisplay(Display):
     ----------
     names : list of str
     estimates, low, high : arrays of shape (coefficients,)
-        NaN if undefined. Infinite values, and odds ratios of 0, are arrows at the end of the axis.
+        NaN if undefined; infinite values, and odds ratios of 0, are arrows at the end of the axis
     status : list of str
         Shown instead of an estimate, such as "dependent" or "+inf"; else empty.
     what : str, what the numbers are
@@ -121,9 +121,7 @@ class CoefficientDisplay(Display):
         summary : :class:`linsep.inference.table.Summary`
         odds : bool, default=False
             Whether to draw odds ratios, exp of the coefficients of a logistic regression.
-        top : int, default=30
-            Number of coefficients to show: the ones with the largest statistics, or the largest
-            estimates.
+        top : int, default=30, how many are shown: of the largest statistics, else estimates
         """
         rows = [
             row for row in summary.coefficients
