@@ -169,21 +169,21 @@ def join(parts: list[Any], n_features: int) -> Any:
 
 
 def joined(batches: list[Batch], n_features: int | None = None) -> Batch:
-    """Return neighboring batches with labels as one, as wide as the widest unless ``n_features``
+    """Return neighboring batches as one, as wide as the widest unless ``n_features``
     is given; the list is emptied, see :func:`join`. A single batch is not copied.
     """
     first, width = batches[0], n_features or max(batch.X.shape[1] for batch in batches)
     if len(batches) == 1 and first.X.shape[1] == width:
         batches.clear()
         return first
-    y, weights = np.concatenate([np.asarray(batch.y) for batch in batches]), None
+    weights = None
     if any(batch.weights is not None for batch in batches):
         ones = np.ones(max(batch.size for batch in batches))
         own = [ones[: b.size] if b.weights is None else b.weights for b in batches]
         weights = np.concatenate(own)
-    groups, offset = (
+    y, groups, offset = (
         None if getattr(first, of) is None else np.concatenate([getattr(b, of) for b in batches])
-        for of in ("groups", "offset")
+        for of in ("y", "groups", "offset")
     )
     parts = [batch.X for batch in batches]
     batches.clear()

@@ -34,9 +34,9 @@ def said(*arguments, cwd):
 @pytest.mark.parametrize("name", ["four.csv", "four.svm"])
 def test_bounds_of_a_file_are_those_of_arrays(files, name):
     how = ("--target", "y") if name == "four.csv" else ()
-    found = said(name, *how, "--no-fit-intercept", "--gamma", 0.5, "--passes", 3, cwd=files)
+    found = said(name, *how, "--no-fit-intercept", "--gamma", 0.5, cwd=files)
     X, y = datasets.load_four_points(return_X_y=True)
-    expected = linsep.bounds(X, y, fit_intercept=False, gamma=0.5, passes=3)
+    expected = linsep.bounds(X, y, fit_intercept=False, gamma=0.5)
     values = {b["name"]: b["value"] for b in found["bounds"]}
     assert values == pytest.approx({b.name: b.value for b in expected}, rel=1e-9)
     assert found["bounds"][1]["comparator"] == pytest.approx(list(expected["hinge"].comparator))

@@ -17,7 +17,7 @@ from checkers_agree import accepts_alone, plain
 from command_line import here
 from linsep import check, from_json, open_source, separation
 from linsep.certificate.canonical import sha256_of
-from linsep.cli.reading import feature_names
+from linsep.cli.reading import features_of
 from linsep.errors import DataError
 from linsep.separability.data import data_of
 from proof_edits import written
@@ -39,7 +39,7 @@ def proof_of(path, **how):
     """What ``linsep separate --proof`` writes of a file."""
     source = open_source(str(path), **how)
     data = data_of(source)
-    data.names = feature_names(source, data.n_features)
+    data.names = features_of(source, data.n_features)
     return separation(data).to_json(source.recipe())
 
 
@@ -324,7 +324,7 @@ def read(path, exclude=()):
         for rows, labels, *_ in source.exactly():
             X += (rows.toarray() if hasattr(rows, "toarray") else rows).tolist()
             y += labels.tolist()
-        return X, [*map(_label, y)], feature_names(source, len(X[0]))
+        return X, [*map(_label, y)], features_of(source, len(X[0]))
     except DataError:
         return None
 

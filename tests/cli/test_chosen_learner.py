@@ -138,14 +138,12 @@ def told(noise, *options, target="kind", **how):
     return done
 
 
-def test_with_class_weights_the_mean_recall_is_compared(noise):
+def test_with_class_weights_accuracy_is_not_compared(noise):
     """Who weights rare classes gives accuracy for their recall, and is not told to take it back."""
-    balanced = ("--class-weight", "balanced", "--test", "new.csv", "--json")
+    balanced = ("--class-weight", "balanced", "--json")
     summary = json.loads(told(noise, "--learner", "logistic", *balanced).stdout)
     assert summary["training_accuracy"] < summary["training_baseline"]
-    found = summary["test"]["metrics"]["balanced_accuracy"]
-    assert found["baseline"] == 0.5
-    assert len(summary["warnings"]) == (found["value"] < 0.5)
+    assert summary["warnings"] == []
 
 
 def test_linear_regression_worse_than_the_mean(noise):
@@ -245,7 +243,7 @@ def test_tune_compares_what_fit_learns_and_names_it(folder):
         done = here("tune", *TEXT, "--grid", grid, *folds, "--json", cwd=folder)
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
-        assert f"--learner {learner}" in found["command" if folds else "options"]
+        assert f"--learner {learner}" in found["command"]
 
 
 @pytest.mark.parametrize("name", [n for n in TABLES if n != "many weights"])

@@ -266,7 +266,7 @@ def test_interrupted_while_the_model_is_saved_or_tested(folder, monkeypatch):
         assert (done.returncode, done.stderr) == (130, "")
         assert re.search("test +not scored: the command was interrupted", done.stdout)
         assert re.search("training +[0-9.]+% right", done.stdout)
-        assert re.search("stopped +max_iter", done.stdout)
+        assert re.search("passes +2, mistakes", done.stdout)
     assert linsep.load(folder / "m").n_iter_ == 2
 
 

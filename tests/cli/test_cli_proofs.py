@@ -63,21 +63,19 @@ def test_a_proof_is_not_overwritten_without_force(folder):
     assert from_json((folder / "p.json").read_text()).kind == "overlapping"
 
 
-def test_fewest_errors_and_the_total_distance(tmp_path):
+def test_fewest_errors(tmp_path):
     path = tmp_path / "xor.csv"
     path.write_text("a,b,y\n1,1,1\n1,-1,0\n-1,1,0\n-1,-1,1\n")
-    how = ["separate", path, "--target", "y", "--errors", "--gamma", "0.5"]
+    how = ["separate", path, "--target", "y", "--errors"]
     done = here(*how, "--proof", "xor.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if " " in line)
     assert lines["errors"] == "1 of 4 rows: no hyperplane has fewer"
-    assert lines["distance"].startswith("rows are 2 in total from the margin 0.5")
     checked = here("verify", "xor.json", path, "--target", "y", "--json", cwd=tmp_path)
     assert ["errors", lines["errors"]] in json.loads(checked.stdout)["claim"]
-    found = json.loads(here(*how, "--no-strict", "--json", cwd=tmp_path).stdout)
-    assert found["total_distance"]["most_errors"] == pytest.approx(4.0)
+    found = json.loads(here(*how, "--json", cwd=tmp_path).stdout)
     errors = found["verdicts"][0]["errors"]
-    assert (errors["strict"], errors["least"], errors["most"]) == (False, "0x1", "0x1")
+    assert (errors["strict"], errors["least"], errors["most"]) == (True, "0x1", "0x1")
 
 
 @pytest.fixture
@@ -181,9 +179,9 @@ def test_a_verdict_is_printed_proved_and_checked(folder):
     assert done.returncode == 0
     assert done.stdout.startswith("verdict     overlapping: ")
     proof = from_json((folder / "p.json").read_text())
-    for row in proof.witness.rows:
-        assert f"two.csv row {row + 1} " in done.stdout
-    assert done.stdout.endswith("linsep verify p.json two.csv --target species   checks it\n")
+    rows = ", ".join(str(row + 1) for row in sorted(proof.witness.rows))
+    assert f"rows that no hyperplane separates: {rows} (" in done.stdout
+    assert done.stdout.endswith("linsep verify p.json two.csv --target species\n")
     checked = here("verify", "p.json", "two.csv", *TARGET, "--json", cwd=folder)
     told = json.loads(checked.stdout)
     assert told["holds"] is True

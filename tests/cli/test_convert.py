@@ -179,7 +179,7 @@ def test_a_model_of_rows_reads_what_they_were_made_from(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        (["t.svm", "o.csv"], "name o.csv does not determine a format: end it in .svm", 2),
+        (["t.svm", "o.csv"], "o.csv has no format: end it in .svm", 2),
         (["t.svm", "t.parquet"], "t.parquet exists: choose another name or .* --force", 1),
         (["t.svm", "t.svm", "--force"], "t.svm is an input of this command", 1),
         (["t.csv", "o.svm"], "needs a label column: name it with --target", 1),

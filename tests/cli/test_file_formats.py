@@ -193,7 +193,7 @@ def test_standard_input(folder, monkeypatch):
     how = "-", "--format", "csv", "--target", "kind"
     told = fed(folder, text, "separate", *how, "--proof", "p.json")
     assert "tmp" not in told.stdout
-    assert "\nlinsep verify p.json - --format csv --target kind   checks it" in told.stdout
+    assert "linsep verify p.json - --format csv --target kind\n" in told.stdout
     assert fed(folder, text, "verify", "p.json", *how).returncode == 0
     told = fed(folder, "a,kind\n,1\n", "fit", "-", "--format", "csv", "--target", "kind",
                "--missing", "drop")  # fmt: skip

@@ -55,21 +55,19 @@ def test_first_lines_tell_the_format(tmp_path, name, looks):
 def test_commands_say_how_files_are_read(tmp_path, monkeypatch, text, what):
     (tmp_path / "rows.dat").write_text(text)
     (tmp_path / "more.dat").write_text(text)
-    said = f"linsep: rows.dat is read as {what}, inferred from its first lines.\n"
+    said = f"linsep: read as {what}, inferred from the first lines: "
+    first = f"{said}rows.dat.\n"
     fitted = here("fit", "rows.dat", "--model", "m.linsep", cwd=tmp_path)
-    assert (fitted.returncode, fitted.stderr) == (0, said)
-    assert here("predict", "m.linsep", "rows.dat", cwd=tmp_path).stderr == said
-    assert here("separate", "rows.dat", cwd=tmp_path).stderr.startswith(said)
+    assert (fitted.returncode, fitted.stderr) == (0, first)
+    assert here("predict", "m.linsep", "rows.dat", cwd=tmp_path).stderr == first
+    assert here("separate", "rows.dat", cwd=tmp_path).stderr.startswith(first)
     both = here("fit", "*.dat", cwd=tmp_path)
-    more = f"linsep: more.dat and 1 more are read as {what}, inferred from their first lines.\n"
-    assert (both.returncode, both.stderr) == (0, more)
+    assert (both.returncode, both.stderr) == (0, f"{said}more.dat and 1 more.\n")
     how = ("--format", "vw" if "|" in text else "svmlight")
     assert here("fit", "rows.dat", *how, cwd=tmp_path).stderr == ""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     fed = here("fit", "-", cwd=tmp_path)
-    assert (
-        fed.stderr == f"linsep: standard input is read as {what}, inferred from its first lines.\n"
-    )
+    assert fed.stderr == f"{said}standard input.\n"
     assert fed.stdout.splitlines()[0] == fitted.stdout.splitlines()[0]
 
 

@@ -286,17 +286,6 @@ def test_every_format_on_the_command_line(folder, kind):
     assert_refused(*STUDENTS, "--output", "students.csv", "--force", cwd=folder, code="conflict")
 
 
-def test_a_terminal_gets_a_drawing_where_it_fits(folder, monkeypatch):
-    monkeypatch.setattr("linsep.cli.trace.on_terminal", lambda: True)
-    for columns, mark in ((200, "│"), (60, "  Jane  ")):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        shown = here(*STUDENTS, cwd=folder)
-        assert shown.stderr == ""
-        assert mark in shown.stdout
-        assert "converged: " in shown.stdout
-    assert "│" not in shown.stdout
-
-
 def names(*arguments, cwd):
     done = here("trace", *arguments, "--format", "csv", "--max-iter", 1, cwd=cwd)
     assert done.returncode == 0, done.stderr
@@ -304,11 +293,8 @@ def names(*arguments, cwd):
     return [line[2] for line in lines], head[8:]
 
 
-def test_rows_are_named_by_their_lines(folder):
-    assert names("t.svm", cwd=folder) == (["line 1", "line 4"], ["x1", "x2", "x3"])
-    assert names("t.svm", "u.svm", cwd=folder) == (
-        ["t.svm line 1", "t.svm line 4", "u.svm line 1"], ["x1", "x2", "x3", "x4"],
-    )  # fmt: skip
+def test_rows_are_named_by_their_numbers(folder):
+    assert names("t.svm", cwd=folder) == (["row 1", "row 2"], ["x1", "x2", "x3"])
     (folder / "gap.csv").write_text("a,kind\n1,x\n,x\n2,y\n\n3,y\n")
     found, _ = names("gap.csv", "--target", "kind", "--missing", "drop", cwd=folder)
     assert found == ["row 1", "row 3", "row 4"]
@@ -320,7 +306,7 @@ def test_bad_use_is_one_sentence(folder):
     assert_refused(
         "trace", "t.svm", "--gamma", 0.1, cwd=folder, said="is for --learner margin", exit_code=2
     )
-    assert_refused("trace", "t.svm", "--row-names", "x", cwd=folder, code="unsupported")
+    assert_refused("trace", "t.svm", "--row-names", "x", cwd=folder, code="no-columns")
     assert_refused("trace", "students.csv", cwd=folder, code="no-labels")
     assert_refused(*STUDENTS[:-1], "nme", cwd=folder, code="unknown-column")
     assert_refused("trace", "t.svm", "--early-stopping", cwd=folder, code="bad-option", exit_code=2)

@@ -51,7 +51,7 @@ class LazyCommands(Commands):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-#: what scikit-learn, SciPy, numba and Arrow import and most commands do not use: a third of the
+#: what scikit-learn, SciPy, numba and Arrow import and most commands do not use: half of the
 #: start-up time
 UNUSED = (
     "pandas", "scipy.stats", "scipy.special", "numpy.f2py", "numpy.testing", "narwhals",
@@ -71,19 +71,6 @@ class LazyModule(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
-def import_lazily(name: str) -> None:
-    """Let ``import name`` succeed at once; the module is executed on first use."""
-    package, _, own = name.rpartition(".")
-    inside = isinstance(sys.modules.get(package), LazyModule)  # to look into it would load it
-    spec = None if inside or name in sys.modules else find_spec(name)
-    if name in sys.modules or not (inside or spec):
-        return
-    module = sys.modules[name] = LazyModule(name)
-    module.__spec__ = spec  # others test for it to find out whether the module is installed
-    if package:  # NumPy imports a submodule that it does not have as an attribute
-        setattr(sys.modules[package], own, module)
-
-
 class _NoPandas:
     """A finder of modules that finds no pandas."""
 
@@ -93,27 +80,29 @@ class _NoPandas:
             raise ModuleNotFoundError(name)
 
 
-def _tell_arrow() -> None:
-    """Make Arrow look for pandas now and not find it: no command uses pandas tables.
+def import_lazily(name: str) -> None:
+    """Let ``import name`` succeed at once; the module is executed on first use."""
+    package, _, own = name.rpartition(".")
+    inside = isinstance(sys.modules.get(package), LazyModule)  # to look into it would load it
+    spec = None if inside or name in sys.modules else find_spec(name)
+    if name in sys.modules or not (inside or spec):
+        return
+    module = LazyModule(name)
+    module.__spec__ = spec  # others test for it to find out whether the module is installed
+    if name == "pandas":  # Arrow looks for it with its first value, and would import it
+        import pyarrow as pa
 
-    It looks once, when it is given its first value, and imports pandas if it is there.
-    """
-    import pyarrow as pa
-
-    put_off = sys.modules.pop("pandas")
-    sys.meta_path.insert(0, _NoPandas)
-    try:
+        sys.meta_path.insert(0, _NoPandas)
         pa.scalar(0)
-    finally:
         sys.meta_path.remove(_NoPandas)
-        sys.modules["pandas"] = put_off
+    sys.modules[name] = module
+    if package:  # NumPy imports a submodule that it does not have as an attribute
+        setattr(sys.modules[package], own, module)
 
 
 def _imported(name: str) -> Any:
     for unused in UNUSED:
         import_lazily(unused)
-    if isinstance(sys.modules.get("pandas"), LazyModule):
-        _tell_arrow()
     return getattr(import_module(f"linsep.cli.{COMMANDS[name][0]}"), name)
 
 

@@ -1,6 +1,5 @@
 """The command ``compile``: compile the loops of learners before their first use."""
 
-import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.progress import track
 from sklearn.base import is_regressor
 
 from linsep.catalog import ESTIMATORS
-from linsep.cli.options import LearnerNames, command, option, typed
+from linsep.cli.options import choice, command, option
 from linsep.cli.predict import score_source
 from linsep.compiled.code_cache import code_folder
 from linsep.errors import DataError
@@ -27,8 +26,8 @@ ROWS, FEATURES = 24, 3
 @command()
 def compile(
     learner: list[str] | None = option(
-        "--learner", typed(LearnerNames(ESTIMATORS), "NAME"),
-        f"Learner to compile: {', '.join(ESTIMATORS)}; repeatable.  [default: all]", many=True,
+        "--learner", choice(ESTIMATORS, "NAME"),
+        f"One of {', '.join(ESTIMATORS)}; repeatable.  [default: all]", many=True,
     ),
 ) -> None:  # fmt: skip
     """Compile the learners before their first use, for containers and classrooms.
@@ -37,25 +36,19 @@ def compile(
     """
     folder = code_folder()
     if folder is None:
-        raise DataError(
-            "Compiled code cannot be stored: no cache folder is writable",
-            "set LINSEP_CACHE_DIR to a writable folder",
-            code="cannot-write",
-        )
+        told = "No cache folder is writable: set LINSEP_CACHE_DIR to a writable folder."
+        raise DataError(told, code="cannot-write")
     before = {*folder.glob("*.code")}
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # noise does not converge
-        names = learner or list(ESTIMATORS)
-        for name in track(names, "compiling", console=Console(file=sys.stderr)):
+        for name in track(learner or [*ESTIMATORS], "compiling", console=Console(stderr=True)):
             _compile(name, Path(scratch))
     made = len({*folder.glob("*.code")} - before)
     print(f"{made:,} loops compiled, {len(before):,} already compiled: {folder}")
 
 
 def _compile(name: str, folder: Path) -> None:
-    """Run small fits and predictions that need all loops for common data: files, arrays, two and
-    several classes.
-    """
+    """Run small fits and predictions of files, arrays and two or several classes."""
     values = np.random.default_rng(0).integers(0, 3, (ROWS, FEATURES)).astype(float)
     table, text = folder / "rows.csv", folder / "rows.svm"
     for classes in (2, 3):

@@ -1,8 +1,7 @@
 """Commands about data: ``describe``, ``convert`` and ``split``."""
 
 import lzma
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, nullcontext, suppress
 from fractions import Fraction
 from pathlib import Path
 from time import perf_counter
@@ -13,17 +12,9 @@ import click
 import pyarrow as pa
 
 from linsep._system.files import written_whole
-from linsep.cli import options
+from linsep.cli import options, output
 from linsep.cli.errors import NAME, flag_of, note
 from linsep.cli.options import argument, command, gathered, option, valid
-from linsep.cli.output import (
-    check_outputs,
-    finishing,
-    print_json,
-    print_pairs,
-    print_table,
-    watching,
-)
 from linsep.describing import Description, next_command, pairs_of, table_of
 from linsep.errors import DataError, LinsepError
 from linsep.rewriting import PARTS, Split, Table, write_parquet, write_rows, write_svmlight
@@ -49,16 +40,16 @@ def describe(
     description = Description(
         data, target=target, index_base=index_base, **files, typed=options.as_given(data)
     )
-    with watching(description.source):
+    with output.watching(description.source):
         found = description.read()
     if as_json:
-        print_json(found)
+        output.print_json(found)
         return
-    print_pairs(pairs_of(found))
+    output.print_pairs(pairs_of(found))
     if found["columns"] is not None:
         header, lines, more = table_of(found["columns"])
         print()
-        print_table(header, lines)
+        output.print_table(header, lines)
         if more:
             print(more)
 
@@ -74,8 +65,8 @@ def convert(
     data: list[str] = options.DATA,
     out: Path = argument(
         "out", "OUT",
-        "The file to write: svmlight text (.svm .svmlight .libsvm .txt, also with .gz .bz2 "
-        ".xz .zst), Parquet (.parquet .pq), or rows that are read without parsing (.rows).",
+        "The file to write: svmlight text (.svm, also .svm.gz and the like), .parquet, or rows "
+        "that are read without parsing (.rows).",
         required=True, type=options.LocalPath(dash=False),
     ),
     how: dict[str, Any] = gathered("how", (
@@ -95,10 +86,7 @@ def convert(
     """
     started, written = perf_counter(), format_by_name(out)
     if written not in WRITERS:
-        raise click.BadParameter(
-            f"The name {out} does not determine a format: end it in .svm (svmlight text), "
-            ".parquet or .rows."
-        )
+        raise click.BadParameter(f"{out} has no format: end it in .svm, .parquet or .rows.")
     how |= {**columns, "scale": how["scale"] or "none"}
     reader: Any
     paths = find_files(list(data), files["format"])
@@ -110,20 +98,20 @@ def convert(
         )
         if isinstance(reader, SvmlightSource):
             reader.mends = True
-    check_outputs(force, paths, out)
+    output.check_outputs(force, paths, out)
     with ExitStack() as stack:
         whole = [] if written == "rows" else [written_whole(out, force=force)]
-        files_out = stack.enter_context(finishing(*whole))
-        stack.enter_context(watching(reader))
+        files_out = stack.enter_context(output.finishing(*whole))
+        stack.enter_context(output.watching(reader))
         target = [stack.enter_context(_compressed(file, out)) for file in files_out] or [out]
         rows, lost = WRITERS[written](reader, *target)
     lost, size = lost + getattr(reader, "mended", []), out.stat().st_size
     seconds = perf_counter() - started
     if as_json:
         found = {"rows": rows, "written": str(out), "bytes": size, "lost": lost}
-        print_json(found | {"seconds": round(seconds, 4)})
+        output.print_json(found | {"seconds": round(seconds, 4)})
         return
-    print_pairs([
+    output.print_pairs([
         ("written", f"{out}, {counted(rows, 'row')}, {size_text(size)}"),
         ("time", f"total {seconds:.2f} s"),
     ])  # fmt: skip
@@ -137,10 +125,8 @@ def _table(paths: list[File], how: dict[str, Any], files: dict[str, Any]) -> Tab
     spelling = {name: files[name] for name in ("thousands", "units")}
     for name, value in (how | spelling).items():
         if name not in roles and value not in (None, "error", "none", False):
-            raise click.BadParameter(
-                f"{flag_of(name)} is about features, but Parquet keeps the columns as they are; "
-                "leave it out."
-            )
+            told = f"{flag_of(name)} is about features, but Parquet keeps columns: leave it out."
+            raise click.BadParameter(told)
     reading = ReadingOptions.among(files)
     check_separated(paths[0], [format_of(path, files["format"]) for path in paths], reading)
     opened = open_tables(paths, files["format"], reading, mixed=True)
@@ -148,55 +134,42 @@ def _table(paths: list[File], how: dict[str, Any], files: dict[str, Any]) -> Tab
     return Table(opened, how["exclude"] or [], needed)
 
 
-@contextmanager
-def _compressed(file: Any, out: Path) -> Iterator[Any]:
-    """Context manager of a file whose content is compressed as the ending of ``out`` implies."""
+def _compressed(file: Any, out: Path) -> Any:
+    """Return a context of a file compressed as ``out`` says, which leaves ``file`` open."""
     codec = CODECS.get(out.suffix.lower())
-    # the compressors must leave the file open
     opened: Any = SimpleNamespace(
         write=file.write, flush=file.flush, close=lambda: None, closed=False
     )
     if codec is None:
-        yield file
-    elif codec == "xz":
-        with lzma.LZMAFile(opened, "w") as stream:
-            yield stream
-    else:
-        with pa.CompressedOutputStream(pa.PythonFile(opened, "w"), codec) as stream:
-            yield stream
+        return nullcontext(file)
+    if codec == "xz":
+        return lzma.LZMAFile(opened, "w")
+    return pa.CompressedOutputStream(pa.PythonFile(opened, "w"), codec)
 
 
 SHARE = options.parsed(
-    "SHARE", "a share between 0 and 1, such as 0.2",
-    lambda text: valid(Fraction(text), 0 < Fraction(text) < 1),
-)  # fmt: skip
+    "SHARE", "a share between 0 and 1", lambda text: valid(Fraction(text), 0 < Fraction(text) < 1)
+)
 
 
 @command()
 def split(
     data: list[str] = options.DATA,
-    test_share: Fraction = option(
-        "--test test_share", SHARE, "Share of the rows for the test file.", required=True
-    ),
-    validation: Fraction | None = option(
-        "--validation", SHARE, "Share of the rows for a third file, for model selection."
-    ),
+    test_share: Fraction = option("--test test_share", SHARE, "Share to hold out.", required=True),
+    validation: Fraction | None = option("--validation", SHARE, "Share for a third file."),
     target: str | None = option(
-        "--target", "COLUMN",
-        "Label column; each file gets the same share of every class (tables only).",
+        "--target", "COLUMN", "Label column; files get the same shares of the classes.",
     ),
     group: str | None = option(
-        "--group", "COLUMN", "Column of groups; each group goes to one file (tables only).",
-        excludes=["time", "in_order"],
+        "--group", "COLUMN", "Column of groups to keep whole.", excludes=["time", "in_order"]
     ),
     time: str | None = option(
-        "--time", "COLUMN",
-        "Column of times (dates or numbers); the latest rows are held out (tables only).",
+        "--time", "COLUMN", "Column of dates or numbers, of which the latest rows are held out.",
         excludes=["in_order"],
     ),
     in_order: bool = option("--in-order", None, "Hold out the last rows."),
-    output: Path | None = option(
-        "--output -o", options.typed(options.LocalPath(), "FOLDER"),
+    folder: Path | None = option(
+        "--output -o folder", options.typed(options.LocalPath(), "FOLDER"),
         "Folder for the files.  [default: the folder of DATA]",
     ),
     random_state: int = options.RANDOM_STATE, files: dict[str, Any] = options.FILES,
@@ -212,55 +185,50 @@ def split(
         raise click.BadParameter("--test and --validation leave no training rows.")
     paths = find_files(list(data), files["format"])
     kind = _kind(paths, files["format"], target or group or time)
-    outs = _parts(paths[0], output, len(shares) + 1, kind)
-    check_outputs(force, paths, *outs)
+    outs = _parts(paths[0], folder, len(shares) + 1, kind)
+    output.check_outputs(force, paths, *outs)
     parts = Split(
         paths, kind, shares, seed=random_state, target=target, group=group, time=time,
         in_order=in_order, reading=ReadingOptions.among(files),
     )  # fmt: skip
     written = (written_whole(out, force=force) for out in outs)
-    with finishing(*written) as files_out, watching(parts), ExitStack() as streams:  # type: ignore[arg-type]
+    with output.finishing(*written) as files_out, output.watching(parts), ExitStack() as streams:  # type: ignore[arg-type]
         compressed = [_compressed(file, outs[0]) for file in files_out]
         parts.write([streams.enter_context(file) for file in compressed])
+    told = [*zip(PARTS, outs, parts.rows, strict=False)]
     found = {
-        "files": [
-            {"part": name, "file": str(out), "rows": rows}
-            for name, out, rows in zip(PARTS, outs, parts.rows, strict=False)
-        ],
+        "files": [{"part": name, "file": str(out), "rows": rows} for name, out, rows in told],
         "next": _next(paths, outs, kind, target, group, files),
         "seconds": round(perf_counter() - started, 4),
     }
     if as_json:
-        print_json(found)
+        output.print_json(found)
         return
-    pairs = [
-        (name, f"{out}, {counted(rows, 'row')} ({percent(rows / sum(parts.rows))})")
-        for name, out, rows in zip(PARTS, outs, parts.rows, strict=False)
-    ]
-    next_one = [("next", found["next"])] * (found["next"] is not None)
-    print_pairs([*pairs, ("time", f"total {found['seconds']:.2f} s"), *next_one])  # type: ignore
+    total = sum(parts.rows)
+    output.print_pairs([
+        *[(name, f"{out}, {counted(rows, 'row')} ({percent(rows / total)})")
+          for name, out, rows in told],
+        ("time", f"total {found['seconds']:.2f} s"),
+        ("next", found["next"]),
+    ])  # fmt: skip
 
 
 def _next(
     paths: list[File], outs: list[Path], kind: str, target: str | None, group: str | None,
     how: dict[str, Any],
 ) -> str | None:  # fmt: skip
-    """Return the command that ``linsep describe`` suggests for the training file, with the test
-    file; None if no fit can use its rows.
-    """
-    data = [str(outs[0])]
+    """Return the fit of the training file that ``linsep describe`` suggests, or None."""
+    data: list[str] = [str(outs[0])]
+    found: dict[str, Any] = {"label": None, "columns": []}
     if target is None and kind not in ("svmlight", "vw"):
-        return next_command(data, {"target": None, **how}, {"label": None, "columns": []})
-    try:
+        return next_command(data, {"target": None, **how}, found)
+    with suppress(LinsepError, KeyboardInterrupt):  # the files are there
         if kind == "svmlight" and SvmlightSource(paths).index_base == 0:
             how["index_base"] = 0  # which rows of one part may not show
         description = Description(data, target=target, **how)
-        with watching(description.source):
+        with output.watching(description.source):
             found = description.read(separable=False)
-    except (LinsepError, KeyboardInterrupt):  # the files are there
-        return None
-    if group is not None and group not in (target, *found["left_out"]):
-        found["left_out"].append(group)
+        found["left_out"] += [group] * (group not in (None, target, *found["left_out"]))
     typed = {"target": target, **how, "test": str(outs[1])}
     return None if found["label"] is None else next_command(data, typed, found)
 
@@ -268,13 +236,11 @@ def _next(
 def _kind(paths: list[File], format: str | None, column: str | None) -> str:
     kind, *others = dict.fromkeys(format_of(path, format) for path in paths)
     why = {
-        "folder": "is a folder of texts, which cannot be split: write it to one file with "
-        "`linsep convert`, such as texts.parquet, and split that file.",
+        "folder": "is a folder of texts: `linsep convert` writes one file, which can be split.",
         "rows": "holds parsed rows, which cannot be split: split the file that it was made from.",
     }.get(kind)
     if kind in ("svmlight", "vw") and column is not None:
-        why = "has no named columns: leave out options that name columns; the classes are "
-        why += "stratified anyway."
+        why = "has no named columns: leave out options that name columns."
     if others:
         why = f"is {kind}, another file {others[0]}: split files of one format at a time."
     if why is not None:

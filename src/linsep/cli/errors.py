@@ -36,12 +36,7 @@ TYPED = {"\t": "tab"}
 
 
 class Commands(click.Group):
-    """Commands whose failures are printed in one sentence.
-
-    Exit code 1; 2 for wrong use, 3 for an undecided verdict, 130 after Ctrl-C, 143 after SIGTERM,
-    129 after SIGHUP, 141 with no message if the output is closed. Any other exception is an
-    internal error: a traceback and exit code 70.
-    """
+    """Commands whose failures are printed in one sentence, internal errors with a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse the words before the command; without any words, print help."""
@@ -70,12 +65,11 @@ class Commands(click.Group):
             fail("out of memory: use fewer columns or classes, or a larger machine.")
         except LinsepError as problem:
             command: Any = self.get_command(ctx, str(ctx.invoked_subcommand))
-            flags = command.flags()
 
             def in_command(hint: Hint) -> str | None:
-                known = hint.again or flags.keys() >= hint.settings.keys()
-                spelled = hint.render(lambda name, value: in_options(name, value, flags.get(name)))
-                return spelled if known else None
+                flags = {name: command.flag(name) for name in hint.settings}
+                spelled = hint.render(lambda name, value: in_options(name, value, flags[name]))
+                return spelled if hint.again or all(flags.values()) else None
 
             message = problem.render(in_command)
             fail(f"{message} [{problem.code}]", 2 if isinstance(problem, ParameterError) else 1)
@@ -97,11 +91,8 @@ class Commands(click.Group):
                 fail(interrupted(ctx.meta.get("checkpoint")), interrupted_code())
             for line in "".join(traceback.format_exception(fault)).splitlines():
                 print(escaped(line), file=sys.stderr or io.StringIO())
-            fail(
-                f"this is a bug in linsep {linsep.__version__}, not in the data or the command: "
-                "please report it with the lines above.",
-                INTERNAL_ERROR,
-            )
+            told = "not in the data or the command: please report it with the lines above."
+            fail(f"this is a bug in linsep {linsep.__version__}, {told}", INTERNAL_ERROR)
         return result
 
 
@@ -160,8 +151,7 @@ def _wrong_use(problem: Any, *command: str) -> str:
 
 
 def named(text: str) -> str:
-    """Return the output of a command, with standard input under its own name instead of its
-    copy's."""
+    """Return the output of a command, with standard input in place of its copy's name."""
     for copy in copies:
         text = text.replace(copy, NAME)
     return text

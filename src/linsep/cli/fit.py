@@ -47,49 +47,38 @@ def _stored(args: list[str]) -> list[str]:
 
     words = args[0].split("=", 1) if len(args) == 1 else args
     if len(words) != 2 or words[0] != "--resume" or not words[1]:
-        raise click.BadParameter(
-            "--resume needs a checkpoint FILE and takes no other arguments: the file contains all "
-            "of them."
-        )
+        raise click.BadParameter("--resume takes a checkpoint FILE, which contains all arguments.")
     path = Path(words[1]).absolute()
     found = Checkpoint(path).read()
     if found is None:
         raise CheckpointError(f"There is no checkpoint {words[1]}.", code="no-file", path=words[1])
     command = found[1].get("command")
-    if not isinstance(command, dict) or not all(
-        isinstance(arg, str) for arg in [command.get("folder"), *command.get("arguments", [None])]
-    ):
-        raise CheckpointError(
-            f"{words[1]} does not store a command: repeat the command that wrote it, or call fit "
-            "in Python.",
-            code="unsupported", path=words[1],
-        )  # fmt: skip
+    if command is None:
+        told = f"{words[1]} stores no command: repeat the one that wrote it, or call fit in Python."
+        raise CheckpointError(told, code="unsupported", path=words[1])
     os.chdir(command["folder"])
-    return ["--checkpoint", str(path), *command["arguments"]]
+    return [*command["arguments"], "--checkpoint", str(path)]  # which may have been moved
 
 
 @command(
     options.DATA, options.READING, options.MODEL_OUT, options.FORCE, options.TEST,
     Option(
-        "--calibrate", "DATA", "Held-out data on which to calibrate probabilities; repeatable.",
-        section="Data", many=True,
+        "--calibrate", "DATA", "Data to calibrate probabilities; repeatable.", section="Data",
+        many=True,
     ),
     Option(
-        "--calibration", choice(("sigmoid", "isotonic")),
-        "Calibration method.  [default: sigmoid]", section="Data", needs=["calibrate"],
+        "--calibration", choice(("sigmoid", "isotonic")), "By default sigmoid.", section="Data",
+        needs=["calibrate"],
     ),
     Option(
         "--threshold", typed(_rule, "RULE"),
-        "Threshold that the model stores, from which on it predicts the positive of two "
-        "classes. A rule: recall=0.9, precision=0.8, cost=10:1 (a missed positive : a false "
-        "alarm), f1 or balanced_accuracy, applied to the rows of --calibrate, else in the "
-        "folds of --cv (5). Or a number: a probability, or a score for learners without "
-        "probabilities. For winnow and balanced-winnow, a number is the score that positive "
-        "rows exceed, in training, too.",
+        "From where on the positive of two classes is predicted: recall=0.9, precision=0.8, "
+        "cost=10:1 (a missed positive : a false alarm), f1 or balanced_accuracy on the rows of "
+        "--calibrate, else in the folds of --cv (5); or a number, of the probability or the score.",
         section="Data",
     ),
     _learner(
-        "--learner", typed(options.LearnerNames(ESTIMATORS), "NAME"),
+        "--learner", choice(ESTIMATORS, "NAME"),
         f"Learning algorithm: {', '.join(ESTIMATORS)}.  [default: {OF_TEXT} for texts and similar "
         f"wide, sparse rows, else {USUAL_LEARNER}]",
     ),
@@ -97,21 +86,18 @@ def _stored(args: list[str]) -> list[str]:
     _learner("--curve", None, "Print validation errors per pass; needs --early-stopping."),
     options.RANDOM_STATE, options.CLASS_WEIGHT, options.INIT_WEIGHTS, options.REFERENCE,
     _learner(
-        "--cluster-by", "COLUMN",
-        "Column of clusters for --covariance CR1, not a feature (tables only).",
+        "--cluster-by", "COLUMN", "Column of clusters for --covariance CR1, not a feature.",
         excludes=["group"],
     ),
     options.FIT_COLUMNS, options.FOLDS,
     _cluster(
         "--dask", "ADDRESS",
-        "Train on the Dask cluster at ADDRESS, such as tcp://10.0.0.1:8786; its workers "
-        "read DATA under the same paths. local: worker processes on this machine.",
-        excludes=["cv"],
+        "Train on this Dask cluster, such as tcp://10.0.0.1:8786, whose workers read DATA under "
+        "the same paths; local: on worker processes of this machine.", excludes=["cv"],
     ),
     _cluster(
         "--mixing", "uniform|mistakes",
-        "With --dask: weight shards in the mixture equally (the default) or by their mistakes.",
-        needs=["dask"],
+        "Weight shards equally (the default) or by their mistakes.", needs=["dask"],
     ),
     _cluster(
         "--shard-mb", typed(float, "MB"),
@@ -119,16 +105,16 @@ def _stored(args: list[str]) -> list[str]:
     ),
     _checkpoints(
         "--checkpoint", options.FILE,
-        "Save the state of training regularly; repeating the command resumes from it.",
+        "Save the state of training, from which repeating the command resumes.",
         needs=["model"], excludes=["cv"],
     ),
     _checkpoints(
-        "--every", "INTERVAL", "Time between checkpoints: 90s, 10m, 2h.  [default: 60s]",
+        "--every", "INTERVAL", "Time between them: 90s, 10m, 2h.  [default: 60s]",
         needs=["checkpoint"],
     ),
     _checkpoints(
         "--resume", options.FILE,
-        "Resume the fit of this checkpoint in its original folder; takes no other arguments.",
+        "Resume the fit of this checkpoint, in its folder; no other arguments.",
     ),
     cls=Resumable,
 )  # fmt: skip

@@ -12,6 +12,7 @@ from linsep.cli.errors import flag_of, note
 from linsep.cli.options import argument, command, option
 from linsep.cli.output import check_outputs, open_output
 from linsep.errors import DataError, LinsepError
+from linsep.sources.formats import SCALES
 from linsep.sources.remote.file import no_file
 
 #: endings of lessons, and of models
@@ -22,26 +23,20 @@ MARKDOWN, MODELS = (".md", ".markdown"), (".linsep", ".safetensors")
 def lab(
     files: list[Path] | None = argument(
         "files", "FILE...",
-        "A lesson in Markdown (.md), a model (.linsep), or a data file, of which the first 500 "
-        "rows are shown; a model and a data file run its learner on the rows.",
+        "A lesson (.md), a model (.linsep), or data, of which the first 500 rows are shown; a "
+        "model and data run its learner on the rows.",
         required=False, type=options.LocalPath(),
     ),
-    scene: str | None = option(
-        "--scene", "NAME", "Initial setup, such as xor, or the part of a lab URL after #."
-    ),
+    scene: str | None = option("--scene", "NAME", "Setup, such as xor, or a lab URL after #."),
     output: Path | None = option(
-        "--output", options.FILE,
-        "Write the lab to this HTML file, which needs no server, and do not open it.",
+        "--output", options.FILE, "Write the lab to this HTML file, and do not open it."
     ),
-    check: str | None = option(
-        "--check", "CODE", "Check the code of a finished lesson, and exit."
-    ),
+    check: str | None = option("--check", "CODE", "Check the code of a finished lesson."),
     how: dict[str, Any] = options.gathered("how", (  # of a data file
         options.TARGET, options.MISSING_VALUES, options.EXCLUDE, *options.TYPES,
         options.Option(
-            "--scale", options.choice(options.SCALES),
-            "Standardize both coordinates, or not.  [default: standard if their standard "
-            "deviations differ by a factor above 5, else none]",
+            "--scale", options.choice(SCALES),
+            "Standardize both coordinates.  [default: if their spreads differ by a factor above 5]",
         ),
         *options.FILES.options,
     )),
@@ -62,9 +57,7 @@ def lab(
     if rows is None and (given := [n for n, value in how.items() if value not in (None, "error")]):
         raise click.BadParameter(f"{flag_of(given[0])} needs a data file: name it.")
     if scene is not None and (rows is not None or model is not None):
-        raise click.BadParameter(
-            "--scene and a data file or a model cannot be combined: give one of them."
-        )
+        raise click.BadParameter("--scene and FILE cannot be combined: give one of them.")
     try:
         loaded = None if model is None else model_files.loaded(model)
         first = scene or ""

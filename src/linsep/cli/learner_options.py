@@ -3,25 +3,17 @@
 Options derive from the parameters that are declared beside the estimators.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
-from itertools import chain
-from math import inf, isnan, nan, prod
+from math import prod
 from typing import Any
 
 import click
 
-from linsep.catalog import (
-    ESTIMATORS,
-    LEARNERS,
-    LINEAR,
-    USUAL,
-    USUAL_LEARNER,
-    is_margin,
-    is_regression,
-)
+from linsep.catalog import ESTIMATORS, LEARNERS, LINEAR, USUAL, USUAL_LEARNER, WITHOUT_PASSES
 from linsep.cli.errors import flag_of, in_options
 from linsep.cli.options import WHOLE, Command, Option, Value, typed
 from linsep.other_names import advice_for
@@ -35,10 +27,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "tune": USUAL | {"validation_fraction": 0.2},
 }
 #: parameters without an option: commands set them for all their models
-FIXED = {
-    "fit": ("threshold",),
-    "tune": ("early_stopping", "n_iter_no_change", "covariance"),
-}
+FIXED = {"fit": ("threshold",), "tune": ("early_stopping", "n_iter_no_change", "covariance")}
 #: parameters that have an effect only if another one has one of these values
 NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
     "validation_fraction": ("early_stopping", (True,)),
@@ -51,6 +40,8 @@ NEEDED: dict[str, tuple[str, tuple[Any, ...]]] = {
     "learning_rate": ("solver", ("gradient_ascent",)),
     "schedule": ("solver", ("gradient_ascent",)),
 }
+#: LABEL=WEIGHT pairs that commas separate; a label may contain commas, too
+LABEL_WEIGHTS = re.compile(r"(.+?)=(\d+\.?\d*(?:e[-+]?\d+)?|\.\d+)(?:,|$)", re.I)
 #: most models of a grid
 MOST_MODELS = 1000
 #: not options: a command starts from scratch, and keeps no iterates
@@ -61,8 +52,7 @@ HELP = {"-h", "--help"}
 class LearningCommand(Command):
     """A command that has one more option for every parameter of a learner, as ``parameters``.
 
-    Only the learner that --learner names is imported, unless an option is unknown, which may belong
-    to another learner; and none for the help, unless it is named.
+    It imports only the learner that is named, unless an option is unknown.
     """
 
     def __init__(self, *args: Any, learners: Mapping[str, Any] = ESTIMATORS, **how: Any):
@@ -72,7 +62,6 @@ class LearningCommand(Command):
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse the options of the learner that is named, or else of all."""
         named, given = _named(args, self.learners), list(args)
-        ctx.meta["learner"] = named[0] if named else USUAL_LEARNER
         ctx.meta["named"] = bool(named)
         usual = [] if HELP & {*args} else [USUAL_LEARNER]
         ctx.meta["options"] = self._options(named or usual)
@@ -89,10 +78,11 @@ class LearningCommand(Command):
     def get_params(self, ctx: Any) -> list[click.Parameter]:
         return [*super().get_params(ctx), *ctx.meta.get("options", ())]
 
-    def flags(self) -> dict[str, str]:
-        return super().flags() | {
-            str(one.name): one.opts[0] for one in self._options(self.learners)
-        }
+    def flag(self, name: str) -> str | None:
+        """Return the option for a parameter, also of a learner, None without one."""
+        fixed = FIXED.get(str(self.name), ())
+        known = name not in fixed and name in _owners(self.learners)
+        return super().flag(name) or (flag_of(name) if known else None)
 
     def _options(self, names: Iterable[str]) -> Sequence[Option]:
         learners = {name: self.learners[name] for name in names}
@@ -105,11 +95,8 @@ class LearningCommand(Command):
 
     def shown(self, ctx: Any) -> list[Any]:
         """Return the options of the help; the help of a learner that is named has its own only."""
-        own = list(ctx.meta["options"])
-        if not ctx.meta.get(WHOLE):
-            return own if ctx.meta["named"] else super().shown(ctx)
-        options = super().shown(ctx)
-        return [one for one in options if one in own or _takes(ctx.meta["learner"], str(one.name))]
+        alone = ctx.meta["named"] and not ctx.meta.get(WHOLE)
+        return list(ctx.meta["options"]) if alone else super().shown(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         super().format_options(ctx, formatter)
@@ -121,9 +108,7 @@ class LearningCommand(Command):
 
 
 def _option(name: str, owners: list[str], defaults: Mapping[str, Any]) -> Option:
-    """Return the option of a parameter, None if it is not given, whose default and values may
-    differ between learners.
-    """
+    """Return the option of a parameter, whose default and values may differ between learners."""
     kinds = dict.fromkeys(parameters_of(ESTIMATORS[owner])[name] for owner in owners)
     first, help = next(iter(kinds)), next(iter(kinds)).help
     usual = {_default(ESTIMATORS[owner], name, defaults) for owner in owners}
@@ -153,26 +138,8 @@ def _named(args: list[str], known: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _takes(learner: str, name: str) -> bool:
-    """Return whether an option applies to a learner: a common one, or one of its own."""
-    if name == "init_weights":
-        return learner in LINEAR
-    if name == "threshold":  # also a parameter, but of Winnow only
-        return hasattr(ESTIMATORS[learner], "decision_function")
-    having = _having({"curve": "early_stopping", "cluster_by": "covariance"}.get(name, name))
-    return not having or learner in having
-
-
-def _having(name: str) -> list[str]:
-    return [learner for learner, kind in ESTIMATORS.items() if name in signature(kind).parameters]
-
-
 def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) -> Any:
-    """Return the learner of this name with the given options and default values for the others.
-
-    ``others`` are options common to all learners: class weights, a reference label, a seed.
-    Learners without randomness ignore the seed.
-    """
+    """Return a learner with the given options, and ``others`` that all learners have."""
     from linsep.fitting import make_estimator
 
     given = {option: value for option, value in given.items() if value is not None}
@@ -210,18 +177,15 @@ def in_grid(grid: list[str] | None) -> dict[str, str]:
 def grids_of(
     given: list[str] | None, names: list[str], options: Mapping[str, Any]
 ) -> dict[str, dict[str, list]]:
-    """Return the values of each parameter in the PARAMETER=VALUE,... pairs of a grid, by learner.
-
-    With several learners, LEARNER.PARAMETER applies to one of them, and PARAMETER to all that have
-    it. ``options`` are the parameters given as options, which the grid must not repeat.
+    """Return the values of each parameter in the PARAMETER=VALUE,... pairs of a grid, by learner;
+    ``options`` are parameters that the grid must not repeat.
     """
     grids: dict[str, dict[str, list]] = {name: {} for name in names}
     for owner, parameter, texts in map(_parts, given or ()):
         asked = f"--grid {owner + '.' * bool(owner)}{parameter}"
         if not parameter or not all(text.strip() for text in texts.split(",")):
-            raise click.BadParameter(
-                f"{asked} needs values: PARAMETER=VALUE,VALUE,..., as in {grid_example(names[0])}."
-            )
+            told = f"PARAMETER=VALUE,VALUE,..., as in {grid_example(names[0])}."
+            raise click.BadParameter(f"{asked} needs values: {told}")
         if owner and owner not in grids:
             raise click.BadParameter(f"{asked} needs --learner {owner}.")
         having = [name for name in names if parameter in parameters_of(ESTIMATORS[name])]
@@ -262,10 +226,8 @@ def _values(name: str, texts: str, learner: str) -> list[Any]:
     if spec is None and name in _owners(ESTIMATORS):
         raise not_of(learner, name, asked)
     if spec is None or name in (*NOT_HERE, *FIXED["tune"], "validation_fraction"):
-        raise click.BadParameter(
-            f"{asked} is not a parameter by which models of {learner} differ; `linsep tune "
-            f"--learner {learner} --help` lists its parameters."
-        )
+        told = f"`linsep tune --learner {learner} --help` lists its parameters."
+        raise click.BadParameter(f"{asked} is not a parameter of {learner} to compare; {told}")
     kind = Value(replace(spec, kind=str, choices=("true", "false")) if spec.kind is bool else spec)
     try:
         values = [kind.convert(text.strip().lower() if spec.kind is bool else text.strip(), None,
@@ -276,20 +238,16 @@ def _values(name: str, texts: str, learner: str) -> list[Any]:
 
 
 def not_of(learner: str, option: str, asked: str = "") -> click.BadParameter:
-    owners = [*LINEAR] if option == "init_weights" else _owners(ESTIMATORS).get(option)
+    having = [name for name, kind in ESTIMATORS.items() if option in signature(kind).parameters]
+    owners = [*LINEAR] if option == "init_weights" else having
     advice = advice_for(option)
     told = "." if advice is None else f"; {advice.render(in_options)}."
-    return click.BadParameter(
-        f"{asked or flag_of(option)} is for --learner {either(owners or _having(option))}, not "
-        f"{learner}{told}"
-    )
+    others = f"--learner {either(owners)}, not {learner}{told}"
+    return click.BadParameter(f"{asked or flag_of(option)} is for {others}")
 
 
 def options_of_model(model: Any) -> str:
-    """Return the options of ``linsep fit`` that a model was trained with, without defaults.
-
-    A kernel object does not have an option; it is shown on a line of its own.
-    """
+    """Return the options of ``linsep fit`` that a model was trained with, without defaults."""
     words = []
     for option, value in model.get_params(deep=False).items():
         kernel = option == "kernel" and not isinstance(value, str)
@@ -313,7 +271,7 @@ def _owners(learners: Mapping[str, type]) -> dict[str, list[str]]:
 
 def _default(kind: Any, name: str, defaults: Mapping[str, Any]) -> Any:
     usual = signature(kind).parameters[name].default
-    passes = not (is_regression(kind) or is_margin(kind))
+    passes = kind.__name__ not in WITHOUT_PASSES.classes.values()
     return defaults.get(name, usual) if passes else usual
 
 
@@ -325,61 +283,36 @@ def common_parameters(
     weights: Any = "balanced" if class_weight else None
     if {*(class_weight or ())} - {"balanced"}:
         weights = {}
-        for pair in chain.from_iterable(map(_pairs, class_weight or ())):
-            label, equals, weight = pair.rpartition("=")
-            if not equals or not 0 <= (number := _number(weight)) < inf:
-                raise click.BadParameter(
-                    "--class-weight takes 'balanced' or LABEL=WEIGHT with a weight of at least 0, "
-                    f"not {pair!r}."
-                )
-            weights[_label(label, kind)] = number
+        for text in class_weight or ():
+            if LABEL_WEIGHTS.sub("", text):
+                told = "takes 'balanced' or LABEL=WEIGHT with a weight of at least 0"
+                raise click.BadParameter(f"--class-weight {told}, not {text!r}.")
+            pairs = LABEL_WEIGHTS.findall(text)
+            weights |= {_label(label, kind): float(weight) for label, weight in pairs}
     named = None if reference is None else _label(reference, kind)
     return {"random_state": random_state, "class_weight": weights, "reference": named}
 
 
-def _pairs(given: str) -> list[str]:
-    """Return LABEL=WEIGHT pairs that commas separate; a label may contain commas, too."""
-    pairs = given.split(",")
-    several = all("=" in pair and not isnan(_number(pair.rpartition("=")[2])) for pair in pairs)
-    return pairs if several else [given]
-
-
 def _label(text: str, kind: str | None) -> Any:
     """Return a label from the command line; ``kind`` is the kind of a table's labels, or None."""
-    if kind == "text":
-        return text
     if kind == "bool" and text.lower() in ("true", "false"):
         return text.lower() == "true"
-    with suppress(ValueError):
-        return int(text)  # keeps all digits
-    return text if isnan(number := _number(text)) else number
-
-
-def _number(text: str) -> float:
-    with suppress(ValueError):
-        return float(text)
-    return nan
+    for number in (int, float) if kind != "text" else ():  # int keeps all digits
+        with suppress(ValueError):
+            return number(text)
+    return text
 
 
 def initial_weights(
     vectors: list[list[float]] | None, learner: str, estimator: Any
 ) -> dict[str, Any]:
-    """Return ``coef_init`` and ``intercept_init`` from lists of numbers, one for two classes, else
-    one for each class or pair, whose first is the intercept; nothing without numbers.
-    """
+    """Return ``coef_init`` and ``intercept_init`` from lists that begin with the intercept."""
     if vectors is None:
         return {}
     if learner not in LINEAR:
         raise not_of(learner, "init_weights")
     intercept = int(estimator.learns_intercept)
-    why = ""
-    if estimator.positive_only and min(map(min, vectors)) <= 0:
-        why = f"numbers above 0 for {learner}"
-    elif getattr(estimator, "gamma", None) == "auto":
-        why = "a number for --gamma, not 'auto'"
-    elif len(vectors[0]) == intercept:
-        why = "a number for each feature, after the intercept"
-    if why:
-        raise click.BadParameter(f"--init-weights needs {why}.")
+    if len(vectors[0]) == intercept:
+        raise click.BadParameter("--init-weights needs a number for each feature, too.")
     coef = {"coef_init": [vector[intercept:] for vector in vectors]}
     return coef | ({"intercept_init": [vector[0] for vector in vectors]} if intercept else {})

@@ -24,14 +24,7 @@ from linsep.cli.errors import NAME, TYPED, copies, in_options, note
 from linsep.errors import DataError, LinsepError
 from linsep.other_names import advice_for
 from linsep.parameters import Parameter
-from linsep.sources.formats import (
-    FORMATS,
-    MISSING,
-    SCALES,
-    format_by_content,
-    is_delimiter,
-    named_vaguely,
-)
+from linsep.sources import formats
 from linsep.sources.limits import bytes_of
 from linsep.words import either
 
@@ -40,16 +33,10 @@ WHOLE, WORDS_TYPED = "whole_help", "typed"
 
 
 class Option(click.Option):
-    """An option of a command.
+    """An option whose value has a name in the help, or a ``kind`` by :func:`typed`, or is a flag.
 
-    Parameters
-    ----------
-    flags : str
-    kind : the name of the value in the help, or a type by :func:`typed`; None for a flag
-    help : str, or a function that returns it, since only the help needs to import all learners
-    section : the section of the help, where it has sections
-    needs, excludes : names of options without which this one has no effect, and that it contradicts
-    many : whether it may be given several times: a list, or None
+    It has no effect without the options that it ``needs``, contradicts those that it ``excludes``,
+    and is a list, or None, if it may be given ``many`` times; ``help`` may be a function.
     """
 
     def __init__(
@@ -162,9 +149,7 @@ def as_typed(names: Iterable[str]) -> list[str]:
     ]
 
 
-#: sections of the help, in their order
-SECTIONS = ("Data", "Text", "Learner", "Validation", "Checkpoints", "Cluster")
-#: what the help shows of these sections; `--help-all` shows all
+#: what the help shows of sections other than Output; `--help-all` shows all
 FIRST = (
     "target", "formula", "missing", "exclude", "test", "text", "learner", "max_rounds", "grid",
     "metric", "cv",
@@ -174,8 +159,9 @@ FIRST = (
 class Command(click.Command):
     """A command whose help explains its arguments."""
 
-    def flags(self) -> dict[str, str]:
-        return {str(one.name): one.opts[0] for one in self.params}
+    def flag(self, name: str) -> str | None:
+        """Return the option for a parameter, None without one."""
+        return next((one.opts[0] for one in self.params if one.name == name), None)
 
     def shown(self, ctx: Any) -> list[Any]:
         """Return the options of the help: unless all are asked for, those that most people need."""
@@ -188,7 +174,7 @@ class Command(click.Command):
         """Write the arguments, then the options: all of them by section."""
         arguments = [one for one in self.get_params(ctx) if isinstance(one, Argument)]
         sections = {"Arguments": [one.get_help_record(ctx) for one in arguments]}
-        for option in sorted(self.shown(ctx), key=lambda one: _rank(section_of(one))):
+        for option in sorted(self.shown(ctx), key=lambda one: section_of(one) == "Output"):
             title = section_of(option) if ctx.meta.get(WHOLE) else "Options"
             sections.setdefault(title, []).append(option.get_help_record(ctx))
         for title, records in sections.items():
@@ -211,10 +197,6 @@ def section_of(option: Any) -> str:
     return getattr(option, "section", "Output")
 
 
-def _rank(title: str) -> int:
-    return SECTIONS.index(title) if title in SECTIONS else len(SECTIONS) + (title == "Output")
-
-
 def _print_whole(ctx: Any, param: Any, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         ctx.meta[WHOLE] = True
@@ -235,10 +217,7 @@ def as_given(data: list[str]) -> list[str]:
 
 @contextmanager
 def _opened_data(given: dict[str, Any]) -> Iterator[None]:
-    """Let ``-`` among ``data`` and ``test`` of a command stand for standard input.
-
-    It is copied to a temporary file, so that it can be read several times.
-    """
+    """Let ``-`` among ``data`` and ``test`` stand for standard input, copied to a file."""
     named = [name for name in ("data", "test") if given.get(name)]
     count = [item for name in named for item in given[name]].count("-")
     if count > 1:
@@ -251,33 +230,28 @@ def _opened_data(given: dict[str, Any]) -> Iterator[None]:
                 given[name] = [str(path) if item == "-" else item for item in given[name]]
             if "no_cache" in given:
                 given["no_cache"] = True  # its rows are never read again
-            if given["format"] is None and format_by_content(path) is None:
+            if given["format"] is None and formats.format_by_content(path) is None:
                 flag = "--data-format" if "written" in given else "--format"
-                raise click.BadParameter(
-                    f"The format of - cannot be inferred from its first lines: add {flag}."
-                )
+                raise click.BadParameter(f"The format of - cannot be inferred: add {flag}.")
         if given.get("format") is None and "data" in given:
             _tell_recognized([item for name in named for item in given[name]])
         yield
 
 
 def _tell_recognized(names: list[str]) -> None:
-    """Report the files whose format is inferred from their first lines, because their names do not
-    determine it.
-    """
+    """Report the files whose format is inferred from their first lines, not from their names."""
     from linsep.sources.opening import find_files
 
-    found: dict[str, list[str]] = {}
+    found: dict[str | None, list[str]] = {}
     for name in names:
         if not is_address(Path(name)):
             with suppress(LinsepError, OSError):  # the command reports the error
-                for path in filter(named_vaguely, find_files([name])):
-                    if (format := format_by_content(path)) is not None:
-                        found.setdefault(format, []).append(str(path))
-    for format, (first, *more) in found.items():
+                for path in filter(formats.named_vaguely, find_files([name])):
+                    found.setdefault(formats.format_by_content(path), []).append(str(path))
+    found.pop(None, None)
+    for kind, (first, *more) in found.items():
         others = f" and {len(more):,} more" * bool(more)
-        are, their = ("are", "their") if more else ("is", "its")
-        note(f"{first}{others} {are} read as {_WORDS[format]}, inferred from {their} first lines.")
+        note(f"read as {_WORDS[str(kind)]}, inferred from the first lines: {first}{others}.")
 
 
 def _filled(path: Path) -> Path:
@@ -329,16 +303,18 @@ HELP_ALL = Option(
 
 
 class Value(click.ParamType):
-    """A value that one of ``declared`` parameters, of different learners, accepts."""
+    """A value that one of some parameters accepts, or ``several`` with commas between them."""
 
     name = "value"
 
-    def __init__(self, *declared: Parameter):
-        self.declared = declared
+    def __init__(self, *declared: Parameter, several: bool = False):
+        self.declared, self.several = declared, several
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if not isinstance(value, str):
             return value
+        if self.several and "," in value:
+            return ",".join(self.convert(one, param, ctx) for one in value.split(","))
         for parameter in self.declared:
             if parameter.accepts(found := parameter.parse(value)):
                 return found
@@ -352,21 +328,6 @@ class Value(click.ParamType):
         return _completed(dict.fromkeys(words), incomplete)
 
 
-class LearnerNames(Value):
-    """Names of learners, with commas between them if ``several``; imports as little as possible."""
-
-    name = "learner"
-
-    def __init__(self, known: Iterable[str], several: bool = False):
-        super().__init__(Parameter(choices=tuple(known)))
-        self.several = several
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        for name in value.split(",") if self.several else [value]:
-            super().convert(name, param, ctx)
-        return value
-
-
 def typed(type: Any, metavar: str) -> dict[str, Any]:
     return {"type": type, "metavar": metavar}
 
@@ -376,16 +337,13 @@ def number(kind: type = int, metavar: str = "", **bounds: Any) -> dict[str, Any]
     return typed(Value(Parameter(kind=kind, **bounds)), metavar or usual)
 
 
-def choice(choices: Iterable[str]) -> dict[str, Any]:
+def choice(choices: Iterable[str], metavar: str = "", several: bool = False) -> dict[str, Any]:
     known = tuple(choices)
-    return typed(Value(Parameter(choices=known)), "|".join(known))
+    return typed(Value(Parameter(choices=known), several=several), metavar or "|".join(known))
 
 
 class LocalPath(click.Path):
-    """A local path, of one of some formats if any are named: only text arguments may be URLs.
-
-    ``dash`` allows - for standard output.
-    """
+    """A local path, of one of some formats if any are named; ``dash`` allows standard output."""
 
     def __init__(self, dash: bool = True, formats: Sequence[str] = ()):
         super().__init__(path_type=Path)
@@ -394,22 +352,16 @@ class LocalPath(click.Path):
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         path = Path(value)
         if is_address(path):
-            raise click.BadParameter(
-                f"is a URL ({path.parts[0]}//...), but only DATA may be a URL; give a local path."
-            )
+            raise click.BadParameter("is a URL, but only DATA may be one: give a local path.")
         if not self.dash and path == Path("-"):
-            raise click.BadParameter(
-                "- is standard output, which cannot be read again: give a file."
-            )
+            raise click.BadParameter("- is standard output: give a file, which is read again.")
         if self.formats and path.suffix.lower() not in self.formats:
             raise click.BadParameter(f"must end in {either(self.formats)}, not {str(path)!r}.")
         return path
 
 
 def parsed(metavar: str, wanted: str, made: Callable[[str], Any]) -> dict[str, Any]:
-    """Return the kind of a text of which ``made`` makes a value; it raises ValueError for others
-    than are ``wanted``.
-    """
+    """Return the kind of a text of which ``made`` makes a value, or raises ValueError."""
 
     def value(text: str) -> Any:
         try:
@@ -447,7 +399,7 @@ NUMBERS = parsed("X,X,...", "finite numbers separated by commas", _numbers)
 def _delimiter(text: str) -> str:
     by_name = {name: character for character, name in TYPED.items()} | {"\\t": "\t"}
     character = by_name.get(text, text)
-    return valid(character, is_delimiter(character))
+    return valid(character, formats.is_delimiter(character))
 
 
 def _ngram_range(text: str) -> tuple[int, int]:
@@ -463,25 +415,19 @@ def _rows_or_share(text: str) -> float:
 
 
 def _reference_levels(ctx: Any, param: Any, value: Sequence[str]) -> Any:
-    """Return the text values without indicator: {column: value}, "first" for all columns, {} for
-    none; None by default.
-    """
+    """Return {column: value}, "first" for all columns, {} for none; None by default."""
     if not value or value == ("first",):
         return "first" if value else None
     levels = dict(pair.split("=", 1) for pair in value if "=" in pair)
     if len(levels) < len(value) and value != ("none",):
-        raise click.BadParameter(
-            "takes COLUMN=VALUE, once per column, or 'first' or 'none', not "
-            f"{' '.join(map(repr, value))}."
-        )
+        told = f"COLUMN=VALUE, once per column, or 'first' or 'none', not {' '.join(value)!r}."
+        raise click.BadParameter(f"takes {told}")
     return levels
 
 
 @cache
 def _documented(path: str, name: str) -> dict[str, str]:
-    """Return the first sentence about each parameter in the docstring of a function or a class. It
-    is read, not imported, which would take a second.
-    """
+    """Return what a docstring, which is read, not imported, says first about each parameter."""
     tree = ast.parse(Path(linsep.__file__).with_name("sources").joinpath(path).read_text("utf-8"))
     (owner,) = [node for node in tree.body if getattr(node, "name", "") == name]
     _, _, text = str(ast.get_docstring(owner)).partition("----------\n")  # type: ignore[arg-type]
@@ -494,9 +440,8 @@ def _documented(path: str, name: str) -> dict[str, str]:
 
 DATA: Any = Argument(
     "data", "DATA...",
-    "Files, folders, globs or URLs: CSV, TSV, JSON lines, Parquet, Arrow, svmlight text "
-    "(.svm) or Vowpal Wabbit's (.vw); plain or compressed. - is standard input; name its format.",
-    required=True,
+    "Files, folders, globs or URLs: CSV, TSV, JSON lines, Parquet, Arrow, svmlight text (.svm) or "
+    "Vowpal Wabbit's (.vw); plain or compressed. - is standard input.", required=True,
 )  # fmt: skip
 MODEL: Any = Argument("model", "MODEL", "A model saved by `linsep fit --model`.", type=LocalPath())
 
@@ -506,12 +451,11 @@ AS_JSON: Any = Option("--json as_json", None, "Print JSON.")
 FORCE: Any = Option("--force", None, "Overwrite an existing file.")
 MODEL_OUT = Option("--model -m", NEW_FILE, "Save the model here.")
 OUTPUT: Any = Option(
-    "--output -o", FILE, "Write to this file; - is standard output.",
+    "--output -o to", FILE, "Write to this file; - is standard output.",
     callback=lambda ctx, param, path: None if path == Path("-") else path,
 )  # fmt: skip
 PLOT: Any = Option(
-    "--plot", typed(LocalPath(formats=PICTURES), "FILE"),
-    "Draw the result in this file: .png, .svg or .pdf.",
+    "--plot", typed(LocalPath(formats=PICTURES), "FILE"), "Draw it: .png, .svg or .pdf."
 )  # fmt: skip
 LEVEL: Any = Option(
     "--level", number(float, above=0.0, below=1.0), "Coverage of the intervals.", default=0.95
@@ -521,9 +465,7 @@ LEVEL: Any = Option(
 
 
 def of_data(flags: str, kind: Any = "COLUMN", help: str = "", **how: Any) -> Any:
-    """Return an option of reading; if it has no help, that of the argument of
-    :func:`linsep.open_source` with its name.
-    """
+    """Return an option of reading, with the help of :func:`linsep.open_source` if it has none."""
     repeated = "; repeatable" * bool(how.get("many"))
 
     def documented() -> str:
@@ -544,20 +486,15 @@ def _word(flags: str, kind: Any, parameter: str, help: str = "", **how: Any) -> 
 TARGET: Any = of_data("--target")
 FORMULA = of_data("--formula", "FORMULA")
 PRODUCTS = of_data("--products", "COLUMN:COLUMN", many=True)
-EXCLUDE = of_data(
-    "--exclude", "COLUMN", "Column to leave out, or a glob such as 'id_*'; repeatable.", many=True
-)
+EXCLUDE = of_data("--exclude", "COLUMN", "Column to leave out, or a glob; repeatable.", many=True)
 #: what users say of columns; names may be globs
 TYPES = (
     of_data("--include", "COLUMN", "The only columns to use; repeatable.", many=True),
-    of_data(
-        "--categorical", "COLUMN", "Column to read as categories, with a feature per value; "
-        "repeatable.", many=True,
-    ),
+    of_data("--categorical", "COLUMN", "Column to read as categories; repeatable.", many=True),
     of_data("--numeric", "COLUMN", "Column to read as numbers; repeatable.", many=True),
     of_data(
-        "--date", "COLUMN[=FORMAT]", "Column of dates, read as days since 1970; FORMAT as in "
-        "'day=%d.%m.%Y', by default ISO 8601; repeatable.", many=True,
+        "--date", "COLUMN[=FORMAT]",
+        "Column of dates, ISO 8601 or in a format: 'day=%d.%m.%Y'; repeatable.", many=True,
     ),
 )  # fmt: skip
 WEIGHT = of_data("--weight", help="Column of row weights of at least 0, not a feature.")
@@ -568,20 +505,19 @@ OF_REGRESSIONS = (
     of_data("--successes", help="Column of successes among --trials, instead of --target."),
     of_data("--trials", help="Column of numbers of trials."),
 )
-MISSING_VALUES = of_data("--missing", choice(MISSING), default="error")
+MISSING_VALUES = of_data("--missing", choice(formats.MISSING), default="error")
 UNLABELED = of_data("--unlabeled", choice(("error", "drop")), default="error")
 SCALE = Option(
-    "--scale", choice(SCALES),
-    lambda: "Scale numeric columns to mean 0 and standard deviation 1 (standard), or not; "
-    "tables only.  [default: standard; none for "
+    "--scale", choice(formats.SCALES),
+    lambda: "Scale numeric columns to mean 0, standard deviation 1.  [default: standard; none for "
     f"{', '.join(name for name in ESTIMATORS if not is_scaled(name))}]", section="Data",
 )  # fmt: skip
 HASH_BITS = of_data("--hash-bits", number(metavar="BITS", at_least=1, at_most=30))
 MIN_COUNT = of_data("--min-count", number(at_least=1))
 REFERENCE_LEVEL = of_data(
     "--reference-level", "COLUMN=VALUE",
-    "Reference value of a text column, without an indicator; repeatable. Other columns use "
-    "their first value. 'first' uses the first value of every column, 'none' no reference values.  "
+    "Value of a text column without an indicator, for other columns the first; repeatable. "
+    "'first': of every column; 'none': of no column.  "
     "[default: first for linear and logistic with an intercept, else none]",
     multiple=True, callback=_reference_levels,
 )  # fmt: skip
@@ -589,14 +525,13 @@ INDEX_BASE: Any = of_data("--index-base", number(metavar="0|1", at_least=0, at_m
 TEST = of_data("--test", "DATA", "Held-out data to score; repeatable.", many=True)
 CACHE = (
     of_data(
-        "--cache", typed(LocalPath(), "FOLDER"),
-        "Folder for parsed rows that do not fit in memory.  [default: the user's cache]",
+        "--cache", typed(LocalPath(), "FOLDER"), "Folder for parsed rows.  [default: the user's]"
     ),
     of_data("--no-cache", None, "Do not keep parsed rows for later runs."),
 )  # fmt: skip
 #: how files are read: arguments of :func:`linsep.open_source`
 FILES: Any = Gathered("files", (
-    of_data("--format", choice(FORMATS)),
+    of_data("--format", choice(formats.FORMATS)),
     of_data("--delimiter", parsed(
         "CHARACTER", "'tab', 'whitespace' or one character that is not a letter or digit",
         _delimiter,
@@ -624,8 +559,7 @@ READING = Gathered("reading", (
 # Words of text, and namespaces of Vowpal Wabbit's text.
 
 TEXT = Option(
-    "--text", "COLUMN", "Column of text whose words become features; tables only; repeatable.",
-    section="Text", many=True,
+    "--text", "COLUMN", "Column whose words become features; repeatable.", section="Text", many=True
 )  # fmt: skip
 _COUNT = parsed(
     "N|SHARE", "a number of rows (1 or more) or a share of the rows (0.0 to 1.0)", _rows_or_share
@@ -689,27 +623,23 @@ _Learner = partial(Option, section="Learner")
 
 
 CLASS_WEIGHT: Any = _Learner(
-    "--class-weight", "LABEL=WEIGHT",
-    "Weight of the rows of a class, or 'balanced'; separate several by commas; repeatable.",
+    "--class-weight", "LABEL=WEIGHT,...", "Weights of classes, or 'balanced'; repeatable.",
     many=True,
 )  # fmt: skip
 INIT_WEIGHTS: Any = _Learner(
     "--init-weights", parsed("X,X,...", "lists of equally many finite numbers", _vectors),
-    "Initial weights: the intercept, then one number per feature (after scaling); for "
-    "several classes, one such list per class or pair, separated by semicolons.",
+    "Initial weights: the intercept, then one number per (scaled) feature; semicolons separate "
+    "the lists of several classes or pairs.",
 )  # fmt: skip
 RANDOM_STATE: Any = _Learner(
-    "--random-state", number(at_least=0, at_most=2**32 - 1),
-    "Seed of the random number generator.", default=0,
+    "--random-state", number(at_least=0, at_most=2**32 - 1), "Seed of random numbers.", default=0
 )  # fmt: skip
 REFERENCE: Any = _Learner(
-    "--reference", "LABEL",
-    "The class encoded as -1; for logistic regression, the reference class, which has "
-    "no weights.  [default: the smaller of two, else the last]",
+    "--reference", "LABEL", "The class encoded as -1, or without weights in logistic regression.  "
+    "[default: the smaller of two, else the last]",
 )  # fmt: skip
 FIT_INTERCEPT: Any = Option(
-    "--fit-intercept/--no-fit-intercept", None, "Whether the hyperplane has an intercept.",
-    default=True,
+    "--fit-intercept/--no-fit-intercept", None, "Whether to have an intercept.", default=True
 )  # fmt: skip
 
 # Cross-validation.
@@ -729,11 +659,10 @@ def _folds(given: dict[str, Any]) -> Any:
 FOLDS = Gathered("folds", (
     _Validation("--cv", number(at_least=2), "Number of folds of cross-validation."),
     _Validation(
-        "--repeats", number(at_least=1),
-        "Number of times the rows are divided into folds at random.  [default: 1]", needs=["cv"],
+        "--repeats", number(at_least=1), "Number of divisions into folds.  [default: 1]",
+        needs=["cv"],
     ),
     _Validation(
-        "--by-time", None,
-        "The rows are ordered by time: predict each fold from earlier rows.", needs=["cv"],
+        "--by-time", None, "Rows are in time order: predict from earlier ones.", needs=["cv"],
     ),
 ), _folds)  # fmt: skip

@@ -9,14 +9,8 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import (
-    AbstractContextManager,
-    ExitStack,
-    contextmanager,
-    nullcontext,
-    suppress,
-)
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -46,23 +40,28 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def print_pairs(pairs: list[tuple[str, str]]) -> None:
-    """Print aligned ``name  text`` lines, with bold names on a terminal."""
-    if pairs:
-        print("\n".join(pair_lines([(name, named(text)) for name, text in pairs], _bold)))
+def print_pairs(pairs: Iterable[tuple[str, Any]]) -> None:
+    """Print aligned ``name  text`` lines of what has a text, with bold names on a terminal."""
+    told = [(name, named(text)) for name, text in pairs if text]
+    if told:
+        print("\n".join(pair_lines(told, _bold)))
 
 
 def print_table(
-    header: list[str],
-    rows: list[list[str]],
-    right: Sequence[bool] | None = None,
-    *,
-    sentences: bool = False,
-) -> None:
-    """Print a table with a bold heading on a terminal, by :func:`linsep.layout.table_lines`."""
-    lines = [[named(cell) for cell in line] for line in (header, *rows)]
+    header: list[str], rows: list[list[str]], right: Sequence[bool] | None = None, *,
+    most: int | None = None, sentences: bool = False,
+) -> None:  # fmt: skip
+    """Print ``most`` rows of a table, with a bold heading, and how many more there are."""
+    lines = [[named(cell) for cell in line] for line in (header, *rows[:most])]
     first, *others = table_lines(lines, right, sentences=sentences)
     print("\n".join([_bold(first), *others]))
+    print_more(len(rows[most:]) if most is not None else 0)
+
+
+def print_more(left_out: int) -> None:
+    """Print how many lines are left out, if any."""
+    if left_out:
+        print(f"... and {left_out:,} more; --json has all")
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -89,9 +88,7 @@ def _bold(text: str) -> str:
 
 @contextmanager
 def finishing(*files: Any) -> Iterator[list[Any]]:
-    """Open files, write them in the block, which Ctrl-C ends, and close them, which it does not; a
-    signal that comes after everything was done is forgotten.
-    """
+    """Open files for the block, which Ctrl-C ends; it does not end closing the files."""
     with interrupts_deferred() as pressed:
         with ExitStack() as stack:
             opened = [stack.enter_context(file) for file in files]
@@ -105,9 +102,7 @@ def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
     """Open standard output for None, else a file that replaces ``path`` at the end."""
     if path is None:
         if sys.stdout is None:
-            raise DataError(
-                "Standard output is closed; name a file with --output.", code="cannot-write"
-            )
+            raise DataError("Standard output is closed: add --output.", code="cannot-write")
         yield sys.stdout
         return
     with finishing(written_whole(path, "w", force=force)) as (file,):
@@ -115,27 +110,18 @@ def open_output(path: Path | None, force: bool) -> Iterator[TextIO]:
 
 
 def check_outputs(force: bool, read: Sequence[File], *paths: Path | None) -> None:
-    """Raise DataError if a file to write exists, unless --force is given, or is one of the files to
-    read or to write; None stands for no file.
-    """
+    """Raise DataError if a file to write exists, unless ``force``, or is read, or named twice."""
     seen = set[str]()
     for path in filter(None, paths):
         check_free(path, force)
         why = ""
         if (real := os.path.realpath(path)) in seen:
             why, code = "is named for two output files; give each its own name", "duplicate-name"
-        elif any(_same(path, file) for file in read if isinstance(file, Path)):
+        elif any(real == os.path.realpath(file) for file in read if isinstance(file, Path)):
             why, code = "is an input of this command; give the output another name", "conflict"
         if why:
             raise DataError(f"{path} {why}.", code=code, path=path)
         seen.add(real)
-
-
-def _same(path: Path, file: Path) -> bool:
-    """Return whether a path is this file, also by another hard link; missing files are not."""
-    with suppress(OSError):
-        return path.samefile(file)
-    return False
 
 
 #: inches of a side of a picture, at least and at most
@@ -148,56 +134,46 @@ def _inches(text: str) -> tuple[float, float]:
 
 
 class Look(NamedTuple):
-    """How pictures look: what the options say."""
+    """How pictures look: arguments of ``save``, and the colors."""
 
-    dpi: int | None
-    size: tuple[float, float] | None
-    title: str | None
-    palette: str | None
-
-    def colors(self) -> AbstractContextManager[None]:
-        """Return the palette of pictures, which must be known."""
-        if self.palette is None:
-            return nullcontext()
-        from linsep.plot import palette
-
-        return palette(self.palette)
+    how: dict[str, Any]
+    colors: AbstractContextManager[None]
 
     def write(self, made: Callable[[], Any], path: Path, force: bool) -> None:
         """Make a picture and write it to a file, atomically."""
-        given = {"dpi": self.dpi, "size": self.size, "title": self.title}
-        how = {name: value for name, value in given.items() if value is not None}
-        with self.colors():
+        with self.colors:
             display = made()
             with written_whole(path, force=force) as file:
-                display.save(file, format=path.suffix.lower().lstrip("."), **how)
+                display.save(file, format=path.suffix.lower().lstrip("."), **self.how)
 
 
 def _look(given: dict[str, Any]) -> Look:
-    look = Look(**given)
-    with look.colors():  # an unknown palette is an error before anything is read
-        return look
+    how = {name: value for name, value in given.items() if value is not None}
+    if (name := how.pop("palette", None)) is None:
+        return Look(how, nullcontext())
+    from linsep.plot import palette
+
+    with palette(name):  # an unknown palette is an error before anything is read
+        return Look(how, palette(name))
 
 
 #: options of every command that draws
 LOOK: Any = Gathered("look", (
     Option(
-        "--dpi", number(at_least=10, at_most=2400),
-        "Resolution of a picture in dots per inch.  [default: 100]", needs=["plot"],
+        "--dpi", number(at_least=10, at_most=2400), "Dots per inch.  [default: 100]",
+        needs=["plot"],
     ),
     Option(
         "--size", parsed(
             "WIDTHxHEIGHT", f"the width and the height in inches, of {SIDES[0]:g} to {SIDES[1]:g} "
             "each, as in 8x6", _inches,
         ),
-        "Size of a picture in inches, as in 8x6.  [default: as large as needed]", needs=["plot"],
+        "Inches, as in 8x6.  [default: as large as needed]", needs=["plot"],
     ),
     Option("--title", "TEXT", "Title above a picture.", needs=["plot"]),
     Option(
-        "--palette", "NAME",
-        "Colors of a picture: a color map of matplotlib, such as tab10 or viridis, "
-        "or colors separated by commas.",
-        needs=["plot"],
+        "--palette", "NAME", "Colors of a picture: a color map of matplotlib, such as viridis, or "
+        "colors separated by commas.", needs=["plot"],
     ),
 ), _look)  # fmt: skip
 
@@ -209,9 +185,7 @@ MOST = 0.999
 
 @contextmanager
 def watching(source: Source, model: Any = None, task: Any = None) -> Iterator[None]:
-    """Draw a progress bar while the block runs: how far ``source`` is read, the passes of
-    ``model.fit``, or the subproblems of a task.
-    """
+    """Draw how far ``source`` is read, the passes of ``model``, or the subproblems of a task."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
@@ -223,10 +197,9 @@ def watching(source: Source, model: Any = None, task: Any = None) -> Iterator[No
         TimeRemainingColumn(table_column=Column(no_wrap=True, min_width=7)),
         console=Console(stderr=True), transient=True, expand=True,
     )  # fmt: skip
-    done = threading.Event()
+    done, line = threading.Event(), bar.add_task("reading", total=1.0, rows="", stage="")
 
     def draw() -> None:
-        line = bar.add_task("reading", total=1.0, rows="", stage="")
         while not done.wait(SECONDS):
             if task is None:
                 _update(bar, line, source, model)

@@ -9,16 +9,9 @@ import click
 from linsep import model_files
 from linsep.catalog import LINEAR
 from linsep.cli import options
-from linsep.cli.options import (
-    Command,
-    argument,
-    choice,
-    command,
-    option,
-    typed,
-)
+from linsep.cli.options import Command, argument, choice, command, option, typed
 from linsep.cli.output import LOOK, Look, check_outputs, watching
-from linsep.cli.reading import MOST_ROWS, LineNames, open_like, rows_of, tell_unknown
+from linsep.cli.reading import MOST_ROWS, numbered, open_like, rows_of, tell_unknown
 from linsep.drawing import display
 from linsep.errors import DataError
 from linsep.scoring import scored
@@ -27,11 +20,8 @@ from linsep.words import either
 
 
 class Picture(NamedTuple):
-    """A kind of picture.
-
-    ``rows`` are the rows of DATA that it shows: "" for no rows, "some", "all" rows of the fit, or
-    "scored" for predictions of all rows with labels. ``of`` is the kind of model: "classifier",
-    "linear regression" or "" for any.
+    """A kind of picture: of no rows, "some", "all" rows of the fit, or "scored" rows, and of which
+    kind of model, "" for any.
     """
 
     display: str
@@ -76,8 +66,9 @@ PICTURES = {
 class PlotCommand(Command):
     """The command, whose ``--feature`` is ``features`` for pictures of two features."""
 
-    def flags(self) -> dict[str, str]:
-        return super().flags() | {"features": "--feature"}
+    def flag(self, name: str) -> str | None:
+        """Return the option for a parameter."""
+        return super().flag("feature" if name == "features" else name)
 
 
 @command(cls=PlotCommand)
@@ -89,18 +80,15 @@ def plot(
     model: Path = options.MODEL,
     data: list[str] | None = argument(
         "data", "DATA...",
-        "Rows to draw: the training rows for updates, run, bounds, cycle, assumptions and "
-        "diagnostics; omitted for curve, gap, coefficients and images.",
+        "Rows to draw; of the fit for updates, run, bounds, cycle, assumptions, diagnostics.",
     ),
     output: Path = option(
         "--output -o", typed(options.LocalPath(formats=(*options.PICTURES, ".gif")), "FILE"),
-        "Write the picture to this file: .png, .svg or .pdf; a run: .gif.", required=True,
+        "The file to write: .png, .svg or .pdf; for a run .gif.", required=True,
     ),
     feature: list[str] | None = option(
-        "--feature", "NAME",
-        "Name of a feature to draw (decision, run, probability, regression, diagnostics); "
-        "repeatable once.",
-        many=True,
+        "--feature", "NAME", "Feature to draw (decision, run, probability, regression, "
+        "diagnostics); repeatable once.", many=True,
     ),
     odds: bool = option("--odds", None, "Draw odds ratios (coefficients)."),
     look: Look = LOOK, files: dict[str, Any] = options.FILES, force: bool = options.FORCE,
@@ -116,23 +104,20 @@ def plot(
     if (output.suffix.lower() == ".gif") != (kind == "run"):
         wanted = either((".gif",) if kind == "run" else options.PICTURES)
         raise click.BadParameter(f"--output must end in {wanted} for {kind}, not {str(output)!r}.")
-    if kind == "run" and (look.size or look.title):
+    if kind == "run" and {"size", "title"} & look.how.keys():
         raise click.BadParameter("--size and --title are for pictures, not for run.")
     if bool(shown.rows) != bool(data):
         needs = "needs DATA to draw" if shown.rows else "is drawn without DATA"
-        raise DataError(
-            f"linsep plot {kind} {needs}.", code="needs-option" if shown.rows else "conflict"
-        )
+        code = "needs-option" if shown.rows else "conflict"
+        raise DataError(f"linsep plot {kind} {needs}.", code=code)
     check_outputs(force, [model], output)
     estimator = model_files.loaded(model)
     fits = not shown.of or (shown.of == "classifier") == hasattr(estimator, "classes_")
     if not fits or (kind == "updates" and not isinstance(estimator, tuple(LINEAR.values()))):
         of = "the updates of an online linear learner" if kind == "updates" else f"a {shown.of}"
-        raise DataError(
-            f"linsep plot {kind} draws {of}, which {model} is not",
-            *["use linsep plot diagnostics"] * hasattr(estimator, "diagnostics"),
-            code="unsupported", path=model,
-        )  # fmt: skip
+        told = f"linsep plot {kind} draws {of}, which {model} is not"
+        others = ["use linsep plot diagnostics"] * hasattr(estimator, "diagnostics")
+        raise DataError(told, *others, code="unsupported", path=model)
     with of_features():  # the columns are in the order of the recipe
         drawn = partial(_drawn, kind, estimator, model, data, files, output, choices)
         look.write(drawn, output, force)
@@ -159,20 +144,18 @@ def _drawn(
         with watching(source):
             return picture.from_estimator(estimator, source, None, **choices)
     most = MOST_ROWS if shown.rows == "some" else None
-    *rows, weights = rows_of(source, estimator.n_features_in_, most)
+    rows = rows_of(source, estimator.n_features_in_, most)
     if kind in ("run", "updates"):
-        choices["row_names"] = LineNames(source, rows[0].shape[0])
-    if weights is not None and kind in WEIGHED:
-        choices["sample_weight"] = weights
-    return picture.from_estimator(estimator, *rows, **choices)
+        choices["row_names"] = numbered(source, rows.size)
+    if rows.weights is not None and kind in WEIGHED:
+        choices["sample_weight"] = rows.weights
+    return picture.from_estimator(estimator, rows.X, rows.y, **choices)
 
 
 def _choices(kind: str, features: list[str]) -> dict[str, Any]:
     if len(features) > 2 * (kind in TWO_FEATURES) + (kind in ONE_FEATURE):
-        raise click.BadParameter(
-            "--feature is for decision, run and probability (up to two) and for regression and "
-            "diagnostics (one)."
-        )
+        told = f"{', '.join(TWO_FEATURES)} (up to two), {' and '.join(ONE_FEATURE)} (one)."
+        raise click.BadParameter(f"--feature is for {told}")
     if not features:
         return {"n_mistakes": 3} if kind == "updates" else {}
     if kind in ONE_FEATURE:

@@ -3,10 +3,10 @@
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
-from functools import partial
-from math import isfinite, isnan
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from itertools import chain
+from math import isnan, nan
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -15,26 +15,15 @@ import pyarrow as pa
 
 from linsep import model_files
 from linsep._system.files import written_whole
-from linsep.cli import options, report
+from linsep.cli import options, output, report
 from linsep.cli.errors import note
 from linsep.cli.options import command, option
-from linsep.cli.output import (
-    check_outputs,
-    finishing,
-    label_text,
-    on_terminal,
-    open_output,
-    print_json,
-    print_pairs,
-    print_table,
-    watching,
-)
 from linsep.cli.reading import lacks, open_like, tell_unknown
 from linsep.errors import DataError
 from linsep.estimators.labels import plain_labels
 from linsep.estimators.predicting import probabilities_of
 from linsep.estimators.thresholds import Rule, Threshold, given_threshold
-from linsep.layout import elided, room, table_width, width_of
+from linsep.layout import elided
 from linsep.parameters import INTERVALS
 from linsep.scoring import gaps_of, scores_of
 from linsep.scoring.metrics import METRICS
@@ -46,34 +35,41 @@ DELIMITERS, PARQUET = {".csv": ",", ".tsv": "\t"}, (".parquet", ".pq")
 
 
 class Form(NamedTuple):
-    """What is predicted: ``labels`` of classes, None for numbers; the ``names`` of the columns
-    beside each prediction, and the name of their list in JSON, ``together``, if they have one.
+    """The labels of classes, None for numbers, the names of the columns beside each prediction, and
+    that of their list in JSON, if they have one.
     """
 
     labels: list[Any] | None
     names: list[str]
     together: str | None = None
 
+    def table(self, kept: dict[str, Any], predicted: list[Any], beside: np.ndarray) -> pa.Table:
+        """Return kept columns, predictions and what is beside them; null where there is none."""
+        names = ["prediction", *self.names]
+        for name in kept:
+            if name in names:
+                told = f"--keep-columns names '{name}', which is also a column of the output: "
+                fields = {"code": "duplicate-name", "column": name, "option": "keep_columns"}
+                raise DataError(f"{told}leave it out, or rename it in the input.", **fields)
+        known = np.array([[label is not None] for label in predicted]) & np.isfinite(beside)
+        numbers = np.where(known, beside, nan).T
+        kind = pa.float64() if self.labels is None else pa.array(self.labels).type
+        own = [pa.array(predicted, kind), *(pa.array(x, from_pandas=True) for x in numbers)]
+        return pa.table([*kept.values(), *own], [*kept, *names])
 
-class Answers(NamedTuple):
-    """Predictions of some rows: columns of the input by name; the label or number of each row, None
-    if it has no prediction; and an array with a column for everything beside it.
-    """
+    def texts(self, table: pa.Table) -> Iterator[tuple[str, ...]]:
+        """Yield the rows of a table as text."""
+        columns, labels = table.to_pydict(), {}
+        if self.labels is not None:
+            labels = {label: output.label_text(label) for label in self.labels}
+        columns["prediction"] = [labels.get(label, label) for label in columns["prediction"]]
+        return zip(*(map(_cell, values) for values in columns.values()), strict=True)
 
-    kept: dict[str, pa.ChunkedArray]
-    predicted: list[Any]
-    beside: np.ndarray
 
-    def columns(self) -> list[Any]:
-        """Return all columns: None where a row has no prediction, or an interval no end."""
-        beside = [
-            [
-                None if label is None or not isfinite(value) else value
-                for label, value in zip(self.predicted, column, strict=True)
-            ]
-            for column in self.beside.T.tolist()
-        ]
-        return [*self.kept.values(), self.predicted, *beside]
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class KeptColumns:
@@ -91,167 +87,98 @@ class KeptColumns:
         try:
             whole = pa.concat_tables(self._held, promote_options="permissive")
         except pa.ArrowException:  # some have numbers and some text
-            whole = pa.concat_tables(map(_as_text, self._held), promote_options="permissive")
+            text = pa.schema([(name, pa.string()) for name in self._held[0].column_names])
+            whole = pa.concat_tables([table.cast(text) for table in self._held])
         self._held = [whole.slice(rows)]
         some = whole.slice(0, rows)
         return dict(zip(some.column_names, some.columns, strict=True))
 
 
-def _as_text(table: pa.Table) -> pa.Table:
-    cells = [[None if x is None else _cell(x) for x in c.to_pylist()] for c in table.columns]
-    return pa.table([pa.array(column, pa.string()) for column in cells], table.column_names)
+def write_lines(out: TextIO, form: Form, tables: Iterable[pa.Table]) -> None:
+    """Write tab-separated lines without a header; text with tabs or line breaks is JSON."""
+    harmless = escaped if out is sys.stdout and output.on_terminal() else str
+
+    def line(cells: tuple[str, ...]) -> str:
+        return "\t".join(harmless(one_line(cell)) for cell in cells) + "\n"
+
+    def one_line(cell: str) -> str:
+        broken = not cell.isprintable() and set(cell) & set("\t\n\r\v\f")
+        return json.dumps(cell, ensure_ascii=False) if broken else cell
+
+    for table in tables:
+        out.writelines(map(line, form.texts(table)))
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _texts(answers: Answers, form: Form, cell: Callable[[Any], str]) -> Iterator[tuple[str, ...]]:
-    known: dict[Any, str] = {None: ""}
-    if form.labels is not None:
-        known |= {label: label_text(label) for label in form.labels}
-    columns = answers.columns()
-    columns[len(answers.kept)] = [known.get(x, x) for x in answers.predicted]
-    lists = [column if isinstance(column, list) else column.to_pylist() for column in columns]
-    return zip(*[map(cell, values) for values in lists], strict=True)
-
-
-def write_lines(out: TextIO, form: Form, answers: Answers) -> None:
-    """Write tab-separated lines without a header; a text with tabs or line breaks is written as a
-    JSON string.
-    """
-    harmless = escaped if out is sys.stdout and on_terminal() else str
-
-    def cell(value: Any) -> str:
-        text = _cell(value)
-        broken = not text.isprintable() and set(text) & set("\t\n\r\v\f")
-        return harmless(json.dumps(text, ensure_ascii=False) if broken else text)
-
-    out.writelines("\t".join(row) + "\n" for row in _texts(answers, form, cell))
-
-
-def _write_json(out: TextIO, form: Form, answers: Answers) -> None:
-    *kept, predicted = answers.columns()[: len(answers.kept) + 1]
-    lists = [*(column.to_pylist() for column in kept), predicted]
-    names = [*answers.kept, "prediction"]
-    values = [[x if isfinite(x) else None for x in row] for row in answers.beside.tolist()]
-    for beside, *cells in zip(values, *lists, strict=True):
-        line = dict(zip(names, cells, strict=True))
-        if form.together is None:
-            line |= dict(zip(form.names, beside, strict=True))
-        else:
+def _write_json(out: TextIO, form: Form, tables: Iterable[pa.Table]) -> None:
+    for row in (row for table in tables for row in table.to_pylist()):
+        if form.together is not None:
+            beside = [row.pop(name) for name in form.names]
             together = beside[0] if len(beside) == 1 else beside
-            line[form.together] = None if line["prediction"] is None else together
-        out.write(json.dumps(line, default=str) + "\n")
+            row[form.together] = None if row["prediction"] is None else together
+        out.write(json.dumps(row, default=str) + "\n")
 
 
-def _named(answers: Answers, form: Form) -> list[str]:
-    """Return the names of all columns; DataError if two have the same."""
-    own = ["prediction", *form.names]
-    for name in answers.kept:
-        if name in own:
-            raise DataError(
-                f"--keep-columns names '{name}', which is also a column of the output: leave "
-                "it out, or rename it in the input.",
-                code="duplicate-name", column=name, option="keep_columns",
-            )  # fmt: skip
-    return [*answers.kept, *own]
+def _write_csv(out: TextIO, form: Form, tables: Iterable[pa.Table], delimiter: str) -> None:
+    lines = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    for k, table in enumerate(tables):
+        lines.writerows([] if k else [table.column_names])
+        lines.writerows(form.texts(table))
 
 
-@contextmanager
-def _parquet(path: Path, form: Form, force: bool) -> Iterator[Callable[[Answers], None]]:
-    """Yield the function that writes answers as row groups of a Parquet file, with the types that
-    the columns have in the input.
-    """
+def _write_parquet(file: Any, tables: Iterator[pa.Table]) -> None:
+    """Write tables as row groups, with the types that the columns have in the input."""
     import pyarrow.parquet as pq
 
-    label = pa.float64() if form.labels is None else pa.array(form.labels).type
-    kinds, writer = [label, *[pa.float64()] * len(form.names)], None
-    with finishing(written_whole(path, force=force)) as (file,), ExitStack() as stack:
-
-        def write(answers: Answers) -> None:
-            nonlocal writer
-            kept, columns = len(answers.kept), answers.columns()
-            own = map(pa.array, columns[kept:], kinds)
-            table = pa.table([*columns[:kept], *own], _named(answers, form))
-            if writer is None:
-                writer = stack.enter_context(pq.ParquetWriter(file, table.schema))
+    first = next(tables)
+    with pq.ParquetWriter(file, first.schema) as writer:
+        for table in chain([first], tables):
             try:
-                writer.write_table(table.cast(writer.schema))
+                writer.write_table(table.cast(first.schema))
             except (pa.ArrowException, ValueError):
-                raise DataError(
-                    "Columns of --keep-columns hold numbers in some rows and text in others: write "
-                    "a .csv file.",
-                    code="column-type", option="keep_columns",
-                ) from None  # fmt: skip
-
-        yield write
+                told = "--keep-columns has numbers in some rows and text in others: write a .csv."
+                raise DataError(told, code="column-type", option="keep_columns") from None
 
 
-@contextmanager
-def writing(
-    path: Path | None, form: Form, *, force: bool, as_json: bool
-) -> Iterator[Callable[[Answers], None]]:
-    """Yield the function that writes answers in the format of a file name, or to stdout."""
+def write(
+    path: Path | None, form: Form, tables: Iterator[pa.Table], *, force: bool, as_json: bool
+) -> None:
+    """Write predictions in the format of a file name, or to stdout."""
     ending = "" if path is None or as_json else path.suffix.lower()
     if path is not None and ending in PARQUET:
-        with _parquet(path, form, force) as write_rows:
-            yield write_rows
+        with output.finishing(written_whole(path, force=force)) as (file,):
+            _write_parquet(file, tables)
         return
-    with open_output(path, force) as out:
-        if ending not in DELIMITERS:
-            yield partial(_write_json if as_json else write_lines, out, form)
-            return
-        lines, begun = csv.writer(out, delimiter=DELIMITERS[ending], lineterminator="\n"), False
-
-        def write(answers: Answers) -> None:
-            nonlocal begun
-            lines.writerows([] if begun else [_named(answers, form)])
-            begun = True
-            lines.writerows(_texts(answers, form, _cell))
-
-        yield write
-
-
-#: names of the columns of an interval
-ENDS = ("low", "high")
+    with output.open_output(path, force) as out:
+        if ending in DELIMITERS:
+            _write_csv(out, form, tables, DELIMITERS[ending])
+        else:
+            (_write_json if as_json else write_lines)(out, form, tables)
 
 
 @command()
 def predict(
     model: Path = options.MODEL, data: list[str] = options.DATA,
-    files: dict[str, Any] = options.FILES, output: Path | None = options.OUTPUT,
-    scores: bool = option(
-        "--scores", None, "Add the scores, separated by tabs.", excludes=["probabilities"]
-    ),
-    probabilities: bool = option(
-        "--probabilities", None, "Add the probability of each class, separated by tabs."
-    ),
+    files: dict[str, Any] = options.FILES, to: Path | None = options.OUTPUT,
+    scores: bool = option("--scores", None, "Add the scores.", excludes=["probabilities"]),
+    probabilities: bool = option("--probabilities", None, "Add the probability of each class."),
     threshold: float | None = option(
-        "--threshold", options.number(float),
-        "Predict the positive of two classes where its probability, or its score for "
-        "learners without probabilities, is at least X; overrides the threshold of MODEL.",
+        "--threshold", options.number(float), "Predict the positive of two classes where its "
+        "probability, or the score without probabilities, is at least X.",
     ),
     interval: str | None = option(
         "--interval", options.choice(INTERVALS),
-        "Add a confidence interval for the mean (linear) or the probabilities (logistic), "
-        "or a prediction interval (linear), separated by tabs.",
-        excludes=["scores"],
+        "Add an interval for the mean (linear) or probabilities (logistic): confidence; or for a "
+        "new row (linear): prediction.", excludes=["scores"],
     ),
     level: float = options.LEVEL,
     missing: str = option(
         "--missing", options.choice(("error", "skip")),
-        "Raise an error for rows with a missing value, or give them an empty prediction "
-        "(tables only).",
+        "Whether a row with a missing value is an error or gets an empty prediction.",
         default="error",
     ),
     keep_columns: list[str] | None = option(
-        "--keep-columns", "COLUMN",
-        "Column of DATA to copy before each prediction, such as an id, or a glob; separate "
-        "several by commas; repeatable (tables only).",
-        many=True,
+        "--keep-columns", "COLUMN", "Column to copy before each prediction, such as an id, or a "
+        "glob; separate several by commas; repeatable.", many=True,
     ),
     force: bool = options.FORCE, as_json: bool = options.AS_JSON,
 ) -> None:  # fmt: skip
@@ -268,21 +195,22 @@ def predict(
     cut = None
     if threshold is not None:
         cut = given_threshold(estimator, Rule("fixed", threshold))
-        label = label_text(estimator.classes_[cut.positive])
+        label = output.label_text(estimator.classes_[cut.positive])
         what = "probability" if hasattr(estimator, "predict_proba") else "score"
         note(f"{label} is predicted where its {what} is at least {threshold:g}.")
     source = open_like(estimator, model, data, **files, labeled=False, missing=missing)
-    check_outputs(force, [*source.paths, model], output)
+    output.check_outputs(force, [*source.paths, model], to)
     # A progress bar would mix with predictions on the same terminal.
-    seen = nullcontext() if output is None and on_terminal() else watching(source)
+    seen = nullcontext() if to is None and output.on_terminal() else output.watching(source)
     kept, prediction = KeptColumns(source, keep_columns), estimator.predictions(source)
     form = _form(estimator, "scores" if as_json and beside is None else beside, interval)
-    with writing(output, form, force=force, as_json=as_json) as write, seen:
-        for answers in _answers(prediction, kept, form, cut, interval, level):
-            write(answers)
+    with seen:
+        tables = _answers(prediction, kept, form, cut, interval, level)
+        write(to, form, tables, force=force, as_json=as_json)
     unread = [estimator.recipe_.get(name) for name in ("target", "weight")]
     for heading, text in report.gap_pairs(gaps_of(source, unread), estimator.recipe_):
-        note(f"{heading} {text}.", "warning")
+        if text:
+            note(f"{heading} {text}.", "warning")
     if source.skipped:
         note(f"no prediction for {counted(source.skipped, 'row')} with missing values.", "warning")
     tell_unknown(prediction.unknown, estimator.recipe_)
@@ -296,26 +224,23 @@ def _check(model: Any, path: Path, beside: str | None, interval: str | None) -> 
     elif interval is not None and classes:
         fields = {"option": "interval", "value": interval}
         if not hasattr(model, "marginal_effects"):
-            why = "whose predictions have no intervals: only linear and logistic regressions have."
+            why = "which has no intervals: only linear and logistic regressions have."
         elif interval != "confidence":
             why = "which predicts classes: use --interval confidence, for their probabilities."
     elif beside == "probabilities" and not hasattr(model, "predict_proba"):
-        why = (
-            "which has no probabilities: print its scores with --scores, calibrate it with "
-            "`linsep fit --calibrate`, or train --learner logistic."
-        )
+        why = "which has no probabilities: use --scores, or `linsep fit --calibrate`."
     if why:
         raise lacks(model, path, why, **fields)
 
 
 def _form(model: Any, beside: str | None, interval: str | None) -> Form:
-    ends = [] if interval is None else [*ENDS]
+    ends = [] if interval is None else ["low", "high"]
     if not hasattr(model, "classes_"):
         return Form(None, ends)
     labels = plain_labels(model.classes_)
-    names = [label_text(label) for label in labels]
+    names = [output.label_text(label) for label in labels]
     if ends:
-        return Form(labels, [f"{x} {name}" for name in names for x in ("probability", *ENDS)])
+        return Form(labels, [f"{x} {name}" for name in names for x in ("probability", *ends)])
     if beside == "scores":
         return Form(labels, [f"score {n}" for n in names] if len(names) > 2 else ["score"], beside)
     return Form(labels, [f"probability {name}" for name in names] if beside else [], beside)
@@ -324,32 +249,29 @@ def _form(model: Any, beside: str | None, interval: str | None) -> Form:
 def _answers(
     prediction: Any, kept: KeptColumns, form: Form, threshold: Threshold | None,
     interval: str | None, level: float,
-) -> Iterator[Answers]:  # fmt: skip
+) -> Iterator[pa.Table]:  # fmt: skip
     if form.labels is None:
         for predicted in prediction.bands(interval, level):
             values, *ends = predicted if isinstance(predicted, tuple) else (predicted,)
             numbers = [None if isnan(value) else value for value in values.tolist()]
-            yield Answers(kept.take(len(numbers)), numbers, np.column_stack([values, *ends])[:, 1:])
+            beside: Any = np.column_stack([values, *ends])[:, 1:]
+            yield form.table(kept.take(len(numbers)), numbers, beside)
         return
     for batch, scores, codes, *bands in (
         prediction.codes() if interval is None else prediction.with_bands(level)
     ):
-        chosen = codes if threshold is None else threshold.codes(scores)
-        labels = [form.labels[code] for code in chosen.tolist()]
-        if batch.unanswered is not None:
-            for row in np.flatnonzero(batch.unanswered).tolist():
-                labels[row] = None
-        beside: Any = np.stack(bands[0], axis=-1) if bands else scores
+        chosen = (codes if threshold is None else threshold.codes(scores)).tolist()
+        without = [False] * len(chosen) if batch.unanswered is None else batch.unanswered.tolist()
+        labels = [None if x else form.labels[code] for code, x in zip(chosen, without, strict=True)]
+        beside = np.stack(bands[0], axis=-1) if bands else scores
         if form.together == "probabilities":
             beside = probabilities_of(prediction.model, scores)
         beside = np.reshape(beside, (len(labels), -1))[:, : len(form.names)]
-        yield Answers(kept.take(len(labels)), labels, beside)
+        yield form.table(kept.take(len(labels)), labels, beside)
 
 
-#: classes up to which the confusion matrix is printed, if it fits with names cut to so many letters
-MOST_PREDICTED, MOST_LETTERS = 12, 12
-#: classes that are printed without the matrix
-MOST_CLASSES = 10
+#: classes up to which the confusion matrix is printed; of more, so many classes and confusions
+MOST_CLASSES, MOST_CONFUSIONS = 12, 5
 
 
 @command()
@@ -357,13 +279,10 @@ def score(
     model: Path = options.MODEL, data: list[str] = options.DATA,
     files: dict[str, Any] = options.FILES,
     metrics: list[str] | None = option(
-        "--metrics", "NAME",
-        "Metric to print, such as roc_auc; separate several by commas; repeatable.  [default: all]",
+        "--metrics", "NAME,...", "Metrics to print, such as roc_auc; repeatable.  [default: all]",
         many=True,
     ),
-    group: str | None = option(
-        "--group", "COLUMN", "Column of groups: intervals resample whole groups (tables only)."
-    ),
+    group: str | None = option("--group", "COLUMN", "Groups that intervals resample whole."),
     as_json: bool = options.AS_JSON,
 ) -> None:  # fmt: skip
     """Compare predictions with the labels in DATA.
@@ -375,13 +294,13 @@ def score(
     names = metrics and [name.strip() for one in metrics for name in one.split(",")]
     result = score_source(estimator, source, names)
     if as_json:
-        print_json(result)
+        output.print_json(result)
     else:
         _print_score(result, estimator)
 
 
 def score_source(model: Any, source: Source, metrics: list[str] | None = None) -> dict[str, Any]:
-    with watching(source):
+    with output.watching(source):
         return scores_of(model, source, metrics)
 
 
@@ -398,14 +317,11 @@ def _print_score(result: dict[str, Any], model: Any) -> None:
     every = f"; metrics are computed on every {about['every']:,}th row" * (about["every"] > 1)
     drawn = f"({level}, {about['resamples']:,} resamples of {of}){every}"
     # other undefined metrics are left out silently
-    undefined = [
-        result["undefined"][one]
-        for one in ("roc_auc", "average_precision", "r2")
-        if one in result["undefined"]
-    ]
-    print_pairs([
+    important = ("roc_auc", "average_precision", "r2")
+    undefined = [result["undefined"][one] for one in important if one in result["undefined"]]
+    output.print_pairs([
         ("accuracy" if name == "accuracy" else "R^2", first),
-        *report.shown(("interval", interval and f"{_between(name, interval)} {drawn}")),
+        ("interval", interval and f"{_between(name, interval)} {drawn}"),
         ("baseline", baseline),
         *report.unscored_pairs(result, model),
         *[("note", sentence) for sentence in undefined[:1]],
@@ -413,12 +329,12 @@ def _print_score(result: dict[str, Any], model: Any) -> None:
     rows = []
     for one, found in metrics.items():
         if one != name and found["value"] is not None:
-            of = f" of {label_text(result['positive_class'])}" if one == "f1" else ""
+            of = f" of {output.label_text(result['positive_class'])}" if one == "f1" else ""
             value, usual = (report.metric_text(one, found[key]) for key in ("value", "baseline"))
             rows.append([METRICS[one].title + of, value, _between(one, found["interval"]), usual])
     if rows:
         print()
-        print_table(["metric", "value", level, "baseline"], rows)
+        output.print_table(["metric", "value", level, "baseline"], rows)
     if name == "accuracy":
         print()
         _print_classes(result)
@@ -429,40 +345,27 @@ def _between(name: str, ends: Sequence[float] | None) -> str:
 
 
 def _print_classes(result: dict[str, Any]) -> None:
-    """Print the classes with the confusion matrix beside them, or, if it does not fit, the most
-    frequent classes and confusions.
-    """
-    confusion = result["confusion"]
-    classes = [
-        [label_text(c["label"]), f"{c['rows']:,}",
-         *("-" if c[n] is None else percent(c[n]) for n in ("recall", "precision"))]
-        for c in result["classes"]
-    ]  # fmt: skip
-    header = ["class", "rows", "recall", "precision"]
-    if len(classes) <= MOST_PREDICTED:
+    """Print the confusion matrix, or of many classes the most frequent ones and confusions."""
+    classes, confusion = result["classes"], result["confusion"]
+    header, lines = ["class", "rows", "recall", "precision"], []
+    for one in classes:
+        shares = ("-" if one[n] is None else percent(one[n]) for n in ("recall", "precision"))
+        lines.append([output.label_text(one["label"]), f"{one['rows']:,}", *shares])
+    if many := len(classes) > MOST_CLASSES:
+        order = sorted(range(len(classes)), key=lambda k: -classes[k]["rows"])
+        output.print_table(header, [lines[k] for k in order], most=MOST_CLASSES)
+    else:
         counts = [*confusion["matrix"], confusion["unknown"]]
-        others = [["(unknown)", f"{result['unknown_labels']:,}", "-", "-"]]
-        wide = [[*header, "as", *(name for name, *_ in classes)]]
-        wide += [
+        names = [name for name, *_ in lines]
+        if result["unknown_labels"]:
+            lines.append(["(unknown)", f"{result['unknown_labels']:,}", "-", "-"])
+        rows = [
             [*line, "", *(f"{value:,.6g}" for value in row)]
-            for line, row in zip(classes + others, counts, strict=True)
-        ][: len(classes) + bool(result["unknown_labels"])]
-        short = [[elided(cell, MOST_LETTERS) for cell in line] for line in wide]
-        if table_width(short) <= room():
-            print_table(wide[0], wide[1:])
-            return
-    lines = classes
-    if len(classes) > MOST_CLASSES + 1:  # a line for one class would hide nothing
-        order = sorted(range(len(classes)), key=lambda k: -result["classes"][k]["rows"])
-        lines = [classes[k] for k in order[:MOST_CLASSES]]
-    print_table(header, lines)
-    if rest := len(classes) - len(lines):
-        print(f"... and {rest:,} rarer classes; --json has all")
-    confused = [
-        f"{elided(label_text(c['label']), 24)} as {elided(label_text(c['predicted']), 24)} "
-        f"({c['weight']:,.6g})"
-        for c in confusion["most_frequent"]
-    ]
-    while len(confused) > 1 and width_of(f"confused  {', '.join(confused)}") > room():
-        confused.pop()
-    print_pairs(report.shown(("confused", ", ".join(confused))))
+            for line, row in zip(lines, counts, strict=False)
+        ]
+        output.print_table([*header, "as", *names], rows)
+    confused = []
+    for one in confusion["most_frequent"][: MOST_CONFUSIONS * many]:
+        true, wrong = (elided(output.label_text(one[of]), 24) for of in ("label", "predicted"))
+        confused.append(f"{true} as {wrong} ({one.get('rows', one.get('weight')):,.6g})")
+    output.print_pairs([("confused", ", ".join(confused))])

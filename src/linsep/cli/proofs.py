@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,21 +14,19 @@ from linsep import model_files
 from linsep.certificate.canonical import read_whole
 from linsep.certificate.cycles import Cycle, Cycles
 from linsep.certificate.proofs import read
-from linsep.certificate.verdicts import AS_STORED, Blocked, Check, Separations, Undecided
+from linsep.certificate.verdicts import AS_STORED, Check, Separations, Undecided
 from linsep.cli import options, output
 from linsep.cli.errors import fail
 from linsep.cli.options import argument, choice, command, number, option
-from linsep.cli.reading import feature_names, open_like, rows_of
-from linsep.cli.report import reference_pairs, shown as text_of
+from linsep.cli.reading import features_of, open_like, rows_of
+from linsep.cli.report import reference_pairs
 from linsep.errors import DataError
 from linsep.estimators.labels import source_labels
 from linsep.estimators.showing import inequality
 from linsep.fitting import with_intercept
-from linsep.layout import command_lines, elided, folded, screen
-from linsep.learners.perceptron import Perceptron
+from linsep.layout import elided, folded
 from linsep.mistake_bounds.bounds import Bounds, length, shown as rounded_up
 from linsep.mistake_bounds.margins import Linear, linear_of
-from linsep.parameters import parameters_of
 from linsep.sources.base import Source
 from linsep.sources.opening import open_source
 from linsep.sources.remote.address import shown
@@ -38,35 +35,22 @@ from linsep.sources.tables.reading_options import OF_CSV
 from linsep.validation.checks import of_features
 from linsep.words import escaped
 
-#: added to the command that checks a proof
-CHECKS = "   checks it"
 #: added for numbers read from text
 NEAREST = "; decimals in text are rounded to the nearest double"
 #: most characters of a difference that are shown
 MOST_TEXT = 200
-#: largest number of certificate rows that are shown, of values per row, and of letters per name
-MOST_ROWS, MOST_VALUES, MOST_LETTERS = 12, 5, 20
+#: what JSON has of a total distance
+OF_DISTANCE = ("gamma", "low", "high", "most_errors", "coef", "intercept")
 
 
 @command()
 def separate(
     data: list[str] = options.DATA,
     margin: str | None = option(
-        "--margin", choice(["max"]),
-        "Maximize the margin of the separator, to within a millionth.",
+        "--margin", choice(["max"]), "Maximize the margin of the separator."
     ),
     errors: bool = option(
-        "--errors", None,
-        "Also bound the fewest errors of any hyperplane, with proofs of both bounds.",
-    ),
-    strict: bool = option(
-        "--strict/--no-strict", None,
-        "With --errors: whether a row on the hyperplane is an error.", default=True,
-    ),
-    gamma: float | None = option(
-        "--gamma", number(float, above=0.0),
-        "Also find the least total distance by which the rows of two classes must move to "
-        "be separated with this margin; it bounds errors, too.",
+        "--errors", None, "Also bound the fewest errors of any hyperplane, with proofs."
     ),
     fit_intercept: bool = options.FIT_INTERCEPT,
     proof: Path | None = option(
@@ -75,8 +59,7 @@ def separate(
     how: dict[str, Any] = options.ROWS, columns: dict[str, Any] = options.UNGROUPED_COLUMNS,
     force: bool = options.FORCE,
     time_limit: float = option(
-        "--time-limit", options.typed(float, "SECONDS"),
-        "Time limit for the search, in seconds; the final check may take the same again.",
+        "--time-limit", options.typed(float, "SECONDS"), "Of the search, and of the check.",
         default=60.0,
     ),
     as_json: bool = options.AS_JSON, plot: Path | None = options.PLOT,
@@ -98,20 +81,17 @@ def separate(
     output.check_outputs(force, source.paths, proof, plot)
     with output.watching(source):
         opened = data_of(source)
-    opened.names = feature_names(source, opened.n_features)
-    task, least = Task(time_limit), None
+    opened.names = features_of(source, opened.n_features)
+    task = Task(time_limit)
     with output.watching(source, task=task):
         claim = decide(opened, fit_intercept, margin, task=task)
         if errors:
-            wanted = asked(strict, weights_of(source), opened.n_rows)
+            wanted = asked(True, weights_of(source), opened.n_rows)
             claim = with_fewest_errors(opened, claim, wanted, task)
         task.doing = "the check of the proof"
         checked = claim.verify(opened, time_limit=time_limit)
         if checked.holds is False:
             raise AssertionError(f"A proof that linsep made does not hold: {checked.reason}")
-        if gamma is not None:
-            task.doing = "the least total distance"
-            least = linsep.total_distance(source, gamma=gamma, fit_intercept=fit_intercept)
     written = claim.to_json(source.recipe())
     verdicts = claim.verdicts()
     if proof is not None and not isinstance(claim, Undecided):
@@ -121,23 +101,18 @@ def separate(
         found = json.loads(written)
         for plain, verdict in zip(found["verdicts"], verdicts, strict=True):
             plain.update(verdict.plain_details())
-        distance = {} if least is None else {"total_distance": _of_distance(least)}
-        output.print_json(found | distance | {"checked": checked.reason})
+        output.print_json(found | {"checked": checked.reason})
     if isinstance(claim, Undecided):
         fail(_undecided([claim]), 3)
     if not as_json:
-        last = text_of(("distance", least and str(least)), ("checked", checked.reason))
-        _print_claim(claim, opened, source, last)
-        if proof is not None:
-            _print_verify(proof, data)
+        command = "" if proof is None else _verify_command(proof, data)
+        _print_claim(claim, source, [("checked", checked.reason), ("verify", command)])
     if plot is not None:
         if isinstance(claim, Separations):
-            raise DataError(
-                "Verdicts on more than two classes are not drawn: give the rows of two classes.",
-                code="class-count",
-            )
-        X, y, _ = rows_of(source, opened.n_features, None)
-        look.write(lambda: claim.plot(X, y), plot, force)
+            told = "Verdicts on more than two classes are not drawn: give the rows of two."
+            raise DataError(told, code="class-count")
+        rows = rows_of(source, opened.n_features, None)
+        look.write(lambda: claim.plot(rows.X, rows.y), plot, force)
     if checked.holds is None:
         fail(_undecided(verdicts) or checked.reason, 3)
 
@@ -158,52 +133,21 @@ def _undecided(verdicts: list[Any]) -> str:
     return f"{many}undecided: {reasons[0]} (--time-limit sets the limit)."
 
 
-def _print_verify(proof: Path, data: list[str]) -> None:
+def _verify_command(proof: Path, data: list[str]) -> str:
     words = [shlex.quote(word) for word in (str(proof), *map(shown, options.as_given(data)))]
     names = [*options.ROWS.names, *options.UNGROUPED_COLUMNS.names]
-    typed = " ".join(["linsep verify", *words, *options.as_typed(names)])
-    room = (screen() or sys.maxsize) - len(CHECKS)
-    print("", *command_lines(escaped(typed), room), sep="\n", end=CHECKS + "\n")
+    return " ".join(["linsep verify", *words, *options.as_typed(names)])
 
 
-def _print_claim(claim: Any, opened: Any, source: Source, last: list[tuple[str, str]]) -> None:
+def _print_claim(claim: Any, source: Source, last: list[tuple[str, str]]) -> None:
     last = [*reference_pairs(source.recipe()), *last]
     if isinstance(claim, Separations):
         head, *rows = claim.table(source.number)
         output.print_table(head, rows, [False] * 3, sentences=True)
         print()
         output.print_pairs([*claim.chance_line(), *last])
-        return
-    output.print_pairs([*claim.described(source.number), *last])
-    if isinstance(claim, Blocked):
-        head = ["witness", "class", "share", "values"]
-        rows = _witness_rows(claim.witness, opened, source)
-        print()
-        output.print_table(head, rows, [False, True, True, False], sentences=True)
-
-
-def _witness_rows(witness: Any, opened: Any, source: Source) -> list[list[str]]:
-    from linsep.separability.data import exact_row
-
-    labels = opened.labels()
-    names = opened.names or [f"x{j}" for j in range(opened.n_features)]
-    share = {row: f"{x:.3g}" for row, x in zip(witness.rows, witness.shares(), strict=True)}
-    wanted = np.unique(np.array(witness.rows))[:MOST_ROWS]
-    rows = []
-    for row, batch, place in opened.rows(wanted):
-        columns, values = exact_row(batch.X, place)
-        cells = [
-            f"{elided(names[j], MOST_LETTERS)} {float(value):g}"
-            for j, value in zip(columns.tolist(), values.tolist(), strict=True)
-            if value
-        ]
-        text = ", ".join(cells[:MOST_VALUES]) + ", ..." * (len(cells) > MOST_VALUES)
-        rows.append(
-            [source.where(row), output.label_text(labels[batch.y[place]]), share[row], text]
-        )
-    if len(witness.rows) > MOST_ROWS:
-        rows.append([f"and {len(witness.rows) - MOST_ROWS} more", "", "", ""])
-    return rows
+    else:
+        output.print_pairs([*claim.described(source.number), *last])
 
 
 @command()
@@ -216,8 +160,7 @@ def verify(
     columns: dict[str, Any] = options.UNGROUPED_COLUMNS,
     time_limit: float = option(
         "--time-limit", number(float, "SECONDS", at_least=0),
-        "Time limit for exact arithmetic, in seconds; reading DATA is not included.",
-        default=60.0,
+        "Time limit for exact arithmetic, without reading.", default=60.0,
     ),
     as_json: bool = options.AS_JSON,
 ) -> None:  # fmt: skip
@@ -267,7 +210,7 @@ def _check(claim: Any, recipe: dict[str, Any] | None, source: Source, limit: flo
             return checked
         difference = _difference(recipe, source.recipe(), ())
         names = None if isinstance(claim, Cycle | Cycles) else claim.verdicts()[0].subject.names
-        if names is not None and list(names) != feature_names(source, len(names)):
+        if names is not None and list(names) != features_of(source, len(names)):
             difference = "the features have other names"
     return checked if difference is None else Check(False, f"It does not hold: {difference}.")
 
@@ -295,31 +238,21 @@ def _difference(
 @command()
 def bounds(
     data: list[str] = options.DATA, fit_intercept: bool = options.FIT_INTERCEPT,
-    multiclass: str = option(
-        "--multiclass", choice(parameters_of(Perceptron)["multiclass"].choices),
-        "How to learn more than two classes.", default="native",
-    ),
-    passes: int = option("--passes", number(at_least=1), "Number of passes.", default=1),
     weights: list[float] | None = option(
         "--weights", options.NUMBERS,
-        "Weights of a reference classifier for two classes, for bounds and margins: the "
-        "intercept, then one number per feature.  [default: the best found]",
-        excludes=["model"],
+        "Weights to compare with: the intercept, then one number per feature.", excludes=["model"],
     ),
     model: Path | None = option(
-        "--model", options.typed(options.LocalPath(), "MODEL"),
-        "Show the margins of this model; parse DATA with its stored options.",
+        "--model", options.FILE, "Show the margins of this model, whose options read DATA."
     ),
     gamma: float | None = option(
-        "--gamma", number(float, above=0.0),
-        "Also bound mistakes by the total distance of the rows from this margin.",
+        "--gamma", number(float, above=0.0), "Also bound by the total distance from this margin."
     ),
     literals: int | None = option(
         "--literals", number(at_least=1), "Number of literals of the disjunction."
     ),
     majority: int = option(
-        "--majority", number(at_least=1),
-        "Minimum number of literals that are 1 in positive rows; negative rows have fewer.",
+        "--majority", number(at_least=1), "Fewest literals that are 1 in positive rows only.",
         default=1,
     ),
     how: dict[str, Any] = options.ROWS, as_json: bool = options.AS_JSON,
@@ -339,8 +272,8 @@ def bounds(
         files = {name: how[name] for name in options.FILES.names}
         source, line = open_like(loaded, model, data, **files), linear_of(loaded)
         width = loaded.n_features_in_
-    X, y, _ = rows_of(source, width, None)
-    y = source_labels(source, y)
+    read = rows_of(source, width, None)
+    X, y = read.X, source_labels(source, read.y)
     classes, width = np.unique(y), X.shape[1]
     if weights is not None:
         given = SimpleNamespace(
@@ -353,10 +286,10 @@ def bounds(
         if line is not None:
             rows, margins, fit_intercept = line.rows(X), _margins(line, X, y), line.fit_intercept
     found = linsep.bounds(
-        rows, y, multiclass=multiclass, fit_intercept=fit_intercept,
+        rows, y, fit_intercept=fit_intercept,
         # The intercept comes last in Python.
         weights=None if weights is None else [*weights[fit_intercept:], *weights[:fit_intercept]],
-        passes=passes, gamma=gamma, literals=literals, majority=majority,
+        gamma=gamma, literals=literals, majority=majority,
     )  # fmt: skip
     least = None
     if gamma is not None and len(classes) == 2:
@@ -368,20 +301,17 @@ def bounds(
             "margin": found.margin,
             "bounds": [{name: getattr(bound, name) for name in names} for bound in found],
             "left_out": found.left_out,
-            "total_distance": None if least is None else _of_distance(least),
+            "total_distance": least and {name: getattr(least, name) for name in OF_DISTANCE},
             "margins": margins,
         })  # fmt: skip
         return
     print(escaped(str(found), lines=True))
-    pairs = _compared(
-        found, feature_names(source, width), output.label_text(classes[-1])
-    ) + text_of(
+    print()
+    output.print_pairs([
+        *_compared(found, features_of(source, width), output.label_text(classes[-1])),
         ("least distance", least and str(least)),
         ("margins", ", ".join(f"{kind} {value:.6g}" for kind, value in margins.items())),
-    )
-    if pairs:
-        print()
-        output.print_pairs(pairs)
+    ])  # fmt: skip
 
 
 def _margins(line: Linear, X: Any, y: np.ndarray) -> dict[str, float]:
@@ -406,8 +336,3 @@ def _compared(found: Bounds, names: list[str], means: str) -> list[tuple[str, st
                  f"{1 / length(w):.4g}"),
             ]  # fmt: skip
     return pairs
-
-
-def _of_distance(least: Any) -> dict[str, Any]:
-    names = ("gamma", "low", "high", "most_errors", "coef", "intercept")
-    return {name: getattr(least, name) for name in names}

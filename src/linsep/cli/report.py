@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from linsep.catalog import is_margin, is_regression
-from linsep.cli.output import label_text, labels_text, print_pairs, print_table
+from linsep.cli.output import label_text, labels_text, print_more, print_pairs, print_table
 from linsep.estimators.frames import unknown_text
 from linsep.estimators.labels import plain_labels, words_and_signs
-from linsep.estimators.reading import ALL_PASSES, StopReason
-from linsep.estimators.showing import MOST_TERMS, is_curved
+from linsep.estimators.reading import StopReason
+from linsep.estimators.showing import MOST_TERMS, is_curved, sides_of
 from linsep.estimators.thresholds import threshold_of
-from linsep.layout import wrapped
 from linsep.scoring import gaps_of
 from linsep.scoring.metrics import METRICS, NUMBER_METRICS
 from linsep.sources.base import Source
@@ -28,13 +27,6 @@ SHORT_METRICS = ("balanced_accuracy", "roc_auc", "log_loss")
 OF_FOLDS = ("accuracy", *SHORT_METRICS, "r2", "rmse", "mae")
 #: coefficients that fit on a screen, and columns, of which --json has all
 MOST_COEFFICIENTS, MOST_COLUMNS = 60, 8
-#: letters of an equation that fits on a line
-LINE = 100
-
-
-def shown(*pairs: tuple[str, Any]) -> Pairs:
-    """Return the pairs of a heading and a text that have a text."""
-    return [(heading, text) for heading, text in pairs if text]
 
 
 def _listed(parts: Sequence[str], what: str = "") -> str:
@@ -69,15 +61,13 @@ def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
         "rows": int(rows),
         "features": getattr(model, "n_features_in_", None),
         "classes": None if classes is None else plain_labels(classes),
-        "equation": _equation(model),
+        "equation": equation_of(model),
     }
     if classes is not None:  # accuracy and baseline on the training rows, or a sample of them
         for name in ("accuracy", "rows", "sampled", "baseline"):
             summary[f"training_{name}"] = getattr(model, f"training_{name}_", None)
     if is_regression(model):
-        has_table = hasattr(model, "summary")
-        table = model.summary(level).to_dict() if has_table else _naive_bayes(model)
-        return summary | {"summary": table}
+        return summary | {"summary": statistics(model, level).to_dict()}
     summary["kernel"] = repr(model.kernel_) if hasattr(model, "kernel_") else None
     summary["stop_reason"] = model.stop_reason_
     if is_margin(model):
@@ -112,10 +102,8 @@ def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
     }
 
 
-def _equation(model: Any) -> str | None:
-    """Return the equation of a linear model with few features and classes; None for others, and for
-    a regression with diverging weights, which depend on where the fit ended.
-    """
+def equation_of(model: Any) -> str | None:
+    """Return the equation of a linear model with few features and classes, and finite weights."""
     diverging = {"+inf", "-inf", "infinite", "sign not checked"}
     features = getattr(model, "n_features_in_", None) or MOST_TERMS + 1
     many = max(features, len(getattr(model, "classes_", ()))) > MOST_TERMS
@@ -125,98 +113,113 @@ def _equation(model: Any) -> str | None:
     return None if equation is None else str(equation)
 
 
-def _naive_bayes(model: Any) -> dict[str, Any]:
-    """Return the estimates of naive Bayes and its equivalent logistic weights, as plain JSON; no
-    weights where each class has its own variances.
+def statistics(model: Any, level: float | None = None) -> Any:
+    """Return the table of a regression; of naive Bayes, its estimates and the weights of the
+    logistic regression that predicts the same, unless each class has its own variances.
     """
+    if hasattr(model, "summary"):
+        return model.summary(level)
+    from linsep.inference.table import Table
+
     names, signs = words_and_signs(model)
-    classes, curved = plain_labels(model.classes_), is_curved(model)
-    deviations, means = np.sqrt(model.variances_), (signs * model.means_).T.tolist()
-    spread = "standard_deviations" if curved else "standard_deviation"
-    weights: Any = np.empty((len(names), 0))
-    found: dict[str, Any] = {
-        "title": "Gaussian naive Bayes" + ", variances per class" * curved,
-        "shares": model.priors_.tolist(), "weights_of": [], "reference": None, "intercepts": [],
-        "classes": classes,
-    }  # fmt: skip
+    labels, curved = list(map(label_text, model.classes_.tolist())), is_curved(model)
+    deviations = np.sqrt(np.atleast_2d(model.variances_))
+    several = [f"std. dev. of {label}" for label in labels] if curved else ["std. dev."]
+    columns: dict[str, list[Any]] = {"": names}
+    for label, means in zip(labels, model.means_, strict=True):
+        columns[f"mean of {label}"] = (signs * means).tolist()
+    columns |= dict(zip(several, deviations.tolist(), strict=True))
     if not curved:
-        implied = model.to_logistic()
-        (reference,) = plain_labels([implied.reference_])
-        weights = (signs * implied.coef_).T
-        found |= {
-            "weights_of": [label for label in classes if label != reference],
-            "reference": reference, "intercepts": implied.intercept_.tolist(),
-        }  # fmt: skip
-    columns = zip(names, means, deviations.T.tolist(), weights.tolist(), strict=True)
-    return found | {
-        "features": [
-            {"name": name, "means": mean, spread: deviation, "weights": own}
-            for name, mean, deviation, own in columns
-        ]
-    }
+        columns = {name: [{"": "intercept"}.get(name), *of] for name, of in columns.items()}
+        linear = model.to_logistic()
+        each = zip(sides_of(model), linear.intercept_.tolist(), linear.coef_, strict=True)
+        for (label, other), constant, weights in each:
+            columns[f"weight, {label} against {other}"] = [constant, *(signs * weights).tolist()]
+    shares = zip(labels, map(percent, model.priors_.tolist()), strict=True)
+    title = "Gaussian naive Bayes" + ", variances per class" * curved
+    return Table(title, [(f"share of {label}", share) for label, share in shares], columns)
 
 
 # How a model was made.
 
 
-def equation_pairs(model: Any) -> Pairs:
-    text = _equation(model) or ""
-    return shown(("equation", "" if "\n" in text or len(text) > LINE else text))
+def about_pairs(model: Any, summary: dict[str, Any], units: str = "weights are in these") -> Pairs:
+    """Return what was learned, from which features and with which options."""
+    chosen, told = summary.get("chosen_for"), summary["calibration"]
+    many, shards = summary.get("support_vectors"), summary.get("shards")
+    if isinstance(told, dict):
+        told = f"{told['method']}, on {told['rows']:,} rows of {' and '.join(told['data'])}"
+    kernel = summary.get("kernel") or ""
+    if kernel and isinstance(many, int):
+        kernel += f", {counted(many, 'support vector')}"
+    return [
+        ("learned", learned_text(summary)),
+        ("chosen", chosen and f"{summary['learner']} for {chosen}; --learner selects another"),
+        ("equation", short(summary["equation"])),
+        *recipe_pairs(model, units),
+        ("kernel", kernel),
+        *gap_pairs(summary, getattr(model, "recipe_", {})),
+        ("calibrated", told),
+        ("shards", shards and f"{shards:,}; their weights were mixed after every pass"
+                   + ", by their mistakes" * (summary["mixing"] == "mistakes")),
+        *threshold_pairs(summary),
+        *([] if is_regression(model) else course_pairs(model, summary)),
+    ]  # fmt: skip
 
 
-def scaled_pairs(model: Any, more: str) -> Pairs:
+def short(equation: str | None) -> str | None:
+    """Return an equation that takes no more than a line, else None."""
+    return None if equation is None or "\n" in equation or len(equation) > 100 else equation
+
+
+def scaled_pair(model: Any, units: str) -> tuple[str, str]:
     scaled = len(getattr(model, "recipe_", {}).get("scale") or ())
-    text = f"{counted(scaled, 'numeric column')} to mean 0 and standard deviation 1; {more}"
-    return shown(("scaled", text * bool(scaled)))
+    text = f"{counted(scaled, 'numeric column')} to mean 0 and standard deviation 1; {units}"
+    return "scaled", text * bool(scaled)
 
 
-def reference_pairs(recipe: dict[str, Any]) -> Pairs:
-    """Return the text values without indicator, the reference levels, as a pair."""
-    references = recipe.get("reference") or {}
-    called = names_in_recipe(recipe) if references else {}
-    listed = _listed([f"{called[name]}={value}" for name, value in references.items()])
-    these = "these" if len(references) > 1 else "it"
-    gaps = f"; missing values are treated as {these}"
-    filled = gaps * (recipe.get("missing") in ("zero", "mean"))
-    text = f"{listed}; other values are compared with {these}{filled}"
-    return shown(("reference", text * bool(references)))
-
-
-def text_pairs(model: Any) -> Pairs:
-    """Return the formula of a model, or its products, texts and rare values, as pairs."""
+def recipe_pairs(model: Any, units: str) -> Pairs:
+    """Return how columns became features: a formula, products, texts, rare values, scaling."""
     recipe = getattr(model, "recipe_", {})
-    if formula := recipe.get("formula"):
-        return [("formula", formula["text"])]
-    words, rare = "", recipe.get("rare") or {}
+    converted, rare, words = recipe.get("converted") or {}, recipe.get("rare") or {}, ""
+    called = names_in_recipe(recipe) if converted or rare else {}
     if recipe.get("words"):
         from linsep.sources.text import described
 
         words = described(recipe["words"])
-    called = names_in_recipe(recipe) if rare else {}
     levels = [
         f"{called[name]}={stored['level']} stands for {counted(len(stored['values']), 'value')} "
         f"in fewer than {counted(stored['min_count'], 'row')} each"
         for name, stored in rare.items()
     ]
     products = [":".join(one["columns"]) for one in recipe.get("products") or ()]
-    return shown(("products", ", ".join(products)), ("text", words), ("rare", _listed(levels)))
-
-
-def _recipe_pairs(model: Any) -> Pairs:
-    recipe = getattr(model, "recipe_", {})
-    converted = recipe.get("converted") or {}
-    called = names_in_recipe(recipe) if converted else {}
-    units = " without percent signs, currencies and similar marks" * bool(recipe.get("units"))
+    marks = " without percent signs, currencies and similar marks" * bool(recipe.get("units"))
     parts = []
-    for kind, what in (("number", f"numbers{units}"), ("date", "days since 1970")):
+    for kind, what in (("number", f"numbers{marks}"), ("date", "days since 1970")):
         names = [called.get(n, n) for n, how in converted.items() if how.startswith(kind)]
         parts += [f"{_listed(names)} to {what}"] * bool(names)
+    formula = recipe.get("formula")
     return [
-        *text_pairs(model),
-        *shown(("converted", "; ".join(parts))),
-        *scaled_pairs(model, "--scale none leaves them unchanged"),
+        *([("formula", formula["text"])] if formula else [
+            ("products", ", ".join(products)), ("text", words), ("rare", _listed(levels)),
+        ]),
+        ("converted", "; ".join(parts)),
+        scaled_pair(model, units),
         *reference_pairs(recipe),
-    ]
+    ]  # fmt: skip
+
+
+def reference_pairs(recipe: dict[str, Any]) -> Pairs:
+    """Return the text values without indicator, the reference levels, as a pair."""
+    references = recipe.get("reference")
+    if not references:
+        return []
+    called = names_in_recipe(recipe)
+    listed = _listed([f"{called[name]}={value}" for name, value in references.items()])
+    these = "these" if len(references) > 1 else "it"
+    filled = recipe.get("missing") in ("zero", "mean")
+    gaps = f"; missing values are treated as {these}" * filled
+    return [("reference", f"{listed}; other values are compared with {these}{gaps}")]
 
 
 def learned_text(summary: dict[str, Any]) -> str:
@@ -230,14 +233,11 @@ def learned_text(summary: dict[str, Any]) -> str:
     return ", ".join(filter(None, parts))
 
 
-def kernel_pairs(summary: dict[str, Any]) -> Pairs:
-    many = summary.get("support_vectors")
-    with_them = f", {counted(many, 'support vector')}" if isinstance(many, int) else ""
-    return shown(("kernel", summary.get("kernel") and f"{summary['kernel']}{with_them}"))
-
-
 def course_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
-    reason, sentence = model.stop_reason_, model.stop_sentence_
+    """Return the passes of an online learner, or the optimum of a soft margin, and why the fit
+    stopped, unless after the last of its passes.
+    """
+    reason = model.stop_reason_
     if "duality_gap" in summary:
         vectors, gap = summary["support_vectors"], summary["duality_gap"]
         of = "" if len(vectors) == 1 else f" in {len(vectors)} binary classifiers"
@@ -254,11 +254,8 @@ def course_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
         if len(mistakes) > 1:
             text += f" (first pass {mistakes[0]:,}, last {mistakes[-1]:,})"
         found = [("passes", text)]
-        if reason == StopReason.MAX_ITER:
-            advice = "; `linsep separate` shows whether the rows are separable"
-            sentence = ALL_PASSES + advice * (not hasattr(model, "kernel_"))
-    stopped = f"{reason}: {sentence}" if reason else "no stopping rule: trained incrementally"
-    return [*found, ("stopped", stopped)]
+    ended = reason in (None, StopReason.MAX_ITER)
+    return [*found, ("stopped", "" if ended else f"{reason}: {model.stop_sentence_}")]
 
 
 def threshold_pairs(summary: dict[str, Any]) -> Pairs:
@@ -288,95 +285,56 @@ def _measured_text(found: dict[str, Any], name: str) -> str:
 
 def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) -> None:
     """Print the output of ``linsep fit``; ``untested`` is why test data were not scored."""
-    regression, test = is_regression(model), summary["test"]
-    if regression:
-        print_statistics(model)
+    test, cache = summary["test"], summary["cache"]
+    margin = getattr(model, "margin_interval_", None)
+    if is_regression(model):
+        print_summary(statistics(model))
         print()
-    tested = f"not scored: {untested}" if untested is not None else ""
+    tested = "" if untested is None else f"not scored: {untested}"
     if test is not None:
-        unscored = [f"{name} {text}" for name, text in unscored_pairs(test, model)]
-        tested = "; ".join([how_good(test), *unscored])
+        gaps = [f"{name} {text}" for name, text in unscored_pairs(test, model) if text]
+        tested = "; ".join([how_good(test), *gaps])
     times = [f"{name} {value:.2f} s" for name, value in summary["seconds"].items()]
     if "compile" in summary["seconds"]:
         times[-1] += " of these, once"
-    cache = summary["cache"] and f"{summary['cache']}; later runs read it instead of the data"
     print_pairs([
-        *shown(("test", tested), ("cv", _validation_text(summary.get("cross_validation")))),
-        *_fit_pairs(model, summary, regression),
+        ("test", tested),
+        ("cv", _validation_text(summary.get("cross_validation"))),
+        *_training_pairs(model, summary),
+        *(metric_pairs(test) if hasattr(model, "classes_") else []),
+        *about_pairs(model, summary, "--scale none leaves them unchanged"),
+        ("margin", margin and f"{margin[0] or 0:g} to {margin[1]:g}; aimed at {model.gamma_:g}"),
         ("time", ", ".join(times)),
         ("model", summary["model"] or "not saved; --model FILE saves it"),
-        *shown(("cache", cache)),
+        ("cache", cache and f"{cache}; later runs read it instead of the data"),
     ])  # fmt: skip
 
 
-def _fit_pairs(model: Any, summary: dict[str, Any], regression: bool) -> Pairs:
-    training, at_zero = _training_text(model, summary), _at_zero(summary)
-    first: Pairs = []
-    if not regression:
-        held_out, progressive = (
-            summary.get(f"{which}_accuracy") for which in ("validation", "progressive")
-        )
-        if held_out is not None:
-            passes = f"{summary['passes']:,} pass{'es' * (summary['passes'] != 1)}"
-            again = model.fitted_run().trial is not None
-            then = f"; then trained on all rows in {passes}" * again
-            text = f"{percent(held_out)} right on held-out rows (best pass){then}{at_zero}"
-            first.append(("held out", text))
-        if progressive is not None:
-            text = f"{percent(progressive)} right in the first pass, each row predicted before it "
-            first.append(("progressive", f"{text}was used{at_zero}"))
-        why = interruption(model) if summary["interrupted"] else "the rows were not kept"
-        training = training or f"not measured: {why}; `linsep score` measures it"
-    told, shards = summary["calibration"], summary.get("shards")
-    chosen = summary.get("chosen_for")
-    return [
-        *first,
-        *shown(("training", training)),
-        *(metric_pairs(summary) if hasattr(model, "classes_") else []),
-        ("learned", learned_text(summary)),
-        *shown(("chosen", chosen and f"{summary['learner']} for {chosen}; --learner selects "
-                                     "another")),
-        *([] if regression else equation_pairs(model)),
-        *_recipe_pairs(model),
-        *kernel_pairs(summary),
-        *gap_pairs(summary, getattr(model, "recipe_", {})),
-        *shown(
-            ("calibrated", told and f"{told['method']}, on {told['rows']:,} rows of "
-                                    f"{' and '.join(told['data'])}"),
-            ("shards", shards and f"{shards:,}; their weights were mixed after every pass"
-                       + ", by their mistakes" * (summary["mixing"] == "mistakes")),
-        ),
-        *threshold_pairs(summary),
-        *([] if regression else course_pairs(model, summary)),
-        *_margin_pairs(model),
-    ]  # fmt: skip
-
-
-def _training_text(model: Any, summary: dict[str, Any]) -> str:
-    """Return accuracy and baseline on the training rows; empty if they were not measured."""
-    right, rows = summary.get("training_accuracy"), summary.get("training_rows")
-    if right is None or rows is None:
-        return ""
-    which, rest = "", ""
-    if summary["training_sampled"]:
-        which = f" of {rows:,} rows drawn evenly"
-    elif rows > summary["rows"]:
-        unused = counted(rows - summary["rows"], "row")
-        which, rest = f" of {rows:,} rows", f" ({unused} not used)"
-    names = {"average": "averaged weights", "vote": "a vote of all weights"}
-    keep = model.get_params().get("keep")
-    weights = f", {names.get(keep, f'{keep} weights')}" if keep else ""
-    baseline = percent(summary["training_baseline"])
-    return f"{percent(right)}{which} right{rest}{weights}; baseline {baseline}"
-
-
-def _margin_pairs(model: Any) -> Pairs:
-    if not hasattr(model, "margin_interval_"):
-        return []
-    low, high = model.margin_interval_
-    below = f"below {high:g}" if high < 1 else "at most 1"
-    reached = "" if low is None else f"at least {low:g}, "
-    return [("margin", f"{reached}{below}; aimed at {model.gamma_:g} (rows of length 1)")]
+def _training_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
+    """Return the accuracies on held-out and training rows, as far as they were measured."""
+    at_zero, found = _at_zero(summary), []
+    names = "validation_accuracy", "progressive_accuracy", "training_accuracy"
+    held_out, progressive, right = (summary.get(name) for name in names)
+    if held_out is not None:
+        again = model.fitted_run().trial is not None
+        passes = f"{summary['passes']:,} pass{'es' * (summary['passes'] != 1)}"
+        then = f"; then trained on all rows in {passes}" * again
+        text = f"{percent(held_out)} right on held-out rows (best pass){then}{at_zero}"
+        found.append(("held out", text))
+    if progressive is not None:
+        text = f"{percent(progressive)} right in the first pass, each row predicted before it was "
+        found.append(("progressive", f"{text}used{at_zero}"))
+    if right is not None and summary["training_rows"] is not None:
+        rows, keep = summary["training_rows"], model.get_params().get("keep")
+        which = f" of {rows:,} rows drawn evenly" * summary["training_sampled"]
+        called = {"average": "averaged weights", "vote": "a vote of all weights"}
+        weights = f", {called.get(keep, f'{keep} weights')}" if keep else ""
+        baseline = percent(summary["training_baseline"])
+        found.append(("training", f"{percent(right)}{which} right{weights}; baseline {baseline}"))
+    elif hasattr(model, "classes_") and summary["interrupted"]:
+        why = f"not measured: {interruption(model)}; `linsep score` measures it"
+        found.append(("training", why))
+    return found
 
 
 def interruption(model: Any) -> str:
@@ -385,14 +343,13 @@ def interruption(model: Any) -> str:
 
 
 def print_curve(summary: dict[str, Any]) -> None:
-    kinds = ("training_error", "held_out_error")
-    errors = [["-" if p[e] is None else percent(p[e]) for e in kinds] for p in summary["curve"]]
-    at_zero = _at_zero(summary)
+    kinds, at_zero = ("training_error", "held_out_error"), _at_zero(summary)
+    rows = [
+        [str(p["pass"]), *("-" if p[kind] is None else percent(p[kind]) for kind in kinds)]
+        for p in summary["curve"]
+    ]
     print()
-    print_table(
-        ["pass", f"training error{at_zero}", f"held-out error{at_zero}"],
-        [[str(p["pass"]), *cells] for p, cells in zip(summary["curve"], errors, strict=True)],
-    )
+    print_table(["pass", f"training error{at_zero}", f"held-out error{at_zero}"], rows)
 
 
 def _at_zero(summary: dict[str, Any]) -> str:
@@ -421,11 +378,9 @@ def baseline_text(result: dict[str, Any]) -> str:
 def how_good(test: dict[str, Any]) -> str:
     if "accuracy" in test:
         return f"{right_text(test)}; baseline {baseline_text(test)}"
-    return (
-        f"R^2 {test['r_squared']:.6g}, rms error {test['root_mean_squared_error']:.6g} of "
-        f"{counted(test['rows'], 'row')}; baseline {test['standard_deviation']:.6g}, "
-        "always the mean"
-    )
+    squared, error = test["r_squared"], test["root_mean_squared_error"]
+    baseline = f"baseline {test['standard_deviation']:.6g}, always the mean"
+    return f"R^2 {squared:.6g}, rms error {error:.6g} of {counted(test['rows'], 'row')}; {baseline}"
 
 
 def metric_text(name: str, value: float | None) -> str:
@@ -437,14 +392,14 @@ def metric_text(name: str, value: float | None) -> str:
     return percent(value) if METRICS[name].is_share else f"{value:.4f}"
 
 
-def metric_pairs(summary: dict[str, Any]) -> Pairs:
-    found = {} if summary["test"] is None else summary["test"]["metrics"]
+def metric_pairs(test: dict[str, Any] | None) -> Pairs:
+    found = {} if test is None else test["metrics"]
     each = [
         f"{METRICS[name].title} {metric_text(name, found[name]['value'])}"
         for name in SHORT_METRICS
         if name in found and found[name]["value"] is not None
     ]
-    return shown(("metrics", f"{', '.join(each)} on the test rows" * bool(each)))
+    return [("metrics", f"{', '.join(each)} on the test rows" * bool(each))]
 
 
 def with_error(name: str, mean: float, error: float, unit: bool = False) -> str:
@@ -470,24 +425,22 @@ def _validation_text(cv: dict[str, Any] | None) -> str:
 
 
 def gap_pairs(result: dict[str, Any], recipe: dict[str, Any]) -> Pairs:
-    """Return the rows left out, the values that were missing and the fields without a column, as
-    pairs, if there are any.
-    """
+    """Return rows left out, missing values, and fields without a column; without text if none."""
+    kinds = ("rows_dropped", "values_filled", "fields_ignored")
+    rows, values, fields = (result.get(kind) for kind in kinds)
     filled = [
         f"'{name}' in {counted(n, 'row')} ({_taken_for(name, recipe)})"
-        for name, n in (result["values_filled"] or {}).items()
+        for name, n in (values or {}).items()
     ]
-    ignored = [
-        f"'{name}' (first in {where})" for name, where in (result["fields_ignored"] or {}).items()
-    ]
-    rows, unused = result["rows_dropped"], f"{_listed(ignored, 'fields')}: not used by the model"
+    ignored = [f"'{name}' (first in {where})" for name, where in (fields or {}).items()]
+    unused = f"{_listed(ignored, 'fields')}: not used by the model"
     unlabeled = recipe.get("unlabeled") and recipe["missing"] != "drop"
     gap = "without a label" if unlabeled else "with missing values"
-    return shown(
-        ("left out", rows and f"{counted(rows, 'row')} {gap}"),
+    return [
+        ("left out", f"{counted(rows, 'row')} {gap}" if rows else ""),
         ("missing", _listed(filled, "columns")),
         ("ignored", unused * bool(ignored)),
-    )
+    ]
 
 
 def _taken_for(name: str, recipe: dict[str, Any]) -> str:
@@ -502,62 +455,19 @@ def _taken_for(name: str, recipe: dict[str, Any]) -> str:
 def unscored_pairs(result: dict[str, Any], model: Any) -> Pairs:
     unknown, recipe = result["unknown_values"], getattr(model, "recipe_", {})
     text = unknown_text(unknown, recipe) if unknown else ""
-    return [*gap_pairs(result, recipe), *shown(("unknown", text))]
+    return [*gap_pairs(result, recipe), ("unknown", text)]
 
 
 # Tables of regressions.
 
 
-def print_statistics(model: Any, top: int | None = None, level: float | None = None) -> None:
-    if hasattr(model, "summary"):
-        print_summary(model.summary(level), top)
-    else:
-        _print_naive_bayes(_naive_bayes(model), top or MOST_COEFFICIENTS)
-    for _, text in equation_pairs(model):
-        print("", *wrapped(escaped(text), indent="    "), sep="\n")
-
-
 def print_summary(table: Any, top: int | None = None) -> None:
     """Print a table, cut to the ``top`` coefficients, or to a screen."""
-    rows, left_out = table.coefficients, 0
-    if len(rows) > (top or MOST_COEFFICIENTS):
-        kept = table.largest(top or MOST_COEFFICIENTS // 2)
-        table, left_out = replace(table, coefficients=kept), len(rows) - len(kept)
-    print("\n".join(escaped(line) for line in str(table).splitlines()))
-    if left_out:
-        print(f"... and {left_out:,} more; --json has all")
-
-
-def _print_naive_bayes(about: dict[str, Any], most: int) -> None:
-    labels = [label_text(label) for label in about["classes"]]
-    print(about["title"])
-    shares = [[name, percent(of)] for name, of in zip(labels, about["shares"], strict=True)]
-    print_table(["class", "share"], shares)
-    print()
-    sizes = [max(map(abs, one["weights"]), default=0.0) for one in about["features"]]
-    order = np.argsort(-np.array(sizes), kind="stable")[:most]
-    features = [about["features"][k] for k in np.sort(order)]
-    if about["reference"] is None:
-        head = [f"{what} of {name}" for name in labels for what in ("mean", "std")]
-        numbers: list[Any] = [
-            np.ravel([one["means"], one["standard_deviations"]], order="F") for one in features
-        ]
-        last = []
-    else:
-        against = label_text(about["reference"])
-        weights = [f"weight, {label_text(one)} against {against}" for one in about["weights_of"]]
-        head = [*(f"mean of {name}" for name in labels), "std. dev.", *weights]
-        numbers = [[*one["means"], one["standard_deviation"]] for one in features]
-        blank = [""] * (len(labels) + 1)
-        last = [["intercept", *blank, *(f"{b:+.6g}" for b in about["intercepts"])]]
-    lines = [
-        [
-            one["name"],
-            *(f"{x + 0.0:.6g}" for x in own),
-            *(f"{w + 0.0:+.6g}" for w in one["weights"]),
-        ]
-        for one, own in zip(features, numbers, strict=True)
-    ]
-    print_table(["", *head], lines + last)
-    if (rest := len(about["features"]) - len(features)) > 0:
-        print(f"... and {rest:,} more; --json has all")
+    most, cut = top or MOST_COEFFICIENTS, table
+    if hasattr(table, "coefficients") and len(table.coefficients) > most:
+        cut = replace(table, coefficients=table.largest(top or most // 2))
+    elif not hasattr(table, "coefficients"):
+        cut = replace(table, columns={name: of[:most] for name, of in table.columns.items()})
+    print(escaped(str(cut), lines=True))
+    rows, shown = (len(next(iter(one.columns.values()))) for one in (table, cut))
+    print_more(rows - shown)

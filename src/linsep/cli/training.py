@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from linsep import model_files
+from linsep import fitting, model_files
 from linsep._system.interrupts import interrupts_allowed, interrupts_deferred
 from linsep.catalog import REGRESSIONS, USUAL_LEARNER
 from linsep.checkpoints.saving import Checkpoint
@@ -22,15 +22,6 @@ from linsep.cli.reading import Reading
 from linsep.compiled import WORK
 from linsep.errors import DataError, LinsepError
 from linsep.estimators.labels import has_offset
-from linsep.fitting import (
-    Chosen,
-    as_pipeline,
-    check_in_folds,
-    chosen_learner,
-    decide,
-    decision_rule,
-    with_intercept,
-)
 from linsep.inference.robust import CLUSTERED
 from linsep.sources.remote.address import is_remote, normal, shown
 from linsep.words import counted, percent
@@ -40,10 +31,8 @@ ROUNDING = 1e-9
 
 
 class Training(SimpleNamespace):
-    """A run of ``fit``; the options of the command are attributes, by their names.
-
-    An error or Ctrl-C after the training does not lose the model: ``error`` and ``interrupted``
-    are reported when it is saved.
+    """A run of ``fit``, with its options as attributes; an error or Ctrl-C after the training is
+    reported when the model is saved.
     """
 
     def run(self) -> None:
@@ -55,8 +44,8 @@ class Training(SimpleNamespace):
         self.calibrated: dict[str, Any] | None = None
         first, group = self.learner or USUAL_LEARNER, self.columns["group"]
         self.reader = Reading(self.reading, group)
-        self.given = with_intercept(first, self.reading["formula"], self.parameters)
-        self.rule = decision_rule(self.threshold, first, self.given)
+        self.given = fitting.with_intercept(first, self.reading["formula"], self.parameters)
+        self.rule = fitting.decision_rule(self.threshold, first, self.given)
         if self.cluster_by is not None and self.given.get("covariance") != CLUSTERED:
             raise click.BadParameter(f"--cluster-by needs --covariance {CLUSTERED}.")
         if self.calibrate and first in REGRESSIONS:
@@ -69,7 +58,9 @@ class Training(SimpleNamespace):
         check_outputs(True, self.source.paths, self.model, self.checkpoint)
         self.reader.check(self.source, test=self.test, calibrate=self.calibrate)
         learner, self.chosen_for = (
-            Chosen(self.learner) if self.learner else chosen_learner(self.source, self.given)
+            fitting.Chosen(self.learner)
+            if self.learner
+            else fitting.chosen_learner(self.source, self.given)
         )
         self.estimator = learners.make_learner(
             "fit", learner, self.given,
@@ -92,21 +83,16 @@ class Training(SimpleNamespace):
             self.saved.remove()
 
     def _folds_of_threshold(self) -> Any:
-        """Return the folds in which the threshold is chosen, or None; raise an error for options
-        about held-out rows without any, and options that cannot be combined with folds.
-        """
+        """Return the folds in which the threshold is chosen, or None; check these options."""
         chosen_in: Any = None
         if self.rule is not None and self.rule.name != "fixed" and not self.calibrate:
             from linsep.cross_validation import Folds
 
             if self.dask or self.checkpoint:
-                raise click.BadParameter(
-                    f"--threshold {self.rule} is chosen in folds of the rows, which cannot "
-                    "be combined with --dask and --checkpoint: choose it on other rows with "
-                    "--calibrate, or give a number."
-                )
+                told = "cannot be combined with --dask and --checkpoint: add --calibrate."
+                raise click.BadParameter(f"--threshold chosen in folds {told}")
             chosen_in = self.folds or Folds(random_state=self.random_state)
-            check_in_folds(self.estimator)
+            fitting.check_in_folds(self.estimator)
         learners.check_effects(self.estimator, self.given)
         held_out = getattr(self.estimator, "early_stopping", False)
         if (folds := self.folds or chosen_in) is not None:
@@ -129,14 +115,12 @@ class Training(SimpleNamespace):
             saved = Checkpoint(self.checkpoint, self.every or "60s", keep=True)
         except ValueError as problem:
             raise click.BadParameter(str(problem).replace("every=", "--every ")) from None
-        saved.command = {"folder": os.getcwd(), "arguments": _without(self.typed)}
+        saved.command = {"folder": os.getcwd(), "arguments": self.typed}
         saved.on_resume = lambda place: note(f"resuming from {self.checkpoint}: {place}.")
         return saved
 
     def _train(self, start: dict[str, Any]) -> bool:
-        """Train; return False if Ctrl-C ended it after some training, unless a checkpoint holds the
-        result.
-        """
+        """Train; return False if Ctrl-C ended it after some training, without a checkpoint."""
         estimator = self.estimator
         arguments = start | ({} if self.saved is None else {"checkpoint": self.saved})
         try:
@@ -193,7 +177,7 @@ class Training(SimpleNamespace):
             # the process that this one resumes may have saved it already
             again = self.saved is not None and not self.force
             if self.model:
-                whole = as_pipeline(estimator, self.source)
+                whole = fitting.as_pipeline(estimator, self.source)
                 if not (again and model_files.holds(self.model, whole)):
                     model_files.save(whole, self.model, force=self.force)
             phases = estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
@@ -206,18 +190,15 @@ class Training(SimpleNamespace):
             why = report.interruption(estimator)
             summary = report.fit_summary(estimator, seconds, self.source, self.model) | {
                 "test": tested, "interrupted": self.interrupted, "calibration": self.calibrated,
-                **({} if self.chosen_for is None else {"chosen_for": self.chosen_for}),
-                **({} if validated is None else {"cross_validation": validated}),
+                "chosen_for": self.chosen_for, "cross_validation": validated,
             }  # fmt: skip
             summary["warnings"] = _worse_than_baseline(estimator, summary)
             if self.as_json:
                 print_json(summary)
             else:
-                report.print_fit(
-                    estimator, summary,
-                    (why if self.interrupted else "there was an error")
-                    if self.test and tested is None else None,
-                )  # fmt: skip
+                untested = why if self.interrupted else "there was an error"
+                scored = tested is not None or not self.test
+                report.print_fit(estimator, summary, None if scored else untested)
                 if self.curve:
                     report.print_curve(summary)
             for message in summary["warnings"]:
@@ -247,7 +228,7 @@ class Training(SimpleNamespace):
             }  # fmt: skip
         if self.rule is not None:
             with watching(source):
-                decide(estimator, self.rule, source, self.in_folds, self.source)
+                fitting.decide(estimator, self.rule, source, self.in_folds, self.source)
 
     def _validate(self) -> dict[str, Any]:
         from linsep.cross_validation import cross_validated, mean_and_error
@@ -270,47 +251,31 @@ def _check_secrets(arguments: list[str]) -> None:
     for word in arguments:
         address = word.partition("=")[2] if word.startswith("--") else word
         if is_remote(address) and shown(address) != normal(address):
-            raise click.BadParameter(
-                f"--checkpoint stores the command, so {shown(address)} must be a URL without "
-                "user, password and query: configure the credentials in fsspec."
-            )
-
-
-def _without(args: list[str]) -> list[str]:
-    """Return the arguments without ``--checkpoint FILE``, which may have been moved."""
-    kept, words = [], iter(args)
-    for word in words:
-        if word == "--checkpoint":
-            next(words, None)
-        elif not word.startswith("--checkpoint="):
-            kept.append(word)
-    return kept
+            told = f"{shown(address)} has a user, password or query: configure them in fsspec."
+            raise click.BadParameter(f"--checkpoint stores the command, but {told}")
 
 
 def _worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
-    """Return a warning if ``model`` is worse than its baseline on training or test rows, of which
-    ``summary`` has the metrics; empty if there is nothing to warn about.
-    """
-    test, shares, what, name = summary["test"], hasattr(model, "classes_"), "accuracy", "accuracy"
-    training: Any = summary.get("training_accuracy"), summary.get("training_baseline")
-    if not shares:
-        what, name, fitted = "rms error", "rmse", model.solution_
-        training = np.sqrt(fitted.rss / fitted.total_weight), model.training_deviation_
-    elif hasattr(model, "threshold_") or has_offset(model):  # for a purpose other than accuracy
+    """Return a warning if the accuracy or rms error, if it matters, is worse than the baseline."""
+    weighted = getattr(model, "class_weight", None) is not None
+    if hasattr(model, "threshold_") or weighted or has_offset(model):
         return []
-    elif getattr(model, "class_weight", None) is not None:  # which trades accuracy for recall
-        what, name = "mean recall of the classes", "balanced_accuracy"
-        training = getattr(model, "training_balanced_accuracy_", None), 1 / len(model.classes_)
-    each = {"training": training}
+    test, classes, each = summary["test"], hasattr(model, "classes_"), dict[str, list[Any]]()
+    if classes:
+        what, name, sign, text = "accuracy", "accuracy", 1.0, percent
+        each["training"] = [summary.get(f"training_{x}") for x in ("accuracy", "baseline")]
+    else:
+        what, name, sign, text = "rms error", "rmse", -1.0, "{:.6g}".format
+        fitted = model.solution_
+        rms = np.sqrt(fitted.rss / fitted.total_weight)
+        each["training"] = [rms, model.training_deviation_]
     if test is not None:
-        each["test"] = (test["metrics"][name][key] for key in ("value", "baseline"))
-    worse = []
-    for rows, (found, baseline) in each.items():
-        if found is not None and (
-            found < baseline - ROUNDING if shares else found > baseline * (1 + ROUNDING)
-        ):
-            one, other = (percent(x) if shares else f"{x:.6g}" for x in (found, baseline))
-            worse.append(f"{what} {one} on the {rows} rows, baseline {other}")
+        each["test"] = [test["metrics"][name][key] for key in ("value", "baseline")]
+    worse = [
+        f"{what} {text(found)} on the {rows} rows, baseline {text(baseline)}"
+        for rows, (found, baseline) in each.items()
+        if found is not None and sign * (baseline - found) > ROUNDING * baseline
+    ]
     told = f"the model predicts worse than the baseline: {'; '.join(worse)}"
-    ways = ", or for a rare class --class-weight or --threshold" if shares else ""
+    ways = ", or for a rare class --class-weight or --threshold" if classes else ""
     return [f"{told}; choose another --learner{ways}."] if worse else []

@@ -13,17 +13,16 @@ from linsep._system.interrupts import interrupts_allowed
 from linsep.catalog import ESTIMATORS, LEARNERS, LINEAR, REGRESSIONS, USUAL_LEARNER, is_scaled
 from linsep.cli import learner_options as learners, options, output, report
 from linsep.cli.errors import in_options, noting_warnings
-from linsep.cli.options import LearnerNames, Option, as_typed, command, typed
+from linsep.cli.options import Option, as_typed, choice, command
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading
 from linsep.cli.report import folds_text, with_error
-from linsep.estimators.labels import plain_labels
 from linsep.fitting import as_pipeline, chosen_learner, with_intercept
 from linsep.parameters import parameters_of
 from linsep.scoring import CLASS_METRICS, NUMBER_METRICS, gaps_of
 from linsep.scoring.metrics import METRICS
 from linsep.sources.base import Source
-from linsep.tuning import Candidate, Comparison, SideBySide, combinations, compare
+from linsep.tuning import Candidate, SideBySide, combinations, compare
 from linsep.words import counted, percent
 
 #: most lines of the table; --json has all
@@ -40,13 +39,12 @@ NOT_OF_FIT = {
     options.DATA, options.READING,
     Option(
         "--grid", "PARAMETER=VALUE,...",
-        "Values of a parameter to compare; repeatable. With several learners, "
-        "LEARNER.PARAMETER=... applies to one of them.",
+        "Values to compare, or LEARNER.PARAMETER=... of one learner; repeatable.",
         section="Learner", many=True,
     ),
     options.MODEL_OUT, options.FORCE, options.TEST,
     Option(
-        "--learner", typed(LearnerNames(ESTIMATORS, several=True), "NAME,..."),
+        "--learner", choice(ESTIMATORS, "NAME,...", several=True),
         f"Learning algorithm: {', '.join(ESTIMATORS)}; with --cv, several to compare, the "
         "simplest first.  [default: as for `linsep fit`]",
         section="Learner", many=True,
@@ -55,13 +53,11 @@ NOT_OF_FIT = {
     options.COLUMNS, options.FOLDS,
     Option(
         "--metric", "NAME",
-        "Metric to compare models by, such as balanced_accuracy, log_loss or roc_auc (with "
-        "--cv).  [default: accuracy, or r2 for regressions]",
+        "Metric to compare by, such as log_loss.  [default: accuracy, or r2 for regressions]",
         section="Validation", needs=["cv"],
     ),
     Option(
-        "--one-se", None,
-        "Choose the simplest model within one standard error of the best (with --cv).",
+        "--one-se", None, "Choose the simplest model within one standard error of the best.",
         section="Validation", needs=["cv"],
     ),
     cls=learners.LearningCommand,
@@ -103,7 +99,7 @@ class Tuning(SimpleNamespace):
             source, self.class_weight, self.reference, self.random_state
         )
 
-    def _print(self, found: dict[str, Any], model: Any, source: Source) -> None:
+    def _finish(self, found: dict[str, Any], model: Any, source: Source) -> None:
         tested = None
         if self.model is not None:
             model_files.save(as_pipeline(model, source), self.model, force=self.force)
@@ -115,30 +111,14 @@ class Tuning(SimpleNamespace):
         }  # fmt: skip
         if self.as_json:
             output.print_json(found)
-            return
-        best, compared, last, heading, lines = (_raced if self.folds is None else _rated)(found)
-        output.print_pairs([
-            *best,
-            *report.shown(("test", tested and report.how_good(tested))),
-            *(report.metric_pairs(found) if "accuracy" in (tested or {}) else []),
-            compared,
-            *report.gap_pairs(found, source.recipe()),
-            ("time", f"total {found['seconds']:.2f} s"),
-            ("model", found["model"] or "not saved; --model FILE trains the best on all rows"),
-            last,
-        ])  # fmt: skip
-        print()
-        output.print_table(heading, lines[:MOST_LINES])
-        if len(lines) > MOST_LINES:
-            print(f"... and {len(lines) - MOST_LINES:,} worse models; --json has all")
+        else:
+            _print(found, source.recipe())
 
     def _on_one_hold_out(self) -> None:
         first = self.learners[0] if self.learners else USUAL_LEARNER
         if len(self.learners) > 1 or not {*self.learners} <= LINEAR.keys() or not self.grid:
-            raise click.BadParameter(
-                f"--cv N compares learners; without it, --learner is one of {', '.join(LINEAR)}, "
-                f"and --grid has values to compare, such as {learners.grid_example(first)}."
-            )
+            usual = f"{', '.join(LINEAR)}, and --grid, such as {learners.grid_example(first)}"
+            raise click.BadParameter(f"without --cv, name one --learner of {usual}.")
         parameters = with_intercept(first, self.formula, self.parameters)
         if self.learners:  # raises errors before the data are opened
             learners.grids_of(self.grid, [first], parameters)
@@ -161,33 +141,28 @@ class Tuning(SimpleNamespace):
 
         with output.watching(source, race):
             best = race.run(learn_best)
-        self._print(self._result(race, learner, source), best, race.source)
-
-    def _result(self, race: SideBySide, learner: str, source: Source) -> dict[str, Any]:
-        named = [*_named_for_fit(learner, source), learners.options_of_model(race.final)]
-        if self.columns["group"] is not None:  # which `fit` takes with early stopping only
-            named.append(in_options("exclude", [self.columns["group"]]))
-        models = []
+        ranked = []
         for model in race.ranked:
             behind, error = model.behind or model.missed.behind(race.best.missed)
-            models.append({
-                "parameters": model.values, "held_out_accuracy": model.missed.accuracy,
+            ranked.append({
+                "learner": learner, "parameters": model.values, "mean": model.missed.accuracy,
                 "standard_error": model.missed.error, "behind": behind,
                 "behind_standard_error": error, "passes": model.passes,
                 "stop_reason": "dropped" if model.dropped else model.stop_reason,
             })  # fmt: skip
-        return {
-            "learner": type(race.final).__name__,
-            "rows": race.n_rows,
-            "classes": plain_labels(race.fits[0].models[0].estimator.classes_),
-            "held_out_rows": race.best.missed.wrong.size,
-            "baseline": race.baseline,
+        found = {
+            "learner": learner,
             "best": race.best.values,
-            "options": " ".join(filter(None, named)),
-            "models": models,
+            "metric": "accuracy",
+            "baseline": race.baseline,
+            "rows": race.n_rows,
+            "held_out_rows": race.best.missed.wrong.size,
             "passes": sum(fit.course.number for fit in race.fits),
+            "models": ranked,
             "cache": None if race.source.kept is None else str(race.source.kept),
+            "command": self._fit_command(learner, race.final, source, source),
         }
+        self._finish(found, best, race.source)
 
     def _in_folds(self) -> None:
         names = self.learners or [USUAL_LEARNER]
@@ -197,10 +172,8 @@ class Tuning(SimpleNamespace):
         source = self._opened(first, given)
         positive = [n for n in names if n in LEARNERS and LEARNERS[n].positive_only]
         if len(names) > 1 and positive and source.options().get("scale", "none") != "none":
-            raise click.BadParameter(
-                f"--learner {positive[0]} does not accept negative values, which scaled columns "
-                "have: add --scale none, or tune it alone."
-            )
+            told = "does not accept scaled columns: add --scale none, or tune it alone."
+            raise click.BadParameter(f"--learner {positive[0]} {told}")
         files, candidates = source, self._candidates(self._common(source))
         self.folds.check(source.grouped)
         numbers = self.learners == ["linear"]
@@ -215,17 +188,36 @@ class Tuning(SimpleNamespace):
             if self.model is not None or self.test:
                 with interrupts_allowed():
                     first.candidate.estimator.fit(source)
-        summary = self._compared(comparison, first, rows) | {
-            "command": self._fit_command(first.candidate, source, files)
-        }
-        self._print(summary, first.candidate.estimator, source)
+        baseline, best = None, first.candidate
+        if metric == "accuracy":
+            shares: Any = np.bincount(rows.codes, rows.batch.weights)  # type: ignore[arg-type]
+            baseline = float(shares.max() / shares.sum())
+        found = {
+            "learner": best.learner,
+            "best": best.values,
+            "metric": metric,
+            "baseline": baseline,
+            "rows": rows.size,
+            "folds": self.folds.cv,
+            "repeats": self.folds.repeats,
+            "by_time": self.folds.by_time,
+            "one_se": self.one_se,
+            "models": [
+                {
+                    "learner": rated.candidate.learner, "parameters": rated.candidate.values,
+                    "mean": rated.mean, "standard_error": rated.error, "behind": rated.behind,
+                    "behind_standard_error": rated.behind_error, "folds": rated.values.tolist(),
+                }
+                for rated in [first, *(one for one in comparison.ranked if one is not first)]
+            ],
+            "command": self._fit_command(best.learner, best.estimator, source, files),
+        }  # fmt: skip
+        self._finish(found, best.estimator, source)
 
     def _check(self, names: list[str]) -> None:
         known = NUMBER_METRICS if names == ["linear"] else CLASS_METRICS
         if "linear" in names and len(names) > 1:
-            raise click.BadParameter(
-                "--learner linear predicts numbers and the others predict classes: tune it alone."
-            )
+            raise click.BadParameter("--learner linear predicts numbers: tune it alone.")
         if self.metric is not None and self.metric not in known:
             raise click.BadParameter(f"--metric must be one of {', '.join(known)}.")
         for name, value in self.parameters.items():
@@ -249,114 +241,66 @@ class Tuning(SimpleNamespace):
                 found.append(Candidate(learner, values, estimator))
         return found
 
-    def _fit_command(self, chosen: Candidate, source: Source, files: Source) -> str:
-        """Return the command that trains the chosen model: with the data options that were typed,
-        and the model's options. ``files`` are the source as it was opened.
-        """
+    def _fit_command(self, learner: str, estimator: Any, source: Source, files: Source) -> str:
+        """Return the command that trains a model on ``files``, the source as it was opened."""
         known = {str(one.name) for one in click.get_current_context().command.params}
         words = ["linsep fit", *map(shlex.quote, self.data), *as_typed(known - NOT_OF_FIT)]
         if self.columns["group"] is not None:  # which a fit uses for held-out rows only
             words.append(in_options("exclude", [self.columns["group"]]))
         # the options that make the same features as for all learners
-        given, own = source.options(), parameters_of(ESTIMATORS[chosen.learner])
+        given, own = source.options(), parameters_of(ESTIMATORS[learner])
         scale = given.get("scale")
-        if scale is not None and (scale == "standard") != is_scaled(chosen.learner):
+        if scale is not None and (scale == "standard") != is_scaled(learner):
             words.append(f"--scale {scale}")
         coded = source.recipe().get("text") and not given.get("reference_level")
-        if coded and chosen.learner in REGRESSIONS and "fit_intercept" in own:
+        if coded and learner in REGRESSIONS and "fit_intercept" in own:
             words.append("--reference-level none")
-        words += _named_for_fit(chosen.learner, files)
-        return " ".join([*words, learners.options_of_model(chosen.estimator)]).strip()
-
-    def _compared(self, comparison: Comparison, first: Any, rows: Any) -> dict[str, Any]:
-        baseline = None
-        if comparison.metric == "accuracy":
-            total = rows.size if rows.batch.weights is None else rows.batch.weights.sum()
-            baseline = float(np.bincount(rows.codes, rows.batch.weights).max() / float(total))
-        return {
-            "learner": first.candidate.learner,
-            "best": first.candidate.values,
-            "metric": comparison.metric,
-            "baseline": baseline,
-            "rows": rows.size,
-            "folds": comparison.folds.cv,
-            "repeats": comparison.folds.repeats,
-            "by_time": comparison.folds.by_time,
-            "one_se": self.one_se,
-            "models": [
-                {
-                    "learner": rated.candidate.learner, "parameters": rated.candidate.values,
-                    "mean": rated.mean, "standard_error": rated.error, "behind": rated.behind,
-                    "behind_standard_error": rated.behind_error, "folds": rated.values.tolist(),
-                }
-                for rated in [first, *(one for one in comparison.ranked if one is not first)]
-            ],
-        }  # fmt: skip
+        if learner != USUAL_LEARNER or chosen_learner(files).learner != USUAL_LEARNER:
+            words.append(f"--learner {learner}")
+        return " ".join([*words, learners.options_of_model(estimator)]).strip()
 
 
-def _named_for_fit(learner: str, source: Source) -> list[str]:
-    """Return the option of ``linsep fit`` that names a learner, unless it is the default for these
-    data.
-    """
-    usual = learner == USUAL_LEARNER and chosen_learner(source).learner == USUAL_LEARNER
-    return [] if usual else [f"--learner {learner}"]
-
-
-def _raced(found: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what is printed of a comparison on held-out rows: pairs, and a table."""
-    models, rows = found["models"], found["held_out_rows"]
-    dropped = sum(model["stop_reason"] == "dropped" for model in models)
-    spared = f", {dropped:,} dropped early" * bool(dropped)
-    passes = f"{found['passes']:,} passes over {counted(found['rows'] - rows, 'row')}"
+def _print(found: dict[str, Any], recipe: dict[str, Any]) -> None:
+    models, metric, tested = found["models"], METRICS[found["metric"]], found["test"]
+    more = [name for name in ("passes", "stop_reason") if name in models[0]]
     lines = [
-        [*map(_value_text, model["parameters"].values()),
-         with_error("accuracy", model["held_out_accuracy"], model["standard_error"]),
-         _behind("accuracy", model), str(model["passes"]), str(model["stop_reason"])]
-        for model in models
-    ]  # fmt: skip
-    right = f"{lines[0][len(found['best'])]}% of {counted(rows, 'held-out row')} right"
-    best = [
-        ("best", _values_text(found["best"], ", ")),
-        ("held out", f"{right}; baseline {percent(found['baseline'])}"),
-    ]
-    compared = f"{counted(len(models), 'model')} of {found['learner']}{spared}, {passes}"
-    typed = found["options"] or "all at their defaults"
-    last = ("options", f"{typed}; `linsep fit` trains the same model with these")
-    heading = [*found["best"], "held out, %", "behind", "passes", "stopped"]
-    return best, ("learned", compared), last, heading, lines
-
-
-def _rated(found: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what is printed of a comparison in folds: pairs, and a table."""
-    models, metric = found["models"], METRICS[found["metric"]]
-    lines = [
-        [model["learner"], _values_text(model["parameters"], " ") or "-",
-         with_error(found["metric"], model["mean"], model["standard_error"]),
-         _behind(found["metric"], model)]
-        for model in models
+        [one["learner"], _values_text(one["parameters"]) or "-",
+         with_error(found["metric"], one["mean"], one["standard_error"]),
+         _behind(found["metric"], one), *(str(one[name]) for name in more)]
+        for one in models
     ]  # fmt: skip
     names = [" ".join(line[:2]).removesuffix(" -") for line in lines]
     chosen, unit = names[0], "%" * metric.is_share
-    if found["one_se"] and models[0]["behind"] > 0:
+    if found.get("one_se") and models[0]["behind"] > 0:
         best_of_all = min(range(len(models)), key=lambda k: models[k]["behind"])
         chosen += f"; the simplest within one standard error of {names[best_of_all]}"
+    rows = counted(found.get("held_out_rows", 0), "held-out row")
+    where = f"in {folds_text(found)}" if "folds" in found else f"of {rows}"
     baseline = f"; baseline {percent(found['baseline'])}" if found["baseline"] is not None else ""
-    best = [
+    many = len({one["learner"] for one in models})
+    of = f"{counted(len(models), 'model')} of {counted(many, 'learner')}"
+    dropped = sum(one.get("stop_reason") == "dropped" for one in models)
+    spared = f", {dropped:,} dropped early" * bool(dropped)
+    output.print_pairs([
         ("best", chosen),
-        (metric.title, f"{lines[0][2]}{unit} in {folds_text(found)}{baseline}"),
-    ]
-    of = counted(len({model["learner"] for model in models}), "learner")
-    compared = f"{counted(len(models), 'model')} of {of} on {counted(found['rows'], 'row')}"
-    heading = ["learner", "parameters", metric.title + ", %" * bool(unit), "behind"]
-    return best, ("compared", compared), ("command", found["command"]), heading, lines
+        (metric.title, f"{lines[0][2]}{unit} {where}{baseline}"),
+        ("test", tested and report.how_good(tested)),
+        *(report.metric_pairs(tested) if "accuracy" in (tested or {}) else []),
+        ("compared", f"{of} on {counted(found['rows'], 'row')}{spared}"),
+        *report.gap_pairs(found, recipe),
+        ("time", f"total {found['seconds']:.2f} s"),
+        ("model", found["model"] or "not saved; --model FILE trains the best on all rows"),
+        ("command", found["command"]),
+    ])  # fmt: skip
+    print()
+    heading = ["learner", "parameters", metric.title + ", %" * bool(unit), "behind", *more]
+    table = [line[many == 1 :] for line in [[x.replace("_", " ") for x in heading], *lines]]
+    output.print_table(table[0], table[1:], most=MOST_LINES)
 
 
-def _values_text(values: dict[str, Any], between: str) -> str:
-    return between.join(f"{name}={_value_text(value)}" for name, value in values.items())
-
-
-def _value_text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+def _values_text(values: dict[str, Any]) -> str:
+    texts = {n: f"{x:g}" if isinstance(x, float) else str(x).lower() for n, x in values.items()}
+    return " ".join(f"{name}={text}" for name, text in texts.items())
 
 
 def _behind(metric: str, model: dict[str, Any]) -> str:

@@ -9,9 +9,6 @@ from typing import Any
 from linsep._system.interrupts import interrupts_allowed
 from linsep.errors import warn_caller
 
-#: the command line adds other advice than Python
-ALL_PASSES = "the maximum number of passes was reached and the last pass still had mistakes"
-
 
 class StopReason(StrEnum):
     """Why a run ended; compares equal to its name, e.g. ``"converged"``."""
@@ -34,7 +31,8 @@ _SENTENCES = {
     "converged": f"{_NO_MISTAKE}: its weights separate the rows",
     "clean": f"{_NO_MISTAKE}, but some scores are zero: its weights do not separate the rows",
     "cycle": "the weights recurred, so no number of passes will separate these rows",
-    "max_iter": f"{ALL_PASSES}; its separation(X, y) shows whether the rows are separable",
+    "max_iter": "the maximum number of passes was reached and the last pass still had mistakes; "
+    "its separation(X, y) shows whether the rows are separable",
     "early_stop": "predictions on held-out rows stopped improving, or a callback stopped the fit",
     "interrupted": (
         "Ctrl-C, a signal or a callback ended training; the weights reached so far are kept"

@@ -159,7 +159,7 @@ def terms_of(
     unsure: list[Any] = [None] * (values.size + 2)
     if known is not None:
         unsure = [*known[0][k][columns].tolist(), None, float(known[1][k])]
-    features = [*_names_and_signs(model, source, number, columns.tolist())]
+    features = [*names_and_signs(model, source, number, columns.tolist())]
     features += [("offset", 1), ("intercept", 1)]
     numbers = zip([*values.tolist(), 1.0, 1.0], [*weights.tolist(), offset, intercept], strict=True)
     terms = [
@@ -245,7 +245,10 @@ def _machine(model: Any, scores: np.ndarray, known: int | None, n: int) -> tuple
     return int(others.argmax()), float(others.max())
 
 
-def _names_and_signs(model: Any, source: Any, number: int, columns: list[int]) -> Iterator[Any]:
+def names_and_signs(model: Any, source: Any, number: int, columns: list[int]) -> Iterator[Any]:
+    """Yield the names of some features of a row of a source, or of none, and 1, or -1 for words
+    hashed with a negative sign.
+    """
     names, recipe = getattr(model, "feature_names_in_", None), getattr(model, "recipe_", {})
     if hasattr(source, "rules"):  # several names in a line of Vowpal Wabbit may share a column
         own = source.names(source.line(number)[2])
