@@ -111,6 +111,7 @@ class RemoteFile:
     def check(self) -> tuple[int | None, str | None]:
         """Return size and version of the file; DataError if they are not what was first seen."""
         with self._told():
+            self._fs.invalidate_cache()
             about = self._fs.info(self._path)
             if about["type"] == "directory":
                 raise FileNotFoundError
@@ -304,8 +305,6 @@ def filesystem(address: str) -> tuple[Any, str]:
         import fsspec
 
         given: dict[str, Any] = {}
-        if protocol not in ("sftp", "ssh", "smb"):  # which keep no listings
-            given["use_listings_cache"] = False
         if protocol in WEB:
             import aiohttp
 
