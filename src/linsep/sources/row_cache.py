@@ -44,6 +44,7 @@ from linsep.errors import DataError, LinsepError, Located, ModelFileError, hint
 from linsep.sources.base import Source, as_matrix
 from linsep.sources.fingerprints import state_of
 from linsep.sources.remote.file import File, located
+from linsep.validation.checks import tidy
 
 MAGIC = b"linsep\0S"
 HEAD = struct.Struct("<8sQQ")
@@ -201,7 +202,7 @@ class RowCache:
                 before = self._rows[chunk]
                 yield self._chunks[chunk], begin - before, end - before
 
-    def iterate(self, batch_bytes: int = 1 << 26) -> Iterator[Batch]:
+    def iterate(self, batch_bytes: int = 16 << 20) -> Iterator[Batch]:
         """Yield all rows in order, as :meth:`read_blocks` returns them; at least one block, and
         about ``batch_bytes``, at a time.
         """
@@ -246,13 +247,11 @@ class RowCacheWriter:
 
     @contextmanager
     def _whole_or_none(self) -> Iterator[None]:
-        """Abort where something goes wrong; RowCacheError if that is the disk."""
+        """Abort with a RowCacheError if the disk does not let us write."""
         try:
             yield
-        except BaseException as error:
+        except (OSError, ModelFileError) as error:
             self.abort()
-            if not isinstance(error, OSError | ModelFileError):
-                raise
             problem = error if isinstance(error, OSError) else error.__context__
             raise RowCacheError(
                 f"The cache of parsed rows cannot be written in {self.path.parent} "
@@ -267,11 +266,8 @@ class RowCacheWriter:
         have one type. RowCacheError when labels are missing or NaN.
         """
         with self._whole_or_none():
-            X, arrays = batch.X, [self._codes(batch), batch.importance]
+            X, arrays = tidy(batch.X), [self._codes(batch), batch.importance]
             if sp.issparse(X):
-                if not X.has_canonical_format:
-                    X = X.copy()
-                    X.sum_duplicates()
                 self._index = self._index or X.indices.dtype
                 arrays += [X.data, X.indices.astype(self._index, copy=False)]
                 arrays.append(X.indptr.astype(np.int64))
@@ -334,7 +330,6 @@ class RowCacheWriter:
 
 #: key of such files, which do not depend on others
 ROWS_FILE_KEY = {"rows": 2}
-_BATCH_BYTES = 16 << 20
 
 
 class RowsSource(Source):
@@ -367,14 +362,14 @@ class RowsSource(Source):
                 code="damaged-file",
                 path=paths[0],
             )
-        self._cache, self._recipe = found, found.recipe
+        self._cache = found
         self.size = self.memory_needed = found.n_bytes
         for name in ("weighted", "dropped", "filled", "n_rows", "feature_names"):
             setattr(self, name, getattr(found, name))
 
     def _read(self) -> Iterator[Batch]:
         labels = np.array(self._cache.labels)
-        for batch in self._cache.iterate(_BATCH_BYTES):
+        for batch in self._cache.iterate():
             yield batch._replace(y=labels[batch.y])
             self.position = self.size * (batch.first + batch.size) // self._cache.n_rows
 
@@ -385,4 +380,4 @@ class RowsSource(Source):
         return {}
 
     def recipe(self) -> dict[str, Any]:
-        return self._recipe
+        return self._cache.recipe

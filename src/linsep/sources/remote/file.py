@@ -4,11 +4,13 @@ import io
 import os
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from glob import has_magic
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+import pyarrow as pa
 
 from linsep._system.files import scratch_folder
 from linsep.errors import DataError
@@ -29,8 +31,8 @@ BLOCK, BLOCKS = 8 << 20, 3
 SILENCE = 30
 #: names of the version of a file in stores, the best first
 _VERSIONS = (
-    "ETag", "etag", "generation", "content_md5", "md5Hash", "Last-Modified", "LastModified",
-    "last_modified", "updated", "mtime", "modified", "modify", "created",
+    "ETag", "etag", "Last-Modified", "LastModified", "last_modified", "updated", "mtime",
+    "modified", "modify", "created",
 )  # fmt: skip
 #: the file that was read last, open, whose blocks serve who opens the same version again
 _last: dict[tuple[Any, ...], Any] = {}
@@ -81,9 +83,13 @@ class RemoteFile:
         return RemoteFile, (self.address,), {"_seen": self._seen}
 
     def exists(self) -> bool:
-        with suppress(FileNotFoundError):
-            return bool(self._look())
-        return False
+        try:
+            self.check()
+        except DataError as problem:
+            if problem.code != "no-file":
+                raise
+            return False
+        return True
 
     is_file = exists  # folders are listed instead
 
@@ -104,10 +110,18 @@ class RemoteFile:
 
     def check(self) -> tuple[int | None, str | None]:
         """Return size and version of the file; DataError if they are not what was first seen."""
-        try:
-            return self._look()
-        except FileNotFoundError:
-            raise (no_file if self._seen is None else changed)(self) from None
+        with self._told():
+            self._fs.invalidate_cache()
+            about = self._fs.info(self._path)
+            if about["type"] == "directory":
+                raise FileNotFoundError
+        # A weak tag and a strong one of the same text are of one version.
+        version = next((str(about[name]) for name in _VERSIONS if about.get(name)), None)
+        seen = about["size"], version and version.removeprefix("W/")
+        if self._seen not in (None, seen):
+            raise changed(self)
+        self._seen = seen
+        return seen
 
     @contextmanager
     def reading(self, parts: bool = False) -> Iterator[Any]:
@@ -117,50 +131,33 @@ class RemoteFile:
         Raises DataError if the file is not there any more, cannot be read, or has changed.
         """
         size, version = self.check()
-        key, keep = (os.getpid(), self.address, size, version), not parts and version is not None
-        opened = _last.pop(key, None) if keep else None
+        key = os.getpid(), self.address, size, version
+        opened = None if parts else _last.pop(key, None)
         _last.clear()
-        stream = _Stream(opened or self._opened(size, parts), self, self.state[1])
+        stream = _Stream(opened or self._opened(size, parts), self)
         stream.seek(0)
         try:
             yield stream
         except Exception:
-            keep = False
+            parts = True  # what failed is not used again
             raise
         finally:
-            if keep and self._copy is None:
+            if not parts:
                 _last[key] = stream.opened
-            else:
-                stream.opened.close()
 
     def _opened(self, size: int | None, parts: bool) -> Any:
-        open_, how = self._fs.open, {"size": size} if protocol_of(self.address) in WEB else {}
-        cache: dict[str, Any] = {}
-        if parts:
-            cache = {"cache_type": "none"}
-        elif self._fs.async_impl:
+        how: dict[str, Any] = {"size": size} if protocol_of(self.address) in WEB else {}
+        cache: dict[str, Any] = {"cache_type": "none"} if parts else {}
+        if self._fs.async_impl and not parts:
             cache = {"cache_type": "background", "cache_options": {"maxblocks": BLOCKS}}
         if size and self._copy is None:
             with self._told(), suppress(ValueError):  # of servers that send whole files only
                 if how:
-                    with open_(self._path, "rb", cache_type="none", **how) as last:
+                    with self._fs.open(self._path, "rb", cache_type="none", **how) as last:
                         last.seek(size - 1)
                         last.read(1)
-                return open_(self._path, "rb", block_size=BLOCK, **how, **cache)
-        return self._copied().open("rb")
-
-    def _look(self) -> tuple[int | None, str | None]:
-        with self._told():
-            about = self._fs.info(self._path)
-        if about["type"] == "directory":
-            raise FileNotFoundError(str(self))
-        # A weak tag and a strong one of the same text are of one version.
-        version = next((str(about[name]) for name in _VERSIONS if about.get(name)), None)
-        seen = about["size"], version and version.removeprefix("W/")
-        if self._seen not in (None, seen):
-            raise changed(self)
-        self._seen = seen
-        return seen
+                return self._fs.open(self._path, "rb", block_size=BLOCK, **how, **cache)
+        return pa.OSFile(str(self._copied()))
 
     def _copied(self) -> Path:
         """Return a copy on this machine, of a server that sends whole files only."""
@@ -186,8 +183,8 @@ class RemoteFile:
 class _Stream(io.RawIOBase):
     """A remote file, open for reading; what goes wrong is a DataError."""
 
-    def __init__(self, opened: Any, file: RemoteFile, size: int):
-        self.opened, self._file, self._size = opened, file, size
+    def __init__(self, opened: Any, file: RemoteFile):
+        self.opened, self._file, self._size = opened, file, file.state[1]
         self.tell, self.seek = opened.tell, opened.seek  # type: ignore[method-assign]
 
     def readable(self) -> bool:
@@ -207,9 +204,9 @@ class _Stream(io.RawIOBase):
         return due
 
 
-def failure(error: Exception, address: str, seen: bool) -> Exception:
-    """Return what to raise for an error of fsspec or of the library behind it; FileNotFoundError if
-    there is no such file.
+def failure(error: Exception, address: str, seen: bool) -> DataError:
+    """Return what to raise for an error of fsspec or of the library behind it, for a file that was
+    ``seen`` before.
     """
     missing = isinstance(error, FileNotFoundError) and protocol_of(address) in WEB
     cause = error.__cause__ if missing and error.__cause__ else error  # of a web server anything
@@ -221,7 +218,7 @@ def failure(error: Exception, address: str, seen: bool) -> Exception:
         said, check = f"Access to {file} is denied ({what})", "check the credentials of fsspec"
         return DataError(said, check, code="access-denied", path=file)
     if isinstance(cause, FileNotFoundError) or status in (404, 410):
-        return changed(file) if seen else FileNotFoundError(file)
+        return (changed if seen else no_file)(file)
     if isinstance(cause, ValueError) and not seen:
         return _bad_url(address)
     return _unreachable(file, what)
@@ -242,7 +239,7 @@ def _bad_url(address: str) -> DataError:
 File = Path | RemoteFile
 
 
-def no_file(file: File) -> DataError:
+def no_file(file: File | str) -> DataError:
     return DataError(f"There is no file {file}: check its name.", code="no-file", path=file)
 
 
@@ -279,23 +276,19 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
     Raises DataError if there is no such file, or it may not be read.
     """
     file = RemoteFile(address)
-    web, pattern = protocol_of(file.address) in WEB, has_magic(file.address)
-    with suppress(DataError) if pattern and not web else nullcontext():  # it may be a name
-        if (web or not address.endswith("/")) and file.exists():
-            return [file], False
-    path, listed = file._path.rstrip("/"), dict[str, Any]()
-    with suppress(FileNotFoundError), file._told():
-        if not web:
+    if file.exists():
+        return [file], False
+    pattern, path, listed = has_magic(file.address), file._path.rstrip("/"), dict[str, Any]()
+    if protocol_of(file.address) not in WEB:
+        with file._told():
             listed = file._fs.glob(path if pattern else f"{path}/*", detail=True)
-    names = sorted(name for name, about in listed.items() if about["type"] == "file")
     # The names begin with what the protocol makes of the server.
-    protocol, _, rest = file.address.rstrip("/").partition("://")
-    server, _, tail = rest.partition("/")
-    begin = len(path) - len(tail)
+    *server, tail = f"{file.address.rstrip('/')}/".split("/", 3)
+    begin = len(path) + 1 - len(tail)
     found = [
-        RemoteFile(f"{protocol}://{server}/{name[begin:].lstrip('/')}")
-        for name in names
-        if not is_hidden(name.rpartition("/")[2] or ".") and name != path
+        RemoteFile("/".join([*server, name[begin:]]))
+        for name, about in sorted(listed.items())
+        if about["type"] == "file" and not is_hidden(name.rpartition("/")[2])
     ]
     if not found:
         raise no_file(file)
@@ -312,8 +305,6 @@ def filesystem(address: str) -> tuple[Any, str]:
         import fsspec
 
         given: dict[str, Any] = {}
-        if protocol not in ("sftp", "ssh", "smb"):  # which keep no listings
-            given["use_listings_cache"] = False
         if protocol in WEB:
             import aiohttp
 
