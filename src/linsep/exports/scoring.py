@@ -247,7 +247,7 @@ def read_columns(model: Any) -> ModelColumns:
             f"The features of this model come from {recipe['format']} text, and only linsep finds "
             "their columns: train it on a table or on svmlight text."
         )
-    read = from_recipe(recipe, None)
+    read = from_recipe(recipe)
     own = next(iter(read.words), next(iter(read.text), None))
     date = next((name for name, how in read.converted.items() if how != "number"), None)
     for made, what, column in (

@@ -148,8 +148,8 @@ class TableReader:
             return RequestRows(X)
         columns = replace(self.columns, missing=missing) if missing == "skip" else self.columns
         encoder = Encoder(columns, False)
-        X, _, _ = encoder.encode(self._table(rows, budget), row_place)
-        return RequestRows(X, encoder.unseen, encoder.unanswered)
+        batch, _ = encoder.encode(self._table(rows, budget), row_place)
+        return RequestRows(batch.X, encoder.unseen, batch.unanswered)
 
     def _numbers(self, rows: list[Any]) -> np.ndarray | None:
         """Return the features of complete rows of numbers, like :class:`Encoder`; None for other
@@ -316,8 +316,8 @@ def columns_of(model: Any) -> tuple[Columns, set[str]] | None:
     """
     recipe = getattr(model, "recipe_", None) or {"format": "arrays"}
     if recipe["format"] == "table":
-        columns = from_recipe(recipe, None)
-        others = {*columns.exclude, columns.target, *dict(columns.beside)}
+        columns = from_recipe(recipe)
+        others = {*columns.exclude, columns.target, *columns.beside}
         return columns, {name for name in others if name is not None}
     if recipe["format"] != "arrays":
         return None

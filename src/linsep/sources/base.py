@@ -59,8 +59,6 @@ class Source(ABC):
     counts: bool = False
     #: rows of a group are held out together, see :class:`Batch`
     grouped: bool = False
-    #: whether all rows must be read before the first batch
-    surveys: bool = False
     #: a model determines how the rows are read
     by_recipe: bool = False
     #: predictions warn of values that the recipe does not have
@@ -142,11 +140,6 @@ class Source(ABC):
         """Fields of the last reading that the recipe does not have, each with the place of its
         first occurrence.
         """
-        return {}
-
-    @property
-    def ranges(self) -> dict[str, tuple[float, float]]:
-        """The smallest and the largest value of each numeric column, if columns have names."""
         return {}
 
     @property

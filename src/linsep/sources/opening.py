@@ -159,29 +159,32 @@ def open_source(
             f"target is of type {type(target).__name__}: give the name of the label column, or "
             "call the method fit of an estimator with rows and labels."
         )
-    learned = recipe
     if missing == "skip" and (recipe is None or labeled is not False):
         raise DataError(
             "Rows with missing values can be skipped for predictions only",
             hint("leave such rows out with {}", missing="drop"),
             code="bad-option", option="missing", value="skip",
         )  # fmt: skip
-    recipe = _for_predictions(recipe) if recipe and labeled is False else recipe
-    if recipe is not None and missing == "skip":
-        recipe = recipe | {"missing": "skip"}
-    how: dict[str, Any] = {"recipe": recipe, "require_labels": bool(labeled)}
+    learned = recipe
+    if recipe and labeled is False:
+        recipe = _for_predictions(recipe) | ({"missing": "skip"} if missing == "skip" else {})
+    paths: list[Any]
     if is_frame(data):
-        _check_kind("the table", "table", learned)
-        others = {"format": format, "cache": cache}
-        return _frame(data, of_kind("the table", "frame", options | others), **how)
-    names = names_in(data)
-    if (recipe or {}).get("documents") and all(located(name).is_dir() for name in names):
-        format = format or "folder"
-    paths = find_files(names, format)
-    kind, how["max_line"] = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
-    _check_kind(paths[0], kind, learned)
-    own = of_kind(paths[0], kind, options)
-    source = _opened(kind, paths, format, own, **how)
+        from linsep.sources.tables.frames import to_arrow
+
+        kind, place, paths = "frame", "the table", [to_arrow(data)]
+        options |= {"format": format, "cache": cache}
+    else:
+        names = names_in(data)
+        if (recipe or {}).get("documents") and all(located(name).is_dir() for name in names):
+            format = format or "folder"
+        paths = find_files(names, format)
+        kind, place = kind_of(paths, format), paths[0]
+    _check_kind(place, kind, learned)
+    source = _opened(
+        kind, paths, of_kind(place, kind, options), format=format, recipe=recipe,
+        require_labels=bool(labeled), max_line=bytes_of(max_line or MAX_LINE),
+    )  # fmt: skip
     source.cache, source.by_recipe = _cache_of(cache, paths), recipe is not None
     source.max_features = max_features
     return source
@@ -249,14 +252,9 @@ def _for_predictions(recipe: dict[str, Any]) -> dict[str, Any]:
     """Return the recipe for predictions: columns of labels, weights and groups are not read, and
     rows that training would drop are errors.
     """
-    drops: dict[str, Any] = {"missing": "error"} if recipe.get("missing") == "drop" else {}
-    target = recipe.get("target")
-    if target in recipe.get("converted", ()):
-        drops["converted"] = {n: how for n, how in recipe["converted"].items() if n != target}
-    if target in recipe.get("categorical", ()):
-        drops["categorical"] = [name for name in recipe["categorical"] if name != target]
+    missing = {"missing": "error"} if recipe.get("missing") == "drop" else {}
     unread = {"target", "weight", "group", "successes", "trials"}
-    return recipe | drops | dict.fromkeys(unread & recipe.keys())
+    return recipe | missing | dict.fromkeys(unread & recipe.keys())
 
 
 def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
@@ -283,45 +281,41 @@ def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
 def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> None:
     """Raise DataError for files of a different kind than the model's. Parsed rows contain their
     recipe."""
-    if recipe is not None and kind not in ("rows", recipe.get("format")):
+    read = "table" if kind == "frame" else kind
+    if recipe is not None and read not in ("rows", recipe.get("format")):
         learned = _WORDS.get(str(recipe.get("format")), "something unknown").partition(",")[0]
         text = kind == "svmlight" and recipe.get("words")
         raise DataError(
-            f"{path} is {_WORDS[kind].partition(',')[0]}, but the model was trained on {learned}",
+            f"{path} is {_WORDS[read].partition(',')[0]}, but the model was trained on {learned}",
             "give it files of that kind",
-            *(["name its folder; each file in it is read as one text"] if text else []),
-            code="wrong-format",
-            path=path,
-        )
+            *["name its folder; each file in it is read as one text"] * bool(text),
+            code="wrong-format", path=path,
+        )  # fmt: skip
 
 
 def _opened(
-    kind: str, paths: list[File], format: str | None, options: dict[str, Any], *,
-    require_labels: bool, **how: Any,
+    kind: str, paths: list[Any], options: dict[str, Any], *, format: str | None,
+    recipe: dict[str, Any] | None, require_labels: bool, max_line: int,
 ) -> Source:  # fmt: skip
-    recipe = how["recipe"]
     if kind == "rows":
         return RowsSource(paths)
-    if kind == "table":
+    if kind in ("table", "frame"):
         from linsep.sources.tables.table import TableSource
 
-        if recipe is None and all(format_of(path, format) == "folder" for path in paths):
+        folders = kind == "table" and all(format_of(path, format) == "folder" for path in paths)
+        if recipe is None and folders:
             options |= {"target": options["target"] or LABEL, "text": options["text"] or TEXT}
-        return TableSource(paths, format=format, require_target=require_labels, **how, **options)
+        return TableSource(
+            paths, format=format, recipe=recipe, require_target=require_labels, max_line=max_line,
+            **options,
+        )  # fmt: skip
     from linsep.sources.vw import VwSource
 
     opener: Any = {"svmlight": SvmlightSource, "vw": VwSource}[kind]
     given = {{"hash_bits": "bits"}.get(name, name): value for name, value in options.items()}
     own = given if recipe is None else {name: recipe.get(name) for name in given}
     own = {name: value for name, value in own.items() if value is not None}
-    return opener(paths, require_labels=require_labels, max_line=how["max_line"], **own)
-
-
-def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: Any) -> Source:
-    from linsep.sources.tables.frames import to_arrow
-    from linsep.sources.tables.table import TableSource
-
-    return TableSource([to_arrow(data)], require_target=require_labels, **how, **options)
+    return opener(paths, require_labels=require_labels, max_line=max_line, **own)
 
 
 def find_files(data: list[Any], format: str | None = None) -> list[File]:
@@ -336,7 +330,11 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
         if isinstance(item, RemoteFile):
             found.append(item)
         elif is_remote(item):
-            found += _remote(item, format)
+            files, of_folder = find_remote(item)
+            inside = [file for file in files if not of_folder or _is_data(file, format)]
+            if not inside:
+                raise _no_data(shown(item))
+            found += inside
         else:
             found += _local(item, format)
     if not found:
@@ -358,16 +356,6 @@ def _local(item: Any, format: str | None) -> list[Path]:
     if not found:
         raise DataError(f"No file matches {path}.", code="no-file", path=path)
     return found
-
-
-def _remote(address: str, format: str | None) -> list[RemoteFile]:
-    files, of_folder = find_remote(address)
-    if not of_folder:
-        return files
-    inside = [file for file in files if _is_data(file, format)]
-    if not inside:
-        raise _no_data(shown(address))
-    return inside
 
 
 def _no_data(folder: Any) -> DataError:

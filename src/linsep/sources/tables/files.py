@@ -28,17 +28,18 @@ def open_table(
 ) -> TableFile:
     """Open a file of a format, by default inferred from its name; DataError for other formats than
     tables."""
-    opened: dict[Any, Callable[[], TableFile]] = {
-        "csv": lambda: CsvFile(path, options),
-        "tsv": lambda: CsvFile(path, options, "tsv"),
-        "jsonl": lambda: JsonFile(path, options.max_line),
-        "parquet": lambda: ParquetFile(path),
-        "arrow": lambda: IpcFile(path),
-        "folder": lambda: Documents([path], max_bytes=options.max_line),
-    }
-    if (found := opened.get(format or format_by_name(path))) is None:
-        raise unknown_format(path)
-    return found()
+    match format or format_by_name(path):
+        case "csv" | "tsv" as kind:
+            return CsvFile(path, options, kind)
+        case "jsonl":
+            return JsonFile(path, options.max_line)
+        case "parquet":
+            return ParquetFile(path)
+        case "arrow":
+            return IpcFile(path)
+        case "folder":
+            return Documents([path], max_bytes=options.max_line)
+    raise unknown_format(path)
 
 
 def open_tables(
@@ -57,9 +58,9 @@ def open_tables(
 def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -> None:
     """Raise DataError for a delimiter without CSV files."""
     given = {name: value for name, value in options.of_csv.items() if value is not None}
-    if given and not {"csv", "tsv"} & set(kinds):
+    if given and not {"csv", "tsv"} & {*kinds}:
         raise DataError(
-            f"{path} is {' and '.join(sorted(set(kinds)))}, which has no delimiters",
+            f"{path} is {' and '.join(sorted({*kinds}))}, which has no delimiters",
             hint("leave out {}", **given), code="conflict", path=path,
         )  # fmt: skip
 
@@ -70,12 +71,10 @@ def check_no_text_is_lost(files: list[TableFile], labeled: bool) -> None:
     """
     for file in files:
         if not labeled and isinstance(file, Documents) and (beside := file.beside):
-            others = f" and {len(beside) - 1:,} more" * (len(beside) > 1)
             raise DataError(
-                f"{beside[0]}{others} would be ignored, because there are folders beside it",
+                f"{beside[0]} would be ignored, because there are folders beside it",
                 "give the texts and the folders one after the other",
-                "put the texts into a folder, too",
-                code="mixed-formats", path=beside[0],
+                "put the texts into a folder, too", code="mixed-formats", path=beside[0],
             )  # fmt: skip
 
 
@@ -86,10 +85,8 @@ def kinds_in(
 
     ``first`` is the file that the columns were inferred from, None if a model defines them.
     """
-    by_recipe, beside, inputs = first is None, dict(columns.beside), columns.inputs
-    named = {*inputs, *beside, columns.target} - {None}
-    found = file.columns()
-    model = "the model was trained on" if by_recipe else f"{first} has"
+    beside, inputs, found = columns.beside, columns.inputs, file.columns()
+    model = "the model was trained on" if first is None else f"{first} has"
     wanted = require_target or columns.weight in found
     kinds = {
         name: "text" if what == "groups" else "number"
@@ -116,7 +113,7 @@ def kinds_in(
             f"add it{ones}{null}", *[skip] * (file.marks_missing and len(found) < len(kinds)),
             code="unknown-column", column=name,
         )  # fmt: skip
-    for name in () if by_recipe else found.keys() - named - {*columns.exclude}:
+    for name in found.keys() - {*kinds, *beside, *columns.exclude} if first else ():
         raise file.error(
             f" has a column '{name}' that {first} does not have", "add it there",
             hint("leave it out with {}", exclude=[name]), code="mixed-formats", column=name,
@@ -197,12 +194,6 @@ class FilesInOrder:
 def all_dropped(name: str) -> NoRows:
     return NoRows(
         f"{name} has a missing value in every row, so dropping such rows leaves no rows",
-        hint("choose {}", missing="zero"),
-        hint("{}", missing="mean"),
+        hint("choose {}", missing="zero"), hint("{}", missing="mean"),
         "leave out columns without values, which `linsep describe` shows",
-    )
-
-
-def no_weight(name: str, dropped: int) -> NoRows:
-    rows = "every row without a missing value" if dropped else "every row"
-    return NoRows(f"{name} has weight 0 in {rows}: check the weights.")
+    )  # fmt: skip

@@ -122,7 +122,7 @@ def guess_formula(
     :func:`linsep.sources.tables.columns.guess_columns` does; other columns are left out.
     """
     file, _ = first_rows(files)
-    names, others = list(file.columns()), dict(columns.beside)
+    names, others = list(file.columns()), columns.beside
     found = parsed(text, [name for name in names if name not in others])
     if found.target is None and columns.successes is None:
         advice = "write it before a tilde, as in 'y ~ x'"
