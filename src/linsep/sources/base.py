@@ -36,7 +36,6 @@ class Source(ABC):
 
     #: most features to learn weights for, None for what the size of the files justifies
     max_features: int | None = None
-
     #: format: arrays, svmlight, csv, ...
     kind: str = ""
     #: whether its numbers are text, read as the nearest doubles

@@ -168,6 +168,7 @@ def open_source(
     learned = recipe
     if recipe and labeled is False:
         recipe = _for_predictions(recipe) | ({"missing": "skip"} if missing == "skip" else {})
+    place: Any
     paths: list[Any]
     if is_frame(data):
         from linsep.sources.tables.frames import to_arrow

@@ -60,7 +60,7 @@ class Columns:
     missing: str = "error"  #: or "zero", "drop", "mean", "skip"
     hash_bits: int | None = None  #: text features have 2**hash_bits places; None learns the values
     exclude: list[str] = field(default_factory=list)
-    unlabeled: str = ""  #: or "drop"
+    unlabeled: str = "error"  #: or "drop"
     weight: str | None = None
     group: str | None = None
     group_kind: str = "text"  #: or "number", "bool"; empty for what each file holds
@@ -295,7 +295,8 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
     bools = [name for name, kind in columns.numeric.items() if kind == "bool"]
     found: dict[str, Any] = {"format": "table", "numeric": list(columns.numeric), "bool": bools}
     found |= {name: copy(getattr(columns, name)) for name in _ALWAYS}
-    found |= {name: copy(value) for name in _GIVEN if (value := getattr(columns, name))}
+    given = {name: copy(getattr(columns, name)) for name in _GIVEN}
+    found |= {name: value for name, value in given.items() if value and value != "error"}
     if columns.rare:
         found["rare"] = {
             name: rare._asdict() | {"values": sorted(rare.values)}
@@ -321,6 +322,8 @@ def from_recipe(recipe: dict[str, Any]) -> Columns:
         given = {name: recipe[name] for name in (*_GIVEN, "group", "group_kind") if name in recipe}
         known = {"reference": {}, "scale": {}} | recipe
         columns = Columns(kinds, **{"group_kind": ""} | {n: known[n] for n in _ALWAYS} | given)
+        if columns.scale and columns.scale.keys() != kinds.keys():
+            raise ValueError("a scale of other columns")
         columns.text = {name: dict(values) for name, values in columns.text.items()}
         columns.rare = {
             name: Rare(str(one["level"]), frozenset(one["values"]), int(one["min_count"]))

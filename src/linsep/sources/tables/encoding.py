@@ -155,12 +155,11 @@ class Encoder:
         """
         columns, formula, found, self.far = self.columns, self.columns.formula, X, []
         exact &= not columns.scale and formula is None
-        names = [] if formula else list(columns.numeric)
+        far = exact or (X.size and max(X.max(), -X.min()) >= EXACT)
+        names = list(columns.numeric) if far and formula is None else []
         others = [n for n, what in columns.beside.items() if what != "groups"]
         others += [n for n, kind in formula.inputs.items() if kind == "number"] if formula else []
         others = [name for name in others if name in table.column_names]
-        if not (exact or others) and (not X.size or max(X.max(), -X.min()) < EXACT):
-            return X
         multiplied = {name for p in columns.products for name in (p.first, p.second)}
         for number, name in enumerate(names + others):
             keeps = exact and not sparse and number < len(names)
@@ -354,10 +353,10 @@ def _refuse(
     """Raise DataError for the first of the values beside rows that is bad."""
     if bad.any():
         row = int(np.argmax(bad))
-        missing = bool(np.isnan(values[row]))
+        missing, column = bool(np.isnan(values[row])), f", column '{name}'" * (name is not None)
+        said = f"{column} has {f'no {what}' if missing else f'the {what} {values[row]:g}'}"
         raise DataError(
-            place(row) + f" has {f'no {what}' if missing else f'the {what} {values[row]:g}'}",
-            f"{what}s must be {must}",
+            place(row) + said, f"{what}s must be {must}",
             code="missing-value" if missing else "out-of-range", column=name,
         )  # fmt: skip
 

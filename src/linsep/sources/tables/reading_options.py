@@ -54,7 +54,6 @@ VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "scale": (" or ".join(SCALES), lambda how: how in SCALES),
     "hash_bits": ("a number from 1 to 30", lambda bits: _is_whole(bits, 1, 30)),
     "min_count": ("a number of rows, 1 or more", lambda rows: _is_whole(rows, 1)),
-    "batch_rows": ("a number of rows, 1 or more", lambda rows: _is_whole(rows, 1)),
     "delimiter": ("one character that is not a letter or digit, or 'whitespace'", is_delimiter),
     "quotes": _FLAG, "header": _FLAG, "units": _FLAG, "decimal": _MARK, "thousands": _MARK,
     "comment": (

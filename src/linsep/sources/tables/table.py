@@ -1,7 +1,7 @@
 """Rows from tables: CSV, TSV, JSON lines, Parquet, Arrow IPC files and folders of texts."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
@@ -43,7 +43,7 @@ from linsep.sources.tables.files import (
 )
 from linsep.sources.tables.partitions import partitioned
 from linsep.sources.tables.products import products_of
-from linsep.sources.tables.reading_options import ROLES, TableOptions, check_options
+from linsep.sources.tables.reading_options import ROLES, TableOptions
 from linsep.sources.tables.survey import Survey
 from linsep.sources.tables.table_file import listed, numbers_in, rows_at_once, unknown_column
 from linsep.sources.tables.text_file import TextFile
@@ -70,14 +70,14 @@ class TableSource(FilesInOrder, Source):
     and weights and groups are not read. ``given`` are fields of :class:`TableOptions`.
     """
 
+    #: what :meth:`changed` does to each table
+    _changes: Callable[[pa.Table], pa.Table] = staticmethod(lambda table: table)
+
     def __init__(
         self, paths: Sequence[str | File], *, format: str | None = None,
         batch_rows: int | None = None, recipe: dict[str, Any] | None = None,
         require_target: bool = True, **given: Any,
     ):  # fmt: skip
-        if not paths:
-            raise DataError("There are no files to read: name at least one.", code="no-file")
-        check_options({"batch_rows": batch_rows})
         self._given = options = TableOptions(**given)
         self._recipe_given, self._require_target = recipe, require_target
         self._words = word_counters(options.text)
@@ -98,12 +98,9 @@ class TableSource(FilesInOrder, Source):
         check_separated(self._files[0].path, kinds, options)
         self.by_recipe = recipe is not None
         if recipe is None:
-            self._columns = Columns(
-                {}, {}, options.target, missing=options.missing, hash_bits=options.hash_bits,
-                exclude=list(options.exclude), words=self._words,
-                unlabeled="drop" * (options.unlabeled == "drop"),
-                **{role: getattr(options, role) for role in ROLES},
-            )  # fmt: skip
+            taken = ("target", "missing", "hash_bits", "exclude", "unlabeled", *ROLES)
+            own = {name: getattr(options, name) for name in taken}
+            self._columns = Columns({}, {}, words=self._words, **own)
             self._guess()
         else:
             self._columns = from_recipe(recipe)
@@ -179,26 +176,17 @@ class TableSource(FilesInOrder, Source):
                 cells = pa.array(new, from_pandas=True)
             return table.set_column(table.column_names.index(name), name, cells)
 
-        found._changes = changes  # type: ignore[method-assign]
+        found._changes = changes
         return found
 
-    def slopes(self, name: str) -> "TableSource":
-        """Return rows of the derivatives of the features of a formula in a column of numbers."""
-        return self._by_formula(slope=name)
-
-    def values(self, name: str) -> "TableSource":
-        """Return rows whose features are all the number in one column of a formula."""
-        return self._by_formula(shown=name)
-
-    def _by_formula(self, **how: str) -> "TableSource":
+    def by_formula(self, **how: str) -> "TableSource":
+        """Return rows of other values that a formula computes: derivatives in the column ``slope``,
+        or the numbers in the column ``shown``.
+        """
         found, formula = copy(self), copy(self._columns.formula)
         vars(formula).update(how)
         found._columns = replace(self._columns, formula=formula)
         return found
-
-    @staticmethod
-    def _changes(table: pa.Table) -> pa.Table:
-        return table
 
     def _read(self) -> Iterator[Batch]:
         return (batch for batch, _ in self._numbered(exact=False))
@@ -217,8 +205,9 @@ class TableSource(FilesInOrder, Source):
         sent, read = 0, 0
         # No name holds the iterator, so that an error closes it at once.
         for number, start, table in (
-            in_background(self._every_table()) if kept is None else _drained(kept)
-        ):
+            in_background(self._every_table()) if kept is None
+            else (kept.pop(0) for _ in range(len(kept)))  # so that rows are in memory about once
+        ):  # fmt: skip
             table = self._changes(table)  # noqa: PLW2901
             # Files without rows begin where the next one does.
             self._starts += [read] * (number + 1 - len(self._starts))
@@ -351,16 +340,13 @@ class TableSource(FilesInOrder, Source):
 
     @property
     def memory_needed(self) -> int | None:
-        rows = [file.n_rows for file in self._files]
-        if self._columns.words:
+        columns, rows = self._columns, [file.n_rows for file in self._files]
+        if columns.words or None in rows:
             return None
-        numbers = len(self._columns.numeric) + len(self._columns.products)
-        texts = len(self._columns.text)
-        value = np.dtype(self._columns.dtype).itemsize
+        values = len(columns.numeric) + len(columns.products) + len(columns.text)
         # Sparse rows have a column of four bytes beside each value.
-        each = (numbers + texts) * (value + 4) if texts else numbers * value
-        each *= 1 + self.counts
-        return None if None in rows else each * sum(n for n in rows if n is not None)
+        each = values * (np.dtype(columns.dtype).itemsize + 4 * bool(columns.text))
+        return each * (1 + self.counts) * sum(rows)
 
     @property
     def given_options(self) -> dict[str, Any]:
@@ -412,12 +398,3 @@ class TableSource(FilesInOrder, Source):
             spelling = self.reading.spelling
             yield start, converted(table, self._columns.converted, spelling, place, self._units)
             start += table.num_rows
-
-
-def _drained(
-    kept: list[tuple[int, int, pa.Table]],
-) -> Generator[tuple[int, int, pa.Table], None, None]:
-    """Yield what is kept and forget it, so that rows and features are in memory about once."""
-    kept.reverse()
-    while kept:
-        yield kept.pop()
