@@ -151,7 +151,7 @@ class Encoder:
     ) -> np.ndarray:
         """Return the numbers or, if they shall be ``exact``, an array of Python numbers if these
         have more digits. DataError for others that are rounded: from 2^53 on, or in ``sparse`` rows
-        that shall be exact.
+        and those with products that shall be exact.
         """
         columns, formula, found, self.far = self.columns, self.columns.formula, X, []
         exact &= not columns.scale and formula is None
@@ -160,14 +160,13 @@ class Encoder:
         others = [n for n, what in columns.beside.items() if what != "groups"]
         others += [n for n, kind in formula.inputs.items() if kind == "number"] if formula else []
         others = [name for name in others if name in table.column_names]
-        multiplied = {name for p in columns.products for name in (p.first, p.second)}
         for number, name in enumerate(names + others):
-            keeps = exact and not sparse and number < len(names)
+            keeps = exact and number < len(names) and not (sparse or columns.products)
             floats = X[:, number] if number < len(names) else numbers_in(table, name)
             self.far += [name] * bool((np.abs(floats) >= EXACT).any())
             least = 0.0 if exact else EXACT
             for row, value in rounded_cells(table.column(name), floats, least).items():
-                if not keeps or (name in multiplied and abs(floats[row]) >= EXACT):
+                if not keeps:
                     leave = hint("leave the column out with {}", exclude=[name])
                     raise not_exact(place(row) + f", column '{name}'", value, leave, column=name)
                 found = X.astype(object) if found is X else found
@@ -318,11 +317,10 @@ class Encoder:
                 self.unseen[name] += count
         for number, product in enumerate(products, first + len(cells)):
             columns[:, number], values[:, number] = entries(product, self.columns, X, cells)
-        stored = values != 0
-        ends = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
-        ends = ends.astype(np.int32 if ends[-1] <= np.iinfo(np.int32).max else np.int64)
+        starts = np.arange(rows + 1, dtype=np.int32) * columns.shape[1]
         shape = (rows, self.columns.indicators_end)
-        matrix = sp.csr_matrix((values[stored], columns[stored], ends), shape=shape)
+        matrix = sp.csr_matrix((values.ravel(), columns.ravel(), starts), shape=shape)
+        matrix.eliminate_zeros()  # among them values without a feature, whose column is none
         matrix.sum_duplicates()  # sorts as well; only hashed values can collide
         return matrix
 

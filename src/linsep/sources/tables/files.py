@@ -149,19 +149,14 @@ def rechunked(
     held: list[pa.RecordBatch] = []
     count = size = 0
     for chunk in chunks:
-        held.append(chunk)
-        count, size = count + chunk.num_rows, size + chunk.nbytes
-        if size > (MOST_TEXT if words else MOST_BYTES) and 0 < count < rows:
-            yield pa.Table.from_batches(held)
-            held, count, size = [], 0, 0
-        if count < rows:
-            continue
-        table = pa.Table.from_batches(held)
-        whole = count - count % rows
-        for start in range(0, whole, rows):
-            yield table.slice(start, rows)
-        held, count = table.slice(whole).to_batches(), count - whole
-        size = sum(batch.nbytes for batch in held)
+        start = 0
+        while start < chunk.num_rows:
+            held.append(chunk.slice(start, rows - count))
+            added = held[-1].num_rows
+            start, count, size = start + added, count + added, size + held[-1].nbytes
+            if count == rows or size > (MOST_TEXT if words else MOST_BYTES):
+                yield pa.Table.from_batches(held)
+                held, count, size = [], 0, 0
     if count:
         yield pa.Table.from_batches(held)
 

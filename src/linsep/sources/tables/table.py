@@ -245,16 +245,15 @@ class TableSource(FilesInOrder, Source):
         self.stage, options, rows = "surveying", self._given, 0
         encoder, at_once = Encoder(self._columns, self._require_target), self._rows_at_once
         survey = Survey(encoder, self.name, self._moments, options.min_count)
-        most, held = self.memory_bytes // 4, 0
-        small = (self.memory_needed or 0) <= most
-        kept: list[tuple[int, int, pa.Table]] | None = [] if small else None
+        kept: list[tuple[int, int, pa.Table]] | None = []
+        held = 0
         with closing(in_background(self._every_table())) as tables:
             for number, start, table in tables:
                 rows += survey.take(table, self._files[number].places_from(start))
                 held += table.nbytes
                 if kept is not None:
                     kept.append((number, start, table))
-                if held > most:
+                if held > self.memory_bytes // 4:
                     kept = None
         if not rows:
             return kept
