@@ -7,7 +7,6 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from linsep._system.caches import warn_without
 from linsep._system.files import is_address
 from linsep.errors import ArgumentError, DataError, ParameterError, hint
 from linsep.sources.base import Source, is_frame
@@ -259,24 +258,16 @@ def _for_predictions(recipe: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
-    """Return the folder for parsed rows; None, with a warning, if a later run could not detect a
-    changed file.
+    """Return the folder for parsed rows; None if a later run could not detect a changed file, for
+    whose server sends neither an ETag nor a date.
     """
     if cache is not None and is_address(Path(cache)):
         raise ParameterError(
             f"The cache for parsed rows must be local, not at {Path(cache).parts[0]}//",
-            hint("name a local folder by {}", cache="FOLDER"),
-            option="cache",
-            value=cache,
-        )
-    for path in paths if cache is not None else ():
-        if isinstance(path, RemoteFile) and path.state[2] is None:
-            warn_without(
-                f"Parsed rows of {path} are not kept for later runs, because its server sends "
-                "neither an ETag nor a date, so changes cannot be detected"
-            )
-            return None
-    return cache
+            hint("name a local folder by {}", cache="FOLDER"), option="cache", value=cache,
+        )  # fmt: skip
+    dated = (path.state[2] for path in paths if cache and isinstance(path, RemoteFile))
+    return None if None in dated else cache
 
 
 def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> None:

@@ -160,13 +160,14 @@ def columns_of(types: dict[str, pa.DataType]) -> tuple[Columns, dict[str, pa.Dat
 
 def guess_columns(
     files: list[TableFile], columns: Columns, require_target: bool, told: ColumnTypes,
-    spelling: Spelling,
+    spelling: Spelling, levels: Iterable[str] = (),
 ) -> None:  # fmt: skip
     """Infer the types of the columns without a role, of labels and of groups, from the first file
     with rows, and from the next files for columns without a value.
 
     Columns of weights, groups and words must be in the file; the target only if
-    ``require_target``. Raises DataError when there are no rows, or columns that cannot be features.
+    ``require_target``. Raises DataError when there are no rows, or columns that cannot be features,
+    such as text that is nearly all numbers, or never repeats, unless it is to have ``levels``.
     """
     file, head = first_rows(files)
     names, beside = list(file.columns()), columns.beside
@@ -199,9 +200,19 @@ def guess_columns(
                 code="column-type", column=name,
             )  # fmt: skip
         _add_feature(file, columns, name, kind, how or spelled(file, name, kind, first, spelling))
-        if name in columns.text and (levels := ordered_levels(first)) is not None:
-            columns.levels[name] = levels
+        if name in columns.text and (ordered := ordered_levels(first)) is not None:
+            columns.levels[name] = ordered
             columns.categorical = list(dict.fromkeys([*columns.categorical, name]))
+        elif name in columns.text and name not in {*columns.categorical, *levels}:
+            error = text_refusal(file, name, first, hashed=columns.hash_bits is not None)
+            if error is not None:
+                raise error
+    if columns.words and not columns.text and columns.hash_bits is not None:
+        raise DataError(
+            f"hash_bits is {columns.hash_bits}, but words are hashed with a separate setting",
+            hint("take {}", text_bits=columns.hash_bits),
+            code="conflict", option="hash_bits", value=columns.hash_bits,
+        )  # fmt: skip
     # If no file holds a wider number, and one holds floats, these are the features' type.
     kinds = {file.columns().get(name) for file in files for name in columns.numeric}
     narrow = {pa.float32(), pa.float16()}
@@ -366,25 +377,3 @@ _LEVEL = re.compile(r"__index_level_\d+__")
 
 def is_row_label(name: str) -> bool:
     return not name.strip() or _LEVEL.fullmatch(name) is not None
-
-
-def check_text_columns(
-    files: list[TableFile], columns: Columns, levels: Iterable[str] = ()
-) -> None:
-    """Raise DataError for text columns whose first values are all or nearly all numbers, or never
-    repeat, except for columns declared as ``levels``. With hashing, the number of values is
-    unlimited.
-    """
-    if columns.words and not columns.text and columns.hash_bits is not None:
-        raise DataError(
-            f"hash_bits is {columns.hash_bits}, but words are hashed with a separate setting",
-            hint("take {}", text_bits=columns.hash_bits),
-            code="conflict", option="hash_bits", value=columns.hash_bits,
-        )  # fmt: skip
-    file, head = first_rows(files)
-    for name in columns.text:
-        if name in {*columns.categorical, *levels} or is_ordered(head.column(name).type):
-            continue
-        error = text_refusal(file, name, head.column(name), columns.hash_bits is not None)
-        if error is not None:
-            raise error

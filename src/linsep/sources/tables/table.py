@@ -23,7 +23,6 @@ from linsep.sources.remote.file import File, changed, located
 from linsep.sources.tables.columns import (
     Columns,
     check_column,
-    check_text_columns,
     from_recipe,
     guess_columns,
     to_recipe,
@@ -137,7 +136,6 @@ class TableSource(FilesInOrder, Source):
                 f"{path} has no feature columns (its columns: {listed(self.column_names)})",
                 "give a file with features", code="no-columns", path=path,
             )  # fmt: skip
-        check_text_columns(self._files, columns)
         levels = options.reference_level
         for name in levels if isinstance(levels, dict) else ():
             if name not in columns.text:
