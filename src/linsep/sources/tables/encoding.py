@@ -17,7 +17,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from linsep.batches import Batch
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, Hint, hint
 from linsep.sources.exact import EXACT, not_exact, rounded_cells
 from linsep.sources.tables.columns import Columns
 from linsep.sources.tables.conversions import NO_NUMBER
@@ -137,13 +137,9 @@ class Encoder:
             for number, column in enumerate(batch.columns):
                 X[some, number] = column.to_numpy(zero_copy_only=False)
             start = some.stop
-        if not _all_finite(X) and (beyond := np.isinf(X)).any():
-            row, number = np.argwhere(beyond)[0]
-            raise DataError(
-                place(row) + f", column '{names[number]}' is infinite",
-                "replace the value", "leave out the row",
-                code="not-finite", column=names[number],
-            )  # fmt: skip
+        for number, name in enumerate(names) if not _all_finite(X) else ():
+            ways = "replace the value", "leave out the row"
+            _refuse(np.isinf(X[:, number]), place, name, "is infinite", *ways, code="not-finite")
         return X
 
     def _checked(
@@ -180,42 +176,37 @@ class Encoder:
     def _complete(self, table: pa.Table, X: np.ndarray, place: Place) -> np.ndarray | None:
         """Return which rows miss no value that they need, None for all."""
         columns, formula, label = self.columns, self.columns.formula, self._label(table)
-        unlabeled = _missing(label) if label is not None and self._labels_needed else None
-        if unlabeled is not None and "drop" not in (columns.missing, columns.unlabeled):
-            raise DataError(
-                place(int(np.argmax(unlabeled))) + f" has no label in column '{columns.target}'",
-                "fill it in", hint("leave such rows out with {}", unlabeled="drop"),
-                code="missing-value", column=columns.target,
-            )  # fmt: skip
-        holes: dict[str, np.ndarray] = {}
+        asked, holes = np.ones(table.num_rows, bool), dict[str, np.ndarray]()
+        if label is not None and self._labels_needed:
+            asked = ~_missing(label)
+        if "drop" not in (columns.missing, columns.unlabeled):
+            ways = "fill it in", hint("leave such rows out with {}", unlabeled="drop")
+            _refuse(~asked, place, columns.target, "has no label", *ways, code="missing-value")
         if columns.missing in {"error", "drop", "skip"}:
             names = [*columns.text, *(formula.inputs if formula else ())]
-            gaps = {name: _missing(plain_values(table.column(name))) for name in names}
+            gaps = {name: _missing(plain_values(table.column(name))) & asked for name in names}
             if not _all_finite(X):
-                gaps |= dict(zip(columns.numeric, np.isnan(X).T, strict=True))
-            holes = {name: gap for name, gap in gaps.items() if gap is not None and gap.any()}
-        if columns.missing == "error":
-            asked = True if unlabeled is None else ~unlabeled
-            firsts = [(int(np.argmax(gap & asked)), name) for name, gap in holes.items()
-                      if (gap & asked).any()]  # fmt: skip
-            if firsts:
-                row, name = min(firsts)
-                raise self._no_value(place(row), name)
-        lost = [*holes.values(), *([] if unlabeled is None else [unlabeled])]
-        return ~np.logical_or.reduce(lost) if lost else None
+                gaps |= {name: np.isnan(X[:, k]) & asked for k, name in enumerate(columns.numeric)}
+            holes = {name: gap for name, gap in gaps.items() if gap.any()}
+        if holes and columns.missing == "error":
+            _, name = min((int(np.argmax(gap)), name) for name, gap in holes.items())
+            said, instead = "has no value", self._instead(name)
+            _refuse(holes[name], place, name, said, *instead, code="missing-value")
+        complete = ~np.logical_or.reduce([~asked, *holes.values()])
+        return None if complete.all() else complete
 
-    def _no_value(self, place: str, name: str) -> DataError:
-        ways = [hint("leave out such rows with {}", missing="drop")]
+    def _instead(self, name: str) -> list[str | Hint]:
+        """Return what to do about a missing value of a column."""
+        drop = hint("leave out such rows with {}", missing="drop")
         if not self._labels_needed:
-            ways = [hint("leave its prediction empty with {}", missing="skip")]
-        elif not self.columns.formula:
-            ways = [
-                hint("replace it by 0 with {}", missing="zero"),
-                hint("by the column mean with {}", missing="mean"), *ways,
-                hint("leave out the column with {}", exclude=[name]),
-            ]  # fmt: skip
-        said = place + f", column '{name}' has no value"
-        return DataError(said, "fill it in", *ways, code="missing-value", column=name)
+            return ["fill it in", hint("leave its prediction empty with {}", missing="skip")]
+        if self.columns.formula:
+            return ["fill it in", drop]
+        return [
+            "fill it in", hint("replace it by 0 with {}", missing="zero"),
+            hint("by the column mean with {}", missing="mean"), drop,
+            hint("leave out the column with {}", exclude=[name]),
+        ]  # fmt: skip
 
     def cells(self, table: pa.Table, place: Place) -> dict[str, Cells]:
         names = self.columns.text
@@ -223,28 +214,24 @@ class Encoder:
 
     def labels(self, table: pa.Table, place: Place) -> np.ndarray | None:
         label, kind, name = self._label(table), self.columns.target_kind, self.columns.target
-        if not label or (not self._labels_needed and _missing(label) is not None):
+        if not label or (not self._labels_needed and _missing(label).any()):
             return None
         if kind == "text":
             codes, values = text_codes(label, name, place)
             self._labels_kept.update(values)
-            for code, value in enumerate(values):  # numpy's text, or memory, would not hold others
-                if "\0" in value or len(value) > LONGEST_LABEL:
-                    row = int(np.argmax(codes == code))
-                    said = f", column '{name}' has a NUL character, or {len(value):,} of others"
-                    ways = "correct it", "choose another label column"
-                    raise DataError(place(row) + said, *ways, code="bad-value", column=name)
+            # Numpy's text, or memory, would not hold others.
+            odd = np.array(["\0" in value or len(value) > LONGEST_LABEL for value in values])
+            said = f"has more than {LONGEST_LABEL:,} characters, or a NUL character"
+            ways = "correct it", "choose another label column"
+            _refuse(odd[codes], place, name, said, *ways, code="bad-value")
             return np.array(values, dtype=np.str_)[codes]
         y = np.array(label.to_numpy())
         if y.dtype.kind in "biu" and kind != "float":
             return y
         y = y.astype(np.float64)
-        if (far := np.abs(y) >= EXACT).any():  # where floats no longer distinguish whole numbers
-            row = int(np.argmax(far))
-            raise DataError(
-                place(row) + f" has the label {y[row]:g} in column '{name}'",
-                "shorten it", code="not-finite" if np.isinf(y[row]) else "not-exact", column=name,
-            )  # fmt: skip
+        _refuse(np.isinf(y), place, name, "is infinite", "correct it", code="not-finite")
+        far = np.abs(y) >= EXACT  # where floats no longer distinguish whole numbers
+        _refuse(far, place, name, "is a label of too many digits", "shorten it", code="not-exact")
         if kind == "float":
             return y
         if (np.trunc(y) != y).any():
@@ -262,9 +249,10 @@ class Encoder:
         if parts:
             with np.errstate(over="ignore"):
                 offset = np.sum(parts, axis=0)
-            gaps = np.isnan(offset)
-            bad = np.isinf(offset) | (gaps & (columns.missing != "skip"))
-            _refuse(bad, offset, place, columns.offset, "offset", "finite")
+            gaps, name = np.isnan(offset), columns.offset or "offset"
+            if columns.missing != "skip":
+                _refuse(gaps, place, name, "has no value", "fill it in", code="missing-value")
+            _refuse(np.isinf(offset), place, name, "is infinite", "correct it", code="not-finite")
             others = False if batch.unanswered is None else batch.unanswered
             unanswered = gaps | others if gaps.any() else batch.unanswered
             batch = batch._replace(offset=np.where(gaps, 0.0, offset), unanswered=unanswered)
@@ -272,8 +260,11 @@ class Encoder:
             return batch
         if columns.weight is not None and columns.weight in there:
             weights = numbers_in(table, columns.weight)
+            name, ways = columns.weight, ["weights must be finite and at least 0"]
+            _refuse(np.isnan(weights), place, name, "has no value", *ways, code="missing-value")
             bad = ~(np.isfinite(weights) & (weights >= 0))
-            _refuse(bad, weights, place, columns.weight, "weight", "finite and at least 0")
+            said = "has the weight {:g}"
+            _refuse(bad, place, name, said, *ways, code="out-of-range", values=weights)
             batch = batch._replace(weights=weights)
         if columns.group in there:
             batch = batch._replace(groups=self._groups(table, place))
@@ -291,11 +282,8 @@ class Encoder:
         codes, values = text_codes(table.column(name), name, place)
         # The last entry is what code -1, missing, picks.
         missing = np.array([*(numbers and x.strip() in NO_NUMBER for x in values), True])[codes]
-        if missing.any():
-            raise DataError(
-                place(int(np.argmax(missing))) + f", column '{name}' has no value",
-                "every row needs a group", code="missing-value", column=name,
-            )  # fmt: skip
+        way = "every row needs a group"
+        _refuse(missing, place, name, "has no value", way, code="missing-value")
         # Of a million groups, two share a number about once in forty million tables.
         spelled = (canonical(value.strip()) if numbers else value for value in values)
         digests = [blake2b(value.encode(), digest_size=8).digest() for value in spelled]
@@ -346,17 +334,14 @@ class Encoder:
 
 
 def _refuse(
-    bad: np.ndarray, values: np.ndarray, place: Place, name: str | None, what: str, must: str
-) -> None:
-    """Raise DataError for the first of the values beside rows that is bad."""
+    bad: np.ndarray, place: Place, name: str | None, said: str, *ways: str | Hint, code: str,
+    values: Any = None,
+) -> None:  # fmt: skip
+    """Raise DataError for the first bad row, whose value in a column stands for {}."""
     if bad.any():
         row = int(np.argmax(bad))
-        missing, column = bool(np.isnan(values[row])), f", column '{name}'" * (name is not None)
-        said = f"{column} has {f'no {what}' if missing else f'the {what} {values[row]:g}'}"
-        raise DataError(
-            place(row) + said, f"{what}s must be {must}",
-            code="missing-value" if missing else "out-of-range", column=name,
-        )  # fmt: skip
+        said = f", column '{name}' {said if values is None else said.format(values[row])}"
+        raise DataError(place(row) + said, *ways, code=code, column=name)
 
 
 def _all_finite(X: np.ndarray) -> bool:
@@ -364,12 +349,8 @@ def _all_finite(X: np.ndarray) -> bool:
         return bool(np.isfinite(X.sum(dtype=np.float64)))
 
 
-def _missing(column: pa.ChunkedArray) -> np.ndarray | None:
-    """Return which rows are null or NaN; None when none is."""
-    if column.null_count or pa.types.is_floating(column.type):
-        gaps = column.is_null(nan_is_null=True).to_numpy()
-        return gaps if gaps.any() else None
-    return None
+def _missing(column: pa.ChunkedArray) -> np.ndarray:
+    return column.is_null(nan_is_null=True).to_numpy()
 
 
 def told(method: Any, table: pa.Table, name: str, place: Place) -> Any:
