@@ -10,7 +10,6 @@ from zlib import crc32
 import pyarrow as pa
 
 from linsep.errors import DataError, hint
-from linsep.sources.feature_names import FeatureNames
 from linsep.sources.remote.file import File
 from linsep.sources.tables.column_types import (
     check_is_text,
@@ -128,24 +127,12 @@ class Columns:
         return self.numeric | dict.fromkeys([*self.text, *self.words], "text")
 
     @property
-    def width(self) -> int:
-        return self.indicators_end + sum(c.n_columns for c in self.words.values())
-
-    @property
     def indicators_end(self) -> int:
         """Number of features before the features of words."""
         if self.text and self.hash_bits is not None:
             return len(self.numeric) + (1 << self.hash_bits)
         own = len(self.numeric) + sum(map(len, self.text.values()))
         return own + sum(len(product.places) for product in self.products)
-
-    @property
-    def names(self) -> list[str] | None:
-        if self.text and self.hash_bits is not None:
-            return None
-        if not all(counter.settings.vocabulary for counter in self.words.values()):
-            return None
-        return FeatureNames(to_recipe(self)).all()[0]
 
 
 def columns_of(types: dict[str, pa.DataType]) -> tuple[Columns, dict[str, pa.DataType]]:
@@ -214,10 +201,10 @@ def guess_columns(
             code="conflict", option="hash_bits", value=columns.hash_bits,
         )  # fmt: skip
     # If no file holds a wider number, and one holds floats, these are the features' type.
-    kinds = {file.columns().get(name) for file in files for name in columns.numeric}
+    stored = [other.columns() for other in files]
+    kinds = {types.get(name) for types in stored for name in columns.numeric}
     narrow = {pa.float32(), pa.float16()}
-    typed = all(file.typed for file in files)
-    if typed and kinds & narrow and kinds <= narrow | {pa.bool_()}:
+    if kinds & narrow and kinds <= narrow | {pa.bool_()}:
         columns.dtype = "float32"
 
 

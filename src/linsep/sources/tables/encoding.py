@@ -25,7 +25,6 @@ from linsep.sources.tables.products import Cells, entries
 from linsep.sources.tables.spellings import canonical
 from linsep.sources.tables.table_file import (
     Place,
-    as_text,
     decoded,
     numbers_in,
     plain_values,
@@ -60,7 +59,6 @@ class Encoder:
         self.columns, self.far = columns, list[str]()
         self.unseen, self.filled = Counter[str](), Counter[str]()
         self._wanted, self._labels_needed = wanted, wanted and columns.successes is None
-        self._labels_met, self._labels_kept = set[Any](), set[Any]()
 
     def encode(
         self, table: pa.Table, place: Place, exact: bool = False
@@ -75,11 +73,9 @@ class Encoder:
         Raises DataError at infinity, at a missing value unless ``missing`` says otherwise, and at
         a number beyond 2^53 that would be rounded.
         """
-        columns, label = self.columns, self._label(table)
+        columns = self.columns
         table, place, X, rows, unanswered = self.selected(table, place)
         y = self.labels(table, place)
-        if label and columns.missing == "drop" and columns.target_kind == "text":
-            self._labels_met.update(as_text(label).unique().to_pylist())
         if columns.missing in {"zero", "mean"} and (holes := np.isnan(X)).any():
             fill = [columns.means.get(name, 0.0) for name in columns.numeric]
             np.copyto(X, np.array(fill, X.dtype), where=holes)
@@ -120,11 +116,6 @@ class Encoder:
         whole[rows] = X
         unanswered = np.zeros(len(every), bool) if complete is None else ~complete
         return table, place, whole, every, unanswered
-
-    @property
-    def lost_classes(self) -> list[str]:
-        """The labels of rows that were all left out because of missing values."""
-        return sorted(self._labels_met - self._labels_kept - {None})
 
     def _numbers(self, table: pa.Table, place: Place) -> np.ndarray:
         """Return the numeric features, NaN where missing, shape (rows, numeric columns)."""
@@ -218,7 +209,6 @@ class Encoder:
             return None
         if kind == "text":
             codes, values = text_codes(label, name, place)
-            self._labels_kept.update(values)
             # Numpy's text, or memory, would not hold others.
             odd = np.array(["\0" in value or len(value) > LONGEST_LABEL for value in values])
             said = f"has more than {LONGEST_LABEL:,} characters, or a NUL character"

@@ -149,7 +149,7 @@ class Survey:
             place += len(levels)
         keys = {name: {*rows} for name, rows in self._counts.items()}
         columns.products = placed(columns, keys, place)
-        if not columns.width and columns.formula is None:
+        if not (columns.indicators_end or columns.words or columns.formula):
             said = f"{self._name} has no features: every column has the same text in all rows"
             raise DataError(said, code="no-columns")
 

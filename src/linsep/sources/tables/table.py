@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from linsep._system.threads import in_background
 from linsep.batches import Batch
-from linsep.errors import DataError, NoRows, warn_caller
+from linsep.errors import DataError, NoRows
 from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.feature_names import FeatureNames
@@ -221,13 +221,6 @@ class TableSource(FilesInOrder, Source):
                 self.skipped += 0 if batch.unanswered is None else int(batch.unanswered.sum())
             sent, read = sent + batch.size, read + table.num_rows
         self._starts += [read] * (len(self._files) - len(self._starts))
-        if self.warns and not self.by_recipe and (lost := encoder.lost_classes):
-            self.warns = False
-            warn_caller(
-                f"All rows of {listed(lost)} in column '{columns.target}' of {self.name} "
-                "miss a value and are left out, so the model does not know "
-                f"{'these classes' if len(lost) > 1 else 'this class'}."
-            )
         self.n_rows, self.filled = sent, dict(+encoder.filled)
         if not read:
             raise NoRows(f"{self.name} has no rows: give a file with rows.")
@@ -315,7 +308,11 @@ class TableSource(FilesInOrder, Source):
 
     @property
     def feature_names(self) -> list[str] | None:
-        return self._columns.names
+        columns = self._columns
+        hashes = bool(columns.text) and columns.hash_bits is not None
+        if hashes or not all(c.settings.vocabulary for c in columns.words.values()):
+            return None
+        return FeatureNames(to_recipe(columns)).all()[0]
 
     def feature(self, column: int) -> str:
         if self.feature_names is not None or not self._columns.words:
