@@ -222,12 +222,8 @@ def of_kind(path: File | str, kind: str, options: dict[str, Any]) -> dict[str, A
     defaults: tuple[Any, ...] = (None, "error", "none", [], (), {}, "")
     given = [n for n, value in options.items() if n not in _OPTIONS[kind] and value not in defaults]
     if given:
-        raise DataError(
-            f"{path} is {_WORDS[kind]}",
-            hint("leave out {}", **dict.fromkeys(given)),
-            code="conflict",
-            path=path,
-        )
+        leave = hint("leave out {}", **dict.fromkeys(given))
+        raise DataError(f"{path} is {_WORDS[kind]}", leave, code="conflict", path=path)
     return {name: value for name, value in options.items() if name in _OPTIONS[kind]}
 
 
@@ -319,16 +315,20 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
     """
     found: list[File] = []
     for item in data:
-        if isinstance(item, RemoteFile):
-            found.append(item)
-        elif is_remote(item):
-            files, of_folder = find_remote(item)
+        inside: list[Any] = [item]
+        if not isinstance(item, RemoteFile) and is_remote(item):
+            item, (files, of_folder) = shown(item), find_remote(item)  # noqa: PLW2901
             inside = [file for file in files if not of_folder or _is_data(file, format)]
-            if not inside:
-                raise _no_data(shown(item))
-            found += inside
-        else:
-            found += _local(item, format)
+        elif not isinstance(item, RemoteFile):
+            inside = _local(item, format)
+        if not inside:
+            raise DataError(
+                f"There are no data files in {item}",
+                f"name files, a folder of {' '.join(ENDINGS)} files, or a local folder with one "
+                "folder of texts per label",
+                code="no-file", path=item,
+            )  # fmt: skip
+        found += inside
     if not found:
         raise DataError("There are no files: name at least one.", code="no-file")
     for file in found:
@@ -338,41 +338,20 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
 
 
 def _local(item: Any, format: str | None) -> list[Path]:
+    """Return the files of a name, a folder or a glob; a folder itself if it holds folders of texts."""
     path = Path(item.removeprefix("file://") if isinstance(item, str) else item).expanduser()
-    if path.is_dir():
-        return _of_folder(path, format)
-    if path.exists() or not has_magic(str(path)):
+    if not path.exists() and has_magic(str(path)):
+        matches = map(Path, sorted(glob(str(path), recursive=True)))  # which hides hidden files
+        return [p for p in matches if p.is_file() and not is_hidden(p.name.lstrip("."))]
+    if not path.is_dir() or format == "folder":
         return [path]
-    matches = map(Path, sorted(glob(str(path), recursive=True)))  # which hides hidden files
-    found = [p for p in matches if p.is_file() and not is_hidden(p.name.lstrip("."))]
-    if not found:
-        raise DataError(f"No file matches {path}.", code="no-file", path=path)
-    return found
-
-
-def _no_data(folder: Any) -> DataError:
-    return DataError(
-        f"The folder {folder} has no data files: name files, a folder of {' '.join(ENDINGS)} "
-        "files, or a local folder with one folder of texts per label.",
-        code="no-file",
-        path=folder,
-    )
-
-
-def _of_folder(folder: Path, format: str | None) -> list[Path]:
-    """Return the data files of a folder, or the folder itself if it holds folders of texts."""
-    if format == "folder":
-        return [folder]
-    hive = any(path.is_dir() and "=" in path.name for path in folder.iterdir())
-    each = folder.rglob("*") if hive else folder.iterdir()
-    inside = [path for path in sorted(each) if _is_data(path, format)]
+    labels = [one for one in path.iterdir() if one.is_dir() and one.name[0] != "."]
+    hive = any("=" in label.name for label in labels)
+    inside = [one for one in sorted(path.rglob("*") if hive else path.iterdir())
+              if _is_data(one, format)]  # fmt: skip
     # Beside folders of texts, README.txt is not svmlight text.
-    if format is None and all(path.suffix.lower() == ".txt" for path in inside):
-        labels = [path for path in folder.iterdir() if path.is_dir() and path.name[0] != "."]
-        if len(labels) > (1 if inside else 0):
-            inside = [folder]
-    if not inside:
-        raise _no_data(folder)
+    if format is None and all(one.suffix.lower() == ".txt" for one in inside):
+        return [path] if len(labels) > (1 if inside else 0) else inside
     return inside
 
 
@@ -382,21 +361,14 @@ def kind_of(paths: list[File], format: str | None = None) -> str:
     for path in paths:
         found = format_of(path, format)
         if isinstance(path, RemoteFile) and found in LOCAL:
-            raise DataError(
-                f"{path} is {LOCAL[found]}, which cannot be read remotely: copy it to this "
-                "machine.",
-                code="unsupported",
-                path=path,
-            )
+            said = f"{path} is {LOCAL[found]}, which cannot be read remotely"
+            raise DataError(said, "copy it to this machine", code="unsupported", path=path)
         kinds[found if found in ("svmlight", "vw", "rows") else "table"] = path
     if len(kinds) > 1:
         (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
-        raise DataError(
-            f"{path} is {_WORDS[one].partition(',')[0]}, {second} "
-            f"{_WORDS[other].partition(',')[0]} by its name: name files of one kind.",
-            code="mixed-formats",
-            path=path,
-        )
+        first, last = (_WORDS[kind].partition(",")[0] for kind in (one, other))
+        said = f"{path} is {first}, {second} {last} by its name"
+        raise DataError(said, "name files of one kind", code="mixed-formats", path=path)
     return next(iter(kinds))
 
 
