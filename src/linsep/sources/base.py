@@ -107,7 +107,7 @@ class Source(ABC):
 
         May read the file again, so it is called for errors only.
         """
-        return self._place(int(self.numbers(row + 1)[row]))
+        return self._place(self.number(row) - 1)
 
     def number(self, row: int) -> int:
         """Return the number, from 1, that a row (0-based, of the last reading) has among all rows
@@ -170,12 +170,8 @@ class Source(ABC):
 
         ``columns`` are names, globs, or several of these with commas between them.
         """
-        raise DataError(
-            f"{self.name} has no named columns",
-            hint("leave out {}", keep_columns=None),
-            code="no-columns",
-            option="keep_columns",
-        )
+        said, leave = f"{self.name} has no named columns", hint("leave out {}", keep_columns=None)
+        raise DataError(said, leave, code="no-columns", option="keep_columns")
 
     @abstractmethod
     def options(self) -> dict[str, Any]:

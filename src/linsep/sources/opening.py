@@ -338,7 +338,7 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
 
 
 def _local(item: Any, format: str | None) -> list[Path]:
-    """Return the files of a name, a folder or a glob; a folder itself if it holds folders of texts."""
+    """Return the files of a name, folder or glob; the folder itself if it has folders of texts."""
     path = Path(item.removeprefix("file://") if isinstance(item, str) else item).expanduser()
     if not path.exists() and has_magic(str(path)):
         matches = map(Path, sorted(glob(str(path), recursive=True)))  # which hides hidden files

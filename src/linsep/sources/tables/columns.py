@@ -320,8 +320,10 @@ def from_recipe(recipe: dict[str, Any]) -> Columns:
         given = {name: recipe[name] for name in (*_GIVEN, "group", "group_kind") if name in recipe}
         known = {"reference": {}, "scale": {}} | recipe
         columns = Columns(kinds, **{"group_kind": ""} | {n: known[n] for n in _ALWAYS} | given)
-        if columns.scale and columns.scale.keys() != kinds.keys():
-            raise ValueError("a scale of other columns")
+        roles = [getattr(columns, role) for role in ("target", *ROLES)]
+        scales = not columns.scale or columns.scale.keys() == kinds.keys()
+        if not scales or not all(isinstance(name, str | None) for name in roles):
+            raise ValueError("no columns, or a scale of others")
         columns.text = {name: dict(values) for name, values in columns.text.items()}
         columns.rare = {
             name: Rare(str(one["level"]), frozenset(one["values"]), int(one["min_count"]))

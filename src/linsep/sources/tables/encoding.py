@@ -148,12 +148,12 @@ class Encoder:
         others += [n for n, kind in formula.inputs.items() if kind == "number"] if formula else []
         others = [name for name in others if name in table.column_names]
         for number, name in enumerate(names + others):
-            keeps = exact and number < len(names) and not (sparse or columns.products)
-            floats = X[:, number] if number < len(names) else numbers_in(table, name)
+            is_feature = number < len(names)
+            floats = X[:, number] if is_feature else numbers_in(table, name)
             self.far += [name] * bool((np.abs(floats) >= EXACT).any())
-            least = 0.0 if exact else EXACT
+            least = 0.0 if exact and is_feature else EXACT
             for row, value in rounded_cells(table.column(name), floats, least).items():
-                if not keeps:
+                if not (exact and is_feature) or sparse or columns.products:
                     leave = hint("leave the column out with {}", exclude=[name])
                     raise not_exact(place(row) + f", column '{name}'", value, leave, column=name)
                 found = X.astype(object) if found is X else found

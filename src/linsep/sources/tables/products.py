@@ -65,8 +65,8 @@ def _split(text: str, columns: Any, path: Any) -> tuple[str, str]:
             hint("name two columns as in {}", products=["age:income"]),
             code="bad-option", option="products", value=text,
         )  # fmt: skip
-    missing = min(([name for name in pair if name not in known] for pair in cuts), key=len)
-    raise unknown_column(path, known, missing[0], "column of features", "products")
+    missing = next(name for name in cuts[0] if name not in known)
+    raise unknown_column(path, sorted(known), missing, "column of features", "products")
 
 
 def cells_of(product: Product, cells: dict[str, Cells], rows: int) -> Cells:

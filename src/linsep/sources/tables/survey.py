@@ -154,20 +154,18 @@ class Survey:
             raise DataError(said, code="no-columns")
 
     def _describe_numbers(self, moments: Moments, scale: bool) -> None:
-        columns, names = self._columns, list(self._columns.numeric)
-        means, spreads = moments.means.tolist(), moments.spreads.tolist()
-        if columns.missing == "mean":
-            if not moments.counts.all():
-                name = names[int(np.argmin(moments.counts))]
-                raise DataError(
-                    f"{self._name}, column '{name}' has no values and therefore no mean",
-                    hint("leave it out with {}", exclude=[name]),
-                    code="missing-value", column=name,
-                )  # fmt: skip
-            columns.means = dict(zip(names, means, strict=True))
-        if scale:
-            pairs = map(list, zip(means, spreads, strict=True))
-            columns.scale = dict(zip(names, pairs, strict=True))
+        columns, means, spreads = self._columns, moments.means.tolist(), moments.spreads.tolist()
+        for name, mean, spread, values in zip(
+            columns.numeric, means, spreads, moments.counts, strict=True
+        ):
+            if columns.missing == "mean":
+                if not values:
+                    said = f"{self._name}, column '{name}' has no values and therefore no mean"
+                    leave = hint("leave it out with {}", exclude=[name])
+                    raise DataError(said, leave, code="missing-value", column=name)
+                columns.means[name] = mean
+            if scale:
+                columns.scale[name] = [mean, spread]
 
     def _levels(self, name: str, reference_level: Any) -> list[str]:
         """Return the values of a text column that have indicators, in the order of these:
