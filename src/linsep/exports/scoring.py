@@ -269,7 +269,8 @@ def read_columns(model: Any) -> ModelColumns:
         fill = None if refuse else read.means.get(name, 0.0)
         numeric.append(NumericColumn(name, fill, subtract, divide, kind == "bool"))
     text = {name: read.features_of(name) for name in read.text}
+    with_empty = tuple(name for name in text if read.level(name, "") is not None)
     return ModelColumns(
-        "table", numeric, text, tuple(filter(read.has_empty, read.text)), not refuse,
+        "table", numeric, text, with_empty, not refuse,
         read.dtype == "float32", tuple(name for name in read.categorical if name in read.text),
     )  # fmt: skip

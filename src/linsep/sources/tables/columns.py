@@ -101,9 +101,6 @@ class Columns:
         known, spelled = self._known(name)
         return known[value] if value in known else spelled.get(canonical(value))
 
-    def has_empty(self, name: str) -> bool:
-        return self.level(name, "") is not None
-
     def features_of(self, name: str) -> dict[str, int]:
         """Return the feature of each value of a text column, but of the reference level."""
         places, (known, _) = self.text[name], self._known(name)
