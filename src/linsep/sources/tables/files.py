@@ -43,16 +43,26 @@ def open_table(
 
 
 def open_tables(
-    paths: list[Any], format: str | None, options: ReadingOptions, mixed: bool
+    paths: list[Any], format: str | None, options: ReadingOptions, mixed: bool, labeled: bool = True
 ) -> list[TableFile]:
     """Open files as :func:`open_table` does, and Arrow tables; texts are one table, ``mixed`` if
-    they are learned.
+    they are learned. DataError for texts beside folders of texts, which have no label, if these
+    are not needed.
     """
     if any(isinstance(path, pa.Table) for path in paths):
         return [FrameFile(path) for path in paths]
     documents = [p for p in paths if (format or format_by_name(p)) == "folder"]
     others = [open_table(p, format, options) for p in paths if p not in documents]
-    return [Documents(documents, mixed, options.max_line), *others] if documents else others
+    if not documents:
+        return others
+    texts = Documents(documents, mixed, options.max_line)
+    for lost in () if labeled else texts.beside:
+        raise DataError(
+            f"{lost} would be ignored, because there are folders beside it",
+            "give the texts and the folders one after the other",
+            "put the texts into a folder, too", code="mixed-formats", path=lost,
+        )  # fmt: skip
+    return [texts, *others]
 
 
 def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -> None:
@@ -63,19 +73,6 @@ def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -
             f"{path} is {' and '.join(sorted({*kinds}))}, which has no delimiters",
             hint("leave out {}", **given), code="conflict", path=path,
         )  # fmt: skip
-
-
-def check_no_text_is_lost(files: list[TableFile], labeled: bool) -> None:
-    """Raise DataError for texts beside folders of texts, which have no label to learn or to compare
-    with, but would have a prediction.
-    """
-    for file in files:
-        if not labeled and isinstance(file, Documents) and (beside := file.beside):
-            raise DataError(
-                f"{beside[0]} would be ignored, because there are folders beside it",
-                "give the texts and the folders one after the other",
-                "put the texts into a folder, too", code="mixed-formats", path=beside[0],
-            )  # fmt: skip
 
 
 def kinds_in(

@@ -34,7 +34,6 @@ from linsep.sources.tables.encoding import Encoder
 from linsep.sources.tables.files import (
     FilesInOrder,
     all_dropped,
-    check_no_text_is_lost,
     check_separated,
     kinds_in,
     open_tables,
@@ -84,13 +83,12 @@ class TableSource(FilesInOrder, Source):
         self._as = [format, options.delimiter]
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
         mixed = recipe is None and require_target
-        files = open_tables(opening, format, self.reading, mixed)
+        files = open_tables(opening, format, self.reading, mixed, require_target)
         super().__init__(partitioned(files, all_columns=recipe is not None))
         named = [path for path in opening if not isinstance(path, pa.Table)]
         kinds = {format or format_by_name(path) or "unknown" for path in named} or {"frame"}
         self.kind = " and ".join(sorted(kinds))
         self.paths = [path for file in self._files for path in file.files]
-        check_no_text_is_lost(self._files, labeled=require_target)
         self.is_text = not all(file.typed for file in self._files)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = str(self._files[0].path) + more
