@@ -397,7 +397,7 @@ def test_slopes_of_splines_are_exact_up_to_their_bounds():
     list(source.batches())
     bs, cr = (block["constants"]["knots"] for block in source.recipe()["formula"]["blocks"])
     line = [(a + b) / 2 - bs[0] for a, b in pairwise(bs[2:-1])]
-    (slopes,) = source.slopes("age").batches()
+    (slopes,) = source.by_formula(slope="age").batches()
     np.testing.assert_allclose(slopes.X[:, :6] @ line, 1.0, rtol=1e-12)
     np.testing.assert_allclose(slopes.X[:, 6:] @ cr, 1.0, rtol=1e-12)
     model = open_source(PEOPLE.assign(age=PEOPLE["age"] + 20), formula="y ~ cr(age, df=4)")
@@ -440,11 +440,11 @@ def test_everyday_forms_of_r():
     np.testing.assert_array_equal(both[0][0].X, both[1][0].X)
     source = open_source(frame, formula="y ~ abs(x)")
     list(source.batches())
-    (slopes,) = source.slopes("x").batches()
+    (slopes,) = source.by_formula(slope="x").batches()
     np.testing.assert_array_equal(slopes.X[:, 0], np.sign(x))
     source = open_source(frame, formula="y ~ I(x > 1) + I(z * (x == 3))")
     list(source.batches())
-    (slopes,) = source.slopes("z").batches()
+    (slopes,) = source.by_formula(slope="z").batches()
     np.testing.assert_array_equal(slopes.X, np.column_stack([0 * x, x == 3]))
 
 
@@ -499,9 +499,6 @@ PARTS = {
     "offset without a formula": {"target": "y", "include": ["x"], "offset": "id"},
     "weight": {"formula": "y ~ x", "weight": "id"},
     "weight without a formula": {"target": "y", "include": ["x"], "weight": "id"},
-    "trials": {"formula": "~ x", "successes": "n", "trials": "id", "learner": "logistic"},
-    "trials without a formula": {
-        "include": ["x"], "successes": "n", "trials": "id", "learner": "logistic"},
     "products": {"target": "y", "include": ["x", "id"], "products": ["x:id"]},
     "logistic": {"formula": "c ~ id", "learner": "logistic"},
     "perceptron": {"formula": "c ~ id + x", "learner": "perceptron"},

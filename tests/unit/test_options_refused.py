@@ -40,7 +40,7 @@ ANYWHERE = {
     "left out and text": ({"exclude": "town", "text": "town"}, "column-role"),
     "label left out": ({"exclude": "y"}, "column-role"),
     "reference level of nothing": ({"reference_level": {"rank": "1"}}, "unknown-column"),
-    "reference level of numbers": ({"reference_level": {"age": "1"}}, "column-type"),
+    "reference level of numbers": ({"reference_level": {"age": "1"}}, "unknown-column"),
     "no such level": ({"reference_level": {"town": "Rom"}}, "unknown-value"),
     "hashed and counted": ({"hash_bits": 4, "min_count": 2}, "conflict"),
     "decimal": ({"decimal": "xy"}, "bad-option"),

@@ -93,7 +93,7 @@ def test_reference_levels(level, names):
         [0, 1, 1, 0, 0], [0, 0, 0, 0, 0]
     )  # fmt: skip
     assert again.unseen == {"town": 2}
-    assert to_recipe(from_recipe(source.recipe(), None))["rare"] == source.recipe()["rare"]
+    assert to_recipe(from_recipe(source.recipe()))["rare"] == source.recipe()["rare"]
 
 
 def test_a_column_of_rare_values_only():

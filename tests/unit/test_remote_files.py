@@ -11,7 +11,6 @@ from campaign.web_server import WebServer
 
 from interrupting import in_pass
 from linsep import Perceptron, open_source, save
-from linsep._system.caches import CacheWarning
 from linsep.errors import CheckpointError, DataError
 from linsep.sources.remote import file
 from linsep.sources.remote.address import identified, shown
@@ -213,8 +212,7 @@ def test_rows_are_kept_for_later_runs(serve, folder, tmp_path):
 
 def test_no_rows_are_kept_of_a_server_that_says_no_version(serve, tmp_path):
     server = serve(tags=False, dates=False)
-    with pytest.warns(CacheWarning):
-        fitted(f"{server.url}/x.csv", tmp_path)
+    fitted(f"{server.url}/x.csv", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -134,7 +134,7 @@ def test_rows_to_prove_or_to_score_that_all_have_weight_0(tmp_path):
     """They are not called missing."""
     texts = {
         "t.csv": "".join(f"{k},{'ab'[k % 2]},1\n" for k in range(9)),
-        "none.csv": "1,a,0\n2,b,0\n", "some.csv": ",a,1\n2,b,0\n",
+        "none.csv": "1,a,0\n2,b,0\n", "some.csv": ",b,1\n2,b,0\n",
     }  # fmt: skip
     for name, text in texts.items():
         (tmp_path / name).write_text("x,y,w\n" + text)

@@ -247,7 +247,7 @@ def read_columns(model: Any) -> ModelColumns:
             f"The features of this model come from {recipe['format']} text, and only linsep finds "
             "their columns: train it on a table or on svmlight text."
         )
-    read = from_recipe(recipe, None)
+    read = from_recipe(recipe)
     own = next(iter(read.words), next(iter(read.text), None))
     date = next((name for name, how in read.converted.items() if how != "number"), None)
     for made, what, column in (
@@ -269,7 +269,8 @@ def read_columns(model: Any) -> ModelColumns:
         fill = None if refuse else read.means.get(name, 0.0)
         numeric.append(NumericColumn(name, fill, subtract, divide, kind == "bool"))
     text = {name: read.features_of(name) for name in read.text}
+    with_empty = tuple(name for name in text if read.level(name, "") is not None)
     return ModelColumns(
-        "table", numeric, text, tuple(filter(read.has_empty, read.text)), not refuse,
+        "table", numeric, text, with_empty, not refuse,
         read.dtype == "float32", tuple(name for name in read.categorical if name in read.text),
     )  # fmt: skip

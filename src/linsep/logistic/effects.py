@@ -444,7 +444,7 @@ def _differing(
     def of_two_values(v: Variable) -> bool:
         if v.plain is not None or table is None or not v.tangled:
             return v.plain is not None and bool(binary[v.plain])
-        return bool(_survey(_parts(curves, table.values(v.name)), [])[-1][0])
+        return bool(_survey(_parts(curves, table.by_formula(shown=v.name)), [])[-1][0])
 
     return {v.name for v in numbers if v.is_bool or of_two_values(v)}
 
@@ -476,7 +476,7 @@ class _Effect:
                 self.add_difference(weights, rows, others)
         else:
             if "formula" in curves.model.recipe_:
-                ways = (D for D, _ in _parts(curves, table.slopes(v.name)))
+                ways = (D for D, _ in _parts(curves, table.by_formula(slope=v.name)))
             else:  # products are linear or quadratic in a column, so that differences are exact
                 sides = (table.changed(v.name, lambda x, by=by: x + by) for by in (1.0, -1.0))
                 pairs = zip(*(_parts(curves, side) for side in sides), strict=True)

@@ -100,7 +100,8 @@ class Table(FilesInOrder):
             rows = rows_at_once(len(kinds), _VALUES, _VALUES)
             for table in rechunked(each.chunks(kinds, columns.exclude), rows):
                 if exact is not None:
-                    exact.check(start, table.select(list(columns.numeric)), None, proof=True)
+                    numbers, every = table.select(list(columns.numeric)), np.arange(table.num_rows)
+                    exact.check(start, numbers, every, proof=True)
                 start += table.num_rows
                 with reading(each.path, f"of the types in {self._first.path}"):
                     whole = table.cast(schema)

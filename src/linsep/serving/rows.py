@@ -111,7 +111,7 @@ class TableReader:
         table = recipe["format"] == "table"
         self._named = table or names is not None
         if table:
-            columns = from_recipe(recipe, None)
+            columns = from_recipe(recipe)
             others = {*columns.exclude, columns.target, *dict(columns.beside)}
         else:
             names = names if self._named else [f"feature {j}" for j in range(model.n_features_in_)]
@@ -159,8 +159,8 @@ class TableReader:
         table = pa.table({name: self._column(name, cells) for name, cells in values})
         table = converted(table, columns.converted, self._spelling, row_place, {})
         encoder = Encoder(columns, False)
-        X, _, _ = encoder.encode(table, row_place)
-        return nullcontext(RequestRows(X, encoder.unseen, encoder.unanswered))
+        batch, _ = encoder.encode(table, row_place)
+        return nullcontext(RequestRows(batch.X, encoder.unseen, batch.unanswered))
 
     def _numbers(self, rows: list[Any]) -> np.ndarray | None:
         """Return complete rows of numbers like :class:`Encoder`, but faster; None for others."""

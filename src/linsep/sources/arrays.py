@@ -51,11 +51,9 @@ class ArraySource(Source):
             refuse_masked(values, name)
         shape = np.shape(self._X)
         if len(shape) != 2 or shape[0] == 0 or (y is not None and np.shape(y) != shape[:1]):
-            raise DataError(
-                f"X has shape {shape}, y {np.shape(y)}: pass an array of shape (rows, features) "
-                "with at least one row, and one label per row.",
-                code="shape",
-            )
+            said = f"X has shape {shape}, y {np.shape(y)}"
+            way = "pass an array of shape (rows, features) with at least one row, and their labels"
+            raise DataError(said, way, code="shape")
         self.n_rows, self._batch_rows = shape[0], batch_rows
         self.weighted, self.offsets = weights is not None, offset is not None
         arrays = {"weights": weights, "unanswered": unanswered, "offset": offset, "y": y}

@@ -36,7 +36,6 @@ class Source(ABC):
 
     #: most features to learn weights for, None for what the size of the files justifies
     max_features: int | None = None
-
     #: format: arrays, svmlight, csv, ...
     kind: str = ""
     #: whether its numbers are text, read as the nearest doubles
@@ -59,8 +58,6 @@ class Source(ABC):
     counts: bool = False
     #: rows of a group are held out together, see :class:`Batch`
     grouped: bool = False
-    #: whether all rows must be read before the first batch
-    surveys: bool = False
     #: a model determines how the rows are read
     by_recipe: bool = False
     #: predictions warn of values that the recipe does not have
@@ -110,7 +107,7 @@ class Source(ABC):
 
         May read the file again, so it is called for errors only.
         """
-        return self._place(int(self.numbers(row + 1)[row]))
+        return self._place(self.number(row) - 1)
 
     def number(self, row: int) -> int:
         """Return the number, from 1, that a row (0-based, of the last reading) has among all rows
@@ -145,11 +142,6 @@ class Source(ABC):
         return {}
 
     @property
-    def ranges(self) -> dict[str, tuple[float, float]]:
-        """The smallest and the largest value of each numeric column, if columns have names."""
-        return {}
-
-    @property
     def feature_names(self) -> list[str] | None:
         """Names of the columns of X seen so far; None when the format has no names."""
         return None
@@ -178,12 +170,8 @@ class Source(ABC):
 
         ``columns`` are names, globs, or several of these with commas between them.
         """
-        raise DataError(
-            f"{self.name} has no named columns",
-            hint("leave out {}", keep_columns=None),
-            code="no-columns",
-            option="keep_columns",
-        )
+        said, leave = f"{self.name} has no named columns", hint("leave out {}", keep_columns=None)
+        raise DataError(said, leave, code="no-columns", option="keep_columns")
 
     @abstractmethod
     def options(self) -> dict[str, Any]:

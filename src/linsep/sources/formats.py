@@ -6,8 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import lru_cache
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -19,11 +18,9 @@ from linsep.sources.remote.file import File, RemoteFile, no_file
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".xz": "xz"}
 #: first bytes of compressed files, whatever their names
-_MAGIC = {
-    b"\x1f\x8b\x08": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz",
-}  # fmt: skip
-#: the fourth byte of bz2 is a digit, and these follow
-_BZ2 = b"1AY&SY"
+_MAGIC = re.compile(
+    rb"(?P<gzip>\x1f\x8b\x08)|(?P<bz2>BZh.1AY&SY)|(?P<zstd>\x28\xb5\x2f\xfd)|(?P<xz>\xfd7zXZ\0)"
+)
 ENDINGS = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight", ".txt": "svmlight",
     ".vw": "vw",
@@ -126,9 +123,8 @@ def unknown_format(path: File) -> DataError:
         f"Neither the name of {path} nor its first lines determine its format",
         hint("set its format, such as {}", format="csv"),
         f"rename it (known endings: {known}; text may add .gz .bz2 .xz .zst)",
-        code="wrong-format",
-        path=path,
-    )
+        code="wrong-format", path=path,
+    )  # fmt: skip
 
 
 def format_by_content(path: File) -> str | None:
@@ -175,11 +171,8 @@ def opened(path: File, encoding: str | None = None) -> Iterator[tuple[Any, Calla
     """
     codec = codec_of(path)
     with ExitStack() as stack:
-        if isinstance(path, RemoteFile):
-            raw = stack.enter_context(path.reading())
-        else:
-            raw = stack.enter_context(local_file(path))
-        stream = raw
+        raw = path.reading() if isinstance(path, RemoteFile) else local_file(path)
+        stream = raw = stack.enter_context(raw)
         if codec == "xz":
             stream = stack.enter_context(lzma.LZMAFile(raw))
         elif codec is not None:
@@ -193,11 +186,9 @@ def local_file(path: Path) -> pa.NativeFile:
     try:
         if path.exists() and not path.is_file():
             raise DataError(
-                f"{path} is a folder, a pipe or a device: name files (commands read standard input "
-                "as -).",
-                code="not-a-file",
-                path=path,
-            )
+                f"{path} is a folder, a pipe or a device", "name files",
+                "give - for standard input to a command", code="not-a-file", path=path,
+            )  # fmt: skip
         # Arrow's file may have a name of any bytes, and does not block other threads while it
         # reads.
         return pa.OSFile(os.fsencode(path))
@@ -205,10 +196,9 @@ def local_file(path: Path) -> pa.NativeFile:
         raise no_file(path) from None
     except OSError as error:
         raise DataError(
-            f"{path} cannot be opened ({_reason(error)}): check its name and its permissions.",
-            code="cannot-read",
-            path=path,
-        ) from error
+            f"{path} cannot be opened ({_reason(error)})", "check its name and its permissions",
+            code="cannot-read", path=path,
+        ) from error  # fmt: skip
 
 
 def codec_of(path: File) -> str | None:
@@ -217,20 +207,12 @@ def codec_of(path: File) -> str | None:
     """
     if (named := CODECS.get(path.suffix.lower())) or isinstance(path, RemoteFile):
         return named
-    try:
-        about = path.stat()
-        return _codec_in(path, about.st_size, about.st_mtime_ns)
-    except OSError:
-        return None
-
-
-@lru_cache(maxsize=1 << 10)
-def _codec_in(path: Path, size: int, written: int) -> str | None:
-    """Return the compression by the first bytes of a file, which was ``written`` then."""
-    with open(path, "rb") as file:
-        start = file.read(10)
-    found = next((codec for magic, codec in _MAGIC.items() if start.startswith(magic)), None)
-    return None if found == "bz2" and start[4:] != _BZ2 else found
+    with suppress(OSError):
+        if path.is_file():  # a pipe has no first bytes
+            with open(path, "rb") as file:
+                found = _MAGIC.match(file.read(10))
+            return found.lastgroup if found else None
+    return None
 
 
 def bytes_on_disk(paths: Sequence[File]) -> int | None:
@@ -241,16 +223,12 @@ def bytes_on_disk(paths: Sequence[File]) -> int | None:
 
 
 def damage(path: File, error: Exception) -> DataError:
-    message = _reason(error)
-    codec = codec_of(path)
+    message, codec = _reason(error), codec_of(path)
     if codec is None:
-        said = f"{path} cannot be read ({message}): check the disk."
-        return DataError(said, code="cannot-read", path=path)
-    return DataError(
-        f"{path} is truncated, damaged or not a {codec} file ({message}): copy it again.",
-        code="damaged-file",
-        path=path,
-    )
+        said = f"{path} cannot be read ({message})"
+        return DataError(said, "check the disk", code="cannot-read", path=path)
+    said = f"{path} is truncated, damaged or not a {codec} file ({message})"
+    return DataError(said, "copy it again", code="damaged-file", path=path)
 
 
 def _reason(error: Exception) -> str:

@@ -7,7 +7,6 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from linsep._system.caches import warn_without
 from linsep._system.files import is_address
 from linsep.errors import ArgumentError, DataError, ParameterError, hint
 from linsep.sources.base import Source, is_frame
@@ -159,29 +158,33 @@ def open_source(
             f"target is of type {type(target).__name__}: give the name of the label column, or "
             "call the method fit of an estimator with rows and labels."
         )
-    learned = recipe
     if missing == "skip" and (recipe is None or labeled is not False):
         raise DataError(
             "Rows with missing values can be skipped for predictions only",
             hint("leave such rows out with {}", missing="drop"),
             code="bad-option", option="missing", value="skip",
         )  # fmt: skip
-    recipe = _for_predictions(recipe) if recipe and labeled is False else recipe
-    if recipe is not None and missing == "skip":
-        recipe = recipe | {"missing": "skip"}
-    how: dict[str, Any] = {"recipe": recipe, "require_labels": bool(labeled)}
+    learned = recipe
+    if recipe and labeled is False:
+        recipe = _for_predictions(recipe) | ({"missing": "skip"} if missing == "skip" else {})
+    place: Any
+    paths: list[Any]
     if is_frame(data):
-        _check_kind("the table", "table", learned)
-        others = {"format": format, "cache": cache}
-        return _frame(data, of_kind("the table", "frame", options | others), **how)
-    names = names_in(data)
-    if (recipe or {}).get("documents") and all(located(name).is_dir() for name in names):
-        format = format or "folder"
-    paths = find_files(names, format)
-    kind, how["max_line"] = kind_of(paths, format), bytes_of(max_line or MAX_LINE)
-    _check_kind(paths[0], kind, learned)
-    own = of_kind(paths[0], kind, options)
-    source = _opened(kind, paths, format, own, **how)
+        from linsep.sources.tables.frames import to_arrow
+
+        kind, place, paths = "frame", "the table", [to_arrow(data)]
+        options |= {"format": format, "cache": cache}
+    else:
+        names = names_in(data)
+        if (recipe or {}).get("documents") and all(located(name).is_dir() for name in names):
+            format = format or "folder"
+        paths = find_files(names, format)
+        kind, place = kind_of(paths, format), paths[0]
+    _check_kind(place, kind, learned)
+    source = _opened(
+        kind, paths, of_kind(place, kind, options), format=format, recipe=recipe,
+        require_labels=bool(labeled), max_line=bytes_of(max_line or MAX_LINE),
+    )  # fmt: skip
     source.cache, source.by_recipe = _cache_of(cache, paths), recipe is not None
     source.max_features = max_features
     return source
@@ -219,12 +222,8 @@ def of_kind(path: File | str, kind: str, options: dict[str, Any]) -> dict[str, A
     defaults: tuple[Any, ...] = (None, "error", "none", [], (), {}, "")
     given = [n for n, value in options.items() if n not in _OPTIONS[kind] and value not in defaults]
     if given:
-        raise DataError(
-            f"{path} is {_WORDS[kind]}",
-            hint("leave out {}", **dict.fromkeys(given)),
-            code="conflict",
-            path=path,
-        )
+        leave = hint("leave out {}", **dict.fromkeys(given))
+        raise DataError(f"{path} is {_WORDS[kind]}", leave, code="conflict", path=path)
     return {name: value for name, value in options.items() if name in _OPTIONS[kind]}
 
 
@@ -249,79 +248,62 @@ def _for_predictions(recipe: dict[str, Any]) -> dict[str, Any]:
     """Return the recipe for predictions: columns of labels, weights and groups are not read, and
     rows that training would drop are errors.
     """
-    drops: dict[str, Any] = {"missing": "error"} if recipe.get("missing") == "drop" else {}
-    target = recipe.get("target")
-    if target in recipe.get("converted", ()):
-        drops["converted"] = {n: how for n, how in recipe["converted"].items() if n != target}
-    if target in recipe.get("categorical", ()):
-        drops["categorical"] = [name for name in recipe["categorical"] if name != target]
+    missing = {"missing": "error"} if recipe.get("missing") == "drop" else {}
     unread = {"target", "weight", "group", "successes", "trials"}
-    return recipe | drops | dict.fromkeys(unread & recipe.keys())
+    return recipe | missing | dict.fromkeys(unread & recipe.keys())
 
 
 def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
-    """Return the folder for parsed rows; None, with a warning, if a later run could not detect a
-    changed file.
+    """Return the folder for parsed rows; None if a later run could not detect a changed file, for
+    whose server sends neither an ETag nor a date.
     """
     if cache is not None and is_address(Path(cache)):
         raise ParameterError(
             f"The cache for parsed rows must be local, not at {Path(cache).parts[0]}//",
-            hint("name a local folder by {}", cache="FOLDER"),
-            option="cache",
-            value=cache,
-        )
-    for path in paths if cache is not None else ():
-        if isinstance(path, RemoteFile) and path.state[2] is None:
-            warn_without(
-                f"Parsed rows of {path} are not kept for later runs, because its server sends "
-                "neither an ETag nor a date, so changes cannot be detected"
-            )
-            return None
-    return cache
+            hint("name a local folder by {}", cache="FOLDER"), option="cache", value=cache,
+        )  # fmt: skip
+    dated = (path.state[2] for path in paths if cache and isinstance(path, RemoteFile))
+    return None if None in dated else cache
 
 
 def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> None:
     """Raise DataError for files of a different kind than the model's. Parsed rows contain their
     recipe."""
-    if recipe is not None and kind not in ("rows", recipe.get("format")):
+    read = "table" if kind == "frame" else kind
+    if recipe is not None and read not in ("rows", recipe.get("format")):
         learned = _WORDS.get(str(recipe.get("format")), "something unknown").partition(",")[0]
         text = kind == "svmlight" and recipe.get("words")
         raise DataError(
-            f"{path} is {_WORDS[kind].partition(',')[0]}, but the model was trained on {learned}",
+            f"{path} is {_WORDS[read].partition(',')[0]}, but the model was trained on {learned}",
             "give it files of that kind",
-            *(["name its folder; each file in it is read as one text"] if text else []),
-            code="wrong-format",
-            path=path,
-        )
+            *["name its folder; each file in it is read as one text"] * bool(text),
+            code="wrong-format", path=path,
+        )  # fmt: skip
 
 
 def _opened(
-    kind: str, paths: list[File], format: str | None, options: dict[str, Any], *,
-    require_labels: bool, **how: Any,
+    kind: str, paths: list[Any], options: dict[str, Any], *, format: str | None,
+    recipe: dict[str, Any] | None, require_labels: bool, max_line: int,
 ) -> Source:  # fmt: skip
-    recipe = how["recipe"]
     if kind == "rows":
         return RowsSource(paths)
-    if kind == "table":
+    if kind in ("table", "frame"):
         from linsep.sources.tables.table import TableSource
 
-        if recipe is None and all(format_of(path, format) == "folder" for path in paths):
+        folders = kind == "table" and all(format_of(path, format) == "folder" for path in paths)
+        if recipe is None and folders:
             options |= {"target": options["target"] or LABEL, "text": options["text"] or TEXT}
-        return TableSource(paths, format=format, require_target=require_labels, **how, **options)
+        return TableSource(
+            paths, format=format, recipe=recipe, require_target=require_labels, max_line=max_line,
+            **options,
+        )  # fmt: skip
     from linsep.sources.vw import VwSource
 
     opener: Any = {"svmlight": SvmlightSource, "vw": VwSource}[kind]
     given = {{"hash_bits": "bits"}.get(name, name): value for name, value in options.items()}
     own = given if recipe is None else {name: recipe.get(name) for name in given}
     own = {name: value for name, value in own.items() if value is not None}
-    return opener(paths, require_labels=require_labels, max_line=how["max_line"], **own)
-
-
-def _frame(data: Any, options: dict[str, Any], *, require_labels: bool, **how: Any) -> Source:
-    from linsep.sources.tables.frames import to_arrow
-    from linsep.sources.tables.table import TableSource
-
-    return TableSource([to_arrow(data)], require_target=require_labels, **how, **options)
+    return opener(paths, require_labels=require_labels, max_line=max_line, **own)
 
 
 def find_files(data: list[Any], format: str | None = None) -> list[File]:
@@ -333,12 +315,20 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
     """
     found: list[File] = []
     for item in data:
-        if isinstance(item, RemoteFile):
-            found.append(item)
-        elif is_remote(item):
-            found += _remote(item, format)
-        else:
-            found += _local(item, format)
+        inside: list[Any] = [item]
+        if not isinstance(item, RemoteFile) and is_remote(item):
+            item, (files, of_folder) = shown(item), find_remote(item)  # noqa: PLW2901
+            inside = [file for file in files if not of_folder or _is_data(file, format)]
+        elif not isinstance(item, RemoteFile):
+            inside = _local(item, format)
+        if not inside:
+            raise DataError(
+                f"There are no data files in {item}",
+                f"name files, a folder of {' '.join(ENDINGS)} files, or a local folder with one "
+                "folder of texts per label",
+                code="no-file", path=item,
+            )  # fmt: skip
+        found += inside
     if not found:
         raise DataError("There are no files: name at least one.", code="no-file")
     for file in found:
@@ -348,51 +338,20 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
 
 
 def _local(item: Any, format: str | None) -> list[Path]:
+    """Return the files of a name, folder or glob; the folder itself if it has folders of texts."""
     path = Path(item.removeprefix("file://") if isinstance(item, str) else item).expanduser()
-    if path.is_dir():
-        return _of_folder(path, format)
-    if path.exists() or not has_magic(str(path)):
+    if not path.exists() and has_magic(str(path)):
+        matches = map(Path, sorted(glob(str(path), recursive=True)))  # which hides hidden files
+        return [p for p in matches if p.is_file() and not is_hidden(p.name.lstrip("."))]
+    if not path.is_dir() or format == "folder":
         return [path]
-    matches = map(Path, sorted(glob(str(path), recursive=True)))  # which hides hidden files
-    found = [p for p in matches if p.is_file() and not is_hidden(p.name.lstrip("."))]
-    if not found:
-        raise DataError(f"No file matches {path}.", code="no-file", path=path)
-    return found
-
-
-def _remote(address: str, format: str | None) -> list[RemoteFile]:
-    files, of_folder = find_remote(address)
-    if not of_folder:
-        return files
-    inside = [file for file in files if _is_data(file, format)]
-    if not inside:
-        raise _no_data(shown(address))
-    return inside
-
-
-def _no_data(folder: Any) -> DataError:
-    return DataError(
-        f"The folder {folder} has no data files: name files, a folder of {' '.join(ENDINGS)} "
-        "files, or a local folder with one folder of texts per label.",
-        code="no-file",
-        path=folder,
-    )
-
-
-def _of_folder(folder: Path, format: str | None) -> list[Path]:
-    """Return the data files of a folder, or the folder itself if it holds folders of texts."""
-    if format == "folder":
-        return [folder]
-    hive = any(path.is_dir() and "=" in path.name for path in folder.iterdir())
-    each = folder.rglob("*") if hive else folder.iterdir()
-    inside = [path for path in sorted(each) if _is_data(path, format)]
+    labels = [one for one in path.iterdir() if one.is_dir() and one.name[0] != "."]
+    hive = any("=" in label.name for label in labels)
+    inside = [one for one in sorted(path.rglob("*") if hive else path.iterdir())
+              if _is_data(one, format)]  # fmt: skip
     # Beside folders of texts, README.txt is not svmlight text.
-    if format is None and all(path.suffix.lower() == ".txt" for path in inside):
-        labels = [path for path in folder.iterdir() if path.is_dir() and path.name[0] != "."]
-        if len(labels) > (1 if inside else 0):
-            inside = [folder]
-    if not inside:
-        raise _no_data(folder)
+    if format is None and all(one.suffix.lower() == ".txt" for one in inside):
+        return [path] if len(labels) > (1 if inside else 0) else inside
     return inside
 
 
@@ -402,21 +361,14 @@ def kind_of(paths: list[File], format: str | None = None) -> str:
     for path in paths:
         found = format_of(path, format)
         if isinstance(path, RemoteFile) and found in LOCAL:
-            raise DataError(
-                f"{path} is {LOCAL[found]}, which cannot be read remotely: copy it to this "
-                "machine.",
-                code="unsupported",
-                path=path,
-            )
+            said = f"{path} is {LOCAL[found]}, which cannot be read remotely"
+            raise DataError(said, "copy it to this machine", code="unsupported", path=path)
         kinds[found if found in ("svmlight", "vw", "rows") else "table"] = path
     if len(kinds) > 1:
         (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
-        raise DataError(
-            f"{path} is {_WORDS[one].partition(',')[0]}, {second} "
-            f"{_WORDS[other].partition(',')[0]} by its name: name files of one kind.",
-            code="mixed-formats",
-            path=path,
-        )
+        first, last = (_WORDS[kind].partition(",")[0] for kind in (one, other))
+        said = f"{path} is {first}, {second} {last} by its name"
+        raise DataError(said, "name files of one kind", code="mixed-formats", path=path)
     return next(iter(kinds))
 
 

@@ -9,18 +9,20 @@ features come last.
 """
 
 from collections import Counter
+from hashlib import blake2b
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from linsep.errors import DataError, hint
-from linsep.sources.exact import EXACT, exact_numbers, refuse_rounded
+from linsep.batches import Batch
+from linsep.errors import DataError, Hint, hint
+from linsep.sources.exact import EXACT, not_exact, rounded_cells
 from linsep.sources.tables.columns import Columns
-from linsep.sources.tables.products import Cells, cells_of, entries
+from linsep.sources.tables.conversions import NO_NUMBER
+from linsep.sources.tables.products import Cells, entries
+from linsep.sources.tables.spellings import canonical
 from linsep.sources.tables.table_file import (
     Place,
     decoded,
@@ -28,6 +30,7 @@ from linsep.sources.tables.table_file import (
     plain_values,
     text_codes,
 )
+from linsep.validation.checks import check_counts
 
 #: most characters of a label
 LONGEST_LABEL = 1000
@@ -38,52 +41,31 @@ _NONE, _UNKNOWN = -1, -2
 
 
 class Encoder:
-    """Turns tables into features and labels.
+    """Turns tables into batches of one reading.
+
+    Parameters
+    ----------
+    columns : Columns
+    wanted : whether labels, weights and groups must be there
 
     Attributes
     ----------
     unseen : dict of text column to how many of its values were met that the columns do not have
     filled : dict of column to how many missing values of it were replaced
-    unanswered : bool array or None
-        Which rows of the last table have a missing value, where ``missing`` is "skip".
+    far : the columns of numbers that have one of 2^53 or more in the last table
     """
 
-    def __init__(self, columns: Columns, labels_needed: bool):
-        self.columns = columns
-        self.unseen: dict[str, int] = {}
-        self.filled: Counter[str] = Counter()
-        self.unanswered: np.ndarray | None = None
-        self.lows = np.full(len(columns.numeric), np.inf)
-        self.highs = np.full(len(columns.numeric), -np.inf)
-        self._labels_needed, self._far_inputs = labels_needed, set[str]()
-        self._kept, self._left_out = set[Any](), set[Any]()
-
-    def survey(self, table: pa.Table, place: Place) -> tuple[np.ndarray, dict[str, dict[Any, int]]]:
-        """Return the numbers (NaN where missing) of the rows that :meth:`encode` keeps, and in how
-        many rows the values of their text columns and products are; raises what it would raise.
-        Learns the words of others, and formulas.
-        """
-        table, X, place, _ = self._selected(table, place)
-        if self.columns.formula is not None:
-            self.columns.formula.take(table)
-        for name, counter in self.columns.words.items():
-            if counter.learns:
-                _told(counter.learn, _texts(table, name), name, place)
-        self._labels(table, place)
-        cells = self._cells(table, place)
-        for product in self.columns.products:
-            cells[product.name] = cells_of(product, cells, table.num_rows)
-        counts = {}
-        for name, (codes, values) in cells.items():
-            rows = np.bincount(codes[codes >= 0], minlength=len(values))
-            counts[name] = dict(zip(values, rows.tolist(), strict=True))
-        return X, counts
+    def __init__(self, columns: Columns, wanted: bool):
+        self.columns, self.far = columns, list[str]()
+        self.unseen, self.filled = Counter[str](), Counter[str]()
+        self._wanted, self._labels_needed = wanted, wanted and columns.successes is None
 
     def encode(
         self, table: pa.Table, place: Place, exact: bool = False
-    ) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray | None, np.ndarray | None]:
-        """Return the features (an array, or a canonical csr_matrix when there are text columns or
-        words), the labels or None, and which rows were kept, None for all.
+    ) -> tuple[Batch, np.ndarray]:
+        """Return the rows that are kept, and which rows of the table they are. Features are an
+        array, or a canonical csr_matrix when there are text columns or words; a row of counts is
+        two rows: successes of class 1, and failures of class 0, with their numbers as weights.
 
         With ``exact``, numbers that no double equals are kept as Python numbers in an array;
         otherwise, and in scaled columns, decimals below 2^53 are rounded.
@@ -91,98 +73,51 @@ class Encoder:
         Raises DataError at infinity, at a missing value unless ``missing`` says otherwise, and at
         a number beyond 2^53 that would be rounded.
         """
-        label = self._label(table)
-        table, X, place, kept = self._selected(table, place)
-        if label and self.columns.missing == "drop" and self.columns.target_kind == "text":
-            rows = pa.array(np.ones(len(label), bool) if kept is None else kept)
-            self._kept.update(label.filter(rows).unique().to_pylist())
-            self._left_out.update(label.filter(pc.invert(rows)).unique().to_pylist())
-        if self.columns.missing in {"zero", "mean"} and (holes := np.isnan(X)).any():
-            means = self.columns.means
-            fill = np.array([means.get(name, 0.0) for name in self.columns.numeric], X.dtype)
-            np.copyto(X, fill, where=holes)
-            self.filled.update(
-                dict(zip(self.columns.numeric, holes.sum(axis=0).tolist(), strict=True))
-            )
-        cells = self._cells(table, place)
-        if self.columns.missing != "skip":
-            gaps = {name: int((codes < 0).sum()) for name, (codes, _) in cells.items()}
-            self.filled.update(gaps)
-        if X.size:
-            np.minimum(self.lows, _over_rows(np.minimum, X), out=self.lows)
-            np.maximum(self.highs, _over_rows(np.maximum, X), out=self.highs)
-        names, floats = list(self.columns.numeric), X
-        exact &= not self.columns.scale and self.columns.formula is None
-        multiplied = {name for p in self.columns.products for name in (p.first, p.second)}
-        if far := [n for n in self.far if n in names and (n in multiplied or not exact)]:
-            for name in far:
-                refuse_rounded(table, name, X[:, names.index(name)], place)
-        if exact:
-            sparse = bool(cells or self.columns.words)
-            X = exact_numbers(table, names, X, sparse, place)
-        if self.columns.scale:
-            center, spread = np.array(list(self.columns.scale.values()), X.dtype).T
+        columns = self.columns
+        table, place, X, rows, unanswered = self.selected(table, place)
+        y = self.labels(table, place)
+        if columns.missing in {"zero", "mean"} and (holes := np.isnan(X)).any():
+            fill = [columns.means.get(name, 0.0) for name in columns.numeric]
+            np.copyto(X, np.array(fill, X.dtype), where=holes)
+            self.filled.update(dict(zip(columns.numeric, holes.sum(axis=0).tolist(), strict=True)))
+        cells = self.cells(table, place)
+        if columns.missing != "skip":
+            self.filled.update({name: int((codes < 0).sum()) for name, (codes, _) in cells.items()})
+        floats, X = X, self._checked(table, X, place, exact, bool(cells or columns.words))
+        if columns.scale:
+            center, spread = np.array(list(columns.scale.values()), X.dtype).T
             X -= center
             X /= spread
-        y = self._labels(table, place)
         whole = self._with_indicators(X, cells) if cells else X
-        if self.columns.products and not cells:
-            made = [entries(one, self.columns, floats, {})[1] for one in self.columns.products]
+        if columns.products and not cells:
+            made = [entries(one, columns, floats, {})[1] for one in columns.products]
             whole = np.column_stack([X, *made])
-        if self.columns.words:
+        if columns.words:
             whole = self._with_words(whole, table, place)
-        return whole, y, kept
+        return self._with_beside(Batch(whole, y, unanswered=unanswered), table, place), rows
 
-    def _selected(self, table: pa.Table, place: Place) -> tuple[pa.Table, np.ndarray, Place, Any]:
-        """Return the rows to keep and their numbers, where each stands, and which rows of the table
-        they are (None: all).
+    def selected(
+        self, table: pa.Table, place: Place
+    ) -> tuple[pa.Table, Place, np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return the rows to keep, where each stands, their numbers (NaN where missing), which rows
+        of the table they are, and which of them get no prediction.
         """
-        columns, formula = self.columns, self.columns.formula
-        X = np.empty((table.num_rows, 0)) if formula else self.numbers(table, place)
-        kept, self.unanswered = self._complete(table, X, place), None
-        if columns.missing == "skip":
-            self.unanswered = np.zeros(len(X), bool) if kept is None else ~kept
-            X[self.unanswered] = 0
-            some, among, kept = *_filtered(table, place, kept), None
-        else:
-            table, place = some, among = _filtered(table, place, kept)
-            X = X if kept is None else X[kept]
-        self._check_inputs(some, among)
-        if formula:
-            X = np.zeros((table.num_rows, len(formula.names)))
-            X[... if self.unanswered is None else ~self.unanswered] = formula.rows(some, among)
-        return table, X, place, kept
+        formula, every = self.columns.formula, np.arange(table.num_rows)
+        X = np.empty((len(every), 0)) if formula else self._numbers(table, place)
+        complete = self._complete(table, X, place)
+        rows, full, at = every, table, place
+        if complete is not None:
+            rows, full, X = every[complete], table.filter(pa.array(complete)), X[complete]
+            at = lambda row: place(int(rows[row]))  # noqa: E731
+        X = formula.rows(full, at) if formula else X
+        if self.columns.missing != "skip":
+            return full, at, X, rows, None
+        whole = np.zeros((len(every), X.shape[1]), X.dtype)
+        whole[rows] = X
+        unanswered = np.zeros(len(every), bool) if complete is None else ~complete
+        return table, place, whole, every, unanswered
 
-    def _check_inputs(self, table: pa.Table, place: Place) -> None:
-        """Raise DataError for a number that float64 does not hold in a column of a formula, of
-        weights, offsets or counts.
-        """
-        names = [name for name, _ in self.columns.numbers_beside if name in table.column_names]
-        if (formula := self.columns.formula) is not None:
-            names += [name for name, kind in formula.inputs.items() if kind == "number"]
-        for name in names:
-            floats = numbers_in(table, name)
-            if (np.abs(floats) >= EXACT).any():
-                self._far_inputs.add(name)
-                refuse_rounded(table, name, floats, place)
-
-    @property
-    def lost_classes(self) -> list[str]:
-        """The labels of rows that were all left out because of missing values."""
-        return sorted(self._left_out - self._kept - {None})
-
-    @property
-    def far(self) -> list[str]:
-        """The columns of numbers that had a number of 2^53 or more so far."""
-        found = sorted(self._far_inputs)
-        if self.columns.formula is not None:  # its features are not columns
-            return found
-        far = (self.highs >= EXACT) | (self.lows <= -EXACT)
-        return found + [
-            name for name, large in zip(self.columns.numeric, far.tolist(), strict=True) if large
-        ]
-
-    def numbers(self, table: pa.Table, place: Place) -> np.ndarray:
+    def _numbers(self, table: pa.Table, place: Place) -> np.ndarray:
         """Return the numeric features, NaN where missing, shape (rows, numeric columns)."""
         X = np.empty((table.num_rows, len(self.columns.numeric)), self.columns.dtype)
         kind = pa.float32() if self.columns.dtype == "float32" else pa.float64()
@@ -193,17 +128,37 @@ class Encoder:
             for number, column in enumerate(batch.columns):
                 X[some, number] = column.to_numpy(zero_copy_only=False)
             start = some.stop
-        with np.errstate(all="ignore"):
-            fine = np.isfinite(X.sum(dtype=np.float64))
-        if not fine and (beyond := np.isinf(X)).any():
-            row, number = np.argwhere(beyond)[0]
-            raise DataError(
-                place(row) + f", column '{names[number]}' is infinite: "
-                f"replace the value or leave out the row.",
-                code="not-finite",
-                column=names[number],
-            )
+        for number, name in enumerate(names) if not _all_finite(X) else ():
+            ways = "replace the value", "leave out the row"
+            _refuse(np.isinf(X[:, number]), place, name, "is infinite", *ways, code="not-finite")
         return X
+
+    def _checked(
+        self, table: pa.Table, X: np.ndarray, place: Place, exact: bool, sparse: bool
+    ) -> np.ndarray:
+        """Return the numbers or, if they shall be ``exact``, an array of Python numbers if these
+        have more digits. DataError for others that are rounded: from 2^53 on, or in ``sparse`` rows
+        and those with products that shall be exact.
+        """
+        columns, formula, found, self.far = self.columns, self.columns.formula, X, []
+        exact &= not columns.scale and formula is None
+        far = exact or (X.size and max(X.max(), -X.min()) >= EXACT)
+        names = list(columns.numeric) if far and formula is None else []
+        others = [n for n, what in columns.beside.items() if what != "groups"]
+        others += [n for n, kind in formula.inputs.items() if kind == "number"] if formula else []
+        others = [name for name in others if name in table.column_names]
+        for number, name in enumerate(names + others):
+            is_feature = number < len(names)
+            floats = X[:, number] if is_feature else numbers_in(table, name)
+            self.far += [name] * bool((np.abs(floats) >= EXACT).any())
+            least = 0.0 if exact and is_feature else EXACT
+            for row, value in rounded_cells(table.column(name), floats, least).items():
+                if not (exact and is_feature) or sparse or columns.products:
+                    leave = hint("leave the column out with {}", exclude=[name])
+                    raise not_exact(place(row) + f", column '{name}'", value, leave, column=name)
+                found = X.astype(object) if found is X else found
+                found[row, number] = value
+        return found
 
     def _label(self, table: pa.Table) -> pa.ChunkedArray | None:
         name = self.columns.target
@@ -211,78 +166,62 @@ class Encoder:
 
     def _complete(self, table: pa.Table, X: np.ndarray, place: Place) -> np.ndarray | None:
         """Return which rows miss no value that they need, None for all."""
-        columns, formula, label, holes = self.columns, self.columns.formula, self._label(table), {}
-        unlabeled = _missing(label) if label is not None and self._labels_needed else None
-        if unlabeled is not None and "drop" not in (columns.missing, columns.unlabeled):
-            raise DataError(
-                place(int(np.argmax(unlabeled))) + f" has no label in column '{columns.target}'",
-                "fill it in", hint("leave such rows out with {}", unlabeled="drop"),
-                code="missing-value", column=columns.target,
-            )  # fmt: skip
+        columns, formula, label = self.columns, self.columns.formula, self._label(table)
+        asked, holes = np.ones(table.num_rows, bool), dict[str, np.ndarray]()
+        if label is not None and self._labels_needed:
+            asked = ~_missing(label)
+        if "drop" not in (columns.missing, columns.unlabeled):
+            ways = "fill it in", hint("leave such rows out with {}", unlabeled="drop")
+            _refuse(~asked, place, columns.target, "has no label", *ways, code="missing-value")
         if columns.missing in {"error", "drop", "skip"}:
             names = [*columns.text, *(formula.inputs if formula else ())]
-            found = {name: _missing(plain_values(table.column(name))) for name in names}
-            with np.errstate(all="ignore"):
-                whole = np.isfinite(X.sum(dtype=np.float64))
-            if not whole:
-                gaps = np.isnan(X)
-                found |= {n: gaps[:, k] for k, n in enumerate(columns.numeric) if gaps[:, k].any()}
-            asked = True if unlabeled is None else ~unlabeled
-            holes = {
-                name: gaps for name, gaps in found.items()
-                if gaps is not None and (gaps & asked).any()
-            }  # fmt: skip
+            gaps = {name: _missing(plain_values(table.column(name))) & asked for name in names}
+            if not _all_finite(X):
+                gaps |= {name: np.isnan(X[:, k]) & asked for k, name in enumerate(columns.numeric)}
+            holes = {name: gap for name, gap in gaps.items() if gap.any()}
         if holes and columns.missing == "error":
-            row, name = min((int(np.argmax(gaps & asked)), name) for name, gaps in holes.items())
-            ways = [hint("leave out such rows with {}", missing="drop")]
-            if not self._labels_needed:
-                ways = [hint("leave its prediction empty with {}", missing="skip")]
-            elif not formula:
-                ways = [
-                    hint("replace it by 0 with {}", missing="zero"),
-                    hint("by the column mean with {}", missing="mean"), *ways,
-                    hint("leave out the column with {}", exclude=[name]),
-                ]  # fmt: skip
-            raise DataError(
-                place(row) + f", column '{name}' has no value", "fill it in", *ways,
-                code="missing-value", column=name,
-            )  # fmt: skip
-        gaps = [*holes.values(), *([] if unlabeled is None else [unlabeled])]
-        return ~np.logical_or.reduce(gaps) if gaps else None
+            _, name = min((int(np.argmax(gap)), name) for name, gap in holes.items())
+            said, instead = "has no value", self._instead(name)
+            _refuse(holes[name], place, name, said, *instead, code="missing-value")
+        complete = ~np.logical_or.reduce([~asked, *holes.values()])
+        return None if complete.all() else complete
 
-    def _cells(self, table: pa.Table, place: Place) -> dict[str, Cells]:
+    def _instead(self, name: str) -> list[str | Hint]:
+        """Return what to do about a missing value of a column."""
+        drop = hint("leave out such rows with {}", missing="drop")
+        if not self._labels_needed:
+            return ["fill it in", hint("leave its prediction empty with {}", missing="skip")]
+        if self.columns.formula:
+            return ["fill it in", drop]
+        return [
+            "fill it in", hint("replace it by 0 with {}", missing="zero"),
+            hint("by the column mean with {}", missing="mean"), drop,
+            hint("leave out the column with {}", exclude=[name]),
+        ]  # fmt: skip
+
+    def cells(self, table: pa.Table, place: Place) -> dict[str, Cells]:
         names = self.columns.text
         return {name: text_codes(table.column(name), name, place) for name in names}
 
-    def _labels(self, table: pa.Table, place: Place) -> np.ndarray | None:
-        label = self._label(table)
-        if not label or (not self._labels_needed and _missing(label) is not None):
+    def labels(self, table: pa.Table, place: Place) -> np.ndarray | None:
+        label, kind, name = self._label(table), self.columns.target_kind, self.columns.target
+        if not label or (not self._labels_needed and _missing(label).any()):
             return None
-        kind = self.columns.target_kind
         if kind == "text":
-            codes, values = text_codes(label, self.columns.target, place)
-            for code, value in enumerate(values):  # numpy's text, or memory, would not hold others
-                if "\0" in value or len(value) > LONGEST_LABEL:
-                    raise DataError(
-                        place(int(np.argmax(codes == code))) + f" has a label of {len(value):,} "
-                        f"characters, or with a NUL character, in column '{self.columns.target}': "
-                        "correct it, or choose another column.",
-                        code="bad-value",
-                        column=self.columns.target,
-                    )
+            codes, values = text_codes(label, name, place)
+            # Numpy's text, or memory, would not hold others.
+            odd = np.array(["\0" in value or len(value) > LONGEST_LABEL for value in values])
+            said = f"has more than {LONGEST_LABEL:,} characters, or a NUL character"
+            ways = "correct it", "choose another label column"
+            _refuse(odd[codes], place, name, said, *ways, code="bad-value")
             return np.array(values, dtype=np.str_)[codes]
         y = np.array(label.to_numpy())
         if y.dtype.kind in "biu" and kind != "float":
             return y
         y = y.astype(np.float64)
-        if (far := np.abs(y) >= EXACT).any():  # where floats no longer distinguish whole numbers
-            row = int(np.argmax(far))
-            raise DataError(
-                place(row) + f" has a label in column '{self.columns.target}' that is infinite or "
-                "has too many digits: shorten it.",
-                code="not-finite" if np.isinf(y[row]) else "not-exact",
-                column=self.columns.target,
-            )
+        _refuse(np.isinf(y), place, name, "is infinite", "correct it", code="not-finite")
+        far = np.abs(y) >= EXACT  # where floats no longer distinguish whole numbers
+        _refuse(far, place, name, "is a label of too many digits", "shorten it", code="not-exact")
         if kind == "float":
             return y
         if (np.trunc(y) != y).any():
@@ -290,6 +229,55 @@ class Encoder:
             self.columns.target_kind = "float"
             return y
         return y.astype(np.int64)
+
+    def _with_beside(self, batch: Batch, table: pa.Table, place: Place) -> Batch:
+        """Return rows with their offsets and, if they are wanted, weights, groups and counts."""
+        columns, there = self.columns, {*table.column_names}
+        parts = [] if columns.formula is None else columns.formula.offset_values(table)
+        if columns.offset is not None and columns.offset in there:
+            parts.append(numbers_in(table, columns.offset))
+        if parts:
+            with np.errstate(over="ignore"):
+                offset = np.sum(parts, axis=0)
+            gaps, name = np.isnan(offset), columns.offset or "offset"
+            if columns.missing != "skip":
+                _refuse(gaps, place, name, "has no value", "fill it in", code="missing-value")
+            _refuse(np.isinf(offset), place, name, "is infinite", "correct it", code="not-finite")
+            others = False if batch.unanswered is None else batch.unanswered
+            unanswered = gaps | others if gaps.any() else batch.unanswered
+            batch = batch._replace(offset=np.where(gaps, 0.0, offset), unanswered=unanswered)
+        if not self._wanted:
+            return batch
+        if columns.weight is not None and columns.weight in there:
+            weights = numbers_in(table, columns.weight)
+            name, ways = columns.weight, ["weights must be finite and at least 0"]
+            _refuse(np.isnan(weights), place, name, "has no value", *ways, code="missing-value")
+            bad = ~(np.isfinite(weights) & (weights >= 0))
+            said = "has the weight {:g}"
+            _refuse(bad, place, name, said, *ways, code="out-of-range", values=weights)
+            batch = batch._replace(weights=weights)
+        if columns.group in there:
+            batch = batch._replace(groups=self._groups(table, place))
+        if columns.successes is None or columns.trials is None:
+            return batch
+        successes, trials = (numbers_in(table, n) for n in (columns.successes, columns.trials))
+        check_counts(successes, trials, place)
+        twice = batch.rows(np.repeat(np.arange(batch.size), 2))
+        weights = np.column_stack([successes, trials - successes]).ravel()
+        return twice._replace(y=np.tile(np.array([1, 0]), batch.size), weights=weights)
+
+    def _groups(self, table: pa.Table, place: Place) -> np.ndarray:
+        """Return a number of 64 bits for the group of each row; DataError for a row without one."""
+        name, numbers = str(self.columns.group), self.columns.group_kind == "number"
+        codes, values = text_codes(table.column(name), name, place)
+        # The last entry is what code -1, missing, picks.
+        missing = np.array([*(numbers and x.strip() in NO_NUMBER for x in values), True])[codes]
+        way = "every row needs a group"
+        _refuse(missing, place, name, "has no value", way, code="missing-value")
+        # Of a million groups, two share a number about once in forty million tables.
+        spelled = (canonical(value.strip()) if numbers else value for value in values)
+        digests = [blake2b(value.encode(), digest_size=8).digest() for value in spelled]
+        return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)[codes]
 
     def _with_indicators(self, X: np.ndarray, cells: dict[str, Cells]) -> sp.csr_matrix:
         products, (rows, first) = self.columns.products, X.shape
@@ -304,14 +292,13 @@ class Encoder:
             columns[:, number] = found
             values[found < 0, number] = 0
             if count := int((found == _UNKNOWN).sum()):
-                self.unseen[name] = self.unseen.get(name, 0) + count
+                self.unseen[name] += count
         for number, product in enumerate(products, first + len(cells)):
             columns[:, number], values[:, number] = entries(product, self.columns, X, cells)
-        stored = values != 0
-        ends = np.concatenate([[0], np.cumsum(stored.sum(axis=1))])
-        ends = ends.astype(np.int32 if ends[-1] <= np.iinfo(np.int32).max else np.int64)
+        starts = np.arange(rows + 1, dtype=np.int32) * columns.shape[1]
         shape = (rows, self.columns.indicators_end)
-        matrix = sp.csr_matrix((values[stored], columns[stored], ends), shape=shape)
+        matrix = sp.csr_matrix((values.ravel(), columns.ravel(), starts), shape=shape)
+        matrix.eliminate_zeros()  # among them values without a feature, whose column is none
         matrix.sum_duplicates()  # sorts as well; only hashed values can collide
         return matrix
 
@@ -320,9 +307,8 @@ class Encoder:
     ) -> sp.csr_matrix:
         blocks = [X] if X.shape[1] else []
         for name, counter in self.columns.words.items():
-            texts = _texts(table, name)
-            self.filled[name] += texts.null_count
-            rows = _told(counter.rows, texts, name, place)
+            self.filled[name] += decoded(table.column(name)).null_count
+            rows = told(counter.rows, table, name, place)
             blocks.append(rows if rows.dtype == X.dtype else rows.astype(X.dtype))
         if len(blocks) == 1:
             return blocks[0]
@@ -331,63 +317,46 @@ class Encoder:
         return joined
 
     def _place(self, name: str, value: str) -> int:
-        bits = self.columns.hash_bits
-        if bits is not None:
-            # Python's own hash would be another in every process.
-            low = crc32(f"{name}={value}".encode()) & ((1 << bits) - 1)
-            return len(self.columns.numeric) + low
+        if self.columns.hash_bits is not None:
+            return self.columns.hashed(f"{name}={value}")
         level = self.columns.level(name, value)
-        if level is None:
-            return _UNKNOWN
-        if self.columns.reference.get(name) == level:
-            return _NONE
-        return self.columns.text[name].get(level, _UNKNOWN)
+        return _UNKNOWN if level is None else self.columns.text[name].get(level, _NONE)
 
 
-def _over_rows(least: np.ufunc, X: np.ndarray) -> np.ndarray:
-    """Return the least, or the greatest, of each column."""
-    rows, width = X.shape
-    # numpy takes its time with each row, so rows are put together to long ones first.
-    together = max(1, min(rows, 512 // max(1, width)))
-    whole = rows - rows % together
-    long = least.reduce(X[:whole].reshape(-1, together * width), axis=0)
-    found = least.reduce(long.reshape(together, width), axis=0)
-    return found if whole == rows else least(found, least.reduce(X[whole:], axis=0))
+def _refuse(
+    bad: np.ndarray, place: Place, name: str | None, said: str, *ways: str | Hint, code: str,
+    values: Any = None,
+) -> None:  # fmt: skip
+    """Raise DataError for the first bad row, whose value in a column stands for {}."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        said = f", column '{name}' {said if values is None else said.format(values[row])}"
+        raise DataError(place(row) + said, *ways, code=code, column=name)
 
 
-def _missing(column: pa.ChunkedArray) -> np.ndarray | None:
-    """Return which rows are null or NaN; None when none is."""
-    if column.null_count or pa.types.is_floating(column.type):
-        gaps = column.is_null(nan_is_null=True).to_numpy()
-        return gaps if gaps.any() else None
-    return None
+def _all_finite(X: np.ndarray) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(X.sum(dtype=np.float64)))
 
 
-def _filtered(table: pa.Table, place: Place, kept: np.ndarray | None) -> tuple[pa.Table, Place]:
-    if kept is None:
-        return table, place
-    rows = np.flatnonzero(kept)
-    return table.filter(pa.array(kept)), lambda row: place(int(rows[row]))
+def _missing(column: pa.ChunkedArray) -> np.ndarray:
+    return column.is_null(nan_is_null=True).to_numpy()
 
 
-def _texts(table: pa.Table, name: str) -> pa.ChunkedArray:
-    column = decoded(table.column(name))
-    return column if column.type == pa.string() else column.cast(pa.large_string())
-
-
-def _told(method: Any, texts: pa.Array, name: str, place: Place) -> Any:
-    """Call a method of a counter, which treats missing texts as empty; errors name the place of
-    bytes that are not text.
+def told(method: Any, table: pa.Table, name: str, place: Place) -> Any:
+    """Call a method of a counter with the texts of a column, of which missing ones are empty;
+    errors name the place of bytes that are not text.
     """
     from linsep.sources.text import NotUtf8
 
+    texts = decoded(table.column(name))
+    texts = texts if texts.type == pa.string() else texts.cast(pa.large_string())
     try:
         return method(texts.fill_null("") if texts.null_count else texts)
     except NotUtf8 as error:
         raise DataError(
             place(error.text) + f", column '{name}' is not UTF-8 text ({error})",
-            "correct it",
-            code="encoding", column=name,
+            "correct it", code="encoding", column=name,
         ) from None  # fmt: skip
     except DataError as error:
         raise error.at(f"Column '{name}': ", column=name) from None

@@ -28,55 +28,51 @@ def open_table(
 ) -> TableFile:
     """Open a file of a format, by default inferred from its name; DataError for other formats than
     tables."""
-    opened: dict[Any, Callable[[], TableFile]] = {
-        "csv": lambda: CsvFile(path, options),
-        "tsv": lambda: CsvFile(path, options, "tsv"),
-        "jsonl": lambda: JsonFile(path, options.max_line),
-        "parquet": lambda: ParquetFile(path),
-        "arrow": lambda: IpcFile(path),
-        "folder": lambda: Documents([path], max_bytes=options.max_line),
-    }
-    if (found := opened.get(format or format_by_name(path))) is None:
-        raise unknown_format(path)
-    return found()
+    match format or format_by_name(path):
+        case "csv" | "tsv" as kind:
+            return CsvFile(path, options, kind)
+        case "jsonl":
+            return JsonFile(path, options.max_line)
+        case "parquet":
+            return ParquetFile(path)
+        case "arrow":
+            return IpcFile(path)
+        case "folder":
+            return Documents([path], max_bytes=options.max_line)
+    raise unknown_format(path)
 
 
 def open_tables(
-    paths: list[Any], format: str | None, options: ReadingOptions, mixed: bool
+    paths: list[Any], format: str | None, options: ReadingOptions, mixed: bool, labeled: bool = True
 ) -> list[TableFile]:
     """Open files as :func:`open_table` does, and Arrow tables; texts are one table, ``mixed`` if
-    they are learned.
+    they are learned. DataError for texts beside folders of texts, which have no label, if these
+    are not needed.
     """
     if any(isinstance(path, pa.Table) for path in paths):
         return [FrameFile(path) for path in paths]
     documents = [p for p in paths if (format or format_by_name(p)) == "folder"]
     others = [open_table(p, format, options) for p in paths if p not in documents]
-    return [Documents(documents, mixed, options.max_line), *others] if documents else others
+    if not documents:
+        return others
+    texts = Documents(documents, mixed, options.max_line)
+    for lost in () if labeled else texts.beside:
+        raise DataError(
+            f"{lost} would be ignored, because there are folders beside it",
+            "give the texts and the folders one after the other",
+            "put the texts into a folder, too", code="mixed-formats", path=lost,
+        )  # fmt: skip
+    return [texts, *others]
 
 
 def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -> None:
     """Raise DataError for a delimiter without CSV files."""
     given = {name: value for name, value in options.of_csv.items() if value is not None}
-    if given and not {"csv", "tsv"} & set(kinds):
+    if given and not {"csv", "tsv"} & {*kinds}:
         raise DataError(
-            f"{path} is {' and '.join(sorted(set(kinds)))}, which has no delimiters",
+            f"{path} is {' and '.join(sorted({*kinds}))}, which has no delimiters",
             hint("leave out {}", **given), code="conflict", path=path,
         )  # fmt: skip
-
-
-def check_no_text_is_lost(files: list[TableFile], labeled: bool) -> None:
-    """Raise DataError for texts beside folders of texts, which have no label to learn or to compare
-    with, but would have a prediction.
-    """
-    for file in files:
-        if not labeled and isinstance(file, Documents) and (beside := file.beside):
-            others = f" and {len(beside) - 1:,} more" * (len(beside) > 1)
-            raise DataError(
-                f"{beside[0]}{others} would be ignored, because there are folders beside it",
-                "give the texts and the folders one after the other",
-                "put the texts into a folder, too",
-                code="mixed-formats", path=beside[0],
-            )  # fmt: skip
 
 
 def kinds_in(
@@ -86,10 +82,8 @@ def kinds_in(
 
     ``first`` is the file that the columns were inferred from, None if a model defines them.
     """
-    by_recipe, beside, inputs = first is None, dict(columns.beside), columns.inputs
-    named = {*inputs, *beside, columns.target} - {None}
-    found = file.columns()
-    model = "the model was trained on" if by_recipe else f"{first} has"
+    beside, inputs, found = columns.beside, columns.inputs, file.columns()
+    model = "the model was trained on" if first is None else f"{first} has"
     wanted = require_target or columns.weight in found
     kinds = {
         name: "text" if what == "groups" else "number"
@@ -114,7 +108,7 @@ def kinds_in(
             f"add it{ones}{null}", *[skip] * (file.marks_missing and len(found) < len(kinds)),
             code="unknown-column", column=name,
         )  # fmt: skip
-    for name in () if by_recipe else found.keys() - named - {*columns.exclude}:
+    for name in found.keys() - {*kinds, *beside, *columns.exclude} if first else ():
         raise file.error(
             f" has a column '{name}' that {first} does not have", "add it there",
             hint("leave it out with {}", exclude=[name]), code="mixed-formats", column=name,
@@ -150,19 +144,14 @@ def rechunked(
     held: list[pa.RecordBatch] = []
     count = size = 0
     for chunk in chunks:
-        held.append(chunk)
-        count, size = count + chunk.num_rows, size + chunk.nbytes
-        if size > (MOST_TEXT if words else MOST_BYTES) and 0 < count < rows:
-            yield pa.Table.from_batches(held)
-            held, count, size = [], 0, 0
-        if count < rows:
-            continue
-        table = pa.Table.from_batches(held)
-        whole = count - count % rows
-        for start in range(0, whole, rows):
-            yield table.slice(start, rows)
-        held, count = table.slice(whole).to_batches(), count - whole
-        size = sum(batch.nbytes for batch in held)
+        start = 0
+        while start < chunk.num_rows:
+            held.append(chunk.slice(start, rows - count))
+            added = held[-1].num_rows
+            start, count, size = start + added, count + added, size + held[-1].nbytes
+            if count == rows or size > (MOST_TEXT if words else MOST_BYTES):
+                yield pa.Table.from_batches(held)
+                held, count, size = [], 0, 0
     if count:
         yield pa.Table.from_batches(held)
 
@@ -195,12 +184,6 @@ class FilesInOrder:
 def all_dropped(name: str) -> NoRows:
     return NoRows(
         f"{name} has a missing value in every row, so dropping such rows leaves no rows",
-        hint("choose {}", missing="zero"),
-        hint("{}", missing="mean"),
+        hint("choose {}", missing="zero"), hint("{}", missing="mean"),
         "leave out columns without values, which `linsep describe` shows",
-    )
-
-
-def no_weight(name: str, dropped: int) -> NoRows:
-    rows = "every row without a missing value" if dropped else "every row"
-    return NoRows(f"{name} has weight 0 in {rows}: check the weights.")
+    )  # fmt: skip

@@ -10,7 +10,7 @@ from itertools import chain, product
 from typing import Any
 
 from linsep.sources.tables.column_types import first_rows
-from linsep.sources.tables.columns import Columns, check_text_columns, guess_columns
+from linsep.sources.tables.columns import Columns, guess_columns
 from linsep.sources.tables.conversions import ColumnTypes
 from linsep.sources.tables.formula_factors import Factor, column_factor, factor_of, parse, refused
 from linsep.sources.tables.formulas import Formula
@@ -122,7 +122,7 @@ def guess_formula(
     :func:`linsep.sources.tables.columns.guess_columns` does; other columns are left out.
     """
     file, _ = first_rows(files)
-    names, others = list(file.columns()), dict(columns.beside)
+    names, others = list(file.columns()), columns.beside
     found = parsed(text, [name for name in names if name not in others])
     if found.target is None and columns.successes is None:
         advice = "write it before a tilde, as in 'y ~ x'"
@@ -140,10 +140,10 @@ def guess_formula(
     columns.target = found.target
     taken = {found.target, *found.columns, *others}
     columns.exclude = [name for name in names if name not in taken]
-    guess_columns(files, columns, require_target, told, spelling)
     of_numbers = [factor for factor in found.factors if factor.kind != "levels"] + found.offset
     numbers = {name for factor in of_numbers for name in factor.columns}
-    check_text_columns(files, columns, [name for name in found.columns if name not in numbers])
+    levels = {*found.columns} - numbers
+    guess_columns(files, columns, require_target, told, spelling, levels)
     for factor in of_numbers:
         if factor.kind != "column" and (texts := {*columns.text} & {*factor.columns}):
             what = f"needs numbers, but column '{min(texts)}' holds text"

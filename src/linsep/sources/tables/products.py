@@ -6,9 +6,7 @@ indicator of the text column. Two text columns have the crossed indicators of th
 that occur. A reference level has no indicator. With hashed values, products share their places.
 """
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import numpy as np
 
@@ -17,8 +15,6 @@ from linsep.sources.tables.table_file import unknown_column
 
 #: key of a feature of a product: empty for two numbers, else the text value, or both text values
 Key = tuple[str, ...]
-
-
 #: the number of the value of a column of text in each row, -1 where it is missing, and the values
 Cells = tuple[np.ndarray, list[Any]]
 
@@ -36,12 +32,12 @@ class Product(NamedTuple):
         return f"{self.first}:{self.second}"
 
 
-def products_of(given: Iterable[str] | None, columns: Any, path: Any) -> list[Product]:
+def products_of(given: list[str], columns: Any, path: Any) -> list[Product]:
     """Return the products that users name, as "A:B"."""
     found: list[Product] = []
     taken = {*columns.numeric, *columns.text, *(f"{name}:{name}" for name in columns.text)}
-    for text in given or ():
-        first, second = _split(str(text), columns, path)
+    for text in given:
+        first, second = _split(text, columns, path)
         texts = tuple(name for name in (first, second) if name in columns.text)
         found.append(Product(first, second, texts, {}))
         if found[-1].name in taken:
@@ -69,8 +65,8 @@ def _split(text: str, columns: Any, path: Any) -> tuple[str, str]:
             hint("name two columns as in {}", products=["age:income"]),
             code="bad-option", option="products", value=text,
         )  # fmt: skip
-    missing = min(([name for name in pair if name not in known] for pair in cuts), key=len)
-    raise unknown_column(path, known, missing[0], "column of features", "products")
+    missing = next(name for name in cuts[0] if name not in known)
+    raise unknown_column(path, sorted(known), missing, "column of features", "products")
 
 
 def cells_of(product: Product, cells: dict[str, Cells], rows: int) -> Cells:
@@ -125,8 +121,8 @@ def _place(product: Product, columns: Any, key: Key) -> int:
         return product.places.get(tuple(map(columns.level, product.texts, key)), -1)
     values = dict(zip(product.texts, key, strict=True))
     both = (product.first, product.second)
-    name = ":".join(f"{n}={values[n]}" if n in values else n for n in both)
-    return len(columns.numeric) + (crc32(name.encode()) & ((1 << columns.hash_bits) - 1))
+    named: int = columns.hashed(":".join(f"{n}={values[n]}" if n in values else n for n in both))
+    return named
 
 
 def to_json(products: list[Product]) -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ argument of :func:`linsep.open_source`; the recipe, row caches and every reader 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any, Self
 
 from linsep.errors import DataError, hint
@@ -20,7 +19,7 @@ from linsep.sources.tables.spellings import Spelling
 MOST_BLANKS = 17
 #: a quoted field, which stays as it is, or a run
 _RUNS = re.compile(rb'("[^"\n]*")|[ \t]+')
-_BLANKS = re.compile(rb"[ \t]+")
+_BLANKS = re.compile(rb"()[ \t]+")
 _ENDS = re.compile(rb"^\t|\t(?=\r?$)", re.MULTILINE)
 
 
@@ -55,7 +54,6 @@ VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "scale": (" or ".join(SCALES), lambda how: how in SCALES),
     "hash_bits": ("a number from 1 to 30", lambda bits: _is_whole(bits, 1, 30)),
     "min_count": ("a number of rows, 1 or more", lambda rows: _is_whole(rows, 1)),
-    "batch_rows": ("a number of rows, 1 or more", lambda rows: _is_whole(rows, 1)),
     "delimiter": ("one character that is not a letter or digit, or 'whitespace'", is_delimiter),
     "quotes": _FLAG, "header": _FLAG, "units": _FLAG, "decimal": _MARK, "thousands": _MARK,
     "comment": (
@@ -64,6 +62,9 @@ VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "skip_rows": ("a number of lines, 0 or more", lambda lines: _is_whole(lines, 0)),
     "encoding": ("a name that Python knows, such as latin-1 or utf-16", _is_encoding),
+    "reference_level": (
+        "'first' or a dict of columns and values", lambda x: x == "first" or isinstance(x, dict)
+    ),
     "null_values": (
         "text", lambda marks: isinstance(marks, str) or all(isinstance(m, str) for m in marks)
     ),
@@ -84,12 +85,6 @@ def check_options(options: dict[str, Any]) -> None:
                 f"{name} is {value!r}", f"give {wanted}",
                 code="bad-option", option=name, value=value,
             )  # fmt: skip
-    if options.get("min_count") is not None and options.get("hash_bits") is not None:
-        raise DataError(
-            "min_count needs a feature per value, not hashing",
-            hint("leave out {}", hash_bits=None), hint("leave out {}", min_count=None),
-            code="conflict", option="min_count",
-        )  # fmt: skip
     mark = options.get("thousands")
     if mark is not None and mark == (options.get("decimal") or "."):
         raise DataError(
@@ -143,11 +138,6 @@ class ReadingOptions:
         return bool(self.skip_rows or self.comment or self.encoding)
 
     @property
-    def of_numbers(self) -> dict[str, Any]:
-        found = {name: getattr(self, name) for name in OF_NUMBERS}
-        return {name: value for name, value in found.items() if value is not None}
-
-    @property
     def spelling(self) -> Spelling:
         return Spelling(self.decimal or ".", self.thousands, bool(self.units))
 
@@ -161,9 +151,9 @@ class ReadingOptions:
         return replace(self, **{name: learned.get(name) for name in names})
 
     def recipe(self) -> dict[str, Any]:
-        flags = {name for name in ("quotes", "header") if getattr(self, name)}
-        found = {n: v for n, v in self.of_csv.items() if v is not None and n not in flags}
-        return {"delimiter": self.delimiter} | found | self.of_numbers
+        usual = {name for name in ("quotes", "header") if getattr(self, name)}
+        each = {name: getattr(self, name) for name in (*OF_CSV, *OF_NUMBERS) if name not in usual}
+        return {"delimiter": None} | {n: value for n, value in each.items() if value is not None}
 
     def null_cells(self) -> list[str]:
         """Return the marks of missing values other than empty cells."""
@@ -187,14 +177,16 @@ class ReadingOptions:
         """
         if self.delimiter != WHITESPACE:
             return lines
-        if self.quotes:
-            return _ENDS.sub(b"", _RUNS.sub(lambda run: run[1] or b"\t", lines))
-        return _ENDS.sub(b"", _BLANKS.sub(b"\t", lines))
+        runs = _RUNS if self.quotes else _BLANKS
+        return _ENDS.sub(b"", runs.sub(lambda run: run[1] or b"\t", lines))
 
 
 AS_USUAL = ReadingOptions()
-#: columns beside features and labels
-ROLES = ("weight", "group", "offset", "successes", "trials")
+#: options of columns beside features and labels, and what these hold
+ROLES = {
+    "weight": "weights", "offset": "offsets", "successes": "successes", "trials": "trials",
+    "group": "groups",
+}  # fmt: skip
 #: column options that formulas replace
 _IN_FORMULAS = (
     "exclude", "include", "categorical", "text", "hash_bits", "reference_level", "min_count",
@@ -241,28 +233,26 @@ class TableOptions(ReadingOptions):
 
     def _check_conflicts(self) -> None:
         """Raise DataError for an option that another replaces, or needs."""
-        formula = dict.fromkeys(_IN_FORMULAS, "The formula defines the features")
-        hashed = {"reference_level": "A reference level needs a feature per value, not hashing"}
-        counts = {
-            "target": "Successes and trials take the place of labels",
-            "weight": "Successes and trials take the place of weights",
-        }
+        counts = "Successes and trials take the place of "
+        excluded: list[tuple[Any, str, str]] = [
+            (self.formula, "target", "The formula names the label"),
+            *((self.formula, name, "The formula defines the features") for name in _IN_FORMULAS),
+            (self.successes, "target", f"{counts}labels"),
+            (self.successes, "weight", f"{counts}weights"),
+            (self.hash_bits, "min_count", "min_count needs a feature per value, not hashing"),
+        ]
+        if isinstance(self.reference_level, dict):
+            why = "A reference level needs a feature per value, not hashing"
+            excluded.append((self.hash_bits, "reference_level", why))
+        for given, name, why in excluded:
+            if given and getattr(self, name):
+                leave = hint("leave out {}", **{name: None})
+                raise DataError(why, leave, code="conflict", option=name)
         if bool(self.successes) != bool(self.trials):
             missing = "trials" if self.successes else "successes"
-            raise DataError(
-                "Counts need both successes and trials",
-                hint("name both, with {}", **{missing: None}),
-                code="needs-option",
-                option=missing,
-            )
-        for given, others in (
-            (self.formula, {"target": "The formula names the label"} | formula),
-            (self.successes, counts),
-            (self.hash_bits and isinstance(self.reference_level, dict), hashed),
-        ):
-            for name in filter(partial(getattr, self), others if given else ()):
-                leave = hint("leave out {}", **{name: None})
-                raise DataError(others[name], leave, code="conflict", option=name)
+            name_both = hint("name both, with {}", **{missing: None})
+            said = "Counts need both successes and trials"
+            raise DataError(said, name_both, code="needs-option", option=missing)
         if self.formula and self.missing in ("zero", "mean"):
             raise DataError(
                 "A formula needs complete rows",

@@ -8,10 +8,16 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from linsep.errors import DataError, hint
-from linsep.sources.tables.columns import FIRST_LEVEL, Columns
+from linsep.sources.tables.columns import FIRST_LEVEL, Rare
+from linsep.sources.tables.encoding import Encoder, told
+from linsep.sources.tables.products import cells_of, placed
+from linsep.sources.tables.table_file import Place
 
+#: the level of all values of few rows
+RARE = "(rare)"
 #: text columns with more values than this are hashed or left out, so that memory stays flat
 MOST_VALUES = 1 << 20
 
@@ -42,7 +48,6 @@ class Moments:
         """Add the rows of an unfinished block; call it last."""
         if len(self._open):
             self._add(self._open)
-            self._open = self._open[:0]
         return self
 
     def _add(self, X: np.ndarray) -> None:
@@ -78,91 +83,114 @@ class Moments:
 
 
 class Survey:
-    """Reads all rows of a table once and completes its columns."""
+    """Takes all rows of a table once and completes its columns; ``name`` is that of the table in
+    errors.
+    """
 
-    def __init__(self, columns: Columns, moments: bool, min_count: int = 1):
-        self._columns = columns
+    def __init__(self, encoder: Encoder, name: str, moments: bool, min_count: int | None):
+        self._columns, self._encoder, self._name = encoder.columns, encoder, name
+        columns = self._columns
         self._moments = Moments(len(columns.numeric)) if moments else None
-        self._min_count = min_count
+        self._min_count = min_count or 1
         named = [*columns.text, *(p.name for p in columns.products if p.texts)]
         named = named if columns.hash_bits is None else []
-        self._counts: dict[str, Any] = {name: Counter() for name in named}
+        self._counts: dict[str, Counter[Any]] = {name: Counter() for name in named}
 
-    def take(self, X: np.ndarray, counts: dict[str, dict[Any, int]]) -> None:
-        """Add rows: their numbers (NaN if missing), and how many rows have each value of the text
-        columns and of products.
+    def take(self, table: pa.Table, place: Place) -> int:
+        """Count values, learn the words of texts, and add up numbers in the rows that an encoder
+        keeps; return how many these are. Raises what an encoder would raise.
         """
-        if self._moments is not None and self._columns.formula is None:
+        columns = self._columns
+        table, place, X, rows, _ = self._encoder.selected(table, place)
+        for name, counter in columns.words.items():
+            if counter.learns:
+                told(counter.learn, table, name, place)
+        self._encoder.labels(table, place)
+        if columns.formula is not None:
+            columns.formula.take(table)
+        elif self._moments is not None:
             self._moments.add(X)
+        cells = self._encoder.cells(table, place)
+        cells |= {p.name: cells_of(p, cells, len(rows)) for p in columns.products}
         for name, known in self._counts.items():
-            known.update(counts[name])
+            codes, values = cells[name]
+            counts = np.bincount(codes[codes >= 0], minlength=len(values)).tolist()
+            known.update(dict(zip(values, counts, strict=True)))
             if len(known) > MOST_VALUES:
-                what = "Column" if name in self._columns.text else "The product"
+                what = "Column" if name in columns.text else "The product"
                 raise DataError(
                     f"{what} '{name}' has more than {MOST_VALUES} different values",
                     hint("leave it out with {}", exclude=[name]),
                     hint("hash the values with {}", hash_bits=20),
                     code="too-large", column=name,
                 )  # fmt: skip
+        return len(rows)
 
-    def finish(self, who: str, scale: bool, reference_level: Any) -> None:
-        """Complete the columns; ``who`` is the name of the table in errors."""
-        for name, counter in self._columns.words.items():
+    def finish(self, scale: bool, reference_level: Any) -> None:
+        columns = self._columns
+        for name, counter in columns.words.items():
             try:
                 counter.finish()
             except DataError as error:
-                raise error.at(f"{who}, column '{name}': ", column=name) from None
-        if self._columns.formula is not None:
-            features = self._columns.formula.learn()
-            self._columns.numeric = dict.fromkeys(self._columns.formula.names, "number")
+                raise error.at(f"{self._name}, column '{name}': ", column=name) from None
+        if columns.formula is not None:
+            features = columns.formula.learn()
+            columns.numeric = dict.fromkeys(columns.formula.names, "number")
             if self._moments is not None:
-                self._moments = Moments(len(self._columns.numeric))
+                self._moments = Moments(len(columns.numeric))
                 for X in features:
                     self._moments.add(X)
-        if self._moments is not None and self._columns.numeric:
-            self._describe_numbers(self._moments.close(), who, scale)
-        texts = {name: rows for name, rows in self._counts.items() if name in self._columns.text}
-        levels = self._columns.gather_rare(texts, self._min_count)
-        references = self._references(who, levels, reference_level)
+        if self._moments is not None and columns.numeric:
+            self._describe_numbers(self._moments.close(), scale)
+        place = len(columns.numeric)
+        for name in columns.text if columns.hash_bits is None else ():
+            levels = self._levels(name, reference_level)
+            columns.text[name] = {value: place + k for k, value in enumerate(levels)}
+            place += len(levels)
         keys = {name: {*rows} for name, rows in self._counts.items()}
-        self._columns.order_values(levels, keys, references)
-        if not self._columns.width and self._columns.formula is None:
-            said = f"{who} has no features: every column has the same text in all rows"
+        columns.products = placed(columns, keys, place)
+        if not (columns.indicators_end or columns.words or columns.formula):
+            said = f"{self._name} has no features: every column has the same text in all rows"
             raise DataError(said, code="no-columns")
 
-    def _describe_numbers(self, moments: Moments, who: str, scale: bool) -> None:
-        columns, names = self._columns, list(self._columns.numeric)
-        means, spreads = moments.means.tolist(), moments.spreads.tolist()
-        if columns.missing == "mean":
-            if not moments.counts.all():
-                name = names[int(np.argmin(moments.counts))]
-                raise DataError(
-                    f"{who}, column '{name}' has no values and therefore no mean",
-                    hint("leave it out with {}", exclude=[name]),
-                    code="missing-value", column=name,
-                )  # fmt: skip
-            columns.means = dict(zip(names, means, strict=True))
-        if scale:
-            pairs = zip(means, spreads, strict=True)
-            columns.scale = {n: [*pair] for n, pair in zip(names, pairs, strict=True)}
+    def _describe_numbers(self, moments: Moments, scale: bool) -> None:
+        columns, means, spreads = self._columns, moments.means.tolist(), moments.spreads.tolist()
+        for name, mean, spread, values in zip(
+            columns.numeric, means, spreads, moments.counts, strict=True
+        ):
+            if columns.missing == "mean":
+                if not values:
+                    said = f"{self._name}, column '{name}' has no values and therefore no mean"
+                    leave = hint("leave it out with {}", exclude=[name])
+                    raise DataError(said, leave, code="missing-value", column=name)
+                columns.means[name] = mean
+            if scale:
+                columns.scale[name] = [mean, spread]
 
-    def _references(
-        self, who: str, levels: dict[str, set[str]], reference_level: Any
-    ) -> dict[str, str]:
-        """Return the reference level of each text column, which has no indicator."""
-        if reference_level is None:
-            return {}
-        in_order = self._columns.in_order
-        first = {name: in_order(name, known)[0] for name, known in levels.items() if known}
-        if reference_level == FIRST_LEVEL:
-            return first
-        for name, value in reference_level.items():
-            if value not in levels[name]:
-                some = ", ".join(f"'{known}'" for known in in_order(name, levels[name])[:20])
-                raise DataError(
-                    f"{who}, column '{name}' has no value '{value}' to be the reference level, "
-                    f"only {some}",
-                    hint("choose one of these with {}", reference_level=None),
-                    code="unknown-value", column=name, option="reference_level", value=value,
-                )  # fmt: skip
-        return first | reference_level
+    def _levels(self, name: str, reference_level: Any) -> list[str]:
+        """Return the values of a text column that have indicators, in the order of these:
+        categories in theirs, others by code point, and last the one of all rare values.
+        """
+        columns, rows, level = self._columns, self._counts[name], RARE
+        few = {value for value, n in rows.items() if n < self._min_count}
+        ranks = {value: rank for rank, value in enumerate(columns.levels.get(name, ()))}
+        levels = sorted(rows.keys() - few, key=lambda v: (ranks.get(v, len(ranks)), v))
+        while level in rows:
+            level = f"({level})"
+        if few:
+            columns.rare[name] = Rare(level, frozenset(few), self._min_count)
+            levels.append(level)
+        if reference_level is None or not levels:
+            return levels
+        of_column = {} if reference_level == FIRST_LEVEL else reference_level
+        value = of_column.get(name, levels[0])
+        if value not in levels:
+            some = ", ".join(f"'{known}'" for known in levels[:20])
+            raise DataError(
+                f"{self._name}, column '{name}' has no value '{value}' to be the reference level, "
+                f"only {some}",
+                hint("choose one of these with {}", reference_level=None),
+                code="unknown-value", column=name, option="reference_level", value=value,
+            )  # fmt: skip
+        columns.reference[name] = value
+        return [other for other in levels if other != value]

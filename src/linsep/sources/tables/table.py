@@ -1,9 +1,10 @@
 """Rows from tables: CSV, TSV, JSON lines, Parquet, Arrow IPC files and folders of texts."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from copy import copy
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -13,18 +14,15 @@ import pyarrow.compute as pc
 
 from linsep._system.threads import in_background
 from linsep.batches import Batch
-from linsep.errors import DataError, NoRows, warn_caller
+from linsep.errors import DataError, NoRows
 from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.feature_names import FeatureNames
 from linsep.sources.formats import format_by_name
-from linsep.sources.remote.file import File, located
-from linsep.sources.tables.beside import with_beside
+from linsep.sources.remote.file import File, changed, located
 from linsep.sources.tables.columns import (
     Columns,
     check_column,
-    check_reference,
-    check_text_columns,
     from_recipe,
     guess_columns,
     to_recipe,
@@ -36,18 +34,16 @@ from linsep.sources.tables.encoding import Encoder
 from linsep.sources.tables.files import (
     FilesInOrder,
     all_dropped,
-    check_no_text_is_lost,
     check_separated,
     kinds_in,
-    no_weight,
     open_tables,
     rechunked,
 )
 from linsep.sources.tables.partitions import partitioned
 from linsep.sources.tables.products import products_of
-from linsep.sources.tables.reading_options import ROLES, TableOptions, check_options
+from linsep.sources.tables.reading_options import ROLES, TableOptions
 from linsep.sources.tables.survey import Survey
-from linsep.sources.tables.table_file import listed, numbers_in, rows_at_once
+from linsep.sources.tables.table_file import listed, numbers_in, rows_at_once, unknown_column
 from linsep.sources.tables.text_file import TextFile
 
 _BATCH_VALUES = 1 << 21
@@ -72,14 +68,14 @@ class TableSource(FilesInOrder, Source):
     and weights and groups are not read. ``given`` are fields of :class:`TableOptions`.
     """
 
+    #: what :meth:`changed` does to each table
+    _changes: Callable[[pa.Table], pa.Table] = staticmethod(lambda table: table)
+
     def __init__(
         self, paths: Sequence[str | File], *, format: str | None = None,
         batch_rows: int | None = None, recipe: dict[str, Any] | None = None,
         require_target: bool = True, **given: Any,
     ):  # fmt: skip
-        if not paths:
-            raise DataError("There are no files to read: name at least one.", code="no-file")
-        check_options({"batch_rows": batch_rows})
         self._given = options = TableOptions(**given)
         self._recipe_given, self._require_target = recipe, require_target
         self._words = word_counters(options.text)
@@ -87,78 +83,68 @@ class TableSource(FilesInOrder, Source):
         self._as = [format, options.delimiter]
         opening = [path if isinstance(path, pa.Table) else located(path) for path in paths]
         mixed = recipe is None and require_target
-        files = open_tables(opening, format, self.reading, mixed)
+        files = open_tables(opening, format, self.reading, mixed, require_target)
         super().__init__(partitioned(files, all_columns=recipe is not None))
         named = [path for path in opening if not isinstance(path, pa.Table)]
         kinds = {format or format_by_name(path) or "unknown" for path in named} or {"frame"}
         self.kind = " and ".join(sorted(kinds))
         self.paths = [path for file in self._files for path in file.files]
-        check_no_text_is_lost(self._files, labeled=require_target)
         self.is_text = not all(file.typed for file in self._files)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         self.name = str(self._files[0].path) + more
         check_separated(self._files[0].path, kinds, options)
         self.by_recipe = recipe is not None
         if recipe is None:
-            self._columns = Columns(
-                {}, {}, options.target, None, options.missing, options.hash_bits,
-                list(options.exclude), words=self._words,
-                unlabeled=options.unlabeled if options.unlabeled == "drop" else "",
-                **{role: getattr(options, role) for role in ROLES},
-            )  # fmt: skip
+            taken = ("target", "missing", "hash_bits", "exclude", "unlabeled", *ROLES)
+            own = {name: getattr(options, name) for name in taken}
+            self._columns = Columns({}, {}, words=self._words, **own)
             self._guess()
         else:
-            self._columns = from_recipe(recipe, options.target)
-        self._batch_rows, self._of_width = batch_rows or 0, batch_rows is None
-        formula = self._columns.formula
-        self.counts = self._require_target and self._columns.successes is not None
-        self.weighted = self.counts or (self._require_target and self._columns.weight is not None)
-        self.offsets = self._columns.offset is not None or bool(formula and formula.offset)
-        self.grouped, self._proving = self._columns.group is not None, False
+            self._columns = from_recipe(recipe)
+        self._batch_rows, columns = batch_rows, self._columns
+        formula = columns.formula
+        self.counts = require_target and columns.successes is not None
+        self.weighted = self.counts or (require_target and columns.weight is not None)
+        self.offsets = columns.offset is not None or bool(formula and formula.offset)
+        self.grouped = columns.group is not None
         first = None if self.by_recipe else self._files[0].path
-        self._fit_batches()
-        self._kinds = [kinds_in(f, self._columns, self._require_target, first) for f in self._files]
-        self._encoder = Encoder(self._columns, self._require_target and not self.counts)
-        columns = self._columns
-        moments = self._given.scale != "none" or columns.missing == "mean"
-        self.surveys = not self.by_recipe and bool(
+        self._kinds = [kinds_in(f, columns, require_target, first) for f in self._files]
+        self._encoder = Encoder(columns, require_target)
+        self._moments = options.scale != "none" or columns.missing == "mean"
+        self._surveyed = self.by_recipe or not (
             formula is not None
             or (columns.text and columns.hash_bits is None)
-            or (columns.numeric and moments)
+            or (columns.numeric and self._moments)
             or any(counter.learns for counter in columns.words.values())
         )
-        self._surveyed = not self.surveys
         self._units: dict[str, tuple[str, str]] = {}
         self._starts: list[int] = []  # number of the first row of every file reached so far
 
     def _guess(self) -> None:
-        options, columns = self._given, self._columns
+        options, columns, path = self._given, self._columns, self._files[0].path
         labeled = self._require_target and columns.successes is None
         told = (self._files, columns, labeled, options.types, self.reading.spelling)
-        if options.formula is None:
-            guess_columns(*told)
-            if not (columns.numeric or columns.text or columns.words):
-                path, names = self._files[0].path, list(self._files[0].columns())
-                raise DataError(
-                    f"{path} has no feature columns (its columns: {listed(names)})",
-                    "give a file with features",
-                    code="no-columns",
-                    path=path,
-                )
-            check_text_columns(self._files, columns)
-            check_reference(options.reference_level, columns, self.name)
-            columns.products = products_of(options.products, columns, self._files[0].path)
-            return
-        from linsep.sources.tables.formula_parsing import guess_formula
+        if options.formula is not None:
+            from linsep.sources.tables.formula_parsing import guess_formula
 
-        guess_formula(*told, options.formula)
+            return guess_formula(*told, options.formula)
+        guess_columns(*told)
+        if not (columns.numeric or columns.text or columns.words):
+            raise DataError(
+                f"{path} has no feature columns (its columns: {listed(self.column_names)})",
+                "give a file with features", code="no-columns", path=path,
+            )  # fmt: skip
+        levels = options.reference_level
+        for name in levels if isinstance(levels, dict) else ():
+            if name not in columns.text:
+                raise unknown_column(path, columns.text, name, "text column", "reference_level")
+        columns.products = products_of(options.products, columns, path)
 
-    def _fit_batches(self) -> None:
-        """Choose the number of rows per batch, unless it is given."""
-        if self._of_width:
-            columns = self._columns
-            width = max(len(columns.inputs), len(columns.numeric) + len(columns.text))
-            self._batch_rows = rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
+    @property
+    def _rows_at_once(self) -> int:
+        columns = self._columns
+        width = max(len(columns.inputs), len(columns.numeric) + len(columns.text))
+        return self._batch_rows or rows_at_once(width, _BATCH_VALUES // 4, _BATCH_VALUES)
 
     def check_files(self) -> None:
         for file in self._files:
@@ -186,93 +172,58 @@ class TableSource(FilesInOrder, Source):
                 cells = pa.array(new, from_pandas=True)
             return table.set_column(table.column_names.index(name), name, cells)
 
-        found._changes = changes  # type: ignore[method-assign]
-        found._encoder = Encoder(self._columns, self._require_target)
+        found._changes = changes
         return found
 
-    def slopes(self, name: str) -> "TableSource":
-        """Return rows of the derivatives of the features of a formula in a column of numbers."""
-        return self._by_formula(slope=name)
-
-    def values(self, name: str) -> "TableSource":
-        """Return rows whose features are all the number in one column of a formula."""
-        return self._by_formula(shown=name)
-
-    def _by_formula(self, **how: str) -> "TableSource":
-        found, columns = copy(self), copy(self._columns)
-        columns.formula = copy(columns.formula)
-        vars(columns.formula).update(how)
-        found._columns, found._encoder = columns, Encoder(columns, self._require_target)
-        return found
-
-    @staticmethod
-    def _changes(table: pa.Table) -> pa.Table:
-        return table
-
-    def batches(self) -> Iterator[Batch]:
-        return (batch for batch, _ in self._placed(exact=False, proving=False))
-
-    def exactly(self, weightless: bool = False) -> Iterator[Batch]:
-        """Yield the rows with whole numbers and decimals as in the file, unless they are scaled.
-
-        Decimals in text are the nearest doubles. Rows of weight 0 are left out unless
-        ``weightless``.
+    def by_formula(self, **how: str) -> "TableSource":
+        """Return rows of other values that a formula computes: derivatives in the column ``slope``,
+        or the numbers in the column ``shown``.
         """
-        return (batch for batch, _ in self._placed(exact=True, proving=not weightless))
+        found, formula = copy(self), copy(self._columns.formula)
+        vars(formula).update(how)
+        found._columns = replace(self._columns, formula=formula)
+        return found
 
-    def _placed(self, exact: bool, proving: bool) -> Iterator[tuple[Batch, np.ndarray]]:
+    def _read(self) -> Iterator[Batch]:
+        return (batch for batch, _ in self._numbered(exact=False))
+
+    def _read_exactly(self) -> Iterator[Batch]:
+        return (batch for batch, _ in self._numbered(exact=True))
+
+    def _numbered(self, exact: bool) -> Iterator[tuple[Batch, np.ndarray]]:
         """Yield the rows, each with its number among all rows of the files."""
-        self._proving = proving
-        kept = self._survey()
+        kept, columns = self._survey(), self._columns
         self.stage = "reading"
-        self._encoder.unseen, self.dropped, self.skipped, self.filled = {}, 0, 0, {}
-        self._encoder.filled.clear()
+        encoder = self._encoder = Encoder(columns, self._require_target)
+        self.dropped, self.skipped, self.filled = 0, 0, {}
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
-        sent, read, weightless = 0, 0, False
+        proof = exact and not (columns.scale or columns.formula)
+        sent, read = 0, 0
         # No name holds the iterator, so that an error closes it at once.
         for number, start, table in (
-            in_background(self._every_table()) if kept is None else _drained(kept)
-        ):
+            in_background(self._every_table()) if kept is None
+            else (kept.pop(0) for _ in range(len(kept)))  # so that rows are in memory about once
+        ):  # fmt: skip
             table = self._changes(table)  # noqa: PLW2901
             # Files without rows begin where the next one does.
             self._starts += [read] * (number + 1 - len(self._starts))
-            place = self._files[number].places_from(start)
-            X, y, chosen = self._encoder.encode(table, place, exact)
-            far = [name for name in self._encoder.far if name not in self._columns.converted]
+            batch, rows = encoder.encode(table, self._files[number].places_from(start), exact)
+            far = [name for name in encoder.far if name not in columns.converted]
             if number in texts and far:  # whose text is more precise than a float
-                proof = exact and not (self._columns.scale or self._columns.formula)
-                texts[number].check(start, table.select(far), chosen, proof)
-            if not self.by_recipe and (names := list(self._encoder.unseen)):
-                raise DataError(
-                    f"{self.name} changed while it was read (there are new values in column "
-                    f"'{names[0]}'): start again when nothing writes to it.",
-                    code="file-changed",
-                    column=names[0],
-                )
-            rows = np.arange(table.num_rows) if chosen is None else np.flatnonzero(chosen)
-            batch = Batch(X, y, sent, unanswered=self._encoder.unanswered)
-            batch = with_beside(batch, table, self._columns, place, rows, self._require_target)
+                texts[number].check(start, table.select(far), rows, proof)
+            if encoder.unseen and not self.by_recipe:
+                raise changed(self.name)
             self.dropped += table.num_rows - rows.size
-            rows = np.repeat(rows, 1 + self.counts)
-            if proving and batch.weights is not None and not (some := batch.weights > 0).all():
-                weightless, batch, rows = True, batch.rows(some), rows[some]
             if batch.size:
-                yield batch, read + rows
+                yield batch._replace(first=sent), read + np.repeat(rows, 1 + self.counts)
                 self.skipped += 0 if batch.unanswered is None else int(batch.unanswered.sum())
             sent, read = sent + batch.size, read + table.num_rows
         self._starts += [read] * (len(self._files) - len(self._starts))
-        if self.warns and not self.by_recipe and (lost := self._encoder.lost_classes):
-            self.warns = False
-            warn_caller(
-                f"All rows of {listed(lost)} in column '{self._columns.target}' of {self.name} "
-                "miss a value and are left out, so the model does not know "
-                f"{'these classes' if len(lost) > 1 else 'this class'}."
-            )
-        self.n_rows, self.filled = sent, dict(+self._encoder.filled)
+        self.n_rows, self.filled = sent, dict(+encoder.filled)
         if not read:
             raise NoRows(f"{self.name} has no rows: give a file with rows.")
         if not sent:
-            raise no_weight(self.name, self.dropped) if weightless else all_dropped(self.name)
+            raise all_dropped(self.name)
 
     def _survey(self) -> list[tuple[int, int, pa.Table]] | None:
         """Learn what must be known of all rows, unless it is known; the tables that were read for
@@ -280,34 +231,24 @@ class TableSource(FilesInOrder, Source):
         """
         if self._surveyed:
             return None
-        self.stage = "surveying"
-        options, rows = self._given, 0
-        scale = options.scale != "none"
-        moments = scale or options.missing == "mean"
-        survey = Survey(self._columns, moments, options.min_count or 1)
-        small, held = (self.memory_needed or 0) <= self.memory_bytes // 4, 0
-        kept: list[tuple[int, int, pa.Table]] | None = [] if small else None
+        self.stage, options, rows = "surveying", self._given, 0
+        encoder, at_once = Encoder(self._columns, self._require_target), self._rows_at_once
+        survey = Survey(encoder, self.name, self._moments, options.min_count)
+        kept: list[tuple[int, int, pa.Table]] | None = []
+        held = 0
         with closing(in_background(self._every_table())) as tables:
             for number, start, table in tables:
-                place = self._files[number].places_from(start)
-                X, counts = self._encoder.survey(table, place)
-                survey.take(X, counts)
-                rows, held = rows + X.shape[0], held + table.nbytes
+                rows += survey.take(table, self._files[number].places_from(start))
+                held += table.nbytes
                 if kept is not None:
                     kept.append((number, start, table))
                 if held > self.memory_bytes // 4:
                     kept = None
-        if rows:
-            survey.finish(self.name, scale, options.reference_level)
-            self._surveyed = True
-            if self._columns.formula is not None:
-                self._encoder, before = (
-                    Encoder(self._columns, self._require_target and not self.counts),
-                    self._batch_rows,
-                )
-                self._fit_batches()
-                kept = kept if self._batch_rows == before else None
-        return kept
+        if not rows:
+            return kept
+        survey.finish(options.scale != "none", options.reference_level)
+        self._surveyed = True
+        return kept if self._rows_at_once == at_once else None
 
     def _every_table(self) -> Iterator[tuple[int, int, pa.Table]]:
         """Yield file number, row number in the file and rows of every table."""
@@ -319,46 +260,37 @@ class TableSource(FilesInOrder, Source):
         # Arrow keeps what it freed for what it may read next; passes from a cache read nothing.
         pa.default_memory_pool().release_unused()
 
-    def where(self, row: int) -> str:
-        """Return "file.csv row 17" for the row of that number.
+    def _place(self, row: int) -> str:
+        number, at = self._file_of(row)
+        return self._files[number].where(at)
 
-        Rows of a file are counted from 1, also those left out by "drop", without header and blank
-        lines. IndexError beyond the last.
-        """
-        file, at = self._row(row)
-        return self._files[file].where(at)
-
-    def number(self, row: int) -> int:
-        return int(self.numbers(row + 1)[row]) + 1
+    def _file_of(self, row: int) -> tuple[int, int]:
+        number = max(0, bisect_right(self._starts, row) - 1)
+        return number, row - (self._starts[number] if self._starts else 0)
 
     def numbers(self, rows: int) -> np.ndarray:
-        if not (self.dropped or (self._proving and self.weighted)):
+        if self.n_rows is not None and rows > self.n_rows:
+            raise IndexError(f"{self.name} has {self.n_rows} rows, but not row {rows - 1}.")
+        weighed = self._proving and self.weighted
+        if not (self.dropped or weighed):
             return np.arange(rows) // (1 + self.counts)
-        again, found, sent = copy(self), [], 0
-        again._encoder = Encoder(self._columns, self._require_target and not self.counts)
-        for batch, places in again._placed(exact=False, proving=self._proving):
-            found.append(places)
-            sent += batch.size
+        found, sent = list[np.ndarray](), 0
+        for batch, numbers in copy(self)._numbered(exact=False):
+            found.append(numbers[np.asarray(batch.weights) > 0] if weighed else numbers)
+            sent += found[-1].size
             if sent >= rows:
-                return np.concatenate(found)[:rows]
-        raise IndexError(f"{self.name} has {sent} rows, but not row {rows - 1}.")
+                break
+        return np.concatenate(found)[:rows]
 
     def gaps(self, row: int) -> dict[str, dict[str, int]]:
-        number, at = self._row(row)
-        encoder = Encoder(self._columns, labels_needed=False)
+        number, at = self._file_of(self.number(row) - 1)
+        encoder = Encoder(self._columns, wanted=False)
         for start, table in self._tables(number):
             if at < start + table.num_rows:
                 cells = self._changes(table.slice(at - start, 1))
                 encoder.encode(cells, self._files[number].places_from(at))
                 break
-        return {"unknown_values": encoder.unseen, "values_filled": dict(+encoder.filled)}
-
-    def _row(self, row: int) -> tuple[int, int]:
-        at = self.number(row) - 1
-        if self.n_rows is not None and row >= self.n_rows:
-            raise IndexError(f"{self.name} has {self.n_rows} rows, but not row {row}.")
-        number = max(0, bisect_right(self._starts, at) - 1)
-        return number, at - (self._starts[number] if self._starts else 0)
+        return {"unknown_values": dict(encoder.unseen), "values_filled": dict(+encoder.filled)}
 
     def cells(self, columns: list[str]) -> Iterator[pa.Table]:
         found: list[list[str]] = []
@@ -374,7 +306,11 @@ class TableSource(FilesInOrder, Source):
 
     @property
     def feature_names(self) -> list[str] | None:
-        return self._columns.names
+        columns = self._columns
+        hashes = bool(columns.text) and columns.hash_bits is not None
+        if hashes or not all(c.settings.vocabulary for c in columns.words.values()):
+            return None
+        return FeatureNames(to_recipe(columns)).all()[0]
 
     def feature(self, column: int) -> str:
         if self.feature_names is not None or not self._columns.words:
@@ -388,29 +324,21 @@ class TableSource(FilesInOrder, Source):
     @property
     def ignored(self) -> dict[str, str]:
         columns, found = self._columns, dict[str, str]()
-        known = {columns.target, *dict(columns.beside), *columns.exclude}
+        known = {columns.target, *columns.beside, *columns.exclude}
         for file in self._files:
             for name in file.others.keys() - known - found.keys():
                 found[name] = f"{file.path} row {file.others[name]}"
         return dict(sorted(found.items()))
 
     @property
-    def ranges(self) -> dict[str, tuple[float, float]]:
-        ends = zip(self._encoder.lows.tolist(), self._encoder.highs.tolist(), strict=True)
-        return dict(zip(self._columns.numeric, ends, strict=True))
-
-    @property
     def memory_needed(self) -> int | None:
-        rows = [file.n_rows for file in self._files]
-        if self._columns.words:
+        columns, rows = self._columns, [file.n_rows for file in self._files]
+        if columns.words or None in rows:
             return None
-        numbers = len(self._columns.numeric) + len(self._columns.products)
-        texts = len(self._columns.text)
-        value = np.dtype(self._columns.dtype).itemsize
+        values = len(columns.numeric) + len(columns.products) + len(columns.text)
         # Sparse rows have a column of four bytes beside each value.
-        each = (numbers + texts) * (value + 4) if texts else numbers * value
-        each *= 1 + self.counts
-        return None if None in rows else each * sum(n for n in rows if n is not None)
+        each = values * (np.dtype(columns.dtype).itemsize + 4 * bool(columns.text))
+        return each * (1 + self.counts) * sum(rows)
 
     @property
     def given_options(self) -> dict[str, Any]:
@@ -457,17 +385,8 @@ class TableSource(FilesInOrder, Source):
         start = 0
         others = None if self.by_recipe else self._columns.exclude
         chunks = self._files[number].chunks(self._kinds[number], others)
-        for table in rechunked(chunks, self._batch_rows, words=bool(self._columns.words)):
+        for table in rechunked(chunks, self._rows_at_once, bool(self._columns.words)):
             place = self._files[number].places_from(start)
             spelling = self.reading.spelling
             yield start, converted(table, self._columns.converted, spelling, place, self._units)
             start += table.num_rows
-
-
-def _drained(
-    kept: list[tuple[int, int, pa.Table]],
-) -> Generator[tuple[int, int, pa.Table], None, None]:
-    """Yield what is kept and forget it, so that rows and features are in memory about once."""
-    kept.reverse()
-    while kept:
-        yield kept.pop()
