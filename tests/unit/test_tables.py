@@ -361,6 +361,12 @@ def test_rows_without_a_label_are_left_out_by_an_option_of_their_own():
     assert next(again.batches()).y.tolist() == ["p", "q"]
 
 
+def test_a_class_that_is_left_out_whole_is_named():
+    gaps = pa.table({"a": [1.0, 2.0, None, None], "y": ["p", "q", "r", None]})
+    with pytest.warns(UserWarning, match="r in column 'y'"):
+        linsep.fit(gaps, target="y", missing="drop")
+
+
 def test_nan_counts_as_missing(tmp_path):
     path = write(tmp_path, {"a": [1.0, float("nan")], "y": [0, 1]}, "parquet")
     assert load_table(path, target="y", missing="mean")[0].tolist() == [[1], [1]]

@@ -53,11 +53,13 @@ class Encoder:
     unseen : dict of text column to how many of its values were met that the columns do not have
     filled : dict of column to how many missing values of it were replaced
     far : the columns of numbers that have one of 2^53 or more in the last table
+    met, kept : classes of all rows, and of those that miss no value, where others are left out
     """
 
     def __init__(self, columns: Columns, wanted: bool):
         self.columns, self.far = columns, list[str]()
         self.unseen, self.filled = Counter[str](), Counter[str]()
+        self.met, self.kept = set[Any](), set[Any]()
         self._wanted, self._labels_needed = wanted, wanted and columns.successes is None
 
     def encode(
@@ -73,8 +75,11 @@ class Encoder:
         Raises DataError at infinity, at a missing value unless ``missing`` says otherwise, and at
         a number beyond 2^53 that would be rounded.
         """
-        columns = self.columns
+        columns, label = self.columns, self._label(table)
         table, place, X, rows, unanswered = self.selected(table, place)
+        if label and columns.missing == "drop" and columns.target_kind == "text":
+            self.met.update(label.unique().to_pylist())
+            self.kept.update(label.take(pa.array(rows)).unique().to_pylist())
         y = self.labels(table, place)
         if columns.missing in {"zero", "mean"} and (holes := np.isnan(X)).any():
             fill = [columns.means.get(name, 0.0) for name in columns.numeric]

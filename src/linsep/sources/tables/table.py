@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from linsep._system.threads import in_background
 from linsep.batches import Batch
-from linsep.errors import DataError, NoRows
+from linsep.errors import DataError, NoRows, warn_caller
 from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.feature_names import FeatureNames
@@ -220,6 +220,13 @@ class TableSource(FilesInOrder, Source):
             sent, read = sent + batch.size, read + table.num_rows
         self._starts += [read] * (len(self._files) - len(self._starts))
         self.n_rows, self.filled = sent, dict(+encoder.filled)
+        lost = encoder.met - encoder.kept - {None}
+        if lost and self.warns and not self.by_recipe:
+            self.warns = False  # in later passes
+            names = f"{listed(sorted(lost))} in column '{columns.target}' of {self.name}"
+            warn_caller(
+                f"All rows of {names} miss a value and are left out, as if there were none."
+            )
         if not read:
             raise NoRows(f"{self.name} has no rows: give a file with rows.")
         if not sent:
