@@ -115,8 +115,7 @@ class TableReader:
             others = {*columns.exclude, columns.target, *dict(columns.beside)}
         else:
             names = names if self._named else [f"feature {j}" for j in range(model.n_features_in_)]
-            known = [str(name) for name in names]
-            columns = Columns(dict.fromkeys(known, "number"), {}, None, None)
+            columns = Columns(dict.fromkeys(map(str, names), "number"), {}, None, None)
         if columns.missing == "drop":
             columns.missing = "error"  # there is one prediction per row
         self.formats = TABLES if self._named else {}
@@ -125,8 +124,9 @@ class TableReader:
         dates = [name for name, how in columns.converted.items() if how != "number"]
         self.kinds = columns.inputs | dict.fromkeys(dates, "text")
         self._known = others | set(self.kinds)
-        made = (columns.text, columns.words, dates, columns.formula, columns.products)
-        self._plain = not any(made) and "bool" not in self.kinds.values()
+        self._plain = "bool" not in self.kinds.values() and not (
+            columns.text or columns.words or dates or columns.formula or columns.products
+        )
         self._scale = np.array(list(columns.scale.values()), columns.dtype).T
 
     def normal(self, rows: list[Any], budget: Budget) -> list[Any]:
