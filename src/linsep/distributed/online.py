@@ -30,7 +30,7 @@ def fit_online(
 
     def learn(start: Arrays, number: int) -> ShardSums:
         progress = estimator.progress_
-        progress.stream.n_rows = rows.n_rows
+        progress.stream.n_rows = sum(rows.sizes)
         weights = cluster.share(start)
         parts = [
             cluster.submit(
@@ -38,7 +38,7 @@ def fit_online(
             )
             for k, (block, name) in enumerate(zip(rows.rows, rows.names, strict=True))
         ]
-        sizes = {part: about.rows for part, about in zip(parts, rows.about, strict=True)}
+        sizes = dict(zip(parts, rows.sizes, strict=True))
 
         def finished(part: Any) -> None:
             progress.tally[ROWS] += sizes.get(part, 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -46,21 +46,13 @@ def fit_naive_bayes(estimator: Any, rows: ShardedRows, source: Any, saving: Any)
     classes, totals = rows.classes()
     labels.check_two_classes(classes, rows.name)
     rows.prepare(partial(places_of, classes, np.arange(classes.size)))
-    lanes = ClusterLanes(rows, rows.rows, [about.rows for about in rows.about])
-    naive_bayes.fit_lanes(estimator, classes, lanes)
+    naive_bayes.fit_lanes(estimator, classes, ClusterLanes(rows, rows.rows, rows.sizes))
     measure(estimator, rows, classes, totals)
 
 
-class Counted(NamedTuple):
-    """Number of rows with weight, and the summed weights of each class."""
-
-    rows: int
-    totals: np.ndarray
-
-    def more(self, block: Batch) -> "Counted":
-        """Return the counts with those of one more block, in order, as in one process."""
-        rows = block.size if block.weights is None else int((block.weights > 0).sum())
-        return Counted(self.rows + rows, weight_totals(self.totals, block.y, block.importance))
+def added_totals(totals: np.ndarray, block: Batch) -> np.ndarray:
+    """Return the summed weights of each class with those of one more block, as in one process."""
+    return weight_totals(totals, block.y, block.importance)
 
 
 def weighed(class_weights: np.ndarray | None, block: Batch) -> Batch:
@@ -84,21 +76,20 @@ def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Any) ->
     rows.prepare(as_block)
     cluster, blocks = rows.cluster, rows.rows
 
-    def counted() -> Counted:
-        found: Any = Counted(0, np.zeros(classes.size))
+    def in_order() -> np.ndarray:
+        found: Any = np.zeros(classes.size)
         for block in blocks:
-            found = cluster.submit("count classes", Counted.more, found, block)
-        (last,) = cluster.results([found])
-        return last._replace(totals=last.totals[places])
+            found = cluster.submit("count classes", added_totals, found, block)
+        return cluster.results([found])[0][places]
 
-    count, weights = counted() if rows.weighted else Counted(rows.n_rows, totals), None
-    totals = count.totals
+    totals, weights = in_order() if rows.weighted else totals, None
+    counted = totals
     if (given := estimator.class_weight) is not None:
         weights = labels.weigh_classes(given, classes, totals, path=rows.name)[order]
         blocks = [cluster.submit("prepare shard", weighed, weights, block) for block in blocks]
-        count = counted()
-    labels.warn_of_weightless(classes, count.totals)
-    known = FittedClasses(classes, estimator.reference, count.totals)
+        counted = in_order()
+    labels.warn_of_weightless(classes, counted)
+    known = FittedClasses(classes, estimator.reference, counted)
     files = source if isinstance(source, Source) else None
     n_features = estimator.n_features_in_
 
@@ -110,7 +101,8 @@ def fit_logistic(estimator: Any, rows: ShardedRows, source: Any, saving: Any) ->
     def received(block: Any) -> Batch:
         return cluster.results([block])[0]
 
-    lanes = ClusterLanes(rows, blocks, [about.rows for about in rows.about], batches)
-    task = Task(estimator, known, batches, n_features, count.rows, source=files, lanes=lanes)
+    n_rows = sum(about.counted for about in rows.about)  # the weight of each class is positive
+    lanes = ClusterLanes(rows, blocks, rows.sizes, batches)
+    task = Task(estimator, known, batches, n_features, n_rows, source=files, lanes=lanes)
     fit_task(estimator, task, saving)
     measure(estimator, rows, known.labels, totals)

@@ -74,7 +74,7 @@ class ShardedRows:
             raise all_dropped(self.name) if self.dropped else empty
         self.about: list[Described] = [every[k] for k in some]
         self.names, self.rows = [self.names[k] for k in some], [self.rows[k] for k in some]
-        self.n_rows = sum(about.rows for about in self.about)
+        self.sizes = [about.rows for about in self.about]
         self.width = max(about.width for about in self.about)
         self.weighted = any(about.weighted for about in self.about)
         if not any(about.counted for about in self.about):
@@ -133,7 +133,7 @@ def measure(estimator: Any, rows: ShardedRows, labels: np.ndarray, totals: np.nd
     tasks = [submit("score shard", _right, shared, labels, block) for block in rows.rows]
     right, total = fsum(rows.cluster.results(tasks)), float(totals.sum())
     estimator.training_accuracy_ = right / total if total else None
-    estimator.training_rows_, estimator.training_sampled_ = rows.n_rows, False
+    estimator.training_rows_, estimator.training_sampled_ = sum(rows.sizes), False
     estimator.training_baseline_ = float(totals.max() / (total or 1.0))
 
 

@@ -6,6 +6,8 @@ get the location of a shard and read the file themselves.
 
 import os
 import re
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from socket import gethostname
 from typing import Any, NamedTuple
@@ -35,25 +37,22 @@ SECOND = 1_000_000_000
 class Shard(NamedTuple):
     """The location of some rows: a file from byte (for Parquet: row group) ``start`` to ``stop``,
     both 0 for a whole file. A range of bytes stands for the lines that begin in it. ``size`` is the
-    number of bytes of the file, and ``written`` when it was modified, in ns; None for remote files,
-    which keep their own state.
+    number of bytes of the file, and ``written`` when it was modified, in ns; remote files keep
+    their own state.
     """
 
     path: str | RemoteFile
     format: str
     start: int = 0
     stop: int = 0
-    size: int | None = None
-    written: int | None = None
+    size: int = 0
+    written: int = 0
 
     def __str__(self) -> str:
         if not self.stop:
             return str(self.path)
-        if self.format == "parquet":
-            last = self.stop - 1
-            groups = f"s {self.start:,} to {last:,}" if last > self.start else f" {last:,}"
-            return f"{self.path}, row group{groups}"
-        return f"{self.path}, bytes {self.start:,} to {self.stop:,}"
+        what, last = ("row groups", 1) if self.format == "parquet" else ("bytes", 0)
+        return f"{self.path}, {what} {self.start:,} to {self.stop - last:,}"
 
 
 class Reading(NamedTuple):
@@ -61,6 +60,14 @@ class Reading(NamedTuple):
 
     recipe: dict[str, Any]
     options: ReadingOptions = ReadingOptions()
+
+
+class RowGroups(TableSource):
+    """Some row groups of a Parquet file."""
+
+    def __init__(self, shard: Shard, recipe: dict[str, Any]):
+        super().__init__([Path(str(shard.path))], target=None, format="parquet", recipe=recipe)
+        self._files[0].row_groups = range(shard.start, shard.stop)
 
 
 class ShardRows(NamedTuple):
@@ -107,16 +114,13 @@ def shards_of(source: Source, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
 
 def _row_groups(path: Path, shard_bytes: int) -> list[tuple[int, int]]:
     """Return runs of row groups of about ``shard_bytes``."""
-    metadata = pq.read_metadata(str(path))
-    spans, first, taken = [], 0, 0
+    metadata, edges, taken = pq.read_metadata(str(path)), [0], 0
     for group in range(metadata.num_row_groups):
         taken += metadata.row_group(group).total_byte_size
-        if taken >= shard_bytes:
-            spans.append((first, group + 1))
-            first, taken = group + 1, 0
-    if first < metadata.num_row_groups or not spans:
-        spans.append((first, metadata.num_row_groups))
-    return spans
+        if taken >= shard_bytes or group + 1 == metadata.num_row_groups:
+            edges.append(group + 1)
+            taken = 0
+    return [*pairwise(edges)] or [(0, 0)]
 
 
 def read_shard(shard: Shard, reading: Reading) -> ShardRows:
@@ -139,22 +143,17 @@ def _check_file(shard: Shard) -> None:
     if isinstance(shard.path, RemoteFile):
         shard.path.check()  # compares it with what the client saw
         return
-    machine = f"On the machine {gethostname()}, {shard}"
-    try:
-        now = os.stat(shard.path)
-    except OSError as error:
+    size = time = 0
+    with suppress(OSError):
+        about = os.stat(shard.path)
+        size, time = about.st_size, about.st_mtime_ns
+    unit = 1 if time % SECOND and shard.written % SECOND else SECOND  # as scp and tar keep it
+    if (size, time // unit) != (shard.size, shard.written // unit):
         raise DataError(
-            f"{machine} cannot be read ({error.strerror}): all machines need the same files "
-            "under the same paths.", code="cannot-read", path=shard.path,
-        ) from error  # fmt: skip
-    times = now.st_mtime_ns, shard.written or 0
-    if any(time % SECOND == 0 for time in times):  # as scp and tar keep it
-        times = times[0] // SECOND, times[1] // SECOND
-    if now.st_size != shard.size or times[0] != times[1]:
-        raise DataError(
-            f"{machine} has another size or modification time than when it was split into shards: "
-            "all machines need the same, unchanged files, copied with their times (cp -p, "
-            "rsync -t).", code="file-changed", path=shard.path,
+            f"On the machine {gethostname()}, {shard} cannot be read, or has another size or "
+            "modification time than when it was split into shards: all machines need the same, "
+            "unchanged files under the same paths, copied with their times (cp -p, rsync -t).",
+            code="file-changed", path=shard.path,
         )  # fmt: skip
 
 
@@ -167,7 +166,7 @@ def _read(shard: Shard, reading: Reading, copy: Path) -> ShardRows:
     path: Any = shard.path
     if shard.format in HEADED:
         how |= reading.options.of_csv
-    if shard.stop and shard.format in LINES:
+    if shard.stop and shard.format != "parquet":
         with open(path, "rb") as file:
             header = next((line for line in file if line.strip()), b"")
             start = max(0, shard.start - 1)
@@ -182,10 +181,9 @@ def _read(shard: Shard, reading: Reading, copy: Path) -> ShardRows:
         path = copy
         path.write_bytes(header + text if headed and shard.start else text)
     try:
-        source = open_source([path], **how)
+        groups = shard.stop and shard.format == "parquet"
+        source = RowGroups(shard, reading.recipe) if groups else open_source([path], **how)
         source.by_recipe = False  # errors refer to training data, not to the data of a model
-        if shard.stop and isinstance(source, TableSource) and shard.format == "parquet":
-            source._files[0].row_groups = range(shard.start, shard.stop)
         parts = list(source.batches())
     except NoRows:
         return ShardRows(dropped=source.dropped)
