@@ -158,16 +158,6 @@ def test_columns_outside_the_formula_need_not_be_readable():
     assert np.isfinite(others.predict(UNREADABLE)).all()
 
 
-def test_columns_of_the_formula_must_be_readable():
-    for formula in ["y ~ age + mix", "y ~ .", "y ~ C(mix)", "mix ~ age"]:
-        with pytest.raises(DataError) as caught:
-            linsep.fit(UNREADABLE, formula=formula, learner="linear")
-        said = str(caught.value)
-        assert said.startswith("the table, column 'mix' cannot be read")
-        with refused(DataError, "column-type", column="mix"):
-            linsep.fit(UNREADABLE, formula="y ~ age", weight="mix", learner="linear")
-
-
 @pytest.mark.parametrize(
     ("level", "said"),
     [({"grp": "b"}, r'C\(grp, contr\.treatment\("b"\)\)'),
