@@ -16,7 +16,7 @@ from linsep.estimators.labels import source_labels
 from linsep.sources.base import Source
 from linsep.sources.formats import FORMATS
 from linsep.sources.opening import find_files, kind_of, open_source
-from linsep.teaching.tracing import check_size
+from linsep.teaching import check_size
 from linsep.words import escaped
 
 #: --format is of the output
