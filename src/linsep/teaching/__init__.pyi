@@ -17,6 +17,7 @@ from .tables import (
 )
 from .trace_table import Trace as Trace, TraceRow as TraceRow
 from .tracing import (
+    MOST_NUMBERS as MOST_NUMBERS,
     check_size as check_size,
     index_of as index_of,
     visiting_orders as visiting_orders,
