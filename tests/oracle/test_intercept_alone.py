@@ -76,8 +76,7 @@ def test_such_models_are_models(learner, y, tmp_path):
         assert row["chi2"][1] == pytest.approx(same.llr, rel=1e-6)
     with refused(DataError, "unsupported"):
         model.likelihood_ratio_tests(FRAME)
-    with refused(DataError, "no-columns", option="cv"):
-        linsep.fit(FRAME, formula=f"{y} ~ 1", learner=learner, cv=3)
+    assert len(linsep.fit(FRAME, formula=f"{y} ~ 1", learner=learner, cv=3).cv_scores_) > 0
     for words in ("summary m", "inspect m", "score m rows.csv", "predict m new.csv"):
         done = here(*words.split(), cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, ""), words

@@ -219,7 +219,7 @@ def test_files_commands_and_clones(iris, tmp_path):
     how = ("--learner", "naive-bayes", "--variances", "by_class", "--var-smoothing", "1e-9")
     done = here("fit", "t.csv", "--target", "y", *how, "--model", "m.linsep", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "std of" in done.stdout
+    assert "std. dev" in done.stdout
     features = frame.drop(columns="y")
     assert_same(linsep.load(tmp_path / "m.linsep"), GaussianNB().fit(features, y), features)
     predicted = here("predict", "m.linsep", "t.csv", cwd=tmp_path).stdout.split()

@@ -124,13 +124,13 @@ def test_tables(tmp_path, first, large):
     text = f"a,y\n1,{first}\n2,{large}\n3,0.5\n"
     row = 1 if first.startswith("9") else 2
     said = refusal(load_table, tmp_path / "a.csv", text, target="y")
-    assert said.startswith(f"a.csv row {row} has a label in column 'y'")
+    assert said.startswith(f"a.csv row {row}, column 'y'")
 
 
 def test_the_line_counts_rows_that_were_dropped(tmp_path):
     text = f"a,y\n1,1\n,2\n3,{LARGE}\n"
     said = refusal(load_table, tmp_path / "a.csv", text, target="y", missing="drop")
-    assert said.startswith("a.csv row 3 has a label")
+    assert said.startswith("a.csv row 3, column 'y'")
 
 
 def test_svmlight(tmp_path):

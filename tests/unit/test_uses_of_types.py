@@ -74,7 +74,7 @@ def test_servers_read_rows_as_training_did(tmp_path, dated):
         assert refused[0] == 422
         assert "column 'day' holds '2024-01-31', not a date as %d.%m.%Y says" in refused[1]
         refused = client.refused("/predict", {"rows": [rows[0] | {"day": 3}]})
-        assert "column 'day' holds 3, not a date in text" in refused[1]
+        assert "column 'day' holds 3, not a string" in refused[1]
 
 
 @pytest.mark.parametrize(("how", "form"), [({"numeric": "id"}, "frame"), ({"units": True}, "csv")])

@@ -49,8 +49,10 @@ class Form(NamedTuple):
         for name in kept:
             if name in names:
                 told = f"--keep-columns names '{name}', which is also a column of the output: "
-                fields = {"code": "duplicate-name", "column": name, "option": "keep_columns"}
-                raise DataError(f"{told}leave it out, or rename it in the input.", **fields)
+                raise DataError(
+                    f"{told}leave it out, or rename it in the input.", code="duplicate-name",
+                    column=name, option="keep_columns",
+                )  # fmt: skip
         known = np.array([[label is not None] for label in predicted]) & np.isfinite(beside)
         numbers = np.where(known, beside, nan).T
         kind = pa.float64() if self.labels is None else pa.array(self.labels).type
