@@ -160,7 +160,7 @@ def guess_columns(
         check_target(file.path, names, columns.target)
     _check_roles(file, columns)
     told.check_all_there(file.path, names)
-    own = {columns.target, *beside, *columns.words, *columns.exclude}
+    own, refusal = {columns.target, *beside, *columns.words, *columns.exclude}, None
     columns.exclude += [name for name in names if told.left_out(name) and name not in own]
     for name, kind in column_types(files, columns.exclude).items():
         if name == columns.group:
@@ -188,9 +188,9 @@ def guess_columns(
             columns.levels[name] = ordered
             columns.categorical = list(dict.fromkeys([*columns.categorical, name]))
         elif name in columns.text and name not in {*columns.categorical, *levels}:
-            error = text_refusal(file, name, first, hashed=columns.hash_bits is not None)
-            if error is not None:
-                raise error
+            refusal = refusal or text_refusal(file, name, first, columns.hash_bits is not None)
+    if refusal is not None:  # now that all are known to be text
+        raise refusal
     if columns.words and not columns.text and columns.hash_bits is not None:
         raise DataError(
             f"hash_bits is {columns.hash_bits}, but words are hashed with a separate setting",
