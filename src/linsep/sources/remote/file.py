@@ -125,15 +125,14 @@ class RemoteFile:
 
     @contextmanager
     def reading(self, parts: bool = False) -> Iterator[Any]:
-        """Open the file: blocks of it in the order of its bytes, or with ``parts`` only what is
-        asked for.
-
-        Raises DataError if the file is not there any more, cannot be read, or has changed.
+        """Open the file: blocks in the order of its bytes, or with ``parts`` what is asked for.
+        DataError if it is not there any more, cannot be read, or has changed.
         """
         size, version = self.check()
         key = os.getpid(), self.address, size, version
         opened = None if parts else _last.pop(key, None)
-        _last.clear()
+        while _last:  # fsspec's own end of an open file waits for a thread
+            _last.popitem()[1].close()
         stream = _Stream(opened or self._opened(size, parts), self)
         stream.seek(0)
         try:
@@ -142,7 +141,9 @@ class RemoteFile:
             parts = True  # what failed is not used again
             raise
         finally:
-            if not parts:
+            if parts:
+                stream.opened.close()
+            else:
                 _last[key] = stream.opened
 
     def _opened(self, size: int | None, parts: bool) -> Any:
