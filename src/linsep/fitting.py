@@ -325,9 +325,8 @@ def with_intercept(
     """Return the parameters of a learner with the intercept of a formula, or without a formula as
     they are; ParameterError if they contradict it.
     """
-    found = dict(parameters)
     if formula is None:
-        return found
+        return dict(parameters)
     from linsep.sources.tables.formula_parsing import parsed
 
     read = parsed(formula, ["other"])  # a dot stands for some columns
@@ -341,16 +340,16 @@ def with_intercept(
             code="bad-formula", option="formula", value=formula,
         )  # fmt: skip
     if "fit_intercept" not in parameters_of(ESTIMATORS[learner]):
-        return found
-    if found.get("fit_intercept") not in (None, intercept):
+        return dict(parameters)
+    if parameters.get("fit_intercept") not in (None, intercept):
         has, change = ("an", "write - 1 in it") if intercept else ("no", "leave out its - 1")
         raise ParameterError(
             f"The formula '{formula}' has {has} intercept",
             change,
-            hint("leave out {}", fit_intercept=found["fit_intercept"]),
+            hint("leave out {}", fit_intercept=parameters["fit_intercept"]),
             code="conflict", option="fit_intercept",
         )  # fmt: skip
-    return found if intercept else found | {"fit_intercept": False}
+    return dict(parameters) if intercept else {**parameters, "fit_intercept": False}
 
 
 def make_estimator(learner: str, given: Mapping[str, Any], usual: Mapping[str, Any] = USUAL) -> Any:
