@@ -504,9 +504,9 @@ def empty_vocabulary(n_terms: int = _TERMS, n_bytes: int = _BYTES) -> Vocabulary
 
 def texts_of(column: pa.Array) -> Texts:
     """Return the buffers of an Arrow array of strings; missing values must be filled."""
-    column = column.cast(pa.large_binary())
+    kind = np.int64 if str(column.type).startswith("large") else np.int32
     _, offsets, data = column.buffers()
-    begin = np.frombuffer(offsets, np.int64)[column.offset :][: len(column) + 1].copy()
+    begin = np.frombuffer(offsets, kind)[column.offset :][: len(column) + 1].astype(np.int64)
     some = data if data is not None and data.size else bytes(1)
     return Texts(read_only(np.frombuffer(some, np.uint8)), begin)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -71,8 +72,9 @@ class CsvFile(TextFile):
         line = _LINE.replace(b"#", re.escape(self._options.separator.encode()))
         line = line if self._options.quotes else rb'(?:[^"\n\r]++|")*+'
         self._line: Any = re.compile(line)
-        self._lines: Any = re.compile(rb"(?:" + line + rb"(?:[\n\r]++|\Z))*+")
-        self._whole: Any = re.compile(line.replace(rb"\n\r", b"", 1))  # much faster than lines
+        # much faster than lines; its group is the last text outside of quotes that ends a line
+        text = rb'(?=[^"]*?[\n\r])([^"]++)|[^"]++'
+        self._closed: Any = re.compile(line.replace(rb'[^"\n\r]++', text, 1))
         self._headed = options.header is not False
         with closing(self.records()) as blocks:
             rows = next(filter(bytes.strip, blocks), b"")
@@ -155,7 +157,10 @@ class CsvFile(TextFile):
         for block in map(self._options.squeezed, self.blocks()):
             rows += block[left:]
             left = max(0, left - len(block))
-            cut = len(rows) if self._whole.fullmatch(rows) else self._lines.match(rows).end()
+            found: Any = self._closed.match(rows)
+            if (cut := found.end()) < len(rows):
+                begin, end = found.span(1)
+                cut = 1 + max(rows.rfind(b"\n", begin, end), rows.rfind(b"\r", begin, end))
             if cut:
                 yield rows[:cut]
             rows = rows[cut:]
@@ -193,7 +198,7 @@ class CsvFile(TextFile):
                     return pa.Table.from_batches([batch])
             table = self._parsed(rows, kinds, names)
             for name in texts:
-                empty = pc.is_in(table[name], pa.array(["", *marks]))
+                empty = reduce(pc.or_, (pc.equal(table[name], mark) for mark in ("", *marks)))
                 if pc.any(empty).as_py():
                     cells = pc.if_else(empty, pa.scalar(None, pa.string()), table[name])
                     table = table.set_column(table.column_names.index(name), name, cells)
