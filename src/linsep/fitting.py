@@ -327,7 +327,7 @@ def with_intercept(
     """
     if formula is None:
         return dict(parameters)
-    from linsep.sources.tables.formula_parsing import parsed
+    from linsep.sources.tables.formulas import parsed
 
     read = parsed(formula, ["other"])  # a dot stands for some columns
     intercept = read.intercept

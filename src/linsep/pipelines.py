@@ -20,7 +20,7 @@ from linsep.sources.base import Source, is_frame
 from linsep.sources.feature_names import FeatureNames
 from linsep.sources.opening import open_source
 from linsep.sources.tables.columns import word_counters
-from linsep.sources.tables.formula_parsing import parsed
+from linsep.sources.tables.formulas import parsed
 from linsep.sources.tables.frames import to_arrow
 from linsep.sources.tables.reading_options import OF_CSV, TableOptions
 from linsep.validation.checks import column_names, of_features

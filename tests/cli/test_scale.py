@@ -13,7 +13,7 @@ import linsep
 from command_line import assert_refused, here
 from linsep.errors import DataError
 from linsep.sources import open_source
-from linsep.sources.tables.survey import Moments
+from linsep.sources.tables.encoding import Moments
 from linsep.sources.tables.table import TableSource
 from refusals import refused
 from whole_files import load_table

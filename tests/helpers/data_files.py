@@ -78,9 +78,15 @@ def encoded(columns, target, missing="error", means=None):
         rows = [row for row in rows if None not in row]
     rows = [dict(zip(columns, row, strict=True)) for row in rows]
     numbers = list(names)
+
+    def gap(name):
+        return missing == "indicator" and None in columns[name]
+
     for name in texts:
         values = {row[name] for row in rows if row[name] is not None}
         names += [f"{name}={value}" for value in sorted(values)]
+        names += [f"{name}=(missing)"] * gap(name)
+    names += [f"{name}=(missing)" for name in numbers if gap(name)]
     X = np.zeros((len(rows), len(names)))
     for i, row in enumerate(rows):
         for name in numbers:
@@ -88,6 +94,8 @@ def encoded(columns, target, missing="error", means=None):
         for name in texts:
             if row[name] is not None:
                 X[i, names.index(f"{name}={row[name]}")] = 1
+        for name in filter(gap, numbers + texts):
+            X[i, names.index(f"{name}=(missing)")] = row[name] is None
     return names, X, [row[target] for row in rows]
 
 

@@ -16,7 +16,7 @@ import pytest
 import linsep
 from linsep import LogisticRegression, model_files, open_source
 from linsep.errors import DataError, ModelFileError, ParameterError
-from linsep.sources.tables.formula_parsing import parsed
+from linsep.sources.tables.formulas import parsed
 from linsep.sources.tables.table import TableSource
 from refusals import refused
 from thoroughness import some

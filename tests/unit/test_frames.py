@@ -400,7 +400,7 @@ def test_frames_of_features_are_not_encoded_twice(persons):
 #: every option of a table: columns that show it, with the label last, and options
 OPTIONS = {
     "target": ("age y", {}),
-    "missing": ("age gap y", {"missing": "mean"}),
+    "missing": ("age gap city y", {"missing": "indicator"}),
     "unlabeled": ("age some", {"target": "some", "unlabeled": "drop"}),
     "hash_bits": ("age city y", {"hash_bits": 4, "reference_level": None}),
     "exclude": ("age height y", {"exclude": ["height"]}),

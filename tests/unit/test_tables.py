@@ -12,6 +12,7 @@ import pyarrow.csv
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
+from sklearn.base import clone
 
 import linsep
 from command_line import assert_refused, here
@@ -324,18 +325,37 @@ HOLES = {"a": [1.0, None, 4.0, 4.0], "t": ["p", "q", None, "q"], "b": [True, Fal
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow"])
-@pytest.mark.parametrize("missing", ["zero", "mean", "drop"])
+@pytest.mark.parametrize("missing", ["zero", "mean", "drop", "indicator"])
 @pytest.mark.parametrize("batch_rows", [1, 3, None])
 def test_missing_values(tmp_path, ending, missing, batch_rows):
     path = write(tmp_path, HOLES, ending)
     source = TableSource([path], target="y", missing=missing, batch_rows=batch_rows)
-    means = {"a": 3.0, "b": 2 / 3} if missing == "mean" else {}
+    means = {"a": 3.0, "b": 2 / 3} if missing in ("mean", "indicator") else {}
     assert source.recipe()["means"] == means
     X, y, names = load_table(path, target="y", missing=missing, batch_rows=batch_rows)
     expected_names, expected, labels = encoded(HOLES, "y", missing, means)
     assert names == expected_names
     np.testing.assert_allclose(dense(X), expected, rtol=1e-15)
     assert y.tolist() == labels
+
+
+def test_a_missing_value_may_be_a_feature():
+    frame = pd.DataFrame(HOLES | {"t": ["p", None, None, "q"]})
+    told = frame.assign(a=frame.a.fillna(3.0), t=frame.t.fillna("(missing)"), no=frame.a.isna() + 0)
+    how = {"target": "y", "products": ["a:t"], "exclude": "b"}
+    source = open_source(frame, missing="indicator", **how)
+    X = np.vstack([dense(batch.X) for batch in source.batches()])
+    expected = dense(next(open_source(told, **how | {"exclude": ["b", "no"]}).batches()).X)
+    order = [0, 2, 3, 1, 5, 6, 4]  # in which the level is the last one
+    assert X.tolist() == np.insert(expected[:, order], 4, told.no, axis=1).tolist()
+    again = open_source(frame.assign(t=None), recipe=source.recipe(), labeled=False)
+    unseen = np.vstack([dense(batch.X)[:, 1:5] for batch in again.batches()])
+    assert unseen.tolist() == [[0, 0, 1, gap] for gap in told.no]
+    assert (source.filled, again.filled, again.unseen) == ({"a": 1}, {"a": 1}, {})
+    model = linsep.fit(frame, learner="logistic", l2=1.0, missing="indicator", **how)
+    effects = linsep.fit(frame, target="y", learner="logistic", l2=1.0, missing="indicator")
+    assert "a=(missing)" in list(effects.marginal_effects(frame).tidy().term)
+    assert (model.predict(frame) == clone(model).fit(frame).predict(frame)).all()
 
 
 def test_dropped_rows_keep_their_line_numbers(tmp_path):
@@ -400,7 +420,7 @@ def test_hashed_values_that_collide_add_up(tmp_path):
     assert X.has_canonical_format
 
 
-@pytest.mark.parametrize("missing", ["error", "zero", "mean", "drop"])
+@pytest.mark.parametrize("missing", ["error", "zero", "mean", "drop", "indicator"])
 @pytest.mark.parametrize("hash_bits", [None, 4])
 def test_a_recipe_reads_new_files_the_same_way(tmp_path, missing, hash_bits):
     path = write(tmp_path, sample(), "parquet")
@@ -480,7 +500,7 @@ def tables(draw):
 @given(
     tables(),
     st.sampled_from(["parquet", "arrow", "jsonl", "csv"]),
-    st.sampled_from(["zero", "drop", "mean"]),
+    st.sampled_from(["zero", "drop", "mean", "indicator"]),
     st.integers(1, 13),
 )
 @examples(150)
@@ -496,7 +516,7 @@ def test_any_table_is_encoded_as_in_plain_python(tmp_path, columns, ending, miss
     means = {
         name: float(np.mean([v for v in column if v is not None]))
         for name, column in columns.items()
-        if missing == "mean" and not any(isinstance(v, str) for v in column)
+        if missing in ("mean", "indicator") and not any(isinstance(v, str) for v in column)
     }
     expected_names, expected, labels = encoded(columns, "y", missing, means)
     assert y.tolist() == labels

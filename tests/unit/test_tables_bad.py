@@ -289,7 +289,7 @@ def test_values_that_are_missing_everywhere_or_too_many(tmp_path, monkeypatch):
     assert_refused(path, "no-rows", missing="drop")
     path = written(tmp_path, "t,y\nhi you,0\nhi there,1\n")
     assert_refused(path, "conflict", text=["t"], hash_bits=10)
-    monkeypatch.setattr("linsep.sources.tables.survey.MOST_VALUES", 3)
+    monkeypatch.setattr("linsep.sources.tables.encoding.MOST_VALUES", 3)
     path = written(tmp_path, "t,y\n" + "".join(f"v{i % 4},0\n" for i in range(9)))
     assert_refused(path, "too-large", None, "t")
     load_table(path, target="y", hash_bits=3)

@@ -447,7 +447,7 @@ def _taken_for(name: str, recipe: dict[str, Any]) -> str:
     if name in recipe.get("words", ()):
         return "treated as empty text"
     if name in recipe.get("numeric", ()):
-        return f"imputed by {'the mean' if recipe['missing'] == 'mean' else '0'}"
+        return f"imputed by {'0' if recipe['missing'] == 'zero' else 'the mean'}"
     reference = recipe.get("reference", {}).get(name)
     return "no indicator set" if reference is None else f"treated as {reference}"
 

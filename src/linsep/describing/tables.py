@@ -12,11 +12,17 @@ import pyarrow.compute as pc
 
 from linsep.errors import DataError, Hint
 from linsep.sources.exact import EXACT
-from linsep.sources.tables.column_types import column_types, first_rows, no_feature, text_refusal
-from linsep.sources.tables.columns import check_target, columns_of, spelled
-from linsep.sources.tables.conversions import NO_NUMBER, converted
+from linsep.sources.tables.columns import (
+    check_target,
+    column_types,
+    columns_of,
+    first_rows,
+    no_feature,
+    spelled,
+    text_refusal,
+)
 from linsep.sources.tables.files import FilesInOrder, kinds_in, rechunked
-from linsep.sources.tables.spellings import PLAIN, Spelling
+from linsep.sources.tables.spellings import NO_NUMBER, PLAIN, Spelling, converted
 from linsep.sources.tables.table_file import (
     Place,
     TableFile,

@@ -256,6 +256,7 @@ def read_columns(model: Any) -> ModelColumns:
         (read.words, f"The words of column '{own}' are features", own),
         (read.text and read.hash_bits, f"The values of column '{own}' are hashed", own),
         (date is not None, f"Column '{date}' holds dates", date),
+        (read.missing == "indicator", "Missing values have features", None),
     ):
         if made:
             raise ExportError(

@@ -57,6 +57,8 @@ def products_and_factors(model: Any) -> tuple[list[list[str]], dict[str, Levels]
     elif recipe.get("format") == "table" and recipe.get("hash_bits") is None:
         shown, references = names_in_recipe(recipe), recipe.get("reference", {})
         for column, places in recipe["text"].items():
+            if column in recipe["numeric"]:  # of missing numbers
+                continue
             levels = {str(references[column]): {}} if references.get(column) is not None else {}
             for level, place in places.items():
                 levels[str(level)], products[place] = {place: 1.0}, [shown[column]]

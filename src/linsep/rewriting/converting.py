@@ -20,8 +20,14 @@ from linsep.errors import DataError
 from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.row_cache import ROWS_FILE_KEY, RowCacheWriter, footer_of
-from linsep.sources.tables.column_types import column_types, family_of, first_rows, no_feature
-from linsep.sources.tables.columns import check_column, columns_of
+from linsep.sources.tables.columns import (
+    check_column,
+    column_types,
+    columns_of,
+    family_of,
+    first_rows,
+    no_feature,
+)
 from linsep.sources.tables.files import FilesInOrder, kinds_in, rechunked
 from linsep.sources.tables.table_file import TableFile, reading, rows_at_once
 from linsep.sources.tables.text_file import ARROW_TYPES

@@ -23,13 +23,16 @@ import pyarrow.parquet as pq
 from linsep.errors import DataError
 from linsep.sources.lines import BYTE_ORDER_MARK, LineReader
 from linsep.sources.remote.file import File
-from linsep.sources.tables.column_types import check_may_become, column_types, family_of
-from linsep.sources.tables.columns import check_column
-from linsep.sources.tables.conversions import NO_NUMBER, converted
+from linsep.sources.tables.columns import (
+    check_column,
+    check_may_become,
+    column_types,
+    family_of,
+)
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.files import FilesInOrder, check_separated, open_table
 from linsep.sources.tables.reading_options import AS_USUAL, ReadingOptions
-from linsep.sources.tables.spellings import PLAIN, canonical
+from linsep.sources.tables.spellings import NO_NUMBER, PLAIN, canonical, converted
 from linsep.sources.tables.table_file import TableFile, numbers_in, text_codes
 from linsep.sources.tables.text_file import BLOCK_BYTES, whole_lines
 

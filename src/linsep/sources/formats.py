@@ -33,8 +33,9 @@ FORMATS = (*dict.fromkeys(ENDINGS.values()), "folder")
 TEXT, LABEL = "text", "label"
 #: stands for a delimiter: any run of blanks and tabs
 WHITESPACE = "whitespace"
-#: what is done about missing values, and columns of numbers
-MISSING = ("error", "zero", "drop", "mean")
+#: what may replace missing values, what is done about them, and columns of numbers
+FILLED = ("zero", "mean", "indicator")
+MISSING = ("error", "drop", *FILLED)
 SCALES = ("none", "standard")
 #: formats that are never compressed from outside
 BINARY = ("parquet", "arrow", "rows")

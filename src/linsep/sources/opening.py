@@ -65,9 +65,11 @@ def open_source(
 
     target : str, default None
         Name of the label column.
-    missing : {"error", "zero", "drop", "mean", "skip"}, default "error"
-        How to treat missing values. With a recipe and ``labeled=False`` also "skip": a row with a
-        missing value gets None or NaN as prediction, whatever the model was trained with.
+    missing : {"error", "zero", "drop", "mean", "indicator", "skip"}, default "error"
+        How to treat missing values. "indicator" makes a missing text a level of its own,
+        ``column=(missing)``, and fills numbers with the mean, beside such a feature. With a recipe
+        and ``labeled=False`` also "skip": a row with a missing value gets None or NaN as
+        prediction, whatever the model was trained with.
     unlabeled : {"error", "drop"}, default "error"
         Whether rows without a label are left out; ``missing="drop"`` leaves them out, too.
     exclude, include : str or list of str, default ()

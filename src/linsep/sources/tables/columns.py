@@ -1,5 +1,9 @@
-"""The role of each column of a table, from the first rows or a recipe."""
+"""The columns of a table: their types, which files state or Arrow infers from the first rows with a
+value; text that represents another type, such as numbers with commas; and their roles, from the
+first rows or a recipe.
+"""
 
+import fnmatch
 import re
 from collections.abc import Iterable
 from copy import copy
@@ -7,45 +11,263 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from zlib import crc32
 
+import numpy as np
 import pyarrow as pa
 
-from linsep.errors import DataError, hint
+from linsep.errors import DataError, Hint, NoRows, hint
 from linsep.sources.remote.file import File
-from linsep.sources.tables.column_types import (
-    check_is_text,
-    column_types,
-    family_of,
-    first_rows,
-    is_ordered,
-    label_kind,
-    no_feature,
-    ordered_levels,
-    text_refusal,
+from linsep.sources.tables.reading_options import ROLES, TableOptions, check_options, names_of
+from linsep.sources.tables.spellings import (
+    MOST,
+    NO_NUMBER,
+    PLAIN,
+    Spelling,
+    by_spelling,
+    canonical,
+    date_formats,
+    number_options,
 )
-from linsep.sources.tables.conversions import NO_NUMBER, ColumnTypes, matching
-from linsep.sources.tables.products import (
-    Product,
-    from_json as products_from_json,
-    to_json as products_to_json,
+from linsep.sources.tables.table_file import (
+    SAMPLE_ROWS,
+    TableFile,
+    as_text,
+    is_text,
+    listed,
+    text_codes,
+    unknown_column,
 )
-from linsep.sources.tables.reading_options import ROLES, check_options, names_of
-from linsep.sources.tables.spellings import PLAIN, Spelling, by_spelling, canonical
-from linsep.sources.tables.table_file import TableFile, listed, text_codes, unknown_column
 
-#: the reference level of every text column is its first value
-FIRST_LEVEL = "first"
-#: text columns that users name, alone or with :class:`linsep.Text` objects
-WordColumns = str | Iterable[str] | dict[str, Any] | None
+#: different values that are inspected to find out how numbers and dates are written
+MOST_TRIED = 1000
+#: rows from which a text column without a repeated value is treated as an ID
+_MANY_ROWS = 100
+#: different numbers from which a text column with few other values is treated as numeric
+_MANY_NUMBERS = 10
+#: or below a first cell, which may hold units
+_UNITS = 3
+#: different ones that mark missing values, however few numbers there are
+_MARKS = 3
+# Text with a leading zero, such as 02134, is a code and not a number.
+NUMBER = r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*"
+_NUMBER = re.compile(NUMBER)
+#: marks of missing values among numbers
+_MARK = re.compile(r"[^\w\s]+|\\N|#\S+|na|none|missing", re.IGNORECASE)
 
 
-class Rare(NamedTuple):
-    """Values of a text column that share one level, because each is in fewer rows than
-    ``min_count``; ``level`` is its name.
+def family_of(kind: pa.DataType) -> str | None:
+    """Return "number", "bool" or "text"; None for a type that cannot be a feature."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        family = family_of(kind.value_type)
+        return "text" if is_ordered(kind) and family is not None else family
+    if types.is_boolean(kind):
+        return "bool"
+    if is_text(kind):
+        return "text"
+    # A column without any value so far is treated as numeric.
+    numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
+    return "number" if any(check(kind) for check in numbers) else None
+
+
+def is_ordered(kind: pa.DataType) -> bool:
+    """Return whether a type is of categories that have an order, not of values that come again."""
+    return bool(pa.types.is_dictionary(kind) and kind.ordered)
+
+
+def ordered_levels(column: pa.Array) -> list[str] | None:
+    """Return the values of a column of ordered categories in their order; None for others."""
+    if not is_ordered(column.type):
+        return None
+    levels: list[str] = as_text(pa.chunked_array([column.dictionary])).to_pylist()
+    return levels
+
+
+def first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
+    """Return the first file with rows, and some of them; DataError if there is none."""
+    for file in files:
+        head = file.sample()
+        if head.num_rows:
+            return file, head
+    more = "" if len(files) == 1 else f" and the {len(files) - 1} other files"
+    raise NoRows(f"{files[0].path}{more} has no rows: give a file with rows.", path=files[0].path)
+
+
+def column_types(files: list[TableFile], exclude: Iterable[str] = ()) -> dict[str, pa.DataType]:
+    """Return the types of all columns of the first file with rows: what it states or, in text, what
+    its first rows show; for columns without a value there, what the first rows with a value show.
+    Columns of ``exclude`` are not searched for values.
+    """
+    file, head = first_rows(files)
+    guessed = zip(file.columns().items(), head.schema.types, strict=True)
+    found = {name: stored or kind for (name, stored), kind in guessed}
+    empty = [n for n, kind in found.items() if pa.types.is_null(kind) and n not in {*exclude}]
+    for other in files if empty else ():
+        found |= other.later_types(empty)
+        empty = [name for name in empty if pa.types.is_null(found[name])]
+    return found
+
+
+def label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    family = family_of(kind)
+    if family == "number":
+        whole = pa.types.is_integer(kind) or pa.types.is_null(kind)
+        return "int" if whole else "float"
+    if pa.types.is_temporal(kind) and not file.typed:  # text that Arrow takes for a date
+        return "text"
+    if family is None:
+        raise no_feature(file, name, kind, role="label column", code="label-type")
+    return family
+
+
+def no_feature(
+    file: TableFile, name: str, kind: pa.DataType, role: str = "column", code: str = "column-type"
+) -> DataError:
+    """Return the error for a column whose type has no use in its role; DataError, which names the
+    line, for text of another encoding.
+    """
+    if pa.types.is_binary(kind) and not file.typed:
+        for _ in file.chunks({name: "text"}):  # which names the row that is not text
+            pass
+    what, change = f"values of type {kind}", [hint("convert it to numbers or text")]
+    if pa.types.is_temporal(kind):
+        what, change = f"dates or times ({kind})", [hint("convert it to numbers")]
+        if role == "column" and (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+            change = [hint("read days with {}", date=[name])]
+    elif pa.types.is_nested(kind) and not pa.types.is_run_end_encoded(kind):
+        what, change = f"lists or objects ({kind})", [hint("flatten it")]
+    if role == "column":
+        change.append(hint("leave it out with {}", exclude=[name]))
+    return file.error(f", {role} '{name}' holds {what}", *change, code=code, column=name)
+
+
+def check_may_become(file: TableFile, name: str, kind: pa.DataType, how: str) -> None:
+    """Raise DataError for a column whose stated type cannot be read as ``how``: "categorical",
+    "number" or "date".
+    """
+    moments = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+    others = pa.types.is_temporal(kind) and not (moments and how == "date")
+    if pa.types.is_nested(kind) or (how != "categorical" and others):
+        raise no_feature(file, name, kind)
+
+
+def check_is_text(file: TableFile, name: str, kind: pa.DataType, family: str | None) -> None:
+    dates = pa.types.is_temporal(kind) and not file.typed  # text that Arrow takes for dates
+    if family == "text" or dates or pa.types.is_null(kind):
+        return
+    if family is None:
+        raise no_feature(file, name, kind)
+    what = "numbers" if family == "number" else "true and false"
+    raise file.error(
+        f", column '{name}' holds {what}, not text",
+        hint("leave out {}", text=[name]), "convert it to text", code="column-type", column=name,
+    )  # fmt: skip
+
+
+def text_refusal(
+    file: TableFile, name: str, first: pa.Array, hashed: bool = False
+) -> DataError | None:
+    """Return the error for a text column that cannot be a feature, judged by its first values; or
+    None."""
+    codes, values = text_codes(pa.chunked_array([first]), name, file.where)
+
+    def refused(what: str, *ways: str | Hint) -> DataError:
+        said = f", column '{name}' {what}"
+        return file.error(said, *ways, code="column-type", column=name)
+
+    filled = int(np.count_nonzero(codes >= 0))
+    odd = [code for code, value in enumerate(values) if value and not _NUMBER.fullmatch(value)]
+    leave = hint("leave it out with {}", exclude=[name])
+    keep = hint("keep its values as categories with {}", categorical=[name])
+    if values and not odd:
+        later = hint("name the mark of missing values with {}", null_values=None)
+        return refused(
+            f"looks like numbers stored as text (such as '{values[0]}')",
+            hint("read them with {}", numeric=[name]), *[later] * file.marks_missing, leave,
+        )  # fmt: skip
+    some = [value for value in values if value.strip() not in NO_NUMBER][:MOST_TRIED]
+    tried = pa.array(some, pa.string())
+    if (options := number_options(tried)) is not None:
+        units = dict(zip(Spelling(units=True).parts(tried)[1].to_pylist(), some, strict=True))
+        pair = [repr(text) for sign, text in units.items() if sign][:2]
+        if "units" in options and len(pair) > 1:
+            what = f"holds numbers with different units (such as {' and '.join(pair)})"
+            return refused(what, "convert them to one unit", keep, leave)
+        odd_one = next(value for value in some if not _NUMBER.fullmatch(value))
+        what = f"holds numbers in a special notation (such as '{odd_one}')"
+        return refused(what, hint("read them with {}", **options), keep)
+    if some and (formats := date_formats(tried)):
+        ways = [f"{name}={format}" if format else name for format in formats[:2]]
+        days = [hint("read days with {}", date=[way]) for way in ways]
+        return refused(f"holds dates (such as '{some[0]}')", *days, keep, leave)
+    rows = np.flatnonzero(np.isin(codes, odd))
+    marks = sorted({values[code].strip() for code in odd})
+    numbers = len(values) - len(odd)
+    few = rows.size <= (1 - MOST) * filled or len(marks) <= max(_MARKS, numbers // 10)
+    lone = len(marks) == 1 and _MARK.fullmatch(marks[0])
+    second = rows.tolist() == [0]  # below the names
+    many = numbers >= (1 if lone else _UNITS if second else _MANY_NUMBERS)
+    if marks and ((few and many) or rows[0] >= SAMPLE_ROWS):
+        more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
+        cell, place = values[codes[rows[0]]], file.where(int(rows[0]))
+        told = missing_mark(*(marks if len(marks) <= 2 * _MARKS else [cell]))
+        return DataError(
+            place + f", column '{name}' holds '{cell[:60]}'{more}, but nearly all other values are "
+            "numbers",
+            "remove the row if it holds units" if second else "correct it",
+            *told * file.marks_missing,
+            hint("leave the cell empty and choose {}", missing="mean"), keep,
+            hint("leave the column out with {}", exclude=[name]),
+            code="not-a-number", path=file.path, column=name,
+        )  # fmt: skip
+    if len(values) == filled >= _MANY_ROWS and not hashed:
+        return refused(
+            f"has a different text in each of its first {filled:,} rows, so it looks like an ID or "
+            "free text",
+            hint("read its words with {}", text=[name]), leave,
+            hint("if its values do repeat later, hash them with {}", hash_bits=20),
+        )  # fmt: skip
+    return None
+
+
+def missing_mark(*values: str) -> list[Hint]:
+    """Return the advice for texts that may mark missing values; empty if one has digits, but for
+    the errors of spreadsheets.
+    """
+    if any(letter.isdigit() for text in values if not text.startswith("#") for letter in text):
+        return []
+    return [hint("read it as a missing value with {}", null_values=[x.strip() for x in values])]
+
+
+def matching(patterns: Iterable[str], names: list[str]) -> list[str]:
+    """Return the patterns, with the names that match in the place of each glob that any does."""
+    found: list[str] = []
+    for pattern in patterns:
+        glob = pattern not in names and bool(set("*?[") & set(pattern))
+        found += (fnmatch.filter(names, pattern) if glob else []) or [pattern]
+    return list(dict.fromkeys(found))
+
+
+#: key of a feature of a product: empty for two numbers, else the text value, or both text values
+Key = tuple[str, ...]
+
+
+class Product(NamedTuple):
+    """The products of each feature of one column with each of another.
+
+    Two columns of numbers have one, the product of their features: of scaled columns, if they are
+    scaled, and of what fills missing values. A numeric column and a text column have one feature
+    per indicator of the text column. Two text columns have the crossed indicators of the pairs of
+    values that occur. A reference level has no indicator. Hashed values share their places.
     """
 
-    level: str
-    values: frozenset[str]
-    min_count: int
+    columns: tuple[str, str]
+    texts: tuple[str, ...]  # which of them are text
+    places: dict[Key, int]  # feature of each key, in order; empty where values are hashed
+
+    @property
+    def name(self) -> str:
+        return ":".join(self.columns)
 
 
 @dataclass
@@ -53,10 +275,11 @@ class Columns:
     """Roles and encoding of the columns of a table, as stored in the recipe."""
 
     numeric: dict[str, str]  #: "number" or "bool" by name, in the order of features
-    text: dict[str, dict[str, int]]  #: the feature of each value by name; empty when hashed
+    #: the feature of each value by name; empty when hashed; numeric ones of which values miss, too
+    text: dict[str, dict[str, int]]
     target: str | None  #: the label column
     target_kind: str | None = None  #: "int", "float", "bool" or "text"
-    missing: str = "error"  #: or "zero", "drop", "mean", "skip"
+    missing: str = "error"  #: or "zero", "drop", "mean", "indicator", "skip"
     hash_bits: int | None = None  #: text features have 2**hash_bits places; None learns the values
     exclude: list[str] = field(default_factory=list)
     unlabeled: str = "error"  #: or "drop"
@@ -72,7 +295,8 @@ class Columns:
     scale: dict[str, list[float]] = field(default_factory=dict)
     reference: dict[str, str] = field(default_factory=dict)  #: values of text without a feature
     levels: dict[str, list[str]] = field(default_factory=dict)  #: values of categories, in order
-    rare: dict[str, Rare] = field(default_factory=dict)
+    #: the "values" of text that share a "level", as each is in fewer rows than "min_count"
+    rare: dict[str, dict[str, Any]] = field(default_factory=dict)
     categorical: list[str] = field(default_factory=list)  #: text columns, whatever they hold
     #: "number", or "date" and perhaps its format, of numeric columns that are read as text
     converted: dict[str, str] = field(default_factory=dict)
@@ -90,8 +314,8 @@ class Columns:
             reference = [self.reference[name]] if name in self.reference else []
             known = {value: value for value in [*self.text[name], *reference]}
             if (rare := self.rare.get(name)) is not None:
-                known.pop(rare.level)
-                known |= dict.fromkeys(sorted(rare.values), rare.level)
+                known.pop(rare["level"])
+                known |= dict.fromkeys(rare["values"], rare["level"])
             spelled = {same: known[value] for same, value in by_spelling(known).items()}
             self._levels[name] = known, spelled
         return self._levels[name]
@@ -105,6 +329,32 @@ class Columns:
         """Return the feature of each value of a text column, but of the reference level."""
         places, (known, _) = self.text[name], self._known(name)
         return {value: places[level] for value, level in known.items() if level in places}
+
+    def product_of(self, columns: tuple[str, str], places: dict[Key, int]) -> Product:
+        return Product(columns, tuple(n for n in columns if n not in self.numeric), places)
+
+    def add_places(self, known: dict[str, set[Key]], place: int) -> None:
+        """Give products a feature for each key whose values all have an indicator, in the order of
+        these, the first one at ``place``; ``known`` are the keys that occur.
+        """
+        for number, product in enumerate(self.products):
+            ranks = {}
+            for values in known.get(product.name, {()}):
+                key = tuple(map(self.level, product.texts, values))  # rare ones share one
+                indicators = zip(product.texts, key, strict=True)
+                ranks[tuple(self.text[name].get(level, -1) for name, level in indicators)] = key
+            keys = [ranks[rank] for rank in sorted(ranks) if -1 not in rank]
+            places = {key: place + k for k, key in enumerate(keys)}
+            self.products[number] = product._replace(places=places)
+            place += len(keys)
+
+    def place_of(self, product: Product, key: Key) -> int:
+        """Return the feature of a key of a product, -1 if it has none."""
+        if self.hash_bits is None or not self.text:
+            return product.places.get(tuple(map(self.level, product.texts, key)), -1)
+        values = dict(zip(product.texts, key, strict=True))
+        parts = (f"{n}={values[n]}" if n in values else n for n in product.columns)
+        return self.hashed(":".join(parts))
 
     def hashed(self, text: str) -> int:
         """Return the feature of hashed text; Python's own hash differs between processes."""
@@ -121,7 +371,7 @@ class Columns:
         """The columns of which features are made, and what each is read as."""
         if self.formula is not None:
             return dict(self.formula.inputs)
-        return self.numeric | dict.fromkeys([*self.text, *self.words], "text")
+        return self.numeric | dict.fromkeys([*self.text, *self.words], "text") | self.numeric
 
     @property
     def indicators_end(self) -> int:
@@ -142,9 +392,31 @@ def columns_of(types: dict[str, pa.DataType]) -> tuple[Columns, dict[str, pa.Dat
     return Columns(numeric, text, None), {n: t for n, t in types.items() if families[n] is None}
 
 
+def _declared(options: TableOptions, path: File, names: list[str]) -> dict[str, str]:
+    """Return the columns that users declare as "categorical", "number", or "date", perhaps with "="
+    and a format; DataError for names and globs that no column has, and for a column of two types.
+    """
+    patterns = [("categorical", one, "categorical") for one in options.categorical]
+    patterns += [("numeric", one, "number") for one in options.numeric]
+    for one in options.date:
+        pattern, sign, format = one.partition("=")
+        patterns.append(("date", pattern, "date" + sign + format))
+    declared: dict[str, str] = {}
+    for option, pattern, how in patterns:
+        for name in matching([pattern], names):
+            check_column(path, names, name, option)
+            if declared.setdefault(name, how) != how:
+                both = " and ".join(each.partition("=")[0] for each in (declared[name], how))
+                raise DataError(
+                    f"Column '{name}' is declared as {both}", "choose one of these",
+                    code="conflict", column=name,
+                )  # fmt: skip
+    return declared
+
+
 def guess_columns(
-    files: list[TableFile], columns: Columns, require_target: bool, told: ColumnTypes,
-    spelling: Spelling, levels: Iterable[str] = (),
+    files: list[TableFile], columns: Columns, require_target: bool, options: TableOptions,
+    levels: Iterable[str] = (),
 ) -> None:  # fmt: skip
     """Infer the types of the columns without a role, of labels and of groups, from the first file
     with rows, and from the next files for columns without a value.
@@ -159,15 +431,17 @@ def guess_columns(
     if require_target:
         check_target(file.path, names, columns.target)
     _check_roles(file, columns)
-    told.check_all_there(file.path, names)
-    own, refusal = {columns.target, *beside, *columns.words, *columns.exclude}, None
-    columns.exclude += [name for name in names if told.left_out(name) and name not in own]
+    declared, only = _declared(options, file.path, names), matching(options.include, names)
+    for name in only:
+        check_column(file.path, names, name, "include")
+    own, refusal = {columns.target, *beside, *columns.words, *columns.exclude, *only}, None
+    columns.exclude += [name for name in names if only and name not in own]
     for name, kind in column_types(files, columns.exclude).items():
         if name == columns.group:
             columns.group_kind = family_of(kind) or "text"
         if name in beside or name in columns.exclude:
             continue
-        first, how = head.column(name), told.told(name)
+        first, how = head.column(name), declared.get(name)
         if name == columns.target:
             columns.target_kind = {None: None, "categorical": "text"}.get(how, "float")
             if how is None:
@@ -183,7 +457,8 @@ def guess_columns(
                 "rename it", hint("leave it out with {}", exclude=[name]),
                 code="column-type", column=name,
             )  # fmt: skip
-        _add_feature(file, columns, name, kind, how or spelled(file, name, kind, first, spelling))
+        how = how or spelled(file, name, kind, first, options.spelling)
+        _add_feature(file, columns, name, kind, how)
         if name in columns.text and (ordered := ordered_levels(first)) is not None:
             columns.levels[name] = ordered
             columns.categorical = list(dict.fromkeys([*columns.categorical, name]))
@@ -203,6 +478,40 @@ def guess_columns(
     narrow = {pa.float32(), pa.float16()}
     if kinds & narrow and kinds <= narrow | {pa.bool_()}:
         columns.dtype = "float32"
+
+
+def add_products(columns: Columns, given: list[str], path: File) -> None:
+    """Take the products that users name, as "A:B"; DataError for others."""
+    taken = {*columns.numeric, *columns.text, *(f"{name}:{name}" for name in columns.text)}
+    for text in given:
+        pair = _split(text, columns, path)
+        if ":".join(pair) in taken:
+            raise DataError(
+                f"products has '{text}', which is twice the same text or a feature already",
+                "leave it out, or rename a column",
+                code="duplicate-name", option="products", value=text,
+            )  # fmt: skip
+        taken |= {":".join(pair), ":".join(pair[::-1])}
+        columns.products.append(columns.product_of(pair, {}))
+    if not columns.text:  # whose values are known after a survey
+        columns.add_places({}, len(columns.numeric))
+
+
+def _split(text: str, columns: Columns, path: File) -> tuple[str, str]:
+    """Return the names of two columns, which may have colons, too."""
+    known = {*columns.numeric, *columns.text}
+    cuts = [(text[:k], text[k + 1 :]) for k, letter in enumerate(text) if letter == ":"]
+    pairs = [pair for pair in cuts if {*pair} <= known]
+    if len(pairs) == 1:
+        return pairs[0]
+    if pairs or not cuts:
+        raise DataError(
+            f"products has {text!r}, which is {'several products' if pairs else 'none'}",
+            hint("name two columns as in {}", products=["age:income"]),
+            code="bad-option", option="products", value=text,
+        )  # fmt: skip
+    missing = next(name for name in cuts[0] if name not in known)
+    raise unknown_column(path, sorted(known), missing, "column of features", "products")
 
 
 def spelled(
@@ -282,7 +591,7 @@ _ALWAYS = (
     "exclude",
 )  # fmt: skip
 _GIVEN = (
-    "weight", "offset", "successes", "trials", "categorical", "converted", "unlabeled",
+    "weight", "offset", "successes", "trials", "categorical", "converted", "unlabeled", "rare",
 )  # fmt: skip
 
 
@@ -292,13 +601,12 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
     found |= {name: copy(getattr(columns, name)) for name in _ALWAYS}
     given = {name: copy(getattr(columns, name)) for name in _GIVEN}
     found |= {name: value for name, value in given.items() if value and value != "error"}
-    if columns.rare:
-        found["rare"] = {
-            name: rare._asdict() | {"values": sorted(rare.values)}
-            for name, rare in columns.rare.items()
-        }
     if columns.products:
-        found["products"] = products_to_json(columns.products)
+        found["products"] = [
+            {"columns": [*p.columns], "texts": [*p.texts]}
+            | {"features": [[*key, place] for key, place in p.places.items()]}
+            for p in columns.products
+        ]
     if columns.formula is not None:
         found["formula"] = columns.formula.to_json()
     if columns.words:
@@ -322,16 +630,19 @@ def from_recipe(recipe: dict[str, Any]) -> Columns:
         if not scales or not all(isinstance(name, str | None) for name in roles):
             raise ValueError("no columns, or a scale of others")
         columns.text = {name: dict(values) for name, values in columns.text.items()}
-        columns.rare = {
-            name: Rare(str(one["level"]), frozenset(one["values"]), int(one["min_count"]))
-            for name, one in recipe.get("rare", {}).items()
-        }
         if recipe.get("words"):
             from linsep.sources.text import TextCounter
 
             columns.words = {n: TextCounter.from_json(one) for n, one in recipe["words"].items()}
             columns.seen = recipe["seen"]
-        columns.products = products_from_json(recipe.get("products", []), columns)
+        for one in recipe.get("products", []):
+            places = {tuple(map(str, key)): int(place) for *key, place in one["features"]}
+            first, second = one["columns"]
+            if not {first, second} <= columns.numeric.keys() | columns.text.keys():
+                raise ValueError("products of other columns")
+            columns.products.append(columns.product_of((first, second), places))
+        for name in columns.text:
+            columns._known(name)  # or it is damaged
         if "formula" in recipe:
             from linsep.sources.tables.formulas import Formula
 
@@ -345,7 +656,7 @@ def from_recipe(recipe: dict[str, Any]) -> Columns:
     return columns
 
 
-def word_counters(text: WordColumns) -> dict[str, Any]:
+def word_counters(text: Any) -> dict[str, Any]:
     """Return what counts the words of each text column, and keeps some that are hashed.
 
     Raises ParameterError for invalid settings.

@@ -13,10 +13,10 @@ import pyarrow.csv
 from linsep.errors import DataError, Hint, NoRows, hint
 from linsep.sources.remote.file import File
 from linsep.sources.tables import text_file
-from linsep.sources.tables.column_types import missing_mark
-from linsep.sources.tables.conversions import NULL_VALUES
+from linsep.sources.tables.columns import missing_mark
 from linsep.sources.tables.csv_numbers import WORTHWHILE, scanned
 from linsep.sources.tables.reading_options import WHITESPACE, ReadingOptions
+from linsep.sources.tables.spellings import NULL_VALUES
 from linsep.sources.tables.table_file import SAMPLE_ROWS, Kinds, Others, first_line
 from linsep.sources.tables.text_file import ARROW_TYPES, TextFile
 from linsep.validation.checks import check_names

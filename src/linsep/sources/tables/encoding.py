@@ -1,11 +1,13 @@
-"""Encode the columns of a table as features and labels.
+"""Encode the columns of a table as features and labels, after a survey of all rows where means,
+spreads or the values of text are needed.
 
 Numeric and bool columns are one feature each, in file order. Behind them a text column is one
 feature per value, named ``column=value``, in the order of the columns and, within one, of the
 values (by code point). A reference level has no feature, and rare values may share one. With
 ``hash_bits`` values share 2**hash_bits places instead: a value's place is the low bits of the
-CRC-32 of ``column=value`` in UTF-8, the same in every process and version. Columns whose words are
-features come last.
+CRC-32 of ``column=value`` in UTF-8, the same in every process and version. Products of columns are
+next, and columns whose words are features come last. Where ``missing`` is "indicator", missing text
+is a value, and a column of numbers that misses some has that value alone.
 """
 
 from collections import Counter
@@ -19,12 +21,12 @@ import scipy.sparse as sp
 from linsep.batches import Batch
 from linsep.errors import DataError, Hint, hint
 from linsep.sources.exact import EXACT, not_exact, rounded_cells
-from linsep.sources.tables.columns import Columns
-from linsep.sources.tables.conversions import NO_NUMBER
-from linsep.sources.tables.products import Cells, entries
-from linsep.sources.tables.spellings import canonical
+from linsep.sources.formats import FILLED
+from linsep.sources.tables.columns import Columns, Key, Product
+from linsep.sources.tables.spellings import NO_NUMBER, canonical
 from linsep.sources.tables.table_file import (
     Place,
+    as_text,
     decoded,
     numbers_in,
     plain_values,
@@ -38,6 +40,12 @@ LONGEST_LABEL = 1000
 ROWS_AT_ONCE = 4096
 #: codes of a missing value or reference level, and of a value not seen in training
 _NONE, _UNKNOWN = -1, -2
+#: the levels of missing values, and of all values of few rows
+MISSING, RARE = "(missing)", "(rare)"
+#: text columns with more values than this are hashed or left out, so that memory stays flat
+MOST_VALUES = 1 << 20
+#: the number of the value of a column of text in each row, -1 where it is missing, and the values
+Cells = tuple[np.ndarray, list[Any]]
 
 
 class Encoder:
@@ -80,13 +88,12 @@ class Encoder:
         if label and columns.missing == "drop" and columns.target_kind == "text":
             self.met.update(label.unique().to_pylist())
             self.kept.update(label.take(pa.array(rows)).unique().to_pylist())
-        y = self.labels(table, place)
-        if columns.missing in {"zero", "mean"} and (holes := np.isnan(X)).any():
+        y, cells = self.labels(table, place), self.cells(table, place, X)
+        if columns.missing in FILLED and (holes := np.isnan(X)).any():
             fill = [columns.means.get(name, 0.0) for name in columns.numeric]
             np.copyto(X, np.array(fill, X.dtype), where=holes)
             self.filled.update(dict(zip(columns.numeric, holes.sum(axis=0).tolist(), strict=True)))
-        cells = self.cells(table, place)
-        if columns.missing != "skip":
+        if columns.missing not in ("skip", "indicator"):
             self.filled.update({name: int((codes < 0).sum()) for name, (codes, _) in cells.items()})
         floats, X = X, self._checked(table, X, place, exact, bool(cells or columns.words))
         if columns.scale:
@@ -95,7 +102,7 @@ class Encoder:
             X /= spread
         whole = self._with_indicators(X, cells) if cells else X
         if columns.products and not cells:
-            made = [entries(one, columns, floats, {})[1] for one in columns.products]
+            made = [self._entries(one, floats, {})[1] for one in columns.products]
             whole = np.column_stack([X, *made])
         if columns.words:
             whole = self._with_words(whole, table, place)
@@ -204,9 +211,18 @@ class Encoder:
             hint("leave out the column with {}", exclude=[name]),
         ]  # fmt: skip
 
-    def cells(self, table: pa.Table, place: Place) -> dict[str, Cells]:
-        names = self.columns.text
-        return {name: text_codes(table.column(name), name, place) for name in names}
+    def cells(self, table: pa.Table, place: Place, X: np.ndarray) -> dict[str, Cells]:
+        """Return the cells of the columns that have indicators; ``X`` are the numbers."""
+        cells, numeric = dict[str, Cells](), list(self.columns.numeric)
+        for name in self.columns.text:
+            column = table.column(name)
+            if name in numeric:
+                cells[name] = np.isnan(X[:, numeric.index(name)]) - 1, [MISSING]
+                continue
+            if self.columns.missing == "indicator":
+                column = as_text(column).fill_null(MISSING)
+            cells[name] = text_codes(column, name, place)
+        return cells
 
     def labels(self, table: pa.Table, place: Place) -> np.ndarray | None:
         label, kind, name = self._label(table), self.columns.target_kind, self.columns.target
@@ -299,13 +315,27 @@ class Encoder:
             if count := int((found == _UNKNOWN).sum()):
                 self.unseen[name] += count
         for number, product in enumerate(products, first + len(cells)):
-            columns[:, number], values[:, number] = entries(product, self.columns, X, cells)
+            columns[:, number], values[:, number] = self._entries(product, X, cells)
         starts = np.arange(rows + 1, dtype=np.int32) * columns.shape[1]
         shape = (rows, self.columns.indicators_end)
         matrix = sp.csr_matrix((values.ravel(), columns.ravel(), starts), shape=shape)
         matrix.eliminate_zeros()  # among them values without a feature, whose column is none
         matrix.sum_duplicates()  # sorts as well; only hashed values can collide
         return matrix
+
+    def _entries(
+        self, product: Product, X: np.ndarray, cells: dict[str, Cells]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the feature of a product that is not zero in each row, and its value."""
+        names = list(self.columns.numeric)
+        numbers = [X[:, names.index(name)] for name in product.columns if name in names]
+        with np.errstate(over="ignore"):
+            values = np.prod(numbers, axis=0)
+        codes, keys = crossed(product, cells, X.shape[0])
+        # The last entry is what code -1, missing, picks.
+        places = np.array([*(self.columns.place_of(product, key) for key in keys), _NONE], np.int64)
+        found = places[codes]
+        return found, np.where(found < 0, 0, values)
 
     def _with_words(
         self, X: np.ndarray | sp.csr_matrix, table: pa.Table, place: Place
@@ -365,3 +395,201 @@ def told(method: Any, table: pa.Table, name: str, place: Place) -> Any:
         ) from None  # fmt: skip
     except DataError as error:
         raise error.at(f"Column '{name}': ", column=name) from None
+
+
+def crossed(product: Product, cells: dict[str, Cells], rows: int) -> Cells:
+    """Return the values of the columns of text in each row, together: keys, as cells."""
+    codes, keys = np.zeros(rows, np.int64), list[Key]([()])
+    for name in product.texts:
+        more, values = cells[name]
+        width = max(1, len(values))
+        pairs = np.where((codes < 0) | (more < 0), -1, codes * width + more)
+        known, codes = np.unique(pairs, return_inverse=True)
+        codes = codes - (-1 in known)
+        keys = [(*keys[k // width], values[k % width]) for k in known.tolist() if k >= 0]
+    return codes, keys
+
+
+class Moments:
+    """Counts, means and spreads of ``width`` columns, ignoring NaN.
+
+    Rows are summed in blocks of :attr:`BLOCK` rows from the first one, so that no digit depends on
+    the batches.
+    """
+
+    BLOCK = 1024
+
+    def __init__(self, width: int):
+        self.counts = np.zeros(width, np.int64)
+        self._sums, self._squares = np.zeros(width), np.zeros(width)
+        self._lows, self._highs = np.full(width, np.inf), np.full(width, -np.inf)
+        self._open = np.empty((0, width))
+
+    def add(self, X: np.ndarray) -> None:
+        rows = np.concatenate([self._open, X]) if len(self._open) else X
+        whole = len(rows) // self.BLOCK * self.BLOCK
+        for first in range(0, whole, self.BLOCK):
+            self._add(rows[first : first + self.BLOCK])
+        self._open = rows[whole:].copy()
+
+    def close(self) -> "Moments":
+        """Add the rows of an unfinished block; call it last."""
+        if len(self._open):
+            self._add(self._open)
+        return self
+
+    def _add(self, X: np.ndarray) -> None:
+        X = X.astype(np.float64, copy=False)
+        self._lows = np.fmin(self._lows, np.fmin.reduce(X, axis=0))
+        self._highs = np.fmax(self._highs, np.fmax.reduce(X, axis=0))
+        with np.errstate(all="ignore"):
+            counts = len(X) - np.isnan(X).sum(axis=0)
+            sums = np.nansum(X, axis=0)
+            means = sums / np.maximum(counts, 1)
+            # Chan, Golub and LeVeque (1979): squares about the mean of both parts.
+            between = (means - self._means()) ** 2 * counts * self.counts
+            self._squares += np.nansum((X - means) ** 2, axis=0)
+            self._squares += between / np.maximum(counts + self.counts, 1)
+        self._sums += sums
+        self.counts += counts
+
+    def _means(self) -> np.ndarray:
+        return self._sums / np.maximum(self.counts, 1)
+
+    @property
+    def means(self) -> np.ndarray:
+        """The mean of each column, 0 for one without values."""
+        # A sum of equal values is rounded: their mean is that value.
+        return np.where(self._lows == self._highs, self._lows, self._means())
+
+    @property
+    def spreads(self) -> np.ndarray:
+        """The standard deviation of each column, 1 if it is 0 or overflows float64."""
+        found = np.sqrt(self._squares / np.maximum(self.counts, 1))
+        usable = (self._lows < self._highs) & (found > 0) & np.isfinite(found)
+        return np.where(usable, found, 1.0)
+
+
+class Survey:
+    """Takes all rows of a table once and completes its columns; ``name`` is that of the table in
+    errors.
+    """
+
+    def __init__(self, encoder: Encoder, name: str, moments: bool, min_count: int | None):
+        self._columns, self._encoder, self._name = encoder.columns, encoder, name
+        columns = self._columns
+        self._moments = Moments(len(columns.numeric)) if moments else None
+        self._min_count = min_count or 1
+        named = [*columns.text, *(p.name for p in columns.products if p.texts)]
+        named = named if columns.hash_bits is None else []
+        self._counts: dict[str, Counter[Any]] = {name: Counter() for name in named}
+
+    def take(self, table: pa.Table, place: Place) -> int:
+        """Count values, learn the words of texts, and add up numbers in the rows that an encoder
+        keeps; return how many these are. Raises what an encoder would raise.
+        """
+        columns = self._columns
+        table, place, X, rows, _ = self._encoder.selected(table, place)
+        for name, counter in columns.words.items():
+            if counter.learns:
+                told(counter.learn, table, name, place)
+        self._encoder.labels(table, place)
+        if columns.formula is not None:
+            columns.formula.take(table)
+        elif self._moments is not None:
+            self._moments.add(X)
+        cells = self._encoder.cells(table, place, X)
+        cells |= {p.name: crossed(p, cells, len(rows)) for p in columns.products}
+        for name, known in self._counts.items():
+            codes, values = cells[name]
+            counts = np.bincount(codes[codes >= 0], minlength=len(values)).tolist()
+            known.update({value: n for value, n in zip(values, counts, strict=True) if n})
+            if len(known) > MOST_VALUES:
+                what = "Column" if name in columns.text else "The product"
+                raise DataError(
+                    f"{what} '{name}' has more than {MOST_VALUES} different values",
+                    hint("leave it out with {}", exclude=[name]),
+                    hint("hash the values with {}", hash_bits=20),
+                    code="too-large", column=name,
+                )  # fmt: skip
+        return len(rows)
+
+    def finish(self, scale: bool, reference_level: Any) -> None:
+        columns = self._columns
+        for name, counter in columns.words.items():
+            try:
+                counter.finish()
+            except DataError as error:
+                raise error.at(f"{self._name}, column '{name}': ", column=name) from None
+        if columns.formula is not None:
+            features = columns.formula.learn()
+            columns.numeric = dict.fromkeys(columns.formula.names, "number")
+            if self._moments is not None:
+                self._moments = Moments(len(columns.numeric))
+                for X in features:
+                    self._moments.add(X)
+        if self._moments is not None and columns.numeric:
+            self._describe_numbers(self._moments.close(), scale)
+        place = len(columns.numeric)
+        for name in columns.text if columns.hash_bits is None else ():
+            levels = self._levels(name, reference_level)
+            columns.text[name] = {value: place + k for k, value in enumerate(levels)}
+            place += len(levels)
+        without = [name for name in columns.numeric if not columns.text.get(name, True)]
+        for name in without if columns.hash_bits is None else ():
+            del columns.text[name]
+        columns.add_places({name: {*rows} for name, rows in self._counts.items()}, place)
+        if not (columns.indicators_end or columns.words or columns.formula):
+            said = f"{self._name} has no features: every column has the same text in all rows"
+            raise DataError(said, code="no-columns")
+
+    def _describe_numbers(self, moments: Moments, scale: bool) -> None:
+        columns, means, spreads = self._columns, moments.means.tolist(), moments.spreads.tolist()
+        for name, mean, spread, values in zip(
+            columns.numeric, means, spreads, moments.counts, strict=True
+        ):
+            if columns.missing in ("mean", "indicator"):
+                if not values:
+                    said = f"{self._name}, column '{name}' has no values and therefore no mean"
+                    leave = hint("leave it out with {}", exclude=[name])
+                    raise DataError(said, leave, code="missing-value", column=name)
+                columns.means[name] = mean
+            if scale:
+                columns.scale[name] = [mean, spread]
+
+    def _levels(self, name: str, reference_level: Any) -> list[str]:
+        """Return the values of a text column that have indicators, in the order of these:
+        categories in theirs, others by code point, and last the one of all rare values.
+        """
+        columns, rows, level = self._columns, self._counts[name], RARE
+        if name in columns.numeric:
+            return [*rows]
+        few = {value for value, n in rows.items() if n < self._min_count}
+        ranks = {value: rank for rank, value in enumerate(columns.levels.get(name, ()))}
+        others = len(ranks)
+        if columns.missing == "indicator":
+            ranks[MISSING] = others + 1
+        levels = sorted(rows.keys() - few, key=lambda v: (ranks.get(v, others), v))
+        while level in rows:
+            level = f"({level})"
+        if few:
+            columns.rare[name] = {
+                "level": level,
+                "values": sorted(few),
+                "min_count": self._min_count,
+            }
+            levels.append(level)
+        if reference_level is None or not levels:
+            return levels
+        of_column = {} if reference_level == "first" else reference_level
+        value = of_column.get(name, levels[0])
+        if value not in levels:
+            some = ", ".join(f"'{known}'" for known in levels[:20])
+            raise DataError(
+                f"{self._name}, column '{name}' has no value '{value}' to be the reference level, "
+                f"only {some}",
+                hint("choose one of these with {}", reference_level=None),
+                code="unknown-value", column=name, option="reference_level", value=value,
+            )  # fmt: skip
+        columns.reference[name] = value
+        return [other for other in levels if other != value]

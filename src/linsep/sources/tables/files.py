@@ -9,8 +9,12 @@ from linsep.errors import DataError, NoRows, hint
 from linsep.sources.formats import format_by_name, unknown_format
 from linsep.sources.remote.file import File
 from linsep.sources.tables.arrow_files import FrameFile, IpcFile, ParquetFile
-from linsep.sources.tables.column_types import check_may_become, family_of
-from linsep.sources.tables.columns import Columns, check_target
+from linsep.sources.tables.columns import (
+    Columns,
+    check_may_become,
+    check_target,
+    family_of,
+)
 from linsep.sources.tables.csv import CsvFile
 from linsep.sources.tables.documents import Documents
 from linsep.sources.tables.json_lines import JsonFile

@@ -1,29 +1,326 @@
-"""The features of a formula: fitted to all rows of a table, kept as plain data, computed for any
-rows.
+"""Formulas: a label, and terms, which are products of factors; their features, fitted to all rows
+of a table, kept as plain data, and computed for any rows.
 
-A feature is the product of columns of blocks. A block is a column of numbers, arithmetic of such
-columns, a transformation of it, with constants learned from all rows (recurrences of orthogonal
-polynomials, knots), or the levels of a column, such as text or booleans, with a row of numbers for
-each. Arithmetic treats booleans as 0 and 1. A recipe holds these data and no code.
+A factor is a column, arithmetic of columns of numbers, ``C(column)`` with contrasts, or a
+transformation with constants learned from all rows (recurrences of orthogonal polynomials, knots).
+Its text is parsed, never run as Python: what is not in the tables below is refused, in formulas
+that users write as in recipes of model files. What is left is evaluated node by node.
 
 Derivatives are those of a complex step (Squire and Trapp, SIAM Review 40, 1998), right to the last
 digit.
 """
 
+import ast
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache, partial
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache, partial, reduce
 from itertools import chain, product
+from keyword import iskeyword
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
+import scipy
 
 from linsep.errors import DataError
-from linsep.sources.tables.formula_factors import Factor, factor_of, parse, refused
+from linsep.sources.tables.columns import Columns, first_rows, guess_columns
+from linsep.sources.tables.reading_options import TableOptions
 from linsep.sources.tables.spellings import by_spelling, canonical
-from linsep.sources.tables.table_file import Place, as_text, numbers_in, text_codes
+from linsep.sources.tables.table_file import (
+    Place,
+    TableFile,
+    as_text,
+    numbers_in,
+    text_codes,
+    unknown_column,
+)
+
+#: functions of numbers, also of complex ones
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "I": lambda x: x, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "log10": np.log10,
+    "log2": np.log2, "log1p": np.log1p, "abs": lambda x: x * np.sign(np.real(x)),
+}  # fmt: skip
+_OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide,
+    ast.Pow: np.power, ast.Gt: np.greater, ast.GtE: np.greater_equal, ast.Lt: np.less,
+    ast.LtE: np.less_equal, ast.Eq: np.equal, ast.NotEq: np.not_equal, ast.UAdd: np.positive,
+    ast.USub: np.negative,
+}  # fmt: skip
+#: contrasts as R and statsmodels name them; in R, contr.treatment(3) is for 3 levels
+_CONTRASTS = re.compile(
+    r"(?:contr\.)?(?P<kind>treatment|sas|sum|helmert|diff|poly)|"
+    r"(?:contr\.treatment\((?:base=|(?=['\"]))|treatment\((?:base=|reference=)?)(?P<base>.+)\)",
+    re.IGNORECASE,
+)
+#: what to write for functions of R that are not here
+_ADVICE = {
+    "ns": "write cr(x, df=4, constraints='center')", "s": "write cr(x, df=8, constraints='center')",
+    "scale": "write the mean and the deviation, as in I((x - 5) / 2)",
+    "cut": "write conditions, as in I(x > 5), or add a column of classes",
+}  # fmt: skip
+_TEXT = r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'"""
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])"
+#: columns; names of functions are followed by a bracket
+_NAME = r"`[^`]+`|[\w.]*[^\W\d][\w.]*(?![\w.]|\s*\()"
+#: what may be written otherwise in Python
+_OF_R = re.compile(rf"{_TEXT}|{_NUMBER}|(?P<name>{_NAME})|[\^:]|(?<![\w.])\.(?![\w.])")
+#: what begins the names of columns in Python that it does not have
+_QUOTED = "quoted_by_backticks_"
+
+
+def refused(text: str, what: str, *advice: str, code: str = "bad-formula") -> DataError:
+    shown = text if len(text) <= 200 else f"{text[:200]}..."
+    message = f"The formula has '{shown}', which {what}"
+    return DataError(message, *advice, code=code, value=text)
+
+
+def poly(x: Any, known: dict[str, Any], degree: int = 1, raw: bool = False) -> np.ndarray:
+    """Return orthonormal polynomials by their recurrence, or powers if ``raw``."""
+    most = 50 if raw or known else min(50, len(np.unique(np.asarray_chkfinite(x))) - 1)
+    if not 1 <= degree <= most:
+        raise ValueError(f"choose a degree from 1 to {most}, below the number of different values")
+    if raw:
+        return np.column_stack([np.power(x, k) for k in range(1, degree + 1)])
+    alpha, norms2 = known.setdefault("alpha", []), known.setdefault("norms2", [float(x.size)])
+    made = [np.zeros_like(x), np.ones_like(x)]
+    for k in range(degree):
+        if len(alpha) == k:
+            alpha.append(float(np.sum(x * made[-1] ** 2)) / norms2[k])
+        ratio = norms2[k] / norms2[k - 1] if k else 0.0
+        made.append((x - alpha[k]) * made[-1] - ratio * made[-2])
+        if len(norms2) == k + 1:
+            norms2.append(float(np.sum(made[-1] ** 2)))
+    return np.column_stack(made[2:]) / np.sqrt(norms2[1:])
+
+
+def bs(x: Any, known: dict[str, Any], df: Any = None, knots: Any = None, degree: int = 3) -> Any:
+    """Return B-splines without the first, which have no values beyond their knots."""
+    if not known:
+        low, *inner, high = _knots(x, degree, df, knots)
+        known["knots"] = [low] * (degree + 1) + inner + [high] * (degree + 1)
+    places = np.array(known["knots"], dtype=np.float64)
+    spline = scipy.interpolate.BSpline(
+        places, np.eye(len(places) - degree - 1), degree, extrapolate=False
+    )
+    return _along(spline, x, x.real)[:, 1:]
+
+
+def cr(
+    x: Any, known: dict[str, Any], df: Any = None, knots: Any = None, constraints: Any = None
+) -> Any:
+    """Return natural cubic splines, which continue beyond their knots as straight lines."""
+    if constraints not in (None, "center"):
+        raise ValueError("write constraints='center'")
+    if learns := not known:
+        known["knots"] = _knots(np.unique(x), 2 if constraints is None else 1, df, knots)
+    places = np.array(known["knots"], dtype=np.float64)
+    spline = scipy.interpolate.CubicSpline(places, np.eye(len(places)), bc_type="natural")
+    made = _along(spline, x, np.clip(x.real, places[0], places[-1]))
+    if constraints is None:
+        return made
+    if learns:
+        means = made.mean(axis=0)[:, None]
+        known["basis"] = np.linalg.qr(means, mode="complete")[0][:, 1:].tolist()
+    # Sums in one order for every row, which a matrix product has not.
+    return sum(made[:, k, None] * np.array(row) for k, row in enumerate(known["basis"]))
+
+
+def _along(spline: Any, x: np.ndarray, near: np.ndarray) -> Any:
+    """Return splines along a straight line from numbers that are near."""
+    return spline(near) + spline(near, 1) * (x - near)[:, None]
+
+
+def _knots(x: np.ndarray, least: int, df: Any, knots: Any) -> list[float]:
+    """Return the ends of some numbers, and knots between them: quantiles, unless they are given."""
+    if df is not None and (knots is not None or not least <= df <= 1000):
+        raise ValueError(f"choose a df from {least} to 1000, without knots")
+    if knots is None:
+        between = np.linspace(0, 1, (df or least) - least + 2)[1:-1]
+        knots = np.quantile(x, between).tolist()
+    return [float(x.min()), *sorted(knots), float(x.max())]
+
+
+def coding(
+    of: list[Any], reduced: bool, contrasts: str = "treatment", *, levels: Any = None
+) -> tuple[list[Any], np.ndarray]:
+    """Return the names of the columns, ``reduced`` by one, and a row of numbers per level."""
+    found, count = _CONTRASTS.fullmatch(contrasts), len(of)
+    if found is None or list(levels or of) != of:
+        raise ValueError(
+            "write contr.treatment(base=...), Treatment(...), contr.SAS, contr.sum, contr.helmert, "
+            "contr.diff, contr.poly, or levels=[...]"
+        )
+    if not reduced:
+        return of, np.eye(count)
+    kind = (found["kind"] or "treatment").lower()
+    rows, steps = np.arange(count)[:, None], np.arange(1, count)
+    if kind in ("treatment", "sas"):
+        base = ast.literal_eval(found["base"]) if found["base"] else of[-1 if kind == "sas" else 0]
+        if base not in of:
+            raise ValueError(f"choose one of {', '.join(map(repr, of[:20]))} instead of {base!r}")
+        names = [f"T.{level}" for level in of if level != base]
+        return names, np.delete(np.eye(count), of.index(base), axis=1)
+    if kind == "poly":
+        names = [".L", ".Q", ".C", *(f"^{k}" for k in range(4, count))][: count - 1]
+        return names, poly(np.arange(float(count)), {}, count - 1)
+    matrix = {
+        "sum": np.vstack([np.eye(count - 1), -np.ones(count - 1)]),
+        "helmert": np.where(rows < steps, -1.0, np.where(rows == steps, steps, 0)),
+        "diff": steps / count - (rows < steps),
+    }[kind]
+    named = of[:-1] if kind == "sum" else of[1:]
+    return [f"{kind[0].upper()}.{level}" for level in named], matrix
+
+
+#: what a factor may be besides arithmetic, with settings
+TRANSFORMS: dict[str, Callable[..., Any]] = {
+    "poly": poly, "bs": bs, "cr": cr, "offset": lambda x, _: x[:, None],
+}  # fmt: skip
+
+
+@dataclass(eq=False)
+class Factor:
+    """A factor of a formula."""
+
+    text: str  #: its name in features
+    kind: str  #: "column", "number" (arithmetic), "levels" (``C``), or a transformation by its name
+    columns: tuple[str, ...]  #: the only one for "column" and "levels"
+    node: ast.expr  #: the arithmetic, also inside a transformation
+    args: list[Any] = field(default_factory=list)  #: settings of the transformation or of ``C``
+    named: dict[str, Any] = field(default_factory=dict)
+    constants: dict[str, Any] = field(default_factory=dict)  #: what the transformation has learned
+    levels: list[Any] | None = None  #: values of the column, if it has levels
+    coding: np.ndarray | None = None  #: a row of numbers for each level
+
+    def values(self, column: Callable[[str], Any]) -> np.ndarray:
+        """Return its columns, if it has no levels."""
+        x = np.asarray(_value(self.node, column))
+        if self.kind not in TRANSFORMS:
+            return x[:, None]
+        return TRANSFORMS[self.kind](x, self.constants, *self.args, **self.named)
+
+    def coded(self, reduced: bool, column: Callable[[str], Any]) -> tuple["Factor", list[str]]:
+        """Return it as it is coded, ``reduced`` by a level, and the names of its columns; learn
+        constants from all rows.
+        """
+        try:
+            if self.levels is not None:
+                names, matrix = coding(self.levels, reduced, *self.args, **self.named)
+                return replace(self, coding=matrix), [f"{self.text}[{name}]" for name in names]
+            if self.kind not in TRANSFORMS:
+                return self, [self.text]
+            count = self.values(column).shape[1]
+        except (ValueError, TypeError) as error:
+            raise refused(self.text, "cannot be computed from these rows", str(error)) from None
+        first = 1 if self.constants else 0
+        return self, [f"{self.text}[{k}]" for k in range(first, first + count)]
+
+    def to_json(self) -> dict[str, Any]:
+        if self.coding is not None:
+            rows = [[np.flatnonzero(row).tolist(), row[row != 0].tolist()] for row in self.coding]
+            stored = {"column": self.columns[0], "levels": self.levels, "coding": rows}
+            return stored | {"width": self.coding.shape[1]}
+        stored = {"column" if self.kind == "column" else "expression": self.text}
+        return stored | ({"constants": self.constants} if self.kind in TRANSFORMS else {})
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "Factor":
+        """Return the factor of plain JSON; ValueError, LookupError, TypeError if it is damaged."""
+        if "expression" in stored:
+            factor = factor_of(parse(stored["expression"]))
+            if factor.kind in TRANSFORMS:
+                factor.constants = dict(stored["constants"])
+            factor.values(lambda _: np.zeros(1))  # with these constants
+            return factor
+        factor = column_factor(str(stored["column"]))
+        if "levels" in stored:
+            factor.levels, count = list(stored["levels"]), len({*stored["levels"]})
+            factor.coding = np.zeros((count, min(int(stored["width"]), count)))
+            for row, (places, values) in zip(factor.coding, stored["coding"], strict=True):
+                row[places] = values
+        return factor
+
+
+def column_factor(name: str) -> Factor:
+    return Factor(name, "column", (name,), ast.Name(f"`{name}`"))
+
+
+def parse(text: str) -> ast.expr:
+    """Return the syntax tree of a text in the notation of R or Python, where ``**~`` stands for a
+    colon, and names that Python does not have are in backticks; DataError if there is none.
+    """
+    try:
+        node = ast.parse(f"({_OF_R.sub(_in_python, text)})", mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise refused(text.strip(), "does not parse", "correct it") from None
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name) and one.id.startswith(_QUOTED):
+            one.id = f"`{bytes.fromhex(one.id.removeprefix(_QUOTED)).decode()}`"
+    return node
+
+
+def _in_python(found: re.Match[str]) -> str:
+    piece, name = found[0], (found["name"] or "").strip("`")
+    if not name:
+        return {"^": "**", ":": "**~", ".": "..."}.get(piece, piece)
+    known = name.isidentifier() and not (iskeyword(name) and name.islower())
+    known &= name == normalize("NFKC", name)  # as Python has it
+    return name if known or name.startswith("contr.") else _QUOTED + name.encode().hex()
+
+
+def factor_of(node: ast.expr) -> Factor:
+    """Return the factor that is more than a name; DataError for anything else."""
+    text, kind, columns = ast.unparse(node), "number", dict[str, Any]()
+    args, named = list[ast.expr](), list[ast.keyword]()
+    match node:
+        case ast.Call(ast.Name("C" | "factor"), [ast.Name() as inner, *args], named):
+            kind, node = "levels", inner
+        case ast.Call(ast.Name(name), [inner, *args], named) if name in TRANSFORMS:
+            kind, node = name, inner
+    with np.errstate(all="ignore"):
+        _value(node, lambda name: columns.setdefault(name, np.float64(1.0)))
+    if not columns:
+        raise refused(text, "names no column", "name one, or leave it out")
+    settings = {str(one.arg): _constant(one.value) for one in named}
+    return Factor(text, kind, tuple(columns), node, list(map(_constant, args)), settings)
+
+
+def _constant(node: ast.expr) -> Any:
+    """Return a number, a text, a truth, or a list of these; anything else as it is written."""
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError):
+        text = ast.unparse(node)
+        return {"TRUE": True, "FALSE": False}.get(text, text)
+
+
+def _value(node: ast.expr, column: Callable[[str], Any]) -> Any:
+    """Return the value of arithmetic; DataError for anything else."""
+    match node:
+        case ast.Name(name):
+            return column(name.strip("`"))
+        case ast.Constant(number) if type(number) in (int, float):
+            return np.float64(number)  # type: ignore[arg-type]
+        case ast.UnaryOp(operator, operand) if type(operator) in _OPERATORS:
+            return _OPERATORS[type(operator)](_value(operand, column))
+        case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
+            return _OPERATORS[type(operator)](_value(left, column), _value(right, column))
+        case ast.Compare(left, [operator], [right]) if type(operator) in _OPERATORS:
+            both = (np.real(_value(one, column)) for one in (left, right))
+            return 1.0 * _OPERATORS[type(operator)](*both)
+        case ast.Call(ast.Name(name), [argument], []) if name in FUNCTIONS:
+            return FUNCTIONS[name](_value(argument, column))
+    called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    usual = (
+        f"use columns, numbers, +, -, *, /, **, <, >, ==, {', '.join(FUNCTIONS)}, and "
+        f"{', '.join(TRANSFORMS)} and C as terms by themselves, with backticks around other names; "
+        "text is for levels only, as in C(city, Treatment('Rome'))"
+    )
+    raise refused(ast.unparse(node)[:40], "is not arithmetic", _ADVICE.get(called, usual))
+
 
 #: rows of which features are made at once while formulas are learned
 _ROWS = 1 << 14
@@ -235,3 +532,139 @@ class Formula:
             if any((inputs[x] == "text") > (factor.levels is not None) for x in factor.columns):
                 raise ValueError("numbers of a column of text")
         return formula
+
+
+#: the factors of terms, whatever their order, and in their order; of two terms with the same
+#: factors, the first stays (``terms | others | terms``)
+Terms = dict[frozenset[Factor], tuple[Factor, ...]]
+#: the intercept
+_ONE: Terms = {frozenset(): ()}
+
+
+@dataclass
+class _Reader:
+    """Returns the terms of syntax trees."""
+
+    names: list[str]  #: the columns that a dot stands for
+    factors: dict[tuple[str, str], Factor] = field(default_factory=dict)  #: each once
+
+    def terms(self, node: ast.expr) -> Terms:
+        match node:
+            case ast.Constant(1):
+                return _ONE
+            case ast.Constant(value) if value is ...:
+                factors = list(map(column_factor, self.names))
+            case ast.Name(name):
+                factors = [column_factor(name.strip("`"))]
+            case ast.Call():
+                factors = [factor_of(node)]
+            case ast.BinOp(_, ast.Add() | ast.Sub(), _):
+                return self.sum(node, {})
+            case ast.BinOp(left, ast.Mult(), right):
+                terms, others = self.terms(left), self.terms(right)
+                alone = terms | others | terms
+                return alone | _crossed(terms, others) | alone
+            case ast.BinOp(left, ast.Div(), right):
+                terms = self.terms(left)
+                every = tuple(dict.fromkeys(chain(*terms.values())))
+                return terms | _crossed({frozenset(every): every}, self.terms(right)) | terms
+            case ast.BinOp(left, ast.Pow(), ast.UnaryOp(ast.Invert(), right)):
+                return _crossed(self.terms(left), self.terms(right))
+            case ast.BinOp(left, ast.Pow(), ast.Constant(int(power))) if power > 0:
+                terms = self.terms(left)
+                return reduce(_crossed, [terms] * min(power - 1, len(terms)), terms)
+            case _:
+                raise refused(ast.unparse(node), "is no term", "write it as in I(x**2 - z)")
+        known = [self.factors.setdefault((f.kind, f.text), f) for f in factors]
+        return {frozenset([factor]): (factor,) for factor in known}
+
+    def sum(self, node: ast.expr, terms: Terms) -> Terms:
+        """Return terms with those that a sum adds, and without those that it subtracts."""
+        parts: list[tuple[Any, ast.expr]] = []
+        while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            parts.append((node.op, node.right))
+            node = node.left
+        first = node if isinstance(node, ast.UnaryOp) else ast.UnaryOp(ast.UAdd(), node)
+        for sign, part in reversed([*parts, (first.op, first.operand)]):
+            none = isinstance(part, ast.Constant) and part.value == 0  # - 1 is + 0
+            others = _ONE if none else self.terms(part)
+            if isinstance(sign, ast.Add | ast.UAdd) != none:
+                terms = terms | others | terms
+            else:
+                terms = {key: term for key, term in terms.items() if key not in others}
+        return terms
+
+
+def _crossed(terms: Terms, others: Terms) -> Terms:
+    made: Terms = {}
+    for factors, more in product(terms.values(), others.values()):
+        made.setdefault(frozenset(factors + more), tuple(dict.fromkeys(factors + more)))
+    return made
+
+
+def parsed(text: str, names: Iterable[str] = ()) -> Formula:
+    """Parse a formula; DataError where it does not parse or holds what formulas may not.
+
+    ``names`` are the columns that a dot stands for, without the label and columns of offsets.
+    """
+    left, _, right = text.partition("~") if "~" in text else ("", "", text)
+    label = parse(left) if left.strip() else None
+    if not isinstance(label, ast.Name | None):
+        advice = "add a column with these values to the data and name it there"
+        raise refused(left.strip(), "is a label that is not one column", advice)
+    target = label.id.strip("`") if label else None
+    if not right.strip():
+        raise refused(text, "has no terms", "write 1 for the intercept alone")
+    names = [name for name in names if name != target]
+    reader = _Reader(names)
+    terms = reader.sum(parse(right), _ONE)
+    every = sorted(filter(None, terms.values()), key=len)
+    offsets = [factor for factor in reader.factors.values() if factor.kind == "offset"]
+    if not {*offsets} <= {factors[0] for factors in every if len(factors) == 1}:
+        raise refused(text, "multiplies or subtracts an offset", "write + offset(z) by itself")
+    plain = [factors for factors in every if factors[0] not in offsets]
+    found = Formula(text, target, frozenset() in terms, plain, offsets)
+    if target in found.columns:
+        raise refused(text, f"has its label '{target}' on both sides", "remove one")
+    taken = {name for factor in offsets for name in factor.columns}
+    rest = [name for name in names if name not in taken]
+    return found if len(rest) == len(names) else parsed(text, rest)
+
+
+def guess_formula(
+    files: list[TableFile], columns: Columns, require_target: bool, options: TableOptions
+) -> None:
+    """Infer the types of the columns that a formula names, as
+    :func:`linsep.sources.tables.columns.guess_columns` does; other columns are left out.
+    """
+    file, _ = first_rows(files)
+    names, others, text = list(file.columns()), columns.beside, str(options.formula)
+    found = parsed(text, [name for name in names if name not in others])
+    if found.target is None and columns.successes is None:
+        advice = "write it before a tilde, as in 'y ~ x'"
+        raise refused(text, "has no label", advice, code="no-labels")
+    if found.target is not None and columns.successes is not None:
+        raise refused(text, "has a label beside successes", "start with a tilde", code="conflict")
+    for name in filter(None, [found.target, *found.columns]):
+        if name in others:
+            what = f"is named for {others[name]}, too"
+            raise refused(name, what, "choose one of them", code="column-role")
+        if name not in names:
+            raise unknown_column(file.path, names, name, "column of the formula")
+    if not found.terms and not found.intercept:
+        raise refused(text, "has no terms", "add one, such as a column")
+    columns.target = found.target
+    taken = {found.target, *found.columns, *others}
+    columns.exclude = [name for name in names if name not in taken]
+    of_numbers = [factor for factor in found.factors if factor.kind != "levels"] + found.offset
+    numbers = {name for factor in of_numbers for name in factor.columns}
+    levels = {*found.columns} - numbers
+    guess_columns(files, columns, require_target, options, levels)
+    for factor in of_numbers:
+        if factor.kind != "column" and (texts := {*columns.text} & {*factor.columns}):
+            what = f"needs numbers, but column '{min(texts)}' holds text"
+            raise refused(factor.text, what, "write C(column) by itself")
+    kinds = columns.numeric | dict.fromkeys(columns.text, "text")
+    found.inputs, found.orders = {name: kinds[name] for name in found.columns}, columns.levels
+    columns.formula = found
+    columns.numeric, columns.text, columns.dtype = {}, {}, "float64"

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from linsep.errors import DataError, hint
-from linsep.sources.tables.column_types import family_of
+from linsep.sources.tables.columns import family_of
 from linsep.sources.tables.table_file import Kinds, Others, first_line, reading
 from linsep.sources.tables.text_file import ARROW_TYPES, TextFile
 from linsep.validation.checks import check_names

@@ -10,9 +10,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 from linsep.errors import DataError, hint
-from linsep.sources.formats import MISSING, SCALES, WHITESPACE, is_delimiter
+from linsep.sources.formats import FILLED, MISSING, SCALES, WHITESPACE, is_delimiter
 from linsep.sources.limits import MAX_LINE, bytes_of
-from linsep.sources.tables.conversions import ColumnTypes
 from linsep.sources.tables.spellings import Spelling
 
 #: blanks in cells that are all missing values where an empty cell is said to be one
@@ -49,7 +48,9 @@ _FLAG = "True or False", lambda value: value in (True, False)
 _MARK = "one character, such as ',' or '.'", _is_mark
 #: what each option may be unless it is None, in words and as a function
 VALID: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "missing": (f"{', '.join(MISSING[:-1])} or mean", lambda how: how in (*MISSING, "skip")),
+    "missing": (
+        f"{', '.join(MISSING[:-1])} or {MISSING[-1]}", lambda how: how in (*MISSING, "skip")
+    ),
     "unlabeled": ("error or drop", lambda how: how in ("error", "drop")),
     "scale": (" or ".join(SCALES), lambda how: how in SCALES),
     "hash_bits": ("a number from 1 to 30", lambda bits: _is_whole(bits, 1, 30)),
@@ -114,8 +115,7 @@ class ReadingOptions:
 
     def __post_init__(self) -> None:
         check_options(vars(self))
-        marks = self.null_values
-        self.null_values = [marks] if isinstance(marks, str) else list(marks or ()) or None
+        self.null_values = names_of(self.null_values) or None
         self.max_line = bytes_of(self.max_line or MAX_LINE)
 
     @classmethod
@@ -187,13 +187,20 @@ ROLES = {
     "weight": "weights", "offset": "offsets", "successes": "successes", "trials": "trials",
     "group": "groups",
 }  # fmt: skip
-#: column options that formulas replace
-_IN_FORMULAS = (
-    "exclude", "include", "categorical", "text", "hash_bits", "reference_level", "min_count",
-    "products",
-)  # fmt: skip
-#: options that are names of columns, or of products of these
-_NAMES = ("exclude", "products", *ColumnTypes._fields)
+#: options that exclude others, and why
+_EXCLUDED = {
+    ("formula", "target"): "The formula names the label",
+    **dict.fromkeys(
+        [("formula", name) for name in (
+            "exclude", "include", "categorical", "text", "hash_bits", "reference_level",
+            "min_count", "products",
+        )],
+        "The formula defines the features",
+    ),
+    ("successes", "target"): "Successes and trials take the place of labels",
+    ("successes", "weight"): "Successes and trials take the place of weights",
+    ("hash_bits", "min_count"): "min_count needs a feature per value, not hashing",
+}  # fmt: skip
 
 
 @dataclass
@@ -222,30 +229,18 @@ class TableOptions(ReadingOptions):
     include: Any = ()
 
     def __post_init__(self) -> None:
-        for name in _NAMES:
+        for name in ("exclude", "products", "categorical", "numeric", "date", "include"):
             names = getattr(self, name)
             if isinstance(names, dict):  # formats of dates
                 names = [f"{column}={format}" for column, format in names.items()]
             setattr(self, name, names_of(names))
-        self.types = ColumnTypes(*(tuple(getattr(self, n)) for n in ColumnTypes._fields))
         super().__post_init__()
-        self._check_conflicts()
-
-    def _check_conflicts(self) -> None:
-        """Raise DataError for an option that another replaces, or needs."""
-        counts = "Successes and trials take the place of "
-        excluded: list[tuple[Any, str, str]] = [
-            (self.formula, "target", "The formula names the label"),
-            *((self.formula, name, "The formula defines the features") for name in _IN_FORMULAS),
-            (self.successes, "target", f"{counts}labels"),
-            (self.successes, "weight", f"{counts}weights"),
-            (self.hash_bits, "min_count", "min_count needs a feature per value, not hashing"),
-        ]
+        excluded = dict(_EXCLUDED)
         if isinstance(self.reference_level, dict):
             why = "A reference level needs a feature per value, not hashing"
-            excluded.append((self.hash_bits, "reference_level", why))
-        for given, name, why in excluded:
-            if given and getattr(self, name):
+            excluded["hash_bits", "reference_level"] = why
+        for (given, name), why in excluded.items():
+            if getattr(self, given) and getattr(self, name):
                 leave = hint("leave out {}", **{name: None})
                 raise DataError(why, leave, code="conflict", option=name)
         if bool(self.successes) != bool(self.trials):
@@ -253,7 +248,7 @@ class TableOptions(ReadingOptions):
             name_both = hint("name both, with {}", **{missing: None})
             said = "Counts need both successes and trials"
             raise DataError(said, name_both, code="needs-option", option=missing)
-        if self.formula and self.missing in ("zero", "mean"):
+        if self.formula and self.missing in FILLED:
             raise DataError(
                 "A formula needs complete rows",
                 hint("leave out rows with missing values with {}", missing="drop"),

@@ -1,4 +1,6 @@
-"""Notations of numbers and dates, by Arrow: units, signs and separators of many countries."""
+"""Notations of numbers and dates, by Arrow: units, signs and separators of many countries; columns
+of text that become numbers.
+"""
 
 import re
 import unicodedata
@@ -9,9 +11,19 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 
+from linsep.errors import DataError, Hint, hint
+from linsep.sources.exact import EXACT, SMALLER, is_rounded
+from linsep.sources.tables.table_file import Place, is_text, text_codes
+
+#: missing numbers in CSV, as Arrow reads them
+NULL_VALUES = pa.csv.ConvertOptions().null_values
+#: cells that have no number
+NO_NUMBER = {"", *NULL_VALUES}
 _PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 #: minus signs beside the hyphen: a soft one, hyphens, dashes, superscripts, small and wide ones
 _SAME = dict.fromkeys("\u00ad\u2010\u2011\u2012\u2013\u2212\u207b\ufe63\uff0d", "-")
@@ -213,3 +225,74 @@ def _one_date(text: str, format: str) -> int | None:
         return None
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
     return (found - _EPOCH) // timedelta(microseconds=1)
+
+
+def converted(
+    table: pa.Table, columns: dict[str, str], spelling: Spelling, place: Place,
+    known: dict[str, tuple[str, str]],
+) -> pa.Table:  # fmt: skip
+    """Return a table with the columns that are converted, to "number", "date", or "date=" and a
+    format, as numbers. ``known`` is the unit of the numbers of a column and a text with that, as
+    far as they are known.
+    """
+    for name, how in columns.items():
+        if name not in table.column_names:
+            continue
+        column = table.column(name)
+        if pa.types.is_temporal(column.type) and how != "number":
+            values = _days_of(column)
+        elif how != "number" or pa.types.is_dictionary(column.type) or is_text(column.type):
+            values = _read(column, name, how, spelling, place, known)
+        else:
+            continue
+        table = table.set_column(table.column_names.index(name), name, values)
+    return table
+
+
+def _days_of(column: pa.ChunkedArray) -> pa.Array:
+    whole = column.cast(pa.timestamp("us"), safe=False)
+    moments = whole.cast(pa.int64()).to_numpy().astype(np.float64)
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":  # rounded to a double
+        rest = pc.subtract(column.cast(pa.int64()), whole.cast(column.type).cast(pa.int64()))
+        moments += rest.to_numpy() / 1000
+    return pa.array(moments / DAY, from_pandas=True)
+
+
+def _read(
+    column: pa.ChunkedArray, name: str, how: str, spelling: Spelling, place: Place,
+    known: dict[str, tuple[str, str]],
+) -> pa.Array:  # fmt: skip
+    """Return the numbers or dates of texts, null where one is missing; DataError for others."""
+    codes, different = text_codes(column, name, place)
+    texts = pa.array(different, pa.string())
+    missing = pc.is_in(pc.utf8_trim_whitespace(texts), pa.array([*NO_NUMBER]))
+
+    def refuse(bad: pa.Array, said: str, *ways: str | Hint, code: str) -> None:
+        if (first := bad.index(True).as_py()) >= 0:
+            where, text = place(int(np.argmax(codes == first))), different[first]
+            said = f", column '{name}' holds {text[:60]!r}, {said}"
+            raise DataError(where + said, *ways, code=code, column=name, value=text)
+
+    if how != "number":
+        format = how.partition("=")[2]
+        values = days(texts, format)
+        said = f"not a date {f'as {format} says' if format else 'of the form 2024-01-31'}"
+        other = hint("set the date format with {}", date=[f"{name}=%d.%m.%Y"])
+        refuse(pc.and_not(values.is_null(), missing), said, "correct it", other, code="bad-value")
+    else:
+        plain, units = spelling.parts(texts)
+        values = plain.cast(pa.float64())
+        bad = pc.and_not(values.is_null(), missing)
+        refuse(bad, "not a number", "correct it", code="not-a-number")
+        far = plain.filter(pc.greater_equal(pc.abs(values), EXACT)).to_pylist()
+        long = pc.is_in(plain, pa.array(filter(is_rounded, far), pa.string()))
+        said = "which is not exactly representable as float64"
+        refuse(long, said, SMALLER, code="not-exact")
+        named = pc.and_(values.is_valid(), pc.not_equal(units, ""))
+        if (first := named.index(True).as_py()) >= 0:
+            known.setdefault(name, (units[first].as_py(), different[first]))
+        one, example = known.get(name, ("", ""))
+        other_unit = pc.and_(named, pc.not_equal(units, one))  # 5 EUR are not 5 USD
+        said = f"but {example[:60]!r} in an earlier row, of another unit"
+        refuse(other_unit, said, "convert them to one unit", code="bad-value")
+    return values.take(pa.array(codes, mask=codes < 0))

@@ -18,19 +18,20 @@ from linsep.errors import DataError, NoRows, warn_caller
 from linsep.sources.base import Source
 from linsep.sources.exact import WholeNumbers
 from linsep.sources.feature_names import FeatureNames
-from linsep.sources.formats import format_by_name
+from linsep.sources.formats import FILLED, format_by_name
 from linsep.sources.remote.file import File, changed, located
 from linsep.sources.tables.columns import (
     Columns,
+    add_products,
     check_column,
     from_recipe,
     guess_columns,
+    matching,
     to_recipe,
     word_counters,
 )
-from linsep.sources.tables.conversions import converted, matching
 from linsep.sources.tables.documents import Documents
-from linsep.sources.tables.encoding import Encoder
+from linsep.sources.tables.encoding import Encoder, Survey
 from linsep.sources.tables.files import (
     FilesInOrder,
     all_dropped,
@@ -40,9 +41,8 @@ from linsep.sources.tables.files import (
     rechunked,
 )
 from linsep.sources.tables.partitions import partitioned
-from linsep.sources.tables.products import products_of
 from linsep.sources.tables.reading_options import ROLES, TableOptions
-from linsep.sources.tables.survey import Survey
+from linsep.sources.tables.spellings import converted
 from linsep.sources.tables.table_file import listed, numbers_in, rows_at_once, unknown_column
 from linsep.sources.tables.text_file import TextFile
 
@@ -110,7 +110,7 @@ class TableSource(FilesInOrder, Source):
         first = None if self.by_recipe else self._files[0].path
         self._kinds = [kinds_in(f, columns, require_target, first) for f in self._files]
         self._encoder = Encoder(columns, require_target)
-        self._moments = options.scale != "none" or columns.missing == "mean"
+        self._moments = options.scale != "none" or columns.missing in ("mean", "indicator")
         self._surveyed = self.by_recipe or not (
             formula is not None
             or (columns.text and columns.hash_bits is None)
@@ -123,12 +123,11 @@ class TableSource(FilesInOrder, Source):
     def _guess(self) -> None:
         options, columns, path = self._given, self._columns, self._files[0].path
         labeled = self._require_target and columns.successes is None
-        told = (self._files, columns, labeled, options.types, self.reading.spelling)
         if options.formula is not None:
-            from linsep.sources.tables.formula_parsing import guess_formula
+            from linsep.sources.tables.formulas import guess_formula
 
-            return guess_formula(*told, options.formula)
-        guess_columns(*told)
+            return guess_formula(self._files, columns, labeled, options)
+        guess_columns(self._files, columns, labeled, options)
         if not (columns.numeric or columns.text or columns.words):
             raise DataError(
                 f"{path} has no feature columns (its columns: {listed(self.column_names)})",
@@ -138,7 +137,9 @@ class TableSource(FilesInOrder, Source):
         for name in levels if isinstance(levels, dict) else ():
             if name not in columns.text:
                 raise unknown_column(path, columns.text, name, "text column", "reference_level")
-        columns.products = products_of(options.products, columns, path)
+        add_products(columns, options.products, path)
+        if columns.missing == "indicator":
+            columns.text |= {name: {} for name in columns.numeric}
 
     @property
     def _rows_at_once(self) -> int:
@@ -156,7 +157,7 @@ class TableSource(FilesInOrder, Source):
         ``change`` maps the numbers of the column to new ones, or is the text of all rows.
         """
         found, before = copy(self), self._changes
-        filled = self._columns.missing in {"zero", "mean"}
+        filled = self._columns.missing in FILLED
 
         def changes(table: pa.Table) -> pa.Table:
             table = before(table)
