@@ -1,6 +1,6 @@
 """Input that is no rows or no labels: an error with a code, the row, the column or the option."""
 
-from datetime import date, time, timedelta
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from numpy.dtypes import StringDType
 from sklearn.base import clone
 
 from linsep import (
@@ -28,8 +29,8 @@ N = 12
 Y = np.arange(N) % 2
 GOOD = np.random.default_rng(0).normal(size=(N, 2))
 ESTIMATORS = [
-    Perceptron(), Perceptron(keep="vote"), Perceptron(early_stopping=True), KernelPerceptron(),
-    KernelSoftMargin(), LinearRegression(), LogisticRegression(l2=1.0), GaussianNaiveBayes(),
+    Perceptron(), Perceptron(early_stopping=True), KernelPerceptron(), KernelSoftMargin(),
+    LinearRegression(), LogisticRegression(l2=1.0), GaussianNaiveBayes(),
 ]  # fmt: skip
 CLASSIFIERS = [Perceptron(), KernelPerceptron(), LogisticRegression(l2=1.0), GaussianNaiveBayes()]
 DAYS = pd.date_range("2020-01-01", periods=N)
@@ -37,14 +38,8 @@ DAYS = pd.date_range("2020-01-01", periods=N)
 VALUES = [
     ([*range(11), "x"], "not-a-number", 12),
     (DAYS, "column-type", 1),
-    ([pd.NaT, *DAYS[1:]], "column-type", 1),
-    (DAYS.tz_localize("UTC"), "column-type", 1),
     (DAYS - DAYS[0], "column-type", 1),
-    (pd.array(DAYS, dtype="timestamp[us][pyarrow]"), "column-type", 1),
     ([date(2020, 1, 1)] * N, "column-type", 1),
-    ([time(1, k) for k in range(N)], "column-type", 1),
-    (pd.period_range("2020", periods=N), "column-type", 1),
-    (np.array([timedelta(hours=1)] * N, dtype=object), "column-type", 1),
     (np.ones(N) * 1j, "column-type", 1),
     (pd.array([1, None] * 6, dtype="Int64"), "missing-value", 2),
     (np.array([1.0, 2.0, None] * 4, dtype=object), "missing-value", 3),
@@ -133,13 +128,14 @@ LABELS = [
     (np.array(["a", None, "b"] * 4, dtype=object), "missing-value"),
     (np.array([0.0, 1.0, np.nan] * 4), "missing-value"),
     (pd.Categorical(["a", None, "b"] * 4), "missing-value"),
-    (pd.Series(["a", None, "b"] * 4, dtype="string"), "missing-value"),
     (pd.array([1, None, 2] * 4, dtype="Int64"), "missing-value"),
-    (pd.Series([DAYS[0], pd.NaT, DAYS[1]] * 4), "missing-value"),
     (np.array([0, "a", 1] * 4, dtype=object), "label-type"),
     (np.array([Decimal(1), Decimal(2)] * 6), "label-type"),
     (pd.cut(np.arange(float(N)), 2), "label-type"),
     ([0.5, 1.7, 2.2] * 4, "label-type"), ([0, 1, 1j] * 4, "label-type"),
+    ([b"no", b"yes"] * 6, "label-type"), ([1, "no"] * 6, "label-type"),
+    (np.array(["no", np.nan] * 6, dtype=StringDType(na_object=np.nan)), "missing-value"),
+    ([-1, 2**63 + 1] * 6, "not-exact"),
     (None, "no-labels"), (Y[:-1], "shape"),
 ]  # fmt: skip
 
@@ -209,22 +205,6 @@ def test_columns_that_are_others_than_those_of_fit():
         model.predict([[1.0, np.inf]])
 
 
-@pytest.mark.parametrize("multiclass", ["native", "ovr", "ovo"])
-def test_initial_weights_of_the_wrong_shape(multiclass):
-    X, y = blobs(40, 5, 4)
-    machines = 6 if multiclass == "ovo" else 4
-    for coef in (np.ones((3, 5)), np.ones((machines, 4)), np.ones(5), np.ones((1, 5)), 1.0):
-        model = Perceptron(multiclass=multiclass)
-        with refused(ValueError, "shape", option="coef_init"):
-            model.fit(X, y, coef_init=coef)
-        assert not hasattr(model, "coef_")
-    for intercept in (np.ones(3), np.ones((1, machines)), 1.0):
-        with refused(ValueError, "shape", option="intercept_init"):
-            model.fit(X, y, intercept_init=intercept)
-    with pytest.raises(ValueError, match="coef_init"):
-        model.fit(X, y, coef_init=np.full((machines, 5), np.nan))
-
-
 def wrong_values(parameter):
     """Values just outside what a parameter takes, and of another type."""
     yield from (None, [1], "high")
@@ -284,7 +264,7 @@ def test_weights_of_rows_and_classes():
         assert model.n_updates_ == 0
     for weight, code in (
         ("heavy", "bad-option"), ({9: 1.0}, "unknown-label"),
-        ({0: -1.0, 1: 1.0, 2: 1.0}, "out-of-range"), ({0: np.nan, 1: 1.0, 2: 1.0}, "out-of-range"),
+        ({0: -1.0, 1: 1.0, 2: 1.0}, "out-of-range"),
         (dict.fromkeys(range(3), 0.0), "no-rows"),
     ):  # fmt: skip
         with refused(ValueError, code):
@@ -293,16 +273,13 @@ def test_weights_of_rows_and_classes():
         Perceptron(class_weight="balanced").partial_fit(X, y, classes=[0, 1, 2])
 
 
-@pytest.mark.parametrize(("index", "column"), [("i4", -1), ("i8", 3), ("i4", 2**31 - 1)])
-def test_sparse_matrices_that_point_outside_are_refused(index, column):
-    X = sp.csr_matrix(np.eye(3))
-    X.indices, X.indptr = np.array([0, column, 2], index), X.indptr.astype(index)
-    model = Perceptron().fit(np.eye(3), [0, 1, 0])
-    ways = ({"early_stopping": True, "keep": "vote", "validation_fraction": 0.5},
-            {"keep": "best"}, {"normalize": True}, {"update": "batch"})  # fmt: skip
-    fits = [clone(model).set_params(**way).fit for way in ways]
-    for call in (lambda X, y: model.predict(X), model.partial_fit, *fits, model.fit):
-        with refused(ValueError, "out-of-range"):
-            call(X, [0, 1, 0])
-    with refused(ValueError, "out-of-range"):
-        model.fit(X, [0, 1, 1], sample_weight=[1.0, 0.0, 1.0])
+def test_initial_weights_of_the_wrong_shape():
+    X, y = blobs(40, 5, 4)
+    for coef, intercept, option in (
+        (np.ones((3, 5)), None, "coef_init"), (np.ones(5), None, "coef_init"),
+        (None, np.ones(3), "intercept_init"), (None, 1.0, "intercept_init"),
+    ):  # fmt: skip
+        model = Perceptron()
+        with refused(ValueError, "shape", option=option):
+            model.fit(X, y, coef_init=coef, intercept_init=intercept)
+        assert not hasattr(model, "coef_")

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -52,44 +51,6 @@ def test_what_hangs_is_ended(monkeypatch):
     monkeypatch.setattr(batches, "HANG_SECONDS", 0.1)
     monkeypatch.setattr(batches, "FIRST_SECONDS", 0.1)
     assert batches.run(lambda draw: signal.pause(), Limits(1)) == {"cases": 1, "hangs": 1}
-
-
-def test_memory_is_counted_beyond_that_of_the_parent(monkeypatch):
-    monkeypatch.setattr(batches, "MOST_KILOBYTES", 64_000)
-    held = bytearray(b"x" * 100_000_000)
-    assert batches.run(lambda draw: None, Limits(2)) == {"cases": 2}
-    sizes = iter((10, 400_000_000, 10))
-    grown = batches.run(lambda draw: None if bytearray(next(sizes)) else "", Limits(2))
-    assert grown == {"cases": 2, "over 1 GB": 1}
-    assert len(held) == 100_000_000
-
-
-def test_time_that_is_over_ends_a_part(tmp_path):
-    drawn, bell = iter(range(100)), tmp_path / "bell"
-
-    class UntilTheBell(Limits):
-        def over(self):
-            return bell.exists()
-
-    def case(draw):
-        if next(drawn) == 3:
-            bell.touch()
-
-    assert batches.run(case, UntilTheBell(100)) == {"cases": 4}
-    assert Limits(1, until=time.monotonic()).over()
-    assert not Limits(1).over()
-
-
-def test_another_seed_draws_other_cases(tmp_path):
-    def drawn(seed):
-        path = tmp_path / seed
-        case = lambda draw: path.open("a").write(f"{draw.random()}\n") and None  # noqa: E731
-        batches.run(case, Limits(3, seed), batch=2)
-        return path.read_text().split()
-
-    first = drawn("1")
-    assert drawn("1") == 2 * first
-    assert len({*drawn("2"), *first}) == 6
 
 
 def test_parts_are_chosen_by_name_and_count(capfd):

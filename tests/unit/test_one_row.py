@@ -16,17 +16,13 @@ MODELS = [
     linsep.Perceptron(),
     linsep.Perceptron(keep="average", schedule="inverse_sqrt", zero="negative", multiclass="ovr"),
     linsep.Perceptron(keep="vote"),
-    linsep.Perceptron(keep="best"),
-    linsep.Perceptron(normalize=True),
+    linsep.Perceptron(keep="best", normalize=True),
     linsep.Perceptron(learning_rate=lambda k: 1 / k),
     linsep.Perceptron(reference=1),
-    linsep.PassiveAggressive(multiclass="ovo"),
     linsep.AROW(multiclass="native"),
-    linsep.SCW(multiclass="ovr"),
-    linsep.OnlineLogistic(),
+    linsep.SCW(multiclass="ovo"),
     linsep.MarginPerceptron(),
     linsep.Winnow(),
-    linsep.BalancedWinnow(),
 ]
 
 

@@ -11,27 +11,23 @@ from sklearn.base import clone
 import linsep.learners.online
 import linsep.learners.passes
 import linsep.rows.arrays
-from linsep import KernelPerceptron, Perceptron
+from linsep import Perceptron
 from linsep.compiled import rows
 from linsep.errors import DataError
-from linsep.kernels import Spectrum
 from linsep.rows.arrays import ArrayStream, HoldOut
 from linsep.sources import ArraySource
 from refusals import refused
 from storages import SCHEMES, STORAGES, blobs, classes_of, store, weights
 
 
-@pytest.mark.parametrize("scheme", ["binary", "native"])
-def test_stops_at_the_first_clean_pass_and_then_knows_every_row(scheme):
-    k, multiclass = classes_of(scheme)
-    X, y = blobs(60, k=k, spread=1.5, seed=5)
-    model = Perceptron(multiclass=multiclass, max_iter=300).fit(X, y)
+def test_stops_at_the_first_clean_pass_and_then_knows_every_row():
+    X, y = blobs(60, k=3, spread=1.5, seed=5)
+    model = Perceptron(max_iter=300).fit(X, y)
     assert model.stop_reason_ == "converged"
-    assert model.mistakes_[-1] == 0
-    assert (model.mistakes_[:-1] > 0).all()
+    assert model.mistakes_[-1] == 0 < model.mistakes_[:-1].min()
     assert 2 < model.n_iter_ == len(model.mistakes_) < 300
     assert model.score(X, y) == 1.0
-    cut = Perceptron(multiclass=multiclass, max_iter=model.n_iter_ - 1).fit(X, y)
+    cut = Perceptron(max_iter=model.n_iter_ - 1).fit(X, y)
     assert (cut.stop_reason_, cut.n_iter_) == ("max_iter", model.n_iter_ - 1)
     assert weights(cut) == weights(model)
 
@@ -150,13 +146,11 @@ def test_partial_fit_goes_on_after_fit_as_one_more_pass():
     assert model.stop_reason_ is None
 
 
-@pytest.mark.parametrize("scheme", ["binary", "ovo"])
-def test_runs_repeat_to_the_bit_and_seeds_differ(scheme):
-    k, multiclass = classes_of(scheme)
-    X, y = blobs(80, k=k, spread=6.0)
+def test_runs_repeat_to_the_bit_and_seeds_differ():
+    X, y = blobs(80, spread=6.0)
 
     def run(**options):
-        return weights(Perceptron(multiclass=multiclass, max_iter=4, **options).fit(X, y))
+        return weights(Perceptron(max_iter=4, **options).fit(X, y))
 
     assert run(random_state=3) == run(random_state=3)
     assert run(random_state=3) == run(random_state=np.random.RandomState(3))
@@ -171,7 +165,7 @@ def without_a_score(n=200, k=1, seed=0):
     return np.hstack([np.zeros((n, k)), rng.integers(-9, 10, (n, 2)) / 4 + 10 * np.eye(n, 2)])
 
 
-@pytest.mark.parametrize(("k", "multiclass"), [(2, "native"), (3, "native"), (3, "ovo")])
+@pytest.mark.parametrize(("k", "multiclass"), [(2, "native"), (3, "ovo")])
 def test_random_ties_depend_on_the_seed_and_the_row_alone(k, multiclass):
     X, y = np.eye(k, k + 2), list(range(k))
     options = {"multiclass": multiclass, "tie": "random", "fit_intercept": False}
@@ -179,8 +173,7 @@ def test_random_ties_depend_on_the_seed_and_the_row_alone(k, multiclass):
     rows = without_a_score(300, k)
     a, b, c = (model.predict(rows).tolist() for model in models)
     assert a == b != c
-    counts = np.bincount(a, minlength=k)
-    assert np.abs(counts - 300 / k).max() < 4 * np.sqrt(300 / k)
+    assert np.abs(np.bincount(a, minlength=k) - 300 / k).max() < 4 * np.sqrt(300 / k)
     model = models[0]
     assert [model.predict(row[None])[0] for row in rows[:40]] == a[:40]
     order = np.random.default_rng(5).permutation(300)
@@ -190,62 +183,16 @@ def test_random_ties_depend_on_the_seed_and_the_row_alone(k, multiclass):
         assert model.predict(stored).tolist() == a
         if storage.startswith("csr"):
             assert model.predict(stored[7:9]).tolist() == a[7:9]
-    negative_zeros = np.where(rows == 0, -0.0, rows)
-    assert model.predict(negative_zeros).tolist() == a
+    assert model.predict(np.where(rows == 0, -0.0, rows)).tolist() == a
     assert model.predict(ArraySource(rows, np.zeros(300), batch_rows=7)).tolist() == a
     assert model.predict(X).tolist() == y
-
-
-TEXTS = [f"{number}c" for number in range(200)]
-
-
-@pytest.mark.parametrize(("kernel", "learned", "rows"), [
-    ("linear", np.eye(2, 4), without_a_score(200, 2)),
-    (Spectrum(1), ["ab", "xy"], TEXTS),
-    (lambda a, b: float(a == b), [b"ab", b"xy"], [text.encode() for text in TEXTS]),
-])  # fmt: skip
-def test_random_ties_of_kernel_machines_depend_on_the_seed_and_the_row_alone(kernel, learned, rows):
-    one, other = (
-        KernelPerceptron(kernel=kernel, tie="random", random_state=seed).fit(learned, [0, 1])
-        for seed in (1, 2)
-    )
-    drawn = one.predict(rows).tolist()
-    assert drawn != other.predict(rows).tolist()
-    assert 60 < sum(drawn) < 140
-    assert [one.predict(rows[i : i + 1])[0] for i in range(30)] == drawn[:30]
-    if isinstance(rows, np.ndarray):
-        assert one.predict(sp.csr_matrix(rows)).tolist() == drawn
-
-
-@pytest.mark.parametrize(
-    ("k", "multiclass", "tie"),
-    [
-        (2, "native", "negative"),
-        (3, "ovr", "positive"),
-        (3, "native", "random"),
-        (3, "ovo", "negative"),
-    ],
-)
-def test_ties_go_where_they_are_told(k, multiclass, tie):
-    X, y = np.eye(k, k + 2), list("abc")[:k]
-    model = Perceptron(multiclass=multiclass, tie=tie, fit_intercept=False).fit(X, y)
-    # Converged, every row is predicted rightly whatever the rule and whatever is drawn.
-    assert model.stop_reason_ == "converged"
-    for seed in range(10):
-        assert model.set_params(random_state=seed).predict(X).tolist() == y
-    winner = {"negative": 0, "positive": k - 1}.get(tie)
-    ties = without_a_score(100, k)
-    if winner is not None:
-        assert model.predict(ties).tolist() == [y[winner]] * 100
-    else:
-        assert set(model.predict(ties)) == set(y)
 
 
 @pytest.mark.parametrize(
     ("labels", "kind"),
     [
         (["no", "yes", "perhaps"], "U"),
-        (np.array(["no", "yes", "a longer one"], dtype=object), "O"),
+        (np.array(["no", "yes", "a longer one"], dtype=np.dtypes.StringDType()), "O"),
         ([False, True], "b"),
         ([2**62, 2**62 + 1, -(2**62)], "i"),
         (np.array([2**63 + 1, 3], dtype=np.uint64), "u"),
@@ -262,40 +209,20 @@ def test_labels_of_any_type(labels, kind):
     predicted = model.predict(X)
     assert predicted.dtype == model.classes_.dtype
     assert predicted.tolist() == y.tolist()
-    online = Perceptron()
-    for _ in range(model.n_iter_ + 20):
-        online.partial_fit(X, y, classes=labels)
-    assert online.predict(X).tolist() == y.tolist()
 
 
-@pytest.mark.parametrize(("multiclass", "machines"), [("native", 4), ("ovo", 6)])
-def test_initial_weights_of_several_classes(multiclass, machines):
-    X, y = blobs(40, 5, 4, spread=0.1)
-    found = Perceptron(multiclass=multiclass).fit(X, y)
-    assert found.coef_.shape == (machines, 5)
-    assert found.intercept_.shape == (machines,)
-    model = Perceptron(multiclass=multiclass).fit(X, y, found.coef_, found.intercept_)
-    assert (model.n_updates_, model.n_iter_) == (0, 1)
-    assert weights(model) == weights(found)
-
-
-def test_initial_weights_of_two_classes_come_as_row_or_vector():
-    X, y = blobs(40, 5, 2, spread=0.1)
-    found = Perceptron().fit(X, y)
-    assert (found.coef_.shape, found.intercept_.shape) == ((1, 5), (1,))
-    for coef in (found.coef_, found.coef_[0], found.coef_.tolist()):
-        for intercept in (found.intercept_, found.intercept_[0]):
-            assert Perceptron().fit(X, y, coef, intercept).n_updates_ == 0
-    # A zero weight on one feature is a mistake to make up for: the start really counts.
-    assert Perceptron().fit(X, y, -found.coef_, -found.intercept_).n_updates_ > 0
-
-
-def test_an_intercept_that_is_not_learned_cannot_be_given():
-    X, y = blobs(20, 3, 2)
+@pytest.mark.parametrize(("k", "multiclass"), [(2, "native"), (4, "native"), (4, "ovo")])
+def test_initial_weights_count(k, multiclass):
+    X, y = blobs(40, 5, k, spread=0.1)
+    model = Perceptron(multiclass=multiclass)
+    found = clone(model).fit(X, y)
+    same = clone(model).fit(X, y, found.coef_.tolist(), found.intercept_)
+    assert (same.n_updates_, same.n_iter_, weights(same)) == (0, 1, weights(found))
+    if k == 2:  # as a vector and a number, too
+        assert clone(model).fit(X, y, found.coef_[0], found.intercept_[0]).n_updates_ == 0
+    assert clone(model).fit(X, y, -found.coef_, -found.intercept_).n_updates_ > 0
     with refused(ValueError, "conflict", option="intercept_init"):
-        Perceptron(fit_intercept=False).fit(X, y, intercept_init=[1.0])
-    model = Perceptron(fit_intercept=False).fit(X, y, intercept_init=[0.0])
-    assert model.intercept_.tolist() == [0.0]
+        model.set_params(fit_intercept=False).fit(X, y, intercept_init=found.intercept_)
 
 
 @pytest.mark.parametrize("scheme", ["binary", "ovo"])
@@ -330,18 +257,7 @@ def test_class_weight_is_a_row_weight(scheme):
         a = Perceptron(class_weight=given, **options).fit(X, y)
         b = Perceptron(**options).fit(X, y, sample_weight=per_row)
         assert weights(a) == weights(b)
-    c = Perceptron(class_weight=cost, **options).fit(X, y, sample_weight=y + 1.0)
-    per_row = np.array([cost[c] for c in y])
-    d = Perceptron(**options).fit(X, y, sample_weight=per_row * (y + 1.0))
-    assert weights(c) == weights(d)
     assert weights(a) != weights(Perceptron(**options).fit(X, y))
-
-
-def test_a_scalar_sample_weight_is_a_learning_rate():
-    X, y = blobs(50, spread=5.0)
-    a = Perceptron(max_iter=4).fit(X, y, sample_weight=0.5)
-    b = Perceptron(max_iter=4, learning_rate=0.5).fit(X, y)
-    assert weights(a) == weights(b)
 
 
 def noisy(n=300, k=4):
@@ -381,16 +297,6 @@ def test_early_stopping_needs_rows_on_both_sides():
         Perceptron(early_stopping=True, validation_fraction=1 - 1e-6).fit(X, y)
 
 
-def test_attributes_that_need_a_fit_say_so():
-    model = Perceptron()
-    for name in ("coef_", "intercept_", "n_updates_", "mistakes_", "n_iter_"):
-        assert not hasattr(model, name)
-    X, y = blobs(30)
-    assert not hasattr(model.fit(X, y), "validation_scores_")
-    online = Perceptron().partial_fit(X, y, classes=[0, 1, 2])
-    assert not hasattr(online, "progressive_accuracy_")
-
-
 def test_an_interrupted_pass_counts_what_it_learned(monkeypatch):
     X, y = blobs(40, spread=9.0)
     row_batches = ArrayStream.row_batches
@@ -413,3 +319,11 @@ def test_an_interrupted_pass_counts_what_it_learned(monkeypatch):
     assert model.mistakes_.tolist() == same.mistakes_.tolist()
     assert model.n_updates_ == same.n_updates_
     assert model.predict(X).tolist() == same.predict(X).tolist()
+
+
+def test_zeros_of_both_signs_are_one_class():
+    X = blobs(12, k=2)[0]
+    for zeros in ([-0.0, 0.0], np.array([-0.0, 0], dtype=object)):
+        model = Perceptron().fit(X, [zeros[0], 1, zeros[1], 1] * 3)
+        assert model.classes_.tolist() == [0.0, 1.0]
+        assert not np.signbit(model.predict(X)).any()

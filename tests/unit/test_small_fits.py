@@ -10,7 +10,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, SoftMargin
 from linsep._system import threads
 from linsep._system.threads import map_in_order, one_blas_thread
-from refusals import refused
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))
@@ -58,41 +57,14 @@ def test_one_item_is_worked_on_in_this_thread_with_the_error_state_of_others():
     assert limited == [1] * len(limited)
 
 
-def test_errors_of_one_item_arrive_and_restore_the_threads_of_blas():
+def test_threads_of_blas_are_restored_by_errors_and_by_the_outermost_limit():
     with threadpool_limits(2, "blas"):
         before = blas_threads()
         with pytest.raises(ZeroDivisionError):
             list(map_in_order(lambda one: 1 // one, iter([0])))
         assert blas_threads() == before
-
-
-def test_nested_limits_are_restored_by_the_outermost():
-    with threadpool_limits(2, "blas"):
-        before = blas_threads()
         with one_blas_thread:
             with one_blas_thread:
                 pass
-            assert blas_threads() == [1] * len(before)
+            assert blas_threads() == [1] * len(before)  # until the outermost ends
         assert blas_threads() == before
-
-
-@pytest.mark.parametrize("name", ["linear", "logistic", "perceptron"])
-def test_arrays_that_are_ready_are_checked_as_others(name):
-    from pandas import DataFrame
-
-    bad = X.copy()
-    bad[7, 1] = np.inf
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = FITS[name]().fit(DataFrame(X, columns=["a", "b", "c"]), Y)
-        assert model.feature_names_in_.tolist() == ["a", "b", "c"]
-        model.fit(X[:, :2].copy(), Y)
-        assert model.n_features_in_ == 2
-        assert not hasattr(model, "feature_names_in_")
-        with refused(ValueError, "not-finite", row=8, column=1):
-            FITS[name]().fit(bad, Y)
-        with refused(ValueError, "not-finite", row=8, column=1):
-            FITS[name]().fit(bad.tolist(), Y)
-        for wrong in (X[:, :0], X[:, 0]):
-            with pytest.raises(ValueError, match=r"array|two"):
-                FITS[name]().fit(wrong, Y)

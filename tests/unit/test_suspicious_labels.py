@@ -66,13 +66,6 @@ def test_rows_have_the_numbers_and_labels_of_the_data_as_given(tmp_path):
     assert sorted(name.split(":")[0] for name in names) == ["row r2", "row r3"]
 
 
-def test_several_classes_and_labels_of_text():
-    X, y = load_iris(return_X_y=True)
-    names = np.array(["setosa", "versicolor", "virginica"])[y]
-    found = linsep.suspicious_labels(X[::3], names[::3], time_limit=5.0)
-    assert all(one.label == names[::3][one.row] for one in found)
-
-
 def test_bad_input_gets_a_sentence():
     with refused(ParameterError, "bad-option", option="time_limit"):
         linsep.suspicious_labels(*XOR, time_limit=0)
@@ -80,17 +73,6 @@ def test_bad_input_gets_a_sentence():
         linsep.suspicious_labels([[1.0], [2.0]], [1, 1])
     with pytest.raises(TypeError, match="not a file name"):
         linsep.suspicious_labels("rows.csv")
-    assert str(linsep.suspicious_labels([[0.0], [0.0], [1.0]], [0, 0, 1])) == "no suspicious labels"
-
-
-def test_pictures():
-    pytest.importorskip("matplotlib")
-    display = linsep.suspicious_labels(*XOR).plot()
-    assert len(display.bars_) == 4
     with refused(DataError, "no-rows"):
         linsep.suspicious_labels([[0.0], [0.0], [1.0]], [0, 0, 1]).plot()
-    found = linsep.separation(*XOR, errors=True).errors.plot()
-    assert found.high_.get_ydata()[-1] == found.low_.get_ydata()[-1] == 1
-    read = linsep.from_json(linsep.separation(*XOR, errors=True).to_json())
-    with refused(DataError, "unsupported"):
-        read.errors.plot()
+    assert str(linsep.suspicious_labels([[0.0], [0.0], [1.0]], [0, 0, 1])) == "no suspicious labels"

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import linsep
 from exported import of_databases, of_onnx
-from linsep import KernelPerceptron, Perceptron, open_source
+from linsep import Perceptron
 from linsep.errors import DataError
 from linsep.exports import ExportError
 from refusals import refused
@@ -37,7 +36,7 @@ def dated():
 
 
 @pytest.mark.parametrize("kind", [int, str])
-def test_exports_take_categories_as_numbers_or_text(tmp_path, model, kind):
+def test_exports_take_categories_as_numbers_or_text(tmp_path, model, dated, kind):
     wanted = model.predict(HOUSES).tolist()
     rows = [{"price": row.price, "rank": kind(row.rank)} for row in NUMBERS.itertuples(index=False)]
     for name in ("m.sql", "m.onnx"):
@@ -47,12 +46,8 @@ def test_exports_take_categories_as_numbers_or_text(tmp_path, model, kind):
         assert [line["linsep_prediction"] for line in answer] == wanted
     texts = [row | {"rank": str(int(row["rank"]))} for row in rows]
     assert of_onnx(tmp_path / "m.onnx", texts, ["price", "rank"])[0].tolist() == wanted
-
-
-@pytest.mark.parametrize("name", ["m.sql", "m.onnx"])
-def test_exports_refuse_dates(tmp_path, dated, name):
     with refused(ExportError, "unsupported", column="day"):
-        linsep.export(dated, tmp_path / name)
+        linsep.export(dated, tmp_path / "dated.sql")
 
 
 def test_servers_read_rows_as_training_did(tmp_path, dated):
@@ -67,27 +62,14 @@ def test_servers_read_rows_as_training_did(tmp_path, dated):
         assert predicted(rows) == wanted
         floats = [row | {"rank": float(row["rank"])} for row in rows]
         assert predicted(floats) == wanted
-        assert predicted([row | {"rank": str(row["rank"])} for row in rows]) == wanted
         plain = [row | {"price": price} for row, price in zip(rows, NUMBERS.price, strict=True)]
         assert predicted(plain) == wanted
-        refused = client.refused("/predict", {"rows": [rows[0] | {"day": "2024-01-31"}]})
-        assert refused[0] == 422
-        assert "column 'day' holds '2024-01-31', not a date as %d.%m.%Y says" in refused[1]
-        refused = client.refused("/predict", {"rows": [rows[0] | {"day": 3}]})
-        assert "column 'day' holds 3, not a string" in refused[1]
+        for day in ("2024-01-31", 3):
+            assert client.refused("/predict", {"rows": [rows[0] | {"day": day}]})[0] == 422
 
 
-@pytest.mark.parametrize(("how", "form"), [({"numeric": "id"}, "frame"), ({"units": True}, "csv")])
-def test_long_numbers_in_text_are_refused(tmp_path, how, form):
-    frame = pd.DataFrame({"id": ["12345678901234561", "12"] * 3, "y": [0, 1] * 3})
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    with refused(DataError, "not-exact", column="id"):
-        list(open_source(frame if form == "frame" else tmp_path / "t.csv", target="y",
-                         **how).batches())  # fmt: skip
-
-
-@pytest.mark.parametrize("learner", [Perceptron(), KernelPerceptron()])
-def test_a_fit_to_arrays_forgets_how_a_table_was_read(learner):
+def test_a_fit_to_arrays_forgets_how_a_table_was_read():
+    learner = Perceptron()
     learner.fit(HOUSES[["rank"]].assign(word=list("abababab")), HOUSES.sold)
     assert learner.recipe_["text"]
     X = np.arange(8.0)[:, None]
@@ -96,22 +78,8 @@ def test_a_fit_to_arrays_forgets_how_a_table_was_read(learner):
     assert len(learner.predict(X)) == 8
 
 
-def test_a_stream_of_record_batches_is_a_table(model):
-    table = pa.Table.from_pandas(HOUSES)
-    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
-    assert model.predict(reader).tolist() == model.predict(HOUSES).tolist()
-
-
-@pytest.mark.parametrize(("first", "then"), [("5 €", "6 $"), ("5 MIN", "2 HRS")])
-def test_numbers_of_two_units_in_a_column_are_refused(first, then, tmp_path):
+def test_numbers_of_two_units_in_a_column_are_refused(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("\n".join(["price,kind", *[f"{first},a"] * 3, "4,b", f"{then},b"]), "utf-8")
+    path.write_text("\n".join(["price,kind", *["5 €,a"] * 3, "4,b", "6 $,b"]), "utf-8")
     with refused(DataError, "bad-value", column="price"):
         linsep.fit(path, target="kind", units=True)
-
-
-@pytest.mark.parametrize("values", [("5 €", "EUR 6"), ("5%", "6")])
-def test_numbers_of_one_unit_may_be_written_in_several_ways(values, tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("\n".join(["price,kind", *[f"{v},{k}" for k, v in enumerate(values)]]), "utf-8")
-    assert linsep.fit(path, target="kind", units=True).n_features_in_ == 1
