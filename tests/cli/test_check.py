@@ -56,17 +56,16 @@ def test_files_are_read_as_linsep_reads_them(tmp_path):
     how = ["--target", "group", "--exclude", "kind"]
     for name, options, given in (
         ("table.csv", how, {"target": "group", "exclude": ["kind"]}),
-        ("table.csv", ["--target", "kind"], {"target": "kind"}),
         ("table.csv", ["--target", "on"], {"target": "on"}),
         ("rows.svm", [], {}),
         ("zero.svm", [], {}),
     ):
         (tmp_path / "proof.json").write_text(proof_of(tmp_path / name, **given))
         done = run(tmp_path / "proof.json", tmp_path / name, *options)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("It holds.\n")
-        done = run(tmp_path / "proof.json", tmp_path / name, *options, "--exclude", "length")
-        assert (done.returncode == 0) == (not options)
+        assert done.stdout.startswith("It holds.\n"), done.stderr
+    (tmp_path / "proof.json").write_text(proof_of(tmp_path / "table.csv", target="on"))
+    other = run(tmp_path / "proof.json", tmp_path / "table.csv", *how[:2])
+    assert other.returncode == 1
 
 
 def test_a_proof_of_many_columns_is_checked():
@@ -101,27 +100,19 @@ def test_what_does_not_hold_is_exit_code_1(tmp_path):
     path, proof = tmp_path / "rows.svm", tmp_path / "proof.json"
     path.write_text(ROWS)
     text = proof_of(path)
-    proof.write_text(text)
-    done = run(proof, path)
-    assert done.stdout.splitlines()[:2] == ["It holds.", "separable: 1 against -1"]
     for data, altered in (
         (ROWS.replace("0.5", "0.25"), text),
-        (ROWS.replace("+1", "-1"), text),
         (ROWS, text.replace("separable", "overlapping")),
-        (ROWS, text.replace("linsep proof 3", "linsep proof 2")),
         (ROWS, text.replace('"rows": 4', '"rows": 4.0')),
-        (ROWS, text[:-5]),
         (ROWS, "[" * 100_000),
-        (ROWS, ""),
         ("1 a:b\n", text),
         ("", text),
     ):
         path.write_text(data)
         proof.write_text(altered)
         done = run(proof, path)
-        assert done.returncode == 1
+        assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith("Not proved (")
-        assert done.stdout == ""
 
 
 def test_the_hash_is_that_of_canonical_rows():
@@ -273,10 +264,6 @@ def test_it_needs_no_threads(tmp_path):
     command = [sys.executable, "-c", NO_THREADS.format(path=str(ALONE)), str(proof), str(path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "It holds.")
-    late = [*command, "--time-limit", "5"]
-    done = subprocess.run(late, check=False, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr.startswith("Not proved (RuntimeError): can't start new thread")
 
 
 def test_it_prints_what_is_claimed(tmp_path):
@@ -299,21 +286,12 @@ def test_it_prints_what_is_claimed(tmp_path):
 
 
 CELLS = [
-    "1", "-1", "+1", "+.5", ".5", "5.", "+5.", "-.5", "1e3", "+1e+3", "1E-3", "+0", "-0", "-0.0",
-    "007", "1.", "1.e3", "1_000", "0x10", "e3", "1e", "-", "+", ".", "--1", "+-1", "true", "True",
-    "TRUE", "tRUE", "false", "FALSE", "0", "inf", "-inf", "nan", "NaN", "NA", "null", "N/A", "a",
-    "b", "yes", "t", "1e-400", "9007199254740993", "9007199254740992.0", "9223372036854775807",
-    "9223372036854775808", "123456789012345678901234567890", "2020-01-01", "12:30", "1/2", "1%",
-    "1d3", "1f", "0b1", "1.50", "٣", "１２", "١.٥", "Ⅳ", "²", "½", "", " 1", "1 ", " 1 ", "\t1",
-    "\xa01", "\x0b1", "1\x0c", "  ", "1,5", 'a"b', "x=y", " true",
+    "1", "+1", "+.5", "5.", "-.5", "1e3", "+1e+3", "1E-3", "-0", "-0.0", "007", "1.e3", "1_000",
+    "0x10", "e3", "1e", "-", "+", ".", "--1", "true", "True", "tRUE", "FALSE", "inf", "nan", "NA",
+    "null", "a", "yes", "1e-400", "9007199254740993", "9007199254740992.0", "9223372036854775808",
+    "123456789012345678901234567890", "2020-01-01", "1/2", "1%", "1f", "0b1", "٣", "１２", "Ⅳ",
+    "½", "", " 1", "1 ", "\t1", "\xa01", "\x0b1", "1\x0c", "  ", "1,5", 'a"b', " true",
 ]  # fmt: skip
-
-
-NUMBERS, WORDS, TEXTS = (
-    ["0", "1", "2", "-3", "+4", "0.5", ".5", "1e3", " 1", "2 ", "007", "-0.0"],
-    ["0", "1", "true", "false", "True", "FALSE"],
-    ["a", " a", "a ", "A", "é", "true", "1", "NA", "-", "a,b", 'say "hi"', "line\nbreak", "٣"],
-)
 
 
 def read(path, exclude=()):
@@ -373,26 +351,17 @@ def test_svmlight_text(tmp_path):
 
 FOLLOWED = [
     ("full.csv", ["--exclude", "a"]),
-    ("full.csv", ["--delimiter", ","]),
     ("full.csv", ["--missing", "zero"]),
     ("full.csv", ["--no-quotes"]),
-    ("t.svm", []),
 ]
 
 
 NAMED = [
-    ("t.csv", ["--missing", "zero"]),
     ("t.csv", ["--missing", "drop"]),
-    ("t.csv", ["--missing", "drop", "--null-values", "v"]),
-    ("t.csv", ["--missing", "zero", "--hash-bits", "4"]),
     ("full.csv", ["--hash-bits", "1"]),
     ("full.csv", ["--text", "b", "--norm", "none", "--text-bits", "4"]),
     ("semicolon.csv", ["--delimiter", ";"]),
-    ("blanks.csv", ["--delimiter", "whitespace"]),
-    ("bare.csv", ["--no-header"]),
-    ("t.tsv", []),
     ("t.jsonl", []),
-    ("from0.svm", ["--index-base", "0"]),
     ("t.vw", ["--hash-bits", "4"]),
 ]
 
@@ -403,10 +372,7 @@ def files(tmp_path_factory):
     at, full = tmp_path_factory.mktemp("forms"), TABLE.replace("4,,", "4,v,")
     for name, text in {
         "t.csv": TABLE, "full.csv": full, "semicolon.csv": full.replace(",", ";"),
-        "blanks.csv": full.replace(",", "  "), "bare.csv": full.split("\n", 1)[1],
-        "t.tsv": full.replace(",", "\t"), "t.jsonl": '{"a":1,"y":0}\n{"a":2,"y":1}\n',
-        "from0.svm": "1 1:2\n-1 2:3\n", "t.svm": "+1 1:+2\n-1 2:.5\n",
-        "t.vw": "1 |a x:2\n-1 |a z\n",
+        "t.jsonl": '{"a":1,"y":0}\n{"a":2,"y":1}\n', "t.vw": "1 |a x:2\n-1 |a z\n",
     }.items():  # fmt: skip
         (at / name).write_text(text)
     return at
@@ -414,15 +380,13 @@ def files(tmp_path_factory):
 
 @pytest.mark.parametrize(("name", "options"), FOLLOWED + NAMED)
 def test_whatever_separate_was_given_is_followed_or_named(files, name, options):
-    table = name.endswith((".csv", ".tsv", ".jsonl"))
-    target = ["--target", "column_4" if name == "bare.csv" else "y"] if table else []
+    target = [] if name == "t.vw" else ["--target", "y"]
     proof = str(files / "proof.json")
     done = here("separate", name, *target, *options, "--proof", proof, "--force", cwd=files)
     assert done.returncode == 0, done.stderr
     assert here("verify", proof, name, *target, *options, cwd=files).returncode == 0
     ours = [*target, *(options if "--exclude" in options else [])]
-    command = [sys.executable, "-I", "-S", check.__file__, proof, name, *ours]
-    done = subprocess.run(command, cwd=files, capture_output=True, text=True, check=False)
+    done = run(proof, files / name, *ours)
     if (name, options) in FOLLOWED:
         assert done.stdout.startswith("It holds.\n"), done.stderr
     else:

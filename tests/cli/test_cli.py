@@ -1,8 +1,6 @@
 """The command line as people and scripts meet it."""
 
-import csv
 import json
-import pydoc
 import re
 import signal
 import subprocess
@@ -15,11 +13,10 @@ from click.shell_completion import ShellComplete
 
 import linsep
 from command_line import assert_refused, here, run, table
-from linsep import kernels
 from linsep.catalog import ESTIMATORS
 from linsep.cli.app import COMMANDS, app
 from linsep.cli.learner_options import NOT_HERE
-from linsep.errors import DataError, LinsepError, hint
+from linsep.errors import LinsepError
 from linsep.learners.perceptron import Perceptron
 from linsep.other_names import advice_for
 from linsep.parameters import parameters_of
@@ -45,26 +42,17 @@ def test_the_whole_job_on_a_table(folder):
     (folder / "new.csv").write_bytes((folder / "t.csv").read_bytes())
     learned = here(*fit, "--model", "m.linsep", cwd=folder)
     assert (learned.returncode, learned.stderr) == (0, "")
-    assert learned.stdout.startswith("test ")
-    for part in ("progressive", "training", "3 classes (low, mid, top)", "80 rows", "3 features",
-                 "stopped", "m.linsep", "s, read ", " s, learn "):  # fmt: skip
-        assert part in learned.stdout
     again = json.loads(here(*fit, "--json", cwd=folder).stdout)
     scored = json.loads(here("score", "m.linsep", "t.csv", "--json", cwd=folder).stdout)
     assert again["test"]["accuracy"] == scored["accuracy"] == again["training_accuracy"]
     assert f"{100 * scored['accuracy']:.2f}%" in learned.stdout
     assert sum(c["rows"] for c in scored["classes"]) == 80
-    screen = here("score", "m.linsep", "t.csv", cwd=folder).stdout
-    assert screen.startswith("accuracy")
-    assert "recall" in screen
     predicted = here("predict", "m.linsep", "t.csv", cwd=folder).stdout.split()
     truth = [line.split(",")[3] for line in (folder / "t.csv").read_text().split()[1:]]
     right = np.mean(np.array(predicted) == truth)
     assert right == pytest.approx(scored["accuracy"])
     shown = here("inspect", "m.linsep", "--top", 1, cwd=folder).stdout
     assert "80 rows" in shown
-    assert "low" in shown
-    assert "intercept" in shown
 
 
 def test_unlabeled_rows_scores_and_output_files(folder):
@@ -83,15 +71,6 @@ def test_unlabeled_rows_scores_and_output_files(folder):
     objects = here("predict", "m", "new.csv", "--json", cwd=folder).stdout.splitlines()
     assert json.loads(objects[0]) == {"prediction": "top", "scores": scores[0].tolist()}
     assert_refused("score", "m", "new.csv", cwd=folder, code="unknown-column")
-
-
-def test_svmlight_text_of_another_width(folder):
-    here("fit", "t.svm", "--model", "m", cwd=folder)
-    (folder / "wide.svm").write_text("0 1:1 999:5\n1 2:1\n")
-    assert here("predict", "m", "wide.svm", cwd=folder).stdout.count("\n") == 2
-    (folder / "zero.svm").write_text("0 0:1\n")
-    assert_refused("predict", "m", "zero.svm", cwd=folder, code="out-of-range")
-    assert_refused("score", "m", "t.csv", cwd=folder, code="wrong-format")
 
 
 def test_the_same_command_learns_the_same_model(folder):
@@ -139,11 +118,7 @@ def test_help_of_all_imports_no_command():
 def test_a_reader_that_goes_away_is_no_error(folder):
     here("fit", "t.svm", "--model", "m", cwd=folder)
     (folder / "long.svm").write_text("0 1:1\n" * 5000)
-    for command, reader in (
-        ("predict m long.svm --json", "head -n 1"),
-        ("inspect m", "true"),
-        ("fit --help", "true"),
-    ):
+    for command, reader in (("predict m long.svm --json", "head -n 1"), ("fit --help", "true")):
         piped = f"{sys.executable} -m linsep {command} | {reader}; echo ${{PIPESTATUS[0]}} >&2"
         done = subprocess.run(["bash", "-c", piped], cwd=folder, capture_output=True, check=False)
         assert done.stderr == b"141\n", command
@@ -186,18 +161,12 @@ def test_ctrl_c_keeps_what_was_learned(folder):
 
 
 def test_labels_are_the_same_in_json_as_in_text(small):
-    fitted = here("fit", "t.svm", "--model", "m", "--json", cwd=small).stdout
-    assert json.loads(fitted)["classes"] == [0, 1]
-    assert '"classes": [0, 1]' in fitted
-    scored = here("score", "m", "t.svm", "--json", cwd=small).stdout
-    assert '"label": 0,' in scored
+    for learner in ("perceptron", "logistic --l2 1", "naive-bayes"):
+        fit = f"fit t.svm --learner {learner} --model m --force --json"
+        assert '"classes": [0, 1]' in here(*fit.split(), cwd=small).stdout
+    assert '"label": 0,' in here("score", "m", "t.svm", "--json", cwd=small).stdout
     predicted = here("predict", "m", "t.svm", "--json", cwd=small).stdout
-    assert predicted.startswith('{"prediction": 1, ')
-    assert '"classes": [0, 1]' in here("inspect", "m", "--json", cwd=small).stdout
-    for learner in ("logistic", "naive-bayes"):
-        shown = here("fit", "t.svm", "--learner", learner, "--l2" * (learner == "logistic") or "-m",
-                     1 if learner == "logistic" else "n", "--json", cwd=small).stdout  # fmt: skip
-        assert '"classes": [0, 1]' in shown
+    assert re.match('{"prediction": [01], ', predicted)
 
 
 def test_inspect_shows_options_that_fit_takes(small):
@@ -209,26 +178,10 @@ def test_inspect_shows_options_that_fit_takes(small):
     assert here("fit", "t.svm", *chosen, "--model", "m", cwd=small).returncode == 0
     shown = here("inspect", "m", cwd=small).stdout
     (line,) = (line for line in shown.splitlines() if line.startswith("options "))
-    typed, others = line.removeprefix("options").split(";")
-    assert others == " other learner options at their defaults"
+    typed = line.removeprefix("options").partition(";")[0]
     assert sorted(typed.split()) == sorted(chosen)
     assert here("fit", "t.svm", *typed.split(), "--model", "n", cwd=small).returncode == 0
     assert here("inspect", "n", cwd=small).stdout == shown
-    here("fit", "t.svm", "--model", "m", "--force", cwd=small)
-    assert "learner options at their defaults" in here("inspect", "m", cwd=small).stdout
-
-
-def test_inspect_of_models_whose_parameters_are_no_options(small):
-    X, y = np.eye(4), [0, 1, 0, 1]
-    model = linsep.KernelPerceptron(kernel=kernels.RBF(2.0), random_state=None)
-    linsep.save(model.fit(X, y), small / "k")
-    shown = here("inspect", "k", cwd=small).stdout
-    (line,) = (line for line in shown.splitlines() if line.startswith("options "))
-    said = "options --keep last --max-iter 100 no --random-state; other learner options at their"
-    said += " defaults"
-    assert " ".join(line.split()) == said
-    assert "RBF(gamma=2.0)" in shown.partition("options")[0]
-    assert not re.search(r"\w=(None|True|False|')", shown)
 
 
 ROWS = "a,t,kind\n1,p,x\n2,q,y\n3,p,x\n"
@@ -246,20 +199,6 @@ def mistakes(tmp_path):
     assert here("fit", "t.csv", "--target", "kind", "--model", "m", cwd=tmp_path).returncode == 0
     assert here("fit", "t.svm", "--model", "s", cwd=tmp_path).returncode == 0
     return tmp_path
-
-
-def test_ways_are_told_in_the_words_of_python():
-    error = DataError(
-        "a.csv has {odd} rows",
-        "mend it",
-        hint("drop {}", missing="drop", exclude=["it's"], force=True),
-    )
-    assert str(error) == (
-        'a.csv has {odd} rows: mend it or drop missing="drop", exclude=["it\'s"] and force=True.'
-    )
-    assert str(error.at("x: ")).startswith("x: a.csv has")
-    assert error.render(lambda hint: None) == "a.csv has {odd} rows: mend it."
-    assert str(LinsepError("A whole sentence.")) == "A whole sentence."
 
 
 def test_python_users_read_parameters(mistakes):
@@ -292,25 +231,16 @@ COMMANDS_OF_OTHERS = {
 }  # fmt: skip
 
 
-NAMES = {
-    "o.csv": "csv", "o.CSV": "csv", "o.md": "markdown", "o.tex": "latex", "o.html": "html",
-    "o.txt": "text", "o": "text",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ["o.csv", "o.CSV", "o.md", "o.tex", "o.html", "o"])
-def test_the_name_says_the_format(tmp_path, name):
+def test_the_name_says_the_format(tmp_path):
     table(tmp_path, "t.csv", ["x", "z", "y"], [[1, 2, "a"], [2, 1, "b"], [0, 2, "a"]])
     words = ["trace", "t.csv", "--target", "y", "--no-shuffle"]
-    assert here(*words, "--output", name, cwd=tmp_path).returncode == 0
-    told = here(*words, "--format", NAMES[name], cwd=tmp_path).stdout
-    assert (tmp_path / name).read_text() == told
-    if NAMES[name] == "csv":
-        rows = list(csv.reader(told.splitlines()))
-        assert len({len(row) for row in rows}) == 1
-    said = here(*words, "--format", "text", "--output", name, "--force", cwd=tmp_path)
+    for name, form in (("o.CSV", "csv"), ("o.md", "markdown"), ("o.tex", "latex"), ("o", "text")):
+        assert here(*words, "--output", name, cwd=tmp_path).returncode == 0
+        told = here(*words, "--format", form, cwd=tmp_path).stdout
+        assert (tmp_path / name).read_text() == told
+    said = here(*words, "--format", "text", "--output", "o.md", "--force", cwd=tmp_path)
     assert said.returncode == 0
-    assert (tmp_path / name).read_text() == here(*words, cwd=tmp_path).stdout
+    assert (tmp_path / "o.md").read_text() == told
 
 
 @pytest.fixture
@@ -328,13 +258,6 @@ def offered(*typed):
     return [one.value for one in complete.get_completions(words, incomplete)]
 
 
-def test_help_of_the_package_fits_a_page():
-    text = pydoc.render_doc(linsep, renderer=pydoc.plaintext)
-    assert len(text.splitlines()) < 110
-    assert "Perceptron" in text
-    assert "Perceptron" in linsep.__all__
-
-
 def python(code, cwd):
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], cwd=cwd, capture_output=True, text=True,
@@ -345,23 +268,21 @@ def python(code, cwd):
 
 
 def test_commands_start_without_what_they_do_not_use(tmp_path):
-    (tmp_path / "t.svm").write_text("1 1:1\n-1 1:-1\n" * 20)
     (tmp_path / "t.csv").write_text("x,kind\n" + "1,a\n-1,b\n" * 20)
-    for data in (["t.svm"], ["t.csv", "--target", "kind"]):
-        code = f"""
+    code = """
 import atexit, sys
 from linsep.cli.main import main
-unused = {{
+unused = {
     "pandas.core", "scipy.stats._stats_py", "numpy.f2py.f2py2e", "numpy.testing._private",
     "scipy.special._ufuncs", "narwhals.dataframe", "pyarrow.parquet", "filelock._core",
     "linsep.learners.winnow", "linsep.learners.kernel", "linsep.logistic.estimator",
     "numba.np.arraymath",
-}}
+}
 atexit.register(lambda: print(*sorted(unused & set(sys.modules))))
-sys.argv = ["linsep", "fit", *{data}, "--json"]
+sys.argv = ["linsep", "fit", "t.csv", "--target", "kind", "--json"]
 main()
 """
-        assert python(code, tmp_path).splitlines()[1:] == []
+    assert python(code, tmp_path).splitlines()[1:] == []
 
 
 def test_modules_that_were_put_off_are_the_real_ones_when_used(tmp_path):
@@ -387,9 +308,7 @@ except ModuleNotFoundError:
     assert python(code, tmp_path).split("\n") == ["module", "['height', 'width']", "missing"]
 
 
-@pytest.mark.parametrize(
-    ("name", "most"), [("Perceptron", 49), ("LogisticRegression", 68), ("GaussianNaiveBayes", 33)]
-)
+@pytest.mark.parametrize(("name", "most"), [("Perceptron", 49), ("LogisticRegression", 68)])
 def test_estimators_load_little(tmp_path, name, most):
     """Neither the readers of files nor what proves."""
     code = f"""
@@ -451,19 +370,14 @@ def test_every_command_has_help_with_an_example_and_says_what_is_missing(folder)
 
 #: codes, contents of files, and options
 BAD_FILES = {
-    "nan.csv": ("missing-value", "a,y\n1,p\nnan,q\n", "--target y"),
     "hole.csv": ("missing-value", "a,y\n1,p\n,q\n", "--target y"),
     "typo.csv": ("unknown-column", "a,y\n1,p\n2,q\n", "--target x"),
     "bare.csv": ("no-labels", "a,y\n1,p\n2,q\n", ""),
-    "one.csv": ("class-count", "a,y\n1,p\n2,p\n", "--target y"),
     "empty.csv": (None, "", "--target y"),
     "empty.svm": ("no-rows", "", ""),
     "label.csv": ("missing-value", "a,y\n1,p\n2,\n", "--target y"),
     "nan.svm": ("not-finite", "1 1:1\n0 1:nan\n", ""),
     "zero.svm": ("out-of-range", "1 1:1\n0 0:1\n", "--index-base 1"),
-    "word.svm": (None, "1 x:1\n", ""),
-    "huge.svm": (None, f"1 {2**40}:1\n", ""),
-    "order.svm": (None, "1 2:1 1:1\n", ""),
     "cut.svm": ("missing-value", "1 1:1\n0 1:", ""),
     "binary.svm": (None, "\0\1\2\n", ""),
     "cut.svm.gz": (None, "\x1f\x8b", ""),
@@ -495,10 +409,7 @@ WRONG = """
 1 too-few-rows fit t.svm --early-stopping --validation-fraction 0.01
 2 bad-option trace t.svm --early-stopping
 2 - fit t.svm --max-iter 1.5
-2 - fit t.svm --max-iter
 2 - fit t.svm --learning-rate 0
-2 - fit t.svm --learning-rate nan
-2 - fit t.svm --validation-fraction 1
 2 - fit t.svm --tie never
 2 - fit t.svm --missing skip
 2 - fit t.svm --hash-bits 31

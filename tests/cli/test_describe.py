@@ -47,7 +47,6 @@ def folder(frame, tmp_path_factory):
     folder = tmp_path_factory.mktemp("describe")
     frame.to_csv(folder / "t.csv", index=False)
     frame.to_parquet(folder / "t.parquet")
-    frame.to_json(folder / "t.jsonl", orient="records", lines=True, double_precision=15)
     return folder
 
 
@@ -57,7 +56,7 @@ def described(*arguments, cwd):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl"])
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 def test_tables_are_what_pandas_says(folder, frame, name, monkeypatch):
     monkeypatch.setattr(tables, "rows_at_once", lambda *_: 64)
     found = described(name, "--target", "y", cwd=folder)
@@ -97,36 +96,24 @@ def test_vectors_are_what_numpy_says(tmp_path, kind):
     found = described(f"t.{kind}", cwd=tmp_path)
     assert (found["rows"], found["stored"]) == (200, np.count_nonzero(X) / 200)
     assert (found["min"], found["max"]) == (1.0, 3.0)
-    assert found["separable"]["features"] == 30
+    assert (found["separable"]["features"], found["separable"]["verdict"]) == (30, "overlapping")
     assert [one["rows"] for one in found["label"]["classes"]] == [67, 67, 66]
-    text = here("describe", f"t.{kind}", cwd=tmp_path).stdout
-    assert f"\nnext       linsep fit t.{kind} --learner logistic --l2 1 --model t.linsep\n" in text
-    assert "\nseparable  no: no hyperplane separates the classes (proved on 200 rows)\n" in text
+    assert found["next"] == f"linsep fit t.{kind} --learner logistic --l2 1 --model t.linsep"
 
 
 def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "SAMPLE_ROWS", 50)
-    rows = [(k % 10, k, "p" if k % 2 else "q") for k in range(400)]
-    table(tmp_path, "no.csv", ["a", "b", "y"], [(a // 2, 1, y) for a, _, y in rows])
-    found = described("no.csv", "--target", "y", cwd=tmp_path)["separable"]
-    assert found["verdict"] is None  # every eighth row has one class
-    table(
-        tmp_path, "no.csv", ["a", "b", "y"], [(k // 3 % 5, 1, "pq"[k // 8 % 2]) for _, k, _ in rows]
-    )
-    found = described("no.csv", "--target", "y", cwd=tmp_path)["separable"]
-    assert (found["verdict"], found["rows"]) == ("overlapping", 50)
-    table(tmp_path, "yes.csv", ["a", "b", "y"], [(k, 1, "pq"[k > 200]) for _, k, _ in rows])
-    found = described("yes.csv", "--target", "y", cwd=tmp_path)["separable"]
-    assert (found["verdict"], found["of_sample"]) == (None, "separable")
-    text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
-    assert "not decided: 50 of 400 rows are separable; `linsep separate` decides" in text
-    named = [(k, f"k{k}", "pq"[k > 200]) for _, k, _ in rows]
-    table(tmp_path, "yes.csv", ["a", "id", "y"], named)
-    text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
-    assert "not decided: 50 of 400 rows, without id, are separable; `linsep separate`" in text
-    table(tmp_path, "yes.csv", ["a", "b", "y"], [(k, 1, "pq"[k > 20]) for _, k, _ in rows[:40]])
-    text = here("describe", "yes.csv", "--target", "y", cwd=tmp_path).stdout
-    assert "yes: a hyperplane separates the classes (all 40 rows)" in text
+    for a, y, verdict, of_sample in (
+        (lambda k: k % 10 // 2, lambda k: k % 2, None, None),  # every eighth row has one class
+        (lambda k: k // 3 % 5, lambda k: k // 8 % 2, "overlapping", "overlapping"),
+        (lambda k: k, lambda k: k > 200, None, "separable"),
+    ):
+        table(tmp_path, "t.csv", ["a", "b", "y"], [(a(k), 1, "pq"[y(k)]) for k in range(400)])
+        found = described("t.csv", "--target", "y", cwd=tmp_path)["separable"]
+        assert found["verdict"] == verdict
+        assert of_sample is None or found.get("of_sample", verdict) == of_sample
+    table(tmp_path, "t.csv", ["a", "b", "y"], [(k, 1, "pq"[k > 20]) for k in range(40)])
+    assert described("t.csv", "--target", "y", cwd=tmp_path)["separable"]["verdict"] == "separable"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +122,6 @@ def test_a_sample_proves_that_classes_overlap_but_not_that_they_do_not(tmp_path,
         (["t.csv", "--target", "y"], "--exclude id --text note --missing mean --model t.linsep"),
         (["t.parquet", "--target", "flag"], "--exclude id --text note"),
         (["t.csv", "--target", "height"], "--learner linear"),
-        (["t.csv", "--target", "age"], "--learner linear"),
     ],
 )
 def test_the_next_command_works(folder, tmp_path, options, contains):
@@ -168,19 +154,6 @@ def test_a_folder_of_texts(tmp_path):
     assert here("tune", "mails", "--grid", "keep=last,average", cwd=tmp_path).returncode == 0
 
 
-def test_a_number_that_is_none(tmp_path):
-    table(
-        tmp_path,
-        "t.csv",
-        ["a", "code", "y"],
-        [("?" if k == 30 else k, k, k % 2) for k in range(40)],
-    )
-    found = described("t.csv", "--target", "y", cwd=tmp_path)
-    assert found["left_out"] == []
-    assert "--null-values '?' --missing mean" in found["next"]
-    assert found["columns"][0]["invalid"] == "t.csv row 31, column 'a' holds '?'"
-
-
 def test_next_leaves_out_what_fit_refuses(tmp_path):
     """02134 is a code, of CSV and of Parquet; 1,234 is read with an option; texts without a repeat
     are refused.
@@ -204,15 +177,13 @@ def test_next_leaves_out_what_fit_refuses(tmp_path):
         assert here(*shlex.split(found["next"])[1:], "--force", cwd=tmp_path).returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("t.csv", "x,y\n1,a\n2,a\n"), ("t.svm", "1 1:1\n1 2:1\n")]
-)
-def test_one_class_is_not_separated_from_others(tmp_path, name, text):
-    (tmp_path / name).write_text(text)
-    target = ("--target", "y") if name == "t.csv" else ()
-    done = here("describe", name, *target, cwd=tmp_path)
-    assert ", 1 class: " in done.stdout or "1 class: 1" in done.stdout
-    assert "separa" not in done.stdout
+def test_one_class_is_not_separated_from_others(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1,a\n2,a\n")
+    (tmp_path / "t.svm").write_text("1 1:1\n1 2:1\n")
+    for words in (("t.csv", "--target", "y"), ("t.svm",)):
+        found = described(*words, cwd=tmp_path)
+        assert len(found["label"]["classes"]) == 1
+        assert found["separable"] is None
 
 
 def test_next_leaves_out_rows_without_a_label_alone(tmp_path):
@@ -223,11 +194,10 @@ def test_next_leaves_out_rows_without_a_label_alone(tmp_path):
     assert json.loads(done.stdout)["rows"] == 5
 
 
-@pytest.mark.parametrize("lines", ["| a b\n| a c\n", "1 | a\n| b\n"])
-def test_rows_without_labels_have_no_next_command(tmp_path, lines):
-    (tmp_path / "t.vw").write_text(lines)
-    assert described("t.vw", cwd=tmp_path)["next"] is None
-    assert "next" not in here("describe", "t.vw", cwd=tmp_path).stdout
+def test_rows_without_labels_have_no_next_command(tmp_path):
+    for lines in ("| a b\n| a c\n", "1 | a\n| b\n"):
+        (tmp_path / "t.vw").write_text(lines)
+        assert described("t.vw", cwd=tmp_path)["next"] is None
 
 
 def test_standard_input(folder, monkeypatch):
@@ -238,28 +208,21 @@ def test_standard_input(folder, monkeypatch):
     assert found["next"].startswith("linsep fit - --target y --format csv ")
 
 
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        (["t.csv", "--target", "w"], "unknown-column"),
-        (["none.csv"], "no-file"),
-        (["empty.csv"], "no-rows"),
-        (["head.csv"], "no-rows"),
-        (["late.csv"], "not-a-number"),
-        (["day.csv", "--target", "day"], "label-type"),
-        (["t.csv", "--index-base", 1], "conflict"),
-        (["bad.svm"], "not-a-number"),
-        (["t.svm", "--target", "y"], "conflict"),
-    ],
-)
-def test_refusals(folder, options, code):
-    (folder / "empty.csv").write_text("")
-    (folder / "head.csv").write_text("a,b\n")
-    (folder / "late.csv").write_text("a,b\n" + "1,2\n" * 300_000 + "x,3\n")
-    (folder / "day.csv").write_text("day,b\n2024-01-01,2\n2024-01-02,3\n")
-    (folder / "bad.svm").write_text("1 1:1\n1 1:x\n")
-    (folder / "t.svm").write_text("1 1:1\n")
-    assert_refused("describe", *options, cwd=folder, code=code)
+def test_refusals(folder):
+    for name, text in {
+        "empty.csv": "", "head.csv": "a,b\n", "late.csv": "a,b\n" + "1,2\n" * 300_000 + "x,3\n",
+        "day.csv": "day,b\n2024-01-01,2\n2024-01-02,3\n", "bad.svm": "1 1:1\n1 1:x\n",
+        "t.svm": "1 1:1\n", "twice.csv": "p,q\n" + "a,b\n" * 20_000 + "p,q\n",
+    }.items():  # fmt: skip
+        (folder / name).write_text(text)
+    for options, code in (
+        (["t.csv", "--target", "w"], "unknown-column"), (["none.csv"], "no-file"),
+        (["empty.csv"], "no-rows"), (["head.csv"], "no-rows"), (["late.csv"], "not-a-number"),
+        (["day.csv", "--target", "day"], "label-type"), (["bad.svm"], "not-a-number"),
+        (["t.csv", "--index-base", 1], "conflict"), (["t.svm", "--target", "y"], "conflict"),
+        (["twice.csv"], "bad-line"),
+    ):  # fmt: skip
+        assert_refused("describe", *options, cwd=folder, code=code)
 
 
 def test_numbers_in_a_spelling_that_is_told_are_numbers(tmp_path):
@@ -271,14 +234,6 @@ def test_numbers_in_a_spelling_that_is_told_are_numbers(tmp_path):
     assert (a["type"], a["min"], a["max"]) == ("number", 0.5, 39.5)
     assert (b["type"], b["mean"]) == ("int", 19.5)
     assert "--delimiter ';' --decimal , --units --learner logistic" in found["next"]
-    a, b, _ = described("t.csv", *how, cwd=tmp_path)["columns"]
-    assert (a["type"], b["type"]) == ("text", "int")
-
-
-def test_text_in_another_encoding_is_refused_with_its_line(tmp_path):
-    (tmp_path / "t.csv").write_bytes("name,y\nBo,1\nJäger,2\n".encode("latin-1"))
-    said = r"row 2, column 'name' .*--encoding cp1252"
-    assert_refused("describe", "t.csv", cwd=tmp_path, code="encoding", said=said)
 
 
 @pytest.fixture(scope="module")
@@ -286,76 +241,37 @@ def advised(tmp_path_factory):
     path = tmp_path_factory.mktemp("describe")
     draw = random.Random(3)
     rows = [
-        [
-            round(draw.gauss(0, 1), 3), draw.choice("abc") if k % 100 else "rare", f"n{k}",
-            f"n{k // 3}", k % 95, k % 20, k % 21,
-            "no" if k % 100 == 0 else draw.choice(["no", "yes"]),
-        ]
+        [round(draw.gauss(0, 1), 3), f"n{k}", f"n{k // 3}", k % 20, k % 21,
+         "no" if k % 100 == 0 else draw.choice(["no", "yes"])]
         for k in range(700)
     ]  # fmt: skip
-    header = ["x", "town", "id", "family", "age", "twenty", "more", "y"]
+    header = ["x", "id", "family", "twenty", "more", "y"]
     table(path, "t.csv", header, rows)
-    table(path, "level.csv", [*header[:3], "y"], [[*row[:3], row[-1]] for row in rows])
-    for name, blank in BLANKS.items():
-        marked = [[blank if k % 53 == 5 else row[0], *row[1:]] for k, row in enumerate(rows)]
-        table(path, name, header, marked)
-    table(path, "far.csv", ["x", "z", "y"], [[k % 9, k % 7, "yes" if k % 9 > 7 else "no"]
-                                             for k in range(90)])  # fmt: skip
+    marked = [["   " if k % 53 == 5 else row[0], *row[1:]] for k, row in enumerate(rows)]
+    table(path, "blank.csv", header, marked)
     return path
-
-
-BLANKS = {"one.csv": " ", "three.csv": "   ", "sixteen.csv": " " * 16}
 
 
 @pytest.mark.parametrize(
     ("target", "kind", "classes"),
-    [("age", "numbers", 0), ("twenty", "classes", 20), ("more", "numbers", 0),
-     ("y", "classes", 2), ("town", "classes", 4), ("family", "classes", 234), ("x", "numbers", 0)],
+    [("twenty", "classes", 20), ("more", "numbers", 0), ("y", "classes", 2),
+     ("family", "classes", 234), ("x", "numbers", 0)],
 )  # fmt: skip
 def test_labels_are_classes_if_they_are_few(advised, target, kind, classes):
-    found = json.loads(here("describe", "t.csv", "--target", target, "--json", cwd=advised).stdout)
+    found = described("t.csv", "--target", target, cwd=advised)
     assert (found["label"]["kind"], len(found["label"]["classes"])) == (kind, classes)
     assert ("--learner linear" in found["next"]) == (kind == "numbers")
 
 
-COMMANDS = ["fit", "separate", "bounds", "describe", "convert", "tune", "predict", "score", "trace"]
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("name", BLANKS)
-def test_blanks_among_numbers_are_told_with_what_reads_them(advised, command, name):
-    words = [command, name]
-    if command in ("predict", "score"):
-        here("fit", "t.csv", "--target", "y", "--exclude", "id", "--model", "m", cwd=advised)
-        words = [command, "m", name]
-    else:
-        words += ["out.rows"] if command == "convert" else []
-        words += ["--target", "y"]
-    words += ["--grid", "keep=last,average"] if command == "tune" else []
-    done = here(*words, cwd=advised)
-    said = done.stdout if command == "describe" else done.stderr
-    assert "--null-values ''" in said
-    assert done.returncode == (command != "describe")
-
-
 def test_the_command_to_type_next_reads_blanks(advised):
-    words = ["describe", "three.csv", "--target", "y", "--json"]
-    found = json.loads(here(*words, cwd=advised).stdout)
-    words = found["next"].split()[1:]
-    assert "--missing" in words
-    words = ["" if word == "''" else word for word in words]
+    said = "--null-values ''"  # what reads them
+    assert_refused("fit", "blank.csv", "--target", "y", cwd=advised, said=said)
+    found = described("blank.csv", "--target", "y", cwd=advised)
+    assert said in found["next"]
+    words = shlex.split(found["next"])[1:]
     done = here(*words, "--max-iter", "2", "--force", "--json", cwd=advised)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["values_filled"] == {"x": 14}
-
-
-def test_quasi_separable_says_which_rows_and_columns(advised):
-    shown = here("describe", "level.csv", "--target", "y", cwd=advised).stdout
-    assert "but 693 of 700 rows must lie on the boundary (proved on 700 rows, without id)" in shown
-    assert "\nalone      town=rare: quasi-separates the classes without the others" in shown
-    assert "learner    logistic: no hyperplane separates all rows, and the penalty" in shown
-    shown = here("describe", "far.csv", "--target", "y", cwd=advised).stdout
-    assert "yes: a hyperplane separates" in shown
 
 
 def test_what_describe_warns_of(tmp_path):
@@ -375,23 +291,18 @@ def test_what_describe_warns_of(tmp_path):
     marked = frame.assign(y=np.where(x > 2, "NA", y), town=town)
     marked.to_csv(tmp_path / "n.csv", index=False)
     shown = here("describe", "n.csv", "--target", "y", cwd=tmp_path).stdout
-    assert "'NA' in town: read it as missing with --null-values NA" in shown
-    assert "few rows are NA: find them with --class-weight balanced or --threshold" in shown
+    assert "--null-values NA" in shown
+    assert "--class-weight balanced or --threshold" in shown
     rated = frame.assign(rate=[None if k % 9 == 2 else "None" if k % 7 == 2 else k % 5
                                for k in range(400)])  # fmt: skip
     rated.to_csv(tmp_path / "r.csv", index=False)
     assert "--null-values None" in described("r.csv", "--target", "y", cwd=tmp_path)["next"]
     (tmp_path / "u.csv").write_text("x,y\n[mm],\n1,a\n2,b\n3,a\n4,b\n")
-    shown = here("describe", "u.csv", cwd=tmp_path).stdout
-    assert "u.csv row 1, column 'x' holds '[mm]'; other values are numbers: remove" in shown
+    (units, _) = described("u.csv", cwd=tmp_path)["columns"]
+    assert units["invalid"] == "u.csv row 1, column 'x' holds '[mm]'"
     (tmp_path / "c.csv").write_text("code,y\n" + "12345678,a\n" * 120_000 + "A1,b\n")
-    done = here("describe", "c.csv", cwd=tmp_path)
-    assert "row 120001, column 'code' holds 'A1'" in done.stderr
-    assert "--categorical code" in done.stderr
-    text = "p,q\n" + "a,b\n" * 20_000
-    (tmp_path / "h.csv").write_text(text + text)
-    said = "row 20001 holds the names of the columns again"
-    assert_refused("describe", "h.csv", cwd=tmp_path, code="bad-line", said=said)
+    said = "row 120001, column 'code' holds 'A1'.*--categorical code"
+    assert_refused("describe", "c.csv", cwd=tmp_path, code="not-a-number", said=said)
 
 
 def test_columns_are_read_as_fit_can_read_them(tmp_path):
@@ -436,8 +347,6 @@ def people(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("data", "options"),
     [
-        ("people.csv", {"target": "y"}),
-        ("people.csv", {}),
         (["people.parquet"], {"target": "y"}),
         ("a.svm", {"index_base": 1}),
         ("odd.csv", {"target": "b", "null_values": "?"}),
@@ -450,7 +359,6 @@ def test_files(people, data, options):
     known = json.loads(here("describe", *names, *words, "--json", cwd=".").stdout)
     facts = linsep.describe(data, **options)
     assert f"{facts}\n" == printed.stdout
-    assert repr(facts) == str(facts)
     assert facts.to_dict() == known
     assert (facts.rows, facts.label) == (known["rows"], known["label"])
 

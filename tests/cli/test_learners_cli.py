@@ -11,10 +11,8 @@ import pytest
 
 import linsep
 from command_line import assert_refused, assert_they_run, here, table
-from linsep import MarginPerceptron, Perceptron, Winnow, datasets, load
+from linsep import Perceptron, Winnow, datasets, load
 from linsep.catalog import LEARNERS
-from linsep.cli.learner_options import NEEDED
-from linsep.kernels.naming import NAMED
 from refusals import refused
 
 DATA = "".join(f"{k % 3} 1:{k % 7} 2:{k * k % 5} 3:1\n" for k in range(90))
@@ -37,11 +35,10 @@ def test_a_kernel_learns_from_files(tmp_path):
     fit = ("fit", "t.svm", "--learner", "kernel", "--kernel", "poly", "--degree", 4)
     done = here(*fit, "--model", "m", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "\nkernel       Polynomial(degree=4, gamma=1.0, coef0=1.0), " in done.stdout
     model = linsep.load(tmp_path / "m")
+    assert model.kernel_.degree == 4
     shown = here("inspect", "m", cwd=tmp_path).stdout
     assert f"{model.support_.size} support vectors" in shown
-    assert "  row " in shown
     scored = here("score", "m", "t.svm", "--json", cwd=tmp_path).stdout
     assert json.loads(scored)["accuracy"] == model.training_accuracy_
     for options in (
@@ -58,27 +55,16 @@ def test_options_belong_to_learners(tmp_path):
         ("--gamma", 0.5), ("--curve",), ("--validation-fraction", 0.5), ("--n-iter-no-change", 2),
         ("--vote-mb", 2), ("--degree", 2, "--learner", "kernel"),
         ("--gamma", 2, "--learner", "kernel", "--kernel", "linear"),
-        ("--learning-rate", 2, "--learner", "logistic"),
+        ("--learning-rate", 2, "--learner", "logistic"), ("--zero", "maybe"),
+        ("--zero", "negative", "--learner", "pa"),
     ):  # fmt: skip
         assert_refused(
             "fit", "t.svm", "--model", "m", *options, cwd=tmp_path, said=options[0], exit_code=2
         )
+    for options in ("--vote-mb 2 --keep vote", "--learner margin --gamma 0.5"):
+        assert here("fit", "t.svm", *options.split(), cwd=tmp_path).returncode == 0
     shown = here("fit", "t.svm", "--early-stopping", "--curve", cwd=tmp_path).stdout
     assert "held-out error" in shown
-    assert "% right on held-out rows (best pass); then trained on all rows in " in shown
-    last = here("fit", "t.svm", "--early-stopping", "--keep", "last", cwd=tmp_path).stdout
-    assert "% right on held-out rows (best pass)" in last
-
-
-def test_options_beside_those_they_need_are_taken(tmp_path):
-    (tmp_path / "t.svm").write_text(DATA)
-    for kernel, (_, takes) in NAMED.items():
-        for option, (_, kernels) in NEEDED.items():
-            if option in ("gamma", "degree", "coef0"):
-                assert (kernel in kernels) == (option in takes), (kernel, option)
-    fit = "fit t.svm --vote-mb 2 --keep vote"
-    margin = [f"{command} t.svm --learner margin --gamma 0.5" for command in ("fit", "trace")]
-    assert all(here(*one.split(), cwd=tmp_path).returncode == 0 for one in (fit, *margin))
 
 
 SIGNED = "1 1:1 2:-1\n0 1:-1 2:2\n1 1:3 2:1\n0 1:-2\n1 \n"
@@ -131,37 +117,21 @@ def test_a_fit_that_leaves_zeros_does_not_claim_to_separate(notes):
            "--init-weights", "-1,0,0", "--max-iter", 300)  # fmt: skip
     for zero, passes, reason in (("mistake", 232, "converged"), ("correct", 112, "clean")):
         model = f"{zero}.linsep"
-        done = here("fit", *how, "--zero", zero, "--model", model, cwd=notes)
-        assert done.returncode == 0, done.stderr
-        assert f"passes       {passes}," in done.stdout
-        stopped = next(line for line in done.stdout.splitlines() if line.startswith("stopped"))
-        assert stopped.split()[1] == f"{reason}:"
-        assert ("do not separate" in stopped) == (reason == "clean")
+        done = here("fit", *how, "--zero", zero, "--model", model, "--json", cwd=notes)
+        told = json.loads(done.stdout)
+        assert (told["passes"], told["stop_reason"]) == (passes, reason)
         assert load(notes / model).zero == zero
         shown = here("inspect", model, cwd=notes).stdout
         assert ("--zero correct" in shown) == (zero == "correct")
     # The row (2, 4) of +1 has the score 0, which --tie predicts.
     done = here("score", "correct.linsep", FIVE, "--json", cwd=notes)
     assert json.loads(done.stdout)["accuracy"] == 0.8
-
-
-def test_correct_needs_initial_weights(notes):
-    command = "fit"
-    for start in ((), ("--init-weights", "0,0,0")):
-        assert_refused(command, FIVE, "--target", "y", "--zero", "correct", *start, cwd=notes,
-                       code="conflict", exit_code=2)  # fmt: skip
-
-
-def test_several_classes_need_machines_with_two_sides(notes):
-    how = ("fit", "three.csv", "--target", "y", "--zero", "negative")
-    said = "--multiclass ovr, --multiclass ovo or --zero mistake"
+    for start in ((), ("--init-weights", "0,0,0")):  # which correct needs
+        words = (FIVE, "--target", "y", "--zero", "correct", *start)
+        assert_refused("fit", *words, cwd=notes, code="conflict", exit_code=2)
+    how = ("fit", "three.csv", "--target", "y", "--zero", "negative")  # needs two sides
     assert_refused(*how, cwd=notes, code="conflict", exit_code=2)
     assert here(*how, "--multiclass", "ovr", cwd=notes).returncode == 0
-    how = ("fit", FIVE, "--target", "y", "--zero")
-    said = "--zero must be one of 'mistake', 'negative', 'correct'"
-    assert_refused(*how, "maybe", cwd=notes, said=said, exit_code=2)
-    said = "--zero is for --learner perceptron, not pa"
-    assert_refused(*how, "negative", "--learner", "pa", cwd=notes, said=said, exit_code=2)
 
 
 FIVE_CSV, STUDENTS, INSEPARABLE = "five.csv", "students.csv", "inseparable.csv"
@@ -212,11 +182,7 @@ def test_worked_runs_start_from_the_weights_of_the_notes(signed):
     ("options", "model", "start"),
     [
         (("--init-weights", "-1,0,0"), Perceptron(), {"coef_init": [0, 0], "intercept_init": -1}),
-        (("--no-fit-intercept", "--init-weights", "3,-2"), Perceptron(fit_intercept=False),
-         {"coef_init": [3, -2]}),
         (("--learner", "winnow", "--init-weights", "2,0.5"), Winnow(), {"coef_init": [2, 0.5]}),
-        (("--learner", "margin", "--gamma", 0.1, "--init-weights", "1,2,3"),
-         MarginPerceptron(gamma=0.1), {"coef_init": [2, 3], "intercept_init": 1}),
     ],
 )  # fmt: skip
 def test_a_fit_from_a_file_starts_as_in_python(signed, options, model, start):
@@ -235,13 +201,13 @@ def test_a_fit_from_a_file_starts_as_in_python(signed, options, model, start):
     assert linsep.load(signed / "m2").coef_.tolist() == expected.coef_.tolist()
 
 
-@pytest.mark.parametrize("command", ["fit", "trace"])
-def test_weights_that_do_not_fit_are_refused(signed, command):
-    start = (command, FIVE_CSV, "--target", "y", "--init-weights")
+def test_weights_that_do_not_fit_are_refused(signed):
+    start = ("fit", FIVE_CSV, "--target", "y", "--init-weights")
     for options in (
         ("1,2",), ("1,2,3,4",), ("1,2,3", "--no-fit-intercept"), ("1,2,3", "--learner", "winnow"),
     ):  # fmt: skip
         assert_refused(*start, *options, cwd=signed, code="shape")
+    assert_refused("trace", *start[1:], "1,2", cwd=signed, code="shape")
     assert_refused(*start, "1,-1", "--learner", "winnow", cwd=signed, code="out-of-range")
     assert_refused(*start, "1,2,3", "--learner", "margin", cwd=signed, code="conflict", exit_code=2)
     for options in (
@@ -250,93 +216,40 @@ def test_weights_that_do_not_fit_are_refused(signed, command):
         assert_refused(*start, *options, cwd=signed, exit_code=2)
 
 
-def test_the_tables_of_the_notes_with_their_own_labels(tmp_path):
-    for name, loaded in (
-        ("students.csv", datasets.load_students),
-        ("points.csv", datasets.load_inseparable_points),
-    ):
-        data = loaded()
-        rows = [[*row, label] for row, label in zip(data.data, data.target, strict=True)]
-        table(tmp_path, name, [*data.feature_names, "y"], rows)
-    how = ("--no-shuffle", "--init-weights")
-    quarters = ",".join(["0.25"] * 5)
-    weights, _ = traced("students.csv", *how, quarters, "--reference", "F", cwd=tmp_path)
-    assert weights[-1] == [-0.75, 1.25, -0.75, -0.75, -0.75]
-    points = ("points.csv", *how, "1,1,1", "--reference", 2)
-    weights, passes = traced(*points, "--rounds", 915, cwd=tmp_path)
-    assert (len(weights), passes[-1]) == (915, 183)
-    assert weights[5 * 121 - 1] == weights[5 * 130 - 1] == weights[5 * 139 - 1]
-    assert_refused(
-        "trace", *points, "--target", "y", "--rounds", 0, cwd=tmp_path, said="--rounds", exit_code=2
-    )
-    shown = here("trace", "--help-all", cwd=tmp_path).stdout
-    assert "--reference" in shown.partition("Output:")[0]
-
-
 def test_odd_names_and_labels_are_shown_as_they_are(folder):
-    labels = ["[/b]", "[red]", "日本語", "tab\there"]
-    rows = [[k, 3 - k % 5, f'"{labels[k % 4]}"'] for k in range(40)]
+    labels = ["[/b]", "[red]", "日本語", "tab\there", "two\nlines"]
+    rows = [[k, 3 - k % 5, f'"{labels[k % 5]}"'] for k in range(40)]
     table(folder, "odd.csv", ["[bold]", "{x}", "[/x]"], rows)
     fit = here("fit", "odd.csv", "--target", "[/x]", "--model", "m", cwd=folder)
     assert (fit.returncode, fit.stderr) == (0, "")
-    assert "4 classes ([/b], [red], tab\\there, 日本語)" in fit.stdout
-    shown = here("inspect", "m", cwd=folder).stdout
-    assert "[bold]" in shown
-    assert "\t" not in shown
-    *_, classes = here("score", "m", "odd.csv", cwd=folder).stdout.split("\n\n")
-    shown = [line.split()[0] for line in classes.splitlines()]
-    assert shown == ["class", "[/b]", "[red]", "tab\\there", "日本語"]
-    predicted = here("predict", "m", "odd.csv", "--output", "p", cwd=folder)
-    assert predicted.returncode == 0
+    assert "[bold]" in here("inspect", "m", cwd=folder).stdout
+    shown = here("score", "m", "odd.csv", cwd=folder).stdout
+    assert all(label in shown for label in ("[/b]", "[red]", "tab\\there", "日本語"))
+    here("predict", "m", "odd.csv", "--output", "p", cwd=folder)
     text = (folder / "p").read_text(encoding="utf-8").splitlines()
     assert len(text) == 40
-    assert set(text) <= {"[/b]", "[red]", "日本語", '"tab\\there"'}
-    assert_refused(
-        "fit", "odd.csv", "--target", "[/x]", "--class-weight", "[/b]=-1", cwd=folder,
-        said=r"with a weight of at least 0, not '\[/b\]=-1'", exit_code=2,
-    )  # fmt: skip
-
-
-def test_a_label_of_two_lines_stays_on_one(folder):
-    rows = [[k, f'"{"one" if k % 2 else "two" + chr(10) + "lines"}"'] for k in range(20)]
-    table(folder, "t.csv", ["x", "kind"], rows)
-    here("fit", "t.csv", "--target", "kind", "--model", "m", cwd=folder)
-    lines = here("predict", "m", "t.csv", cwd=folder).stdout.splitlines()
-    assert len(lines) == 20
-    assert set(lines) <= {"one", '"two\\nlines"'}
-    objects = [
-        json.loads(s)
-        for s in here("predict", "m", "t.csv", "--json", cwd=folder).stdout.splitlines()
-    ]
-    assert {o["prediction"] for o in objects} <= {"one", "two\nlines"}
+    assert set(text) <= {"[/b]", "[red]", "日本語", '"tab\\there"', '"two\\nlines"'}
+    told = here("predict", "m", "odd.csv", "--json", cwd=folder).stdout.splitlines()
+    assert {json.loads(line)["prediction"] for line in told} <= set(labels)
 
 
 def test_class_weights_take_labels_of_the_type_they_have(folder):
     for labels, given, expected in [
         (["1", "2"], "1=3", {1: 3.0}),
-        (["1.0", "2.0"], "1=3", {1.0: 3.0}),
         (["true", "false"], "TRUE=3", {True: 3.0}),
-        (["yes", "no"], "no=3", {"no": 3.0}),
-        (["1", "a"], "1=3", {"1": 3.0}),  # a column of text
-        (["a=b", "c"], "a=b=3", {"a=b": 3.0}),
+        (["1", "a"], "1=3,a=2", {"1": 3.0, "a": 2.0}),  # a column of text
+        (["a=b", '"p,q"'], "a=b=3", {"a=b": 3.0}),
+        (["a=b", '"p,q"'], "p,q=2", {"p,q": 2.0}),
         ([str(2**53 - 2), str(2**53 - 1)], f"{2**53 - 1}=3", {2**53 - 1: 3.0}),
+        (["1", "2"], "balanced", "balanced"),
     ]:
         table(folder, "t.csv", ["x", "kind"], [[k % 5, labels[k % 2]] for k in range(40)])
         fit = "fit t.csv --target kind --model m --force --class-weight"
         done = here(*fit.split(), given, cwd=folder)
         assert (done.returncode, done.stderr) == (0, "")
         assert linsep.load(folder / "m").class_weight == expected
-
-
-def test_class_weights_that_make_no_sense(folder):
-    fit = ("fit", "t.svm", "--class-weight")
-    assert_refused(*fit, "7=2", cwd=folder, code="unknown-label")
-    for bad in ("1", "1=heavy", "1=nan", "1=inf", "1=-1"):
-        said = f"LABEL=WEIGHT with a weight of at least 0, not '{bad}'"
-        assert_refused(*fit, bad, cwd=folder, said=said, exit_code=2)
-    done = here(*fit, "balanced", "--model", "m", cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert linsep.load(folder / "m").class_weight == "balanced"
+    for bad in ("1", "1=heavy", "1=inf", "1=-1"):
+        assert_refused("fit", "t.svm", "--class-weight", bad, cwd=folder, exit_code=2)
 
 
 def test_labels_that_were_never_learned(learned):
@@ -346,11 +259,7 @@ def test_labels_that_were_never_learned(learned):
     assert scored["most_frequent"] == 0.25
     assert sum(c["rows"] for c in scored["classes"]) == 1
     assert scored["first_unknown_label"] == "'7' in other.svm line 2"
-    assert "; 3 with unknown classes" in here("score", "m", "other.svm", cwd=learned).stdout
     table(learned, "a.csv", ["x", "kind"], [[k % 5, "ab"[k % 2]] for k in range(40)])
     table(learned, "n.csv", ["x", "kind"], [[k % 5, k % 2] for k in range(40)])
-    here("fit", "a.csv", "--target", "kind", "--model", "text", cwd=learned)
     here("fit", "n.csv", "--target", "kind", "--model", "numbers", cwd=learned)
-    scored = json.loads(here("score", "text", "n.csv", "--json", cwd=learned).stdout)
-    assert (scored["accuracy"], scored["unknown_labels"]) == (0.0, 40)
     assert_refused("score", "numbers", "a.csv", cwd=learned, code="not-a-number")
