@@ -4,7 +4,6 @@ or a file: against rich and textwrap."""
 import io
 import os
 import re
-import shlex
 import sys
 import textwrap
 
