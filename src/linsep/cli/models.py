@@ -178,14 +178,14 @@ def export(
     """
     from linsep.exports import export as write, format_of, prediction_rule
 
-    made = format_of(file)
+    name, _ = format_of(file)
     output.check_outputs(force, [model], file)
     estimator = model_files.loaded(model)
     with output.finishing():
         write(estimator, file, force=force)
     rule = prediction_rule(estimator)
     size = f"{file.stat().st_size:,} bytes"
-    output.print_pairs([("written", f"{file}, {made.name}, {size}"), ("rule", rule.sentence())])
+    output.print_pairs([("written", f"{file}, {name}, {size}"), ("rule", rule.sentence())])
     if hasattr(estimator, "predict_proba") and not rule.probabilities:
         which = "Calibrated" if hasattr(estimator, "calibration_") else "One-vs-rest"
         note(f"{which} probabilities are not exported; labels are unaffected.", "warning")

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import linsep
 from linsep._system.files import check_free, written_whole
@@ -98,30 +98,20 @@ def as_csv(model: Any) -> str:
     return csv_text(rows)
 
 
-class Format(NamedTuple):
-    """The name of a format, and the function that writes a model."""
-
-    name: str
-    content: Callable[[Any], bytes]
-
-
-FORMATS = {
-    ".onnx": Format("ONNX", lambda model: bytes(to_onnx(model).SerializeToString())),
-    ".json": Format("JSON", lambda model: as_json(model).encode()),
-    ".csv": Format("CSV", lambda model: as_csv(model).encode()),
-    ".sql": Format("SQL", lambda model: as_sql(model).encode()),
+#: of each extension: the name of the format, and what writes a model
+FORMATS: dict[str, tuple[str, Callable[[Any], bytes]]] = {
+    ".onnx": ("ONNX", lambda model: bytes(to_onnx(model).SerializeToString())),
+    ".json": ("JSON", lambda model: as_json(model).encode()),
+    ".csv": ("CSV", lambda model: as_csv(model).encode()),
+    ".sql": ("SQL", lambda model: as_sql(model).encode()),
 }
 
 
-def format_of(path: Path) -> Format:
-    """Return the format of a file extension; raise ExportError for an unknown one."""
-    found = FORMATS.get(path.suffix.lower())
-    if found is None:
-        raise ExportError(
-            f"{path} needs one of the extensions {', '.join(FORMATS)}.",
-            code="wrong-format",
-            path=path,
-        )
+def format_of(path: Path) -> tuple[str, Callable[[Any], bytes]]:
+    """Return the name and the writer of a file extension; raise ExportError for an unknown one."""
+    if (found := FORMATS.get(path.suffix.lower())) is None:
+        said = f"{path} needs one of the extensions {', '.join(FORMATS)}."
+        raise ExportError(said, code="wrong-format", path=path)
     return found
 
 
@@ -153,15 +143,8 @@ def export(model: Any, path: str | Path, *, force: bool = False) -> Path:
         If the model is not fitted.
     """
     path = Path(path)
-    made = format_of(path)
+    _, written = format_of(path)
     check_free(path, force)
-    try:
-        content = made.content(model)
-    except UnicodeEncodeError:
-        raise ExportError(
-            "A column, value or label has a lone surrogate (half of a character), which cannot "
-            "be written to a file: rename it.", code="encoding",
-        ) from None  # fmt: skip
     with written_whole(path, force=force) as file:
-        file.write(content)
+        file.write(written(model))
     return path

@@ -157,12 +157,8 @@ def supported(model: Any) -> Any:
 
 
 def prediction_rule(model: Any) -> Rule:
-    """Return how the scores that are exported of a fitted model become predictions.
-
-    Raises
-    ------
-    ExportError
-        If no format supports the model.
+    """Return how the scores that are exported of a fitted model become predictions, or raise
+    ExportError.
     """
     model = supported(model)
     if not hasattr(model, "classes_"):
@@ -192,12 +188,8 @@ def is_turned(model: Any) -> bool:
 
 
 def read_scoring(model: Any) -> Scoring:
-    """Return the linear scores of a model; for two classes they belong to the larger.
-
-    Raises
-    ------
-    ExportError
-        If its scores are not linear, or its columns have no known names or numbers.
+    """Return the linear scores of a model; for two classes they belong to the larger. ExportError
+    if its scores are not linear, or its columns have no known names or numbers.
     """
     model = supported(model)
     one_target(model, "an export")

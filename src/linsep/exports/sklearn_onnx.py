@@ -30,12 +30,6 @@ OPTIONS = {
 }
 
 
-class NoOnnx(ExportError, ImportError):
-    """The packages that write ONNX are not installed."""
-
-    code = "missing-package"
-
-
 class Whole(BaseEstimator):
     """A model with its columns, as skl2onnx sees it; ``places`` are those of an array that are the
     columns.
@@ -137,9 +131,8 @@ def register() -> None:
         from skl2onnx import update_registered_converter
         from skl2onnx.common import shape_calculator as shapes
     except ImportError:
-        raise NoOnnx(
-            "Export to ONNX needs packages that are not installed: pip install 'linsep[onnx]'."
-        ) from None
+        said = "Export to ONNX needs packages that are not installed: pip install 'linsep[onnx]'."
+        raise ExportError(said, code="missing-package") from None
     for kind in ESTIMATORS.values():
         shape, options = shapes.calculate_linear_regressor_output_shapes, None
         if hasattr(kind, "decision_function"):

@@ -115,7 +115,6 @@ def _query(steps: dict[str, dict[str, str]], names: list[str]) -> str:
 
 
 def _score(scoring: Scoring, k: int) -> str:
-    """Return the expression of score ``k``."""
     columns, coef = scoring.columns, scoring.coef[k].tolist()
     terms = [
         f"{literal(coef[j])} * {_number(column, columns.kind)}"
@@ -192,7 +191,6 @@ def _won(rule: Rule) -> dict[str, str]:
 
 
 def _predictions(rule: Rule, scores: list[str]) -> dict[str, str]:
-    """Return the expressions of the prediction and the probabilities."""
     if rule.name == "sign":
         signs = ("<", ">=") if rule.ties_high else ("<=", ">")
         cut = literal(rule.cut) if rule.cut else "0e0"
