@@ -22,7 +22,7 @@ from linsep.sources.remote.file import (
 )
 from linsep.sources.row_cache import RowsSource
 from linsep.sources.svmlight import SvmlightSource
-from linsep.sources.tables.reading_options import DEFAULTS, OF_CSV
+from linsep.sources.tables.reading_options import DEFAULTS, OF_CSV, names_of
 
 
 def open_source(
@@ -151,6 +151,7 @@ def open_source(
     if unknown := sorted(options.keys() - _DEFAULTS.keys()):
         raise ArgumentError(f"open_source has no argument {unknown[0]!r}.")
     options = _DEFAULTS | options
+    options["interactions"] = names_of(options["interactions"]) or None
     target, missing = options["target"], options["missing"]
     if isinstance(target, int):
         options["target"] = str(target)  # as columns of frames are named
