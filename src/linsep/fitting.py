@@ -7,7 +7,7 @@ from contextlib import closing
 from difflib import get_close_matches
 from inspect import signature
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -69,39 +69,25 @@ def opened_for(
     )
 
 
-class Chosen(NamedTuple):
-    """A learner, and the kind of rows for which it was chosen (None for any)."""
-
-    learner: str
-    rows: str | None = None
-
-
-def chosen_learner(source: Source, given: Mapping[str, Any] = MappingProxyType({})) -> Chosen:
-    """Return the default learner of a source: AROW if rows are texts, or similar to them (wide,
-    sparse and of length about 1; longer rows need a larger r), unless only the perceptron has the
-    parameters that are ``given``; else the perceptron.
+def chosen_learner(
+    source: Source, given: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[str, str | None]:
+    """Return the default learner of a source, and the kind of rows for which it was chosen (None
+    for any): AROW if rows are texts, or similar to them (wide, sparse and of length about 1; longer
+    rows need a larger r), unless only the perceptron has the parameters that are ``given``; else
+    the perceptron.
     """
-    rows = _as_texts(source)
-    if rows is None:
-        return Chosen(USUAL_LEARNER)
-    kind = ESTIMATORS[OF_TEXT]  # which imports other learners, too
-    named = {name for name, value in given.items() if value is not None}
-    if named - parameters_of(kind).keys():
-        return Chosen(USUAL_LEARNER)
-    return Chosen(OF_TEXT, rows)
-
-
-def _as_texts(source: Source) -> str | None:
-    """Return why the rows of a source are treated as texts; None if they are not."""
     # Rows of a converted file are treated like the original file.
-    made_from: dict[str, Any] = (
-        source.recipe() if source.kind == "rows" else {"format": source.kind}
-    )
-    words: dict[str, Any] = source.options().get("text") or made_from.get("words") or {}
-    if words:
-        scaled = all(how.get("settings", how)["norm"] for how in words.values())
-        return "text" if scaled else None
-    return like_texts(source) if made_from["format"] in ("svmlight", "vw") else None
+    made_from = source.recipe() if source.kind == "rows" else {"format": source.kind}
+    rows, words = None, source.options().get("text") or made_from.get("words") or {}
+    if words and all(how.get("settings", how)["norm"] for how in words.values()):
+        rows = "text"
+    elif not words and made_from["format"] in ("svmlight", "vw"):
+        rows = like_texts(source)
+    named = {name for name, value in given.items() if value is not None}
+    if rows is None or named - parameters_of(ESTIMATORS[OF_TEXT]).keys():
+        return USUAL_LEARNER, None
+    return OF_TEXT, rows
 
 
 def like_texts(source: Source) -> str | None:
@@ -195,21 +181,25 @@ def fit(
     given = {name: value for name, value in options.items() if name not in how}
     first = USUAL_LEARNER if learner is None else learner
     if first not in ESTIMATORS:
-        own = "" if isinstance(first, str) else ", or call fit of your own with open_source(...)"
+        yours = "" if isinstance(first, str) else ", or call fit of yours with open_source(...)"
         raise ParameterError(
-            f"learner is {first!r}: choose one of {', '.join(ESTIMATORS)}{own}.",
+            f"learner is {first!r}: choose one of {', '.join(ESTIMATORS)}{yours}.",
             option="learner", value=first,
         )  # fmt: skip
-    if learner is not None:
-        _check_options(learner, given, reading)
     given = with_intercept(first, how.get("formula"), given)
     source = opened_for(
         first, data, target=target, intercept=given.get("fit_intercept") is not False, **how
     )
     if learner is None:
-        learner = chosen_learner(source, given).learner
-        _check_options(learner, given, reading)
+        learner, _ = chosen_learner(source, given)
     takes = signature(ESTIMATORS[learner]).parameters
+    own = parameters_of(ESTIMATORS[learner])
+    if unknown := [name for name in given if name not in own and name not in takes]:
+        known = get_close_matches(unknown[0], [*own, *reading], 1)
+        advice = f": did you mean {known[0]}?" if known else "."
+        if (told := advice_for(unknown[0])) is not None:
+            advice = f": {told.render(in_python)}."
+        raise ArgumentError(f"fit() has no option {unknown[0]!r} for {learner}{advice}")
     others = {"random_state": random_state, "class_weight": class_weight, "reference": reference}
     for name, value in others.items():
         if name in takes:
@@ -252,19 +242,6 @@ def as_pipeline(model: Any, source: Source) -> Any:
     from linsep.pipelines import TablePipeline
 
     return TablePipeline.of(model, source)
-
-
-def _check_options(learner: str, given: Mapping[str, Any], reading: Mapping[str, Any]) -> None:
-    """Raise TypeError for an option that is neither a reading option nor a parameter of the
-    learner.
-    """
-    own, takes = parameters_of(ESTIMATORS[learner]), signature(ESTIMATORS[learner]).parameters
-    if unknown := [name for name in given if name not in own and name not in takes]:
-        known = get_close_matches(unknown[0], [*own, *reading], 1)
-        advice = f": did you mean {known[0]}?" if known else "."
-        if (told := advice_for(unknown[0])) is not None:
-            advice = f": {told.render(in_python)}."
-        raise ArgumentError(f"fit() has no option {unknown[0]!r} for {learner}{advice}")
 
 
 def decision_rule(rule: Rule | None, learner: str, parameters: dict[str, Any]) -> Rule | None:

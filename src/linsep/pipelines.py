@@ -1,6 +1,5 @@
 """Columns of a table, and the learner of their features, as a scikit-learn pipeline."""
 
-from dataclasses import fields
 from functools import wraps
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -18,19 +17,18 @@ from linsep.errors import ArgumentError
 from linsep.estimators.frames import warn_of_unknown, with_columns
 from linsep.sources.base import Source, is_frame
 from linsep.sources.feature_names import FeatureNames
+from linsep.sources.formats import FILLED
 from linsep.sources.opening import open_source
 from linsep.sources.tables.columns import word_counters
 from linsep.sources.tables.formulas import parsed
 from linsep.sources.tables.frames import to_arrow
-from linsep.sources.tables.reading_options import OF_CSV, TableOptions
+from linsep.sources.tables.reading_options import DEFAULTS, OF_CSV
 from linsep.validation.checks import column_names, of_features
 
 #: options of files, which frames have not
 OF_FILES = ("format", *OF_CSV)
-#: the parameters of an encoder with their defaults; `max_line` changes no row
-OPTIONS = {"format": None} | {
-    one.name: one.default for one in fields(TableOptions) if one.name != "max_line"
-}
+#: the parameters of an encoder with their defaults
+OPTIONS = {"format": None} | DEFAULTS
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -118,7 +116,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = tags.input_tags.categorical = True
-        tags.input_tags.allow_nan = self.missing in ("zero", "mean")
+        tags.input_tags.allow_nan = self.missing in FILLED
         return tags
 
     def learned(self, source: Any) -> Self:
@@ -132,8 +130,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def to_json(self) -> dict[str, Any]:
         """Return the parameters that are not at their defaults, and the names of the columns."""
-        given = {name: getattr(self, name) for name, usual in OPTIONS.items()}
-        options = {name: value for name, value in given.items() if value != OPTIONS[name]}
+        given = self.get_params(deep=False).items()
+        options = {name: value for name, value in given if value != OPTIONS[name]}
         if options.get("text"):
             options["text"] = {n: c.parameters for n, c in word_counters(self.text).items()}
         return {"options": options, "names": self.feature_names_in_.tolist()}
@@ -171,7 +169,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return _table(self._checked(X, reset=False), self.feature_names_in_)
 
     def _checked(self, X: Any, **how: Any) -> np.ndarray:
-        finite = "allow-nan" if self.missing in ("zero", "mean") else True
+        finite = "allow-nan" if self.missing in FILLED else True
         found: np.ndarray = validate_data(self, X, dtype=None, ensure_all_finite=finite, **how)
         return found
 
@@ -201,17 +199,6 @@ def _of_learner(name: str) -> Any:
     return available_if(lambda self: hasattr(self.learner, name))(method)
 
 
-def _of_tables(call: Any) -> Any:
-    """Return a function of the learner whose frames are tables."""
-
-    @wraps(call)
-    def called(*args: Any, **given: Any) -> Any:
-        with of_features(False):
-            return call(*args, **given)
-
-    return called
-
-
 class TablePipeline(Pipeline):
     """A :class:`TableEncoder` and a learner: what :func:`linsep.fit` returns for tables.
 
@@ -238,7 +225,7 @@ class TablePipeline(Pipeline):
     True
     """
 
-    #: whether it is one, for what must not import this file
+    #: what :func:`linsep.steps.learner_of` knows it by
     of_table = True
 
     @classmethod
@@ -252,9 +239,6 @@ class TablePipeline(Pipeline):
         self.learner._is_step = True
         return self
 
-    #: what :func:`linsep.steps.learner_of` knows it by
-    of_table = True
-
     @property
     def learner(self) -> Any:
         """The fitted estimator, whose features are what the encoder makes."""
@@ -264,7 +248,15 @@ class TablePipeline(Pipeline):
         if name.startswith("__") or "steps" not in vars(self):
             raise AttributeError(name)
         found = getattr(self.learner, name)
-        return _of_tables(found) if callable(found) else found
+        if not callable(found):
+            return found
+
+        @wraps(found)
+        def of_tables(*args: Any, **given: Any) -> Any:
+            with of_features(False):
+                return found(*args, **given)
+
+        return of_tables
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self[0], "recipe_")

@@ -134,7 +134,7 @@ def test_lines_that_are_refused(tmp_path):
         text = line if isinstance(line, bytes) else line.encode()
         path.write_bytes(b"1 |a x\n\n" + text + b"\n")
         with refused(DataError, code, path=path, row=3):
-            list(open_source(path, interactions=["ab"]).batches())
+            list(open_source(path, interactions="ab").batches())
 
 
 def test_options_that_do_not_fit(text, tmp_path):

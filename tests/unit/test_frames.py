@@ -203,8 +203,14 @@ def test_intervals_are_levels_in_their_order():
 
 
 def test_a_type_that_arrow_does_not_have_is_refused():
+    table = pl.DataFrame({"a": [1, 2], "b": [3, 4], "y": [0, 1]}).cast({"a": pl.Int128})
+    with refused(DataError, "column-type", column="a"):
+        open_source(table, target="y")
+    assert open_source(table, target="y", exclude="a").feature_names == ["b"]
+    (batch,) = open_source(table, target="y", numeric="a").batches()
+    assert batch.X.tolist() == [[1, 3], [2, 4]]
     with refused(DataError, "column-type"):
-        open_source(pl.DataFrame({"a": [1, 2], "y": [0, 1]}).cast({"a": pl.Int128}), target="y")
+        open_source(table.with_columns(c=pl.Series([{1}, {2}], dtype=pl.Object)), target="y")
 
 
 def test_other_things_are_no_tables():

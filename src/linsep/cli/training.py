@@ -57,11 +57,9 @@ class Training(SimpleNamespace):
         check_outputs(self.force or resumed, self.source.paths, self.model)
         check_outputs(True, self.source.paths, self.model, self.checkpoint)
         self.reader.check(self.source, test=self.test, calibrate=self.calibrate)
-        learner, self.chosen_for = (
-            fitting.Chosen(self.learner)
-            if self.learner
-            else fitting.chosen_learner(self.source, self.given)
-        )
+        learner, self.chosen_for = self.learner, None
+        if learner is None:
+            learner, self.chosen_for = fitting.chosen_learner(self.source, self.given)
         self.estimator = learners.make_learner(
             "fit", learner, self.given,
             **learners.common_parameters(

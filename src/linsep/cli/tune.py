@@ -89,7 +89,7 @@ class Tuning(SimpleNamespace):
         source = self.reader.source(self.data, learner, self.columns, parameters)
         if not self.learners:
             given = parameters | learners.in_grid(self.grid)
-            self.learners = [chosen_learner(source, given).learner]
+            self.learners = [chosen_learner(source, given)[0]]
         output.check_outputs(self.force, source.paths, self.model)
         self.reader.check(source, test=self.test)
         return source
@@ -255,7 +255,7 @@ class Tuning(SimpleNamespace):
         coded = source.recipe().get("text") and not given.get("reference_level")
         if coded and learner in REGRESSIONS and "fit_intercept" in own:
             words.append("--reference-level none")
-        if learner != USUAL_LEARNER or chosen_learner(files).learner != USUAL_LEARNER:
+        if learner != USUAL_LEARNER or chosen_learner(files)[0] != USUAL_LEARNER:
             words.append(f"--learner {learner}")
         return " ".join([*words, learners.options_of_model(estimator)]).strip()
 

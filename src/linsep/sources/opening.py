@@ -1,7 +1,6 @@
 """Open a source: a path, several paths, a folder or a glob."""
 
 from collections.abc import Iterable
-from dataclasses import fields
 from glob import glob, has_magic
 from inspect import Parameter, signature
 from pathlib import Path
@@ -23,7 +22,7 @@ from linsep.sources.remote.file import (
 )
 from linsep.sources.row_cache import RowsSource
 from linsep.sources.svmlight import SvmlightSource
-from linsep.sources.tables.reading_options import OF_CSV, TableOptions
+from linsep.sources.tables.reading_options import DEFAULTS, OF_CSV, names_of
 
 
 def open_source(
@@ -152,6 +151,7 @@ def open_source(
     if unknown := sorted(options.keys() - _DEFAULTS.keys()):
         raise ArgumentError(f"open_source has no argument {unknown[0]!r}.")
     options = _DEFAULTS | options
+    options["interactions"] = names_of(options["interactions"]) or None
     target, missing = options["target"], options["missing"]
     if isinstance(target, int):
         options["target"] = str(target)  # as columns of frames are named
@@ -166,9 +166,12 @@ def open_source(
             hint("leave such rows out with {}", missing="drop"),
             code="bad-option", option="missing", value="skip",
         )  # fmt: skip
-    learned = recipe
-    if recipe and labeled is False:
-        recipe = _for_predictions(recipe) | ({"missing": "skip"} if missing == "skip" else {})
+    read = recipe
+    if recipe and labeled is False:  # columns of labels, weights and groups are not read
+        unread = {"target", "weight", "group", "successes", "trials"} & recipe.keys()
+        read = recipe | dict.fromkeys(unread)
+        if missing == "skip" or recipe.get("missing") == "drop":
+            read["missing"] = "skip" if missing == "skip" else "error"
     place: Any
     paths: list[Any]
     if is_frame(data):
@@ -182,20 +185,33 @@ def open_source(
             format = format or "folder"
         paths = find_files(names, format)
         kind, place = kind_of(paths, format), paths[0]
-    _check_kind(place, kind, learned)
-    source = _opened(
-        kind, paths, of_kind(place, kind, options), format=format, recipe=recipe,
-        require_labels=bool(labeled), max_line=bytes_of(max_line or MAX_LINE),
-    )  # fmt: skip
+    _check_kind(place, kind, recipe)
+    options = of_kind(place, kind, options)
+    how = {"require_labels": bool(labeled), "max_line": bytes_of(max_line or MAX_LINE)}
+    if kind == "rows":
+        source: Source = RowsSource(paths)
+    elif kind in ("table", "frame"):
+        from linsep.sources.tables.table import TableSource
+
+        folders = kind == "table" and all(format_of(path, format) == "folder" for path in paths)
+        if recipe is None and folders:
+            options |= {"target": options["target"] or LABEL, "text": options["text"] or TEXT}
+        how["require_target"] = how.pop("require_labels")
+        source = TableSource(paths, format=format, recipe=read, **how, **options)
+    else:
+        from linsep.sources.vw import VwSource
+
+        opener: Any = {"svmlight": SvmlightSource, "vw": VwSource}[kind]
+        given = {{"hash_bits": "bits"}.get(name, name): value for name, value in options.items()}
+        own = given if read is None else {name: read.get(name) for name in given}
+        source = opener(paths, **how, **{n: value for n, value in own.items() if value is not None})
     source.cache, source.by_recipe = _cache_of(cache, paths), recipe is not None
     source.max_features = max_features
     return source
 
 
 _NAMESPACES = ("interactions", "ignore_namespaces", "keep_namespaces")
-_OF_TABLES = {*TableOptions.names()} - {"max_line"}
-_DEFAULTS = {one.name: one.default for one in fields(TableOptions) if one.name in _OF_TABLES}
-_DEFAULTS |= dict.fromkeys(("index_base", *_NAMESPACES))
+_DEFAULTS = DEFAULTS | dict.fromkeys(("index_base", *_NAMESPACES))
 _said = signature(open_source)
 open_source.__signature__ = _said.replace(parameters=[  # type: ignore[attr-defined]
     *[*_said.parameters.values()][:-1],
@@ -203,13 +219,8 @@ open_source.__signature__ = _said.replace(parameters=[  # type: ignore[attr-defi
 ])  # fmt: skip
 #: the options of each kind of data
 _OPTIONS = {
-    "table": _OF_TABLES, "frame": _OF_TABLES - {*OF_CSV}, "svmlight": {"index_base"},
+    "table": {*DEFAULTS}, "frame": {*DEFAULTS} - {*OF_CSV}, "svmlight": {"index_base"},
     "vw": {"hash_bits", *_NAMESPACES}, "rows": set[str](),
-}  # fmt: skip
-#: formats that are not read remotely
-LOCAL = {
-    "folder": "a folder of texts",
-    "rows": "parsed rows, which others must not be able to write",
 }  # fmt: skip
 _WORDS = {
     "table": "a table, whose columns have names", "frame": "in memory, not a file",
@@ -229,30 +240,16 @@ def of_kind(path: File | str, kind: str, options: dict[str, Any]) -> dict[str, A
     return {name: value for name, value in options.items() if name in _OPTIONS[kind]}
 
 
-_NAME = (str, Path, RemoteFile)
-
-
 def names_in(data: Any) -> list[Any]:
     """Return the names of files; raises TypeError for anything else, such as an array."""
-    if isinstance(data, _NAME):
-        return [data]
-    if isinstance(data, Iterable) and not (isinstance(data, dict) or hasattr(data, "__array__")):
-        names = list(data)
-        if all(isinstance(name, _NAME) for name in names):
-            return names
+    several = isinstance(data, Iterable) and not isinstance(data, str | dict)
+    names = list(data) if several and not hasattr(data, "__array__") else [data]
+    if all(isinstance(name, str | Path | RemoteFile) for name in names):
+        return names
     raise ArgumentError(
         f"data is of type {type(data).__name__}: pass a path, a list of paths or a data frame; "
         "pass arrays to the methods of estimators."
     )
-
-
-def _for_predictions(recipe: dict[str, Any]) -> dict[str, Any]:
-    """Return the recipe for predictions: columns of labels, weights and groups are not read, and
-    rows that training would drop are errors.
-    """
-    missing = {"missing": "error"} if recipe.get("missing") == "drop" else {}
-    unread = {"target", "weight", "group", "successes", "trials"}
-    return recipe | missing | dict.fromkeys(unread & recipe.keys())
 
 
 def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
@@ -281,31 +278,6 @@ def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> N
             *["name its folder; each file in it is read as one text"] * bool(text),
             code="wrong-format", path=path,
         )  # fmt: skip
-
-
-def _opened(
-    kind: str, paths: list[Any], options: dict[str, Any], *, format: str | None,
-    recipe: dict[str, Any] | None, require_labels: bool, max_line: int,
-) -> Source:  # fmt: skip
-    if kind == "rows":
-        return RowsSource(paths)
-    if kind in ("table", "frame"):
-        from linsep.sources.tables.table import TableSource
-
-        folders = kind == "table" and all(format_of(path, format) == "folder" for path in paths)
-        if recipe is None and folders:
-            options |= {"target": options["target"] or LABEL, "text": options["text"] or TEXT}
-        return TableSource(
-            paths, format=format, recipe=recipe, require_target=require_labels, max_line=max_line,
-            **options,
-        )  # fmt: skip
-    from linsep.sources.vw import VwSource
-
-    opener: Any = {"svmlight": SvmlightSource, "vw": VwSource}[kind]
-    given = {{"hash_bits": "bits"}.get(name, name): value for name, value in options.items()}
-    own = given if recipe is None else {name: recipe.get(name) for name in given}
-    own = {name: value for name, value in own.items() if value is not None}
-    return opener(paths, require_labels=require_labels, max_line=max_line, **own)
 
 
 def find_files(data: list[Any], format: str | None = None) -> list[File]:
@@ -361,11 +333,12 @@ def kind_of(paths: list[File], format: str | None = None) -> str:
     """Return "svmlight", "vw", "rows" or "table"; raise DataError if the files are mixed."""
     kinds: dict[str, File] = {}
     for path in paths:
-        found = format_of(path, format)
-        if isinstance(path, RemoteFile) and found in LOCAL:
-            said = f"{path} is {LOCAL[found]}, which cannot be read remotely"
+        kind = format_of(path, format)
+        if isinstance(path, RemoteFile) and kind in ("folder", "rows"):
+            what = "a folder of texts" if kind == "folder" else "parsed rows"
+            said = f"{path} is {what}, which cannot be read remotely"
             raise DataError(said, "copy it to this machine", code="unsupported", path=path)
-        kinds[found if found in ("svmlight", "vw", "rows") else "table"] = path
+        kinds[kind if kind in ("svmlight", "vw", "rows") else "table"] = path
     if len(kinds) > 1:
         (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
         first, last = (_WORDS[kind].partition(",")[0] for kind in (one, other))

@@ -48,22 +48,21 @@ _UNITS = 3
 #: different ones that mark missing values, however few numbers there are
 _MARKS = 3
 # Text with a leading zero, such as 02134, is a code and not a number.
-NUMBER = r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*"
-_NUMBER = re.compile(NUMBER)
+_NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
 #: marks of missing values among numbers
 _MARK = re.compile(r"[^\w\s]+|\\N|#\S+|na|none|missing", re.IGNORECASE)
 
 
 def family_of(kind: pa.DataType) -> str | None:
-    """Return "number", "bool" or "text"; None for a type that cannot be a feature."""
+    """Return "number", "bool" or "text", also for ordered categories; None for a type that cannot
+    be a feature.
+    """
     types = pa.types
     if types.is_dictionary(kind):
         family = family_of(kind.value_type)
-        return "text" if is_ordered(kind) and family is not None else family
-    if types.is_boolean(kind):
-        return "bool"
-    if is_text(kind):
-        return "text"
+        return "text" if kind.ordered and family is not None else family
+    if types.is_boolean(kind) or is_text(kind):
+        return "bool" if types.is_boolean(kind) else "text"
     # A column without any value so far is treated as numeric.
     numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
     return "number" if any(check(kind) for check in numbers) else None
@@ -74,16 +73,7 @@ def is_ordered(kind: pa.DataType) -> bool:
     return bool(pa.types.is_dictionary(kind) and kind.ordered)
 
 
-def ordered_levels(column: pa.Array) -> list[str] | None:
-    """Return the values of a column of ordered categories in their order; None for others."""
-    if not is_ordered(column.type):
-        return None
-    levels: list[str] = as_text(pa.chunked_array([column.dictionary])).to_pylist()
-    return levels
-
-
 def first_rows(files: list[TableFile]) -> tuple[TableFile, pa.RecordBatch]:
-    """Return the first file with rows, and some of them; DataError if there is none."""
     for file in files:
         head = file.sample()
         if head.num_rows:
@@ -105,19 +95,6 @@ def column_types(files: list[TableFile], exclude: Iterable[str] = ()) -> dict[st
         found |= other.later_types(empty)
         empty = [name for name in empty if pa.types.is_null(found[name])]
     return found
-
-
-def label_kind(file: TableFile, name: str, kind: pa.DataType) -> str:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    family = family_of(kind)
-    if family == "number":
-        whole = pa.types.is_integer(kind) or pa.types.is_null(kind)
-        return "int" if whole else "float"
-    if pa.types.is_temporal(kind) and not file.typed:  # text that Arrow takes for a date
-        return "text"
-    if family is None:
-        raise no_feature(file, name, kind, role="label column", code="label-type")
-    return family
 
 
 def no_feature(
@@ -149,19 +126,6 @@ def check_may_become(file: TableFile, name: str, kind: pa.DataType, how: str) ->
     others = pa.types.is_temporal(kind) and not (moments and how == "date")
     if pa.types.is_nested(kind) or (how != "categorical" and others):
         raise no_feature(file, name, kind)
-
-
-def check_is_text(file: TableFile, name: str, kind: pa.DataType, family: str | None) -> None:
-    dates = pa.types.is_temporal(kind) and not file.typed  # text that Arrow takes for dates
-    if family == "text" or dates or pa.types.is_null(kind):
-        return
-    if family is None:
-        raise no_feature(file, name, kind)
-    what = "numbers" if family == "number" else "true and false"
-    raise file.error(
-        f", column '{name}' holds {what}, not text",
-        hint("leave out {}", text=[name]), "convert it to text", code="column-type", column=name,
-    )  # fmt: skip
 
 
 def text_refusal(
@@ -248,6 +212,8 @@ def matching(patterns: Iterable[str], names: list[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+#: the place of a missing value or reference level, and of a value not seen in training
+NONE, UNKNOWN = -1, -2
 #: key of a feature of a product: empty for two numbers, else the text value, or both text values
 Key = tuple[str, ...]
 
@@ -342,16 +308,22 @@ class Columns:
             for values in known.get(product.name, {()}):
                 key = tuple(map(self.level, product.texts, values))  # rare ones share one
                 indicators = zip(product.texts, key, strict=True)
-                ranks[tuple(self.text[name].get(level, -1) for name, level in indicators)] = key
-            keys = [ranks[rank] for rank in sorted(ranks) if -1 not in rank]
+                ranks[tuple(self.text[name].get(level, NONE) for name, level in indicators)] = key
+            keys = [ranks[rank] for rank in sorted(ranks) if NONE not in rank]
             places = {key: place + k for k, key in enumerate(keys)}
             self.products[number] = product._replace(places=places)
             place += len(keys)
 
-    def place_of(self, product: Product, key: Key) -> int:
-        """Return the feature of a key of a product, -1 if it has none."""
+    def place_of(self, name: str, value: str) -> int:
+        """Return the feature of a value of a text column, NONE or UNKNOWN if it has none."""
+        if self.hash_bits is not None:
+            return self.hashed(f"{name}={value}")
+        level = self.level(name, value)
+        return UNKNOWN if level is None else self.text[name].get(level, NONE)
+
+    def place_of_pair(self, product: Product, key: Key) -> int:
         if self.hash_bits is None or not self.text:
-            return product.places.get(tuple(map(self.level, product.texts, key)), -1)
+            return product.places.get(tuple(map(self.level, product.texts, key)), NONE)
         values = dict(zip(product.texts, key, strict=True))
         parts = (f"{n}={values[n]}" if n in values else n for n in product.columns)
         return self.hashed(":".join(parts))
@@ -445,7 +417,13 @@ def guess_columns(
         if name == columns.target:
             columns.target_kind = {None: None, "categorical": "text"}.get(how, "float")
             if how is None:
-                columns.target_kind = label_kind(file, name, kind)
+                decoded = kind.value_type if pa.types.is_dictionary(kind) else kind
+                family = _as_written(file, decoded)
+                if family is None:
+                    raise no_feature(file, name, decoded, "label column", "label-type")
+                whole = pa.types.is_integer(decoded) or pa.types.is_null(decoded)
+                usual = {"number": "int" if whole else "float"}
+                columns.target_kind = usual.get(family, family)
             elif how == "categorical":
                 columns.categorical.append(name)
             else:
@@ -459,8 +437,8 @@ def guess_columns(
             )  # fmt: skip
         how = how or spelled(file, name, kind, first, options.spelling)
         _add_feature(file, columns, name, kind, how)
-        if name in columns.text and (ordered := ordered_levels(first)) is not None:
-            columns.levels[name] = ordered
+        if name in columns.text and is_ordered(first.type):
+            columns.levels[name] = as_text(pa.chunked_array([first.dictionary])).to_pylist()
             columns.categorical = list(dict.fromkeys([*columns.categorical, name]))
         elif name in columns.text and name not in {*columns.categorical, *levels}:
             refusal = refusal or text_refusal(file, name, first, columns.hash_bits is not None)
@@ -481,7 +459,6 @@ def guess_columns(
 
 
 def add_products(columns: Columns, given: list[str], path: File) -> None:
-    """Take the products that users name, as "A:B"; DataError for others."""
     taken = {*columns.numeric, *columns.text, *(f"{name}:{name}" for name in columns.text)}
     for text in given:
         pair = _split(text, columns, path)
@@ -537,7 +514,13 @@ def _add_feature(
     """Take a column of a type as a feature, ``how`` it is read; DataError if it cannot be one."""
     family = family_of(kind)
     if name in columns.words:
-        check_is_text(file, name, kind, family)
+        if not pa.types.is_null(kind) and (family := _as_written(file, kind)) != "text":
+            if family is None:
+                raise no_feature(file, name, kind)
+            raise file.error(
+                f", column '{name}' holds {family}s, not text", hint("leave out {}", text=[name]),
+                "convert it to text", code="column-type", column=name,
+            )  # fmt: skip
     elif family is None and (how is None or (how == "categorical" and pa.types.is_nested(kind))):
         raise no_feature(file, name, kind)
     elif how == "categorical" or (how is None and family == "text"):
@@ -547,6 +530,11 @@ def _add_feature(
         columns.numeric[name] = str(family) if how is None else "number"
         if how is not None and not (file.typed and how == "number" and family == "number"):
             columns.converted[name] = how
+
+
+def _as_written(file: TableFile, kind: pa.DataType) -> str | None:
+    """Return the family of a type; text for text that Arrow takes for dates."""
+    return "text" if pa.types.is_temporal(kind) and not file.typed else family_of(kind)
 
 
 def _check_roles(file: TableFile, columns: Columns) -> None:
@@ -575,14 +563,14 @@ def check_target(path: File, names: Iterable[str], target: str | None) -> None:
             hint("name it with {}", target=None),
             code="no-labels", path=path, option="target",
         )  # fmt: skip
-    if target not in names:
-        raise unknown_column(path, names, target, "label column", "target")
+    check_column(path, names, target, "target", "label column")
 
 
-def check_column(path: File, names: Iterable[str], name: str, option: str | None = None) -> None:
-    """Raise DataError unless a column of this name, whatever it is for, is one of ``names``."""
+def check_column(
+    path: File, names: Iterable[str], name: str, option: str | None = None, what: str = "column"
+) -> None:
     if name not in names:
-        raise unknown_column(path, names, name, option=option)
+        raise unknown_column(path, names, name, what, option)
 
 
 #: what a recipe always has, and what it has where a table has it, as they are
@@ -603,9 +591,8 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
     found |= {name: value for name, value in given.items() if value and value != "error"}
     if columns.products:
         found["products"] = [
-            {"columns": [*p.columns], "texts": [*p.texts]}
-            | {"features": [[*key, place] for key, place in p.places.items()]}
-            for p in columns.products
+            dict(columns=[*pair], texts=[*texts], features=[[*k, at] for k, at in places.items()])
+            for pair, texts, places in columns.products
         ]
     if columns.formula is not None:
         found["formula"] = columns.formula.to_json()
@@ -623,8 +610,7 @@ def from_recipe(recipe: dict[str, Any]) -> Columns:
     try:
         kinds = {name: "bool" if name in recipe["bool"] else "number" for name in recipe["numeric"]}
         given = {name: recipe[name] for name in (*_GIVEN, "group", "group_kind") if name in recipe}
-        known = {"reference": {}, "scale": {}} | recipe
-        columns = Columns(kinds, **{"group_kind": ""} | {n: known[n] for n in _ALWAYS} | given)
+        columns = Columns(kinds, **{"group_kind": ""} | {n: recipe[n] for n in _ALWAYS} | given)
         roles = [getattr(columns, role) for role in ("target", *ROLES)]
         scales = not columns.scale or columns.scale.keys() == kinds.keys()
         if not scales or not all(isinstance(name, str | None) for name in roles):
@@ -669,8 +655,5 @@ def word_counters(text: Any) -> dict[str, Any]:
     return {name: TextCounter(how, keep_terms=True) for name, how in chosen.items()}
 
 
-_LEVEL = re.compile(r"__index_level_\d+__")
-
-
 def is_row_label(name: str) -> bool:
-    return not name.strip() or _LEVEL.fullmatch(name) is not None
+    return not name.strip() or re.fullmatch(r"__index_level_\d+__", name) is not None

@@ -22,7 +22,7 @@ from linsep.batches import Batch
 from linsep.errors import DataError, Hint, hint
 from linsep.sources.exact import EXACT, not_exact, rounded_cells
 from linsep.sources.formats import FILLED
-from linsep.sources.tables.columns import Columns, Key, Product
+from linsep.sources.tables.columns import NONE, UNKNOWN, Columns, Key, Product
 from linsep.sources.tables.spellings import NO_NUMBER, canonical
 from linsep.sources.tables.table_file import (
     Place,
@@ -38,8 +38,6 @@ from linsep.validation.checks import check_counts
 LONGEST_LABEL = 1000
 #: rows that are assembled from columns at once, so that they stay in the processor's cache
 ROWS_AT_ONCE = 4096
-#: codes of a missing value or reference level, and of a value not seen in training
-_NONE, _UNKNOWN = -1, -2
 #: the levels of missing values, and of all values of few rows
 MISSING, RARE = "(missing)", "(rare)"
 #: text columns with more values than this are hashed or left out, so that memory stays flat
@@ -56,17 +54,15 @@ class Encoder:
     columns : Columns
     wanted : whether labels, weights and groups must be there
 
-    Attributes
-    ----------
-    unseen : dict of text column to how many of its values were met that the columns do not have
-    filled : dict of column to how many missing values of it were replaced
-    far : the columns of numbers that have one of 2^53 or more in the last table
-    met, kept : classes of all rows, and of those that miss no value, where others are left out
     """
 
     def __init__(self, columns: Columns, wanted: bool):
-        self.columns, self.far = columns, list[str]()
+        self.columns = columns
+        #: the columns of numbers that have one of 2^53 or more in the last table
+        self.far = list[str]()
+        #: unknown values met, and missing ones that were replaced, by column
         self.unseen, self.filled = Counter[str](), Counter[str]()
+        #: classes of all rows, and of those that miss no value, where others are left out
         self.met, self.kept = set[Any](), set[Any]()
         self._wanted, self._labels_needed = wanted, wanted and columns.successes is None
 
@@ -79,9 +75,6 @@ class Encoder:
 
         With ``exact``, numbers that no double equals are kept as Python numbers in an array;
         otherwise, and in scaled columns, decimals below 2^53 are rounded.
-
-        Raises DataError at infinity, at a missing value unless ``missing`` says otherwise, and at
-        a number beyond 2^53 that would be rounded.
         """
         columns, label = self.columns, self._label(table)
         table, place, X, rows, unanswered = self.selected(table, place)
@@ -130,7 +123,6 @@ class Encoder:
         return table, place, whole, every, unanswered
 
     def _numbers(self, table: pa.Table, place: Place) -> np.ndarray:
-        """Return the numeric features, NaN where missing, shape (rows, numeric columns)."""
         X = np.empty((table.num_rows, len(self.columns.numeric)), self.columns.dtype)
         kind = pa.float32() if self.columns.dtype == "float32" else pa.float64()
         names, start = list(self.columns.numeric), 0
@@ -183,8 +175,9 @@ class Encoder:
         if label is not None and self._labels_needed:
             asked = ~_missing(label)
         if "drop" not in (columns.missing, columns.unlabeled):
-            ways = "fill it in", hint("leave such rows out with {}", unlabeled="drop")
-            _refuse(~asked, place, columns.target, "has no label", *ways, code="missing-value")
+            drop = hint("leave such rows out with {}", unlabeled="drop")
+            said, code = "has no label", "missing-value"
+            _refuse(~asked, place, columns.target, said, "fill it in", drop, code=code)
         if columns.missing in {"error", "drop", "skip"}:
             names = [*columns.text, *(formula.inputs if formula else ())]
             gaps = {name: _missing(plain_values(table.column(name))) & asked for name in names}
@@ -193,26 +186,21 @@ class Encoder:
             holes = {name: gap for name, gap in gaps.items() if gap.any()}
         if holes and columns.missing == "error":
             _, name = min((int(np.argmax(gap)), name) for name, gap in holes.items())
-            said, instead = "has no value", self._instead(name)
-            _refuse(holes[name], place, name, said, *instead, code="missing-value")
+            ways = [hint("leave out such rows with {}", missing="drop")]
+            if not self._wanted:
+                ways = [hint("leave its prediction empty with {}", missing="skip")]
+            elif formula is None:
+                ways = [
+                    hint("replace it by 0 with {}", missing="zero"),
+                    hint("by the column mean with {}", missing="mean"), *ways,
+                    hint("leave out the column with {}", exclude=[name]),
+                ]  # fmt: skip
+            said, code = "has no value", "missing-value"
+            _refuse(holes[name], place, name, said, "fill it in", *ways, code=code)
         complete = ~np.logical_or.reduce([~asked, *holes.values()])
         return None if complete.all() else complete
 
-    def _instead(self, name: str) -> list[str | Hint]:
-        """Return what to do about a missing value of a column."""
-        drop = hint("leave out such rows with {}", missing="drop")
-        if not self._labels_needed:
-            return ["fill it in", hint("leave its prediction empty with {}", missing="skip")]
-        if self.columns.formula:
-            return ["fill it in", drop]
-        return [
-            "fill it in", hint("replace it by 0 with {}", missing="zero"),
-            hint("by the column mean with {}", missing="mean"), drop,
-            hint("leave out the column with {}", exclude=[name]),
-        ]  # fmt: skip
-
     def cells(self, table: pa.Table, place: Place, X: np.ndarray) -> dict[str, Cells]:
-        """Return the cells of the columns that have indicators; ``X`` are the numbers."""
         cells, numeric = dict[str, Cells](), list(self.columns.numeric)
         for name in self.columns.text:
             column = table.column(name)
@@ -252,7 +240,6 @@ class Encoder:
         return y.astype(np.int64)
 
     def _with_beside(self, batch: Batch, table: pa.Table, place: Place) -> Batch:
-        """Return rows with their offsets and, if they are wanted, weights, groups and counts."""
         columns, there = self.columns, {*table.column_names}
         parts = [] if columns.formula is None else columns.formula.offset_values(table)
         if columns.offset is not None and columns.offset in there:
@@ -288,13 +275,12 @@ class Encoder:
         return twice._replace(y=np.tile(np.array([1, 0]), batch.size), weights=weights)
 
     def _groups(self, table: pa.Table, place: Place) -> np.ndarray:
-        """Return a number of 64 bits for the group of each row; DataError for a row without one."""
         name, numbers = str(self.columns.group), self.columns.group_kind == "number"
         codes, values = text_codes(table.column(name), name, place)
         # The last entry is what code -1, missing, picks.
         missing = np.array([*(numbers and x.strip() in NO_NUMBER for x in values), True])[codes]
-        way = "every row needs a group"
-        _refuse(missing, place, name, "has no value", way, code="missing-value")
+        said, way = "has no value", "every row needs a group"
+        _refuse(missing, place, name, said, way, code="missing-value")
         # Of a million groups, two share a number about once in forty million tables.
         spelled = (canonical(value.strip()) if numbers else value for value in values)
         digests = [blake2b(value.encode(), digest_size=8).digest() for value in spelled]
@@ -308,11 +294,11 @@ class Encoder:
         values[:, :first] = X
         for number, (name, (codes, distinct)) in enumerate(cells.items(), first):
             # The last entry is what code -1, missing, picks.
-            places = np.array([*(self._place(name, value) for value in distinct), _NONE], np.int32)
-            found = places[codes]
+            places = [*(self.columns.place_of(name, value) for value in distinct), NONE]
+            found = np.array(places, np.int32)[codes]
             columns[:, number] = found
             values[found < 0, number] = 0
-            if count := int((found == _UNKNOWN).sum()):
+            if count := int((found == UNKNOWN).sum()):
                 self.unseen[name] += count
         for number, product in enumerate(products, first + len(cells)):
             columns[:, number], values[:, number] = self._entries(product, X, cells)
@@ -332,9 +318,8 @@ class Encoder:
         with np.errstate(over="ignore"):
             values = np.prod(numbers, axis=0)
         codes, keys = crossed(product, cells, X.shape[0])
-        # The last entry is what code -1, missing, picks.
-        places = np.array([*(self.columns.place_of(product, key) for key in keys), _NONE], np.int64)
-        found = places[codes]
+        places = [*(self.columns.place_of_pair(product, key) for key in keys), NONE]
+        found = np.array(places, np.int64)[codes]
         return found, np.where(found < 0, 0, values)
 
     def _with_words(
@@ -350,12 +335,6 @@ class Encoder:
         joined = sp.hstack([sp.csr_matrix(block) for block in blocks], format="csr", dtype=X.dtype)
         joined.has_canonical_format = True
         return joined
-
-    def _place(self, name: str, value: str) -> int:
-        if self.columns.hash_bits is not None:
-            return self.columns.hashed(f"{name}={value}")
-        level = self.columns.level(name, value)
-        return _UNKNOWN if level is None else self.columns.text[name].get(level, _NONE)
 
 
 def _refuse(
@@ -432,12 +411,6 @@ class Moments:
             self._add(rows[first : first + self.BLOCK])
         self._open = rows[whole:].copy()
 
-    def close(self) -> "Moments":
-        """Add the rows of an unfinished block; call it last."""
-        if len(self._open):
-            self._add(self._open)
-        return self
-
     def _add(self, X: np.ndarray) -> None:
         X = X.astype(np.float64, copy=False)
         self._lows = np.fmin(self._lows, np.fmin.reduce(X, axis=0))
@@ -456,18 +429,17 @@ class Moments:
     def _means(self) -> np.ndarray:
         return self._sums / np.maximum(self.counts, 1)
 
-    @property
-    def means(self) -> np.ndarray:
-        """The mean of each column, 0 for one without values."""
+    def described(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the means, 0 without values; the standard deviations, 1 if 0 or not finite; and
+        the counts of all rows, after the last one.
+        """
+        if len(self._open):
+            self._add(self._open)
         # A sum of equal values is rounded: their mean is that value.
-        return np.where(self._lows == self._highs, self._lows, self._means())
-
-    @property
-    def spreads(self) -> np.ndarray:
-        """The standard deviation of each column, 1 if it is 0 or overflows float64."""
-        found = np.sqrt(self._squares / np.maximum(self.counts, 1))
-        usable = (self._lows < self._highs) & (found > 0) & np.isfinite(found)
-        return np.where(usable, found, 1.0)
+        means = np.where(self._lows == self._highs, self._lows, self._means())
+        spreads = np.sqrt(self._squares / np.maximum(self.counts, 1))
+        usable = (self._lows < self._highs) & (spreads > 0) & np.isfinite(spreads)
+        return means, np.where(usable, spreads, 1.0), self.counts
 
 
 class Survey:
@@ -528,8 +500,16 @@ class Survey:
                 self._moments = Moments(len(columns.numeric))
                 for X in features:
                     self._moments.add(X)
-        if self._moments is not None and columns.numeric:
-            self._describe_numbers(self._moments.close(), scale)
+        described = zip(*self._moments.described(), strict=True) if self._moments else ()
+        for name, (mean, spread, values) in zip(columns.numeric, described, strict=False):
+            if columns.missing in ("mean", "indicator"):
+                if not values:
+                    said = f"{self._name}, column '{name}' has no values and therefore no mean"
+                    leave = hint("leave it out with {}", exclude=[name])
+                    raise DataError(said, leave, code="missing-value", column=name)
+                columns.means[name] = float(mean)
+            if scale:
+                columns.scale[name] = [float(mean), float(spread)]
         place = len(columns.numeric)
         for name in columns.text if columns.hash_bits is None else ():
             levels = self._levels(name, reference_level)
@@ -542,20 +522,6 @@ class Survey:
         if not (columns.indicators_end or columns.words or columns.formula):
             said = f"{self._name} has no features: every column has the same text in all rows"
             raise DataError(said, code="no-columns")
-
-    def _describe_numbers(self, moments: Moments, scale: bool) -> None:
-        columns, means, spreads = self._columns, moments.means.tolist(), moments.spreads.tolist()
-        for name, mean, spread, values in zip(
-            columns.numeric, means, spreads, moments.counts, strict=True
-        ):
-            if columns.missing in ("mean", "indicator"):
-                if not values:
-                    said = f"{self._name}, column '{name}' has no values and therefore no mean"
-                    leave = hint("leave it out with {}", exclude=[name])
-                    raise DataError(said, leave, code="missing-value", column=name)
-                columns.means[name] = mean
-            if scale:
-                columns.scale[name] = [mean, spread]
 
     def _levels(self, name: str, reference_level: Any) -> list[str]:
         """Return the values of a text column that have indicators, in the order of these:
@@ -573,16 +539,13 @@ class Survey:
         while level in rows:
             level = f"({level})"
         if few:
-            columns.rare[name] = {
-                "level": level,
-                "values": sorted(few),
-                "min_count": self._min_count,
-            }
+            about = {"values": sorted(few), "min_count": self._min_count}
+            columns.rare[name] = {"level": level} | about
             levels.append(level)
         if reference_level is None or not levels:
             return levels
-        of_column = {} if reference_level == "first" else reference_level
-        value = of_column.get(name, levels[0])
+        value = {} if reference_level == "first" else reference_level
+        value = value.get(name, levels[0])
         if value not in levels:
             some = ", ".join(f"'{known}'" for known in levels[:20])
             raise DataError(

@@ -19,7 +19,13 @@ def to_arrow(data: Any) -> pa.Table:
         if hasattr(data, "__arrow_c_array__"):
             return pa.Table.from_batches([pa.record_batch(data)])
         return _with_order(pa.table(data))
-    except pa.ArrowInvalid as error:  # of a type that Arrow does not have, such as 128-bit integers
+    except pa.ArrowInvalid as error:  # of a type that Arrow does not have
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(data, pass_through=True)
+        types = frame.schema.items() if isinstance(frame, nw.DataFrame) else ()
+        if wide := [name for name, kind in types if kind in (nw.Int128, nw.UInt128)]:
+            return to_arrow(frame.with_columns(nw.col(wide).cast(nw.String)).to_native())
         raise DataError(
             f"the table cannot be read ({error})", "convert its columns to other types",
             code="column-type",

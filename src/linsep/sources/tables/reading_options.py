@@ -257,5 +257,9 @@ class TableOptions(ReadingOptions):
 
     @property
     def given(self) -> dict[str, Any]:
-        each = {name: getattr(self, name) for name in sorted(self.names()) if name != "max_line"}
+        each = {name: getattr(self, name) for name in sorted(DEFAULTS)}
         return {name: value for name, value in each.items() if value not in (None, [])}
+
+
+#: options of tables with their defaults; ``max_line`` changes no row
+DEFAULTS = {one.name: one.default for one in fields(TableOptions) if one.name != "max_line"}

@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -33,11 +32,7 @@ _SAME |= dict.fromkeys("\u066a\ufe6a\uff05", "%")
 #: between thousands in Switzerland, and as ISO 31 has it
 _WITH_UNITS = "' "
 #: currencies of letters, and signs of currencies in all scripts
-_NAMES = r"[A-Z]{3}|kr\.?|Fr\.?|z\x{142}|Rs\.?"
-_SIGNS = (
-    r"[$\x{a2}-\x{a5}\x{58f}\x{60b}\x{9f2}\x{9f3}\x{af1}\x{bf9}\x{e3f}\x{17db}\x{20a0}-\x{20cf}"
-    r"\x{fdfc}\x{fe69}\x{ff04}\x{ffe0}\x{ffe1}\x{ffe5}\x{ffe6}]"
-)
+_NAMES, _SIGNS = r"[A-Z]{3}|kr\.?|Fr\.?|z\x{142}|Rs\.?", r"\p{Sc}"
 _BEFORE, _BEHIND = rf"(?:{_NAMES}|(?:US|A|C|HK|NZ|R)?\$|{_SIGNS})?", rf"(?:{_NAMES}|{_SIGNS}|%)?"
 #: a number in brackets; with a sign behind it, as SAP writes it; between a sign and a unit
 _IN_BRACKETS = rf"^({_BEFORE})\s*\((.*)\)\s*({_BEHIND})$"
@@ -195,27 +190,17 @@ def days(texts: pa.Array, format: str) -> pa.Array:
     """Return the days from 1970 to dates in ISO 8601, or in a format as of ``strptime``, with a
     time as their fraction; null for other texts.
     """
-    texts = pc.utf8_trim_whitespace(texts)
-    found = _microseconds(texts, format)
+    texts, found = pc.utf8_trim_whitespace(texts), pa.nulls(len(texts), pa.int64())
+    if format and _OF_ARROW.fullmatch(format):
+        read = pc.strptime(texts, format=format, unit="us", error_is_null=True)
+        # To Arrow, 30 February is 1 March, and 24 a year.
+        sure = pc.and_(pc.greater(pc.day(read), 3), pc.greater(pc.year(read), 999))
+        found = pc.if_else(sure, read, None).cast(pa.int64())
     left = texts.filter(found.is_null()).drop_null().unique()
     if len(left):
         others = pa.array([_one_date(text, format) for text in left.to_pylist()], pa.int64())
         found = pc.coalesce(found, others.take(pc.index_in(texts, left)))
     return pc.divide(found.cast(pa.float64(), safe=False), DAY)
-
-
-def _microseconds(texts: pa.Array, format: str) -> pa.Array:
-    """Return the microseconds of the dates that Arrow reads as Python does, null for others."""
-    if not format:
-        for zone in (None, "UTC"):  # all must have one, or none
-            with suppress(pa.ArrowInvalid):
-                return texts.cast(pa.timestamp("us", zone)).cast(pa.int64())
-    elif _OF_ARROW.fullmatch(format):
-        found = pc.strptime(texts, format=format, unit="us", error_is_null=True)
-        # To Arrow, 30 February is 1 March, and 24 a year.
-        sure = pc.and_(pc.greater(pc.day(found), 3), pc.greater(pc.year(found), 999))
-        return pc.if_else(sure, found, None).cast(pa.int64())
-    return pa.nulls(len(texts), pa.int64())
 
 
 def _one_date(text: str, format: str) -> int | None:

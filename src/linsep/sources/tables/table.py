@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import replace
 from itertools import chain
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -40,10 +41,16 @@ from linsep.sources.tables.files import (
     open_tables,
     rechunked,
 )
-from linsep.sources.tables.partitions import partitioned
 from linsep.sources.tables.reading_options import ROLES, TableOptions
 from linsep.sources.tables.spellings import converted
-from linsep.sources.tables.table_file import listed, numbers_in, rows_at_once, unknown_column
+from linsep.sources.tables.table_file import (
+    Kinds,
+    Others,
+    listed,
+    numbers_in,
+    rows_at_once,
+    unknown_column,
+)
 from linsep.sources.tables.text_file import TextFile
 
 _BATCH_VALUES = 1 << 21
@@ -97,12 +104,11 @@ class TableSource(FilesInOrder, Source):
         if recipe is None:
             taken = ("target", "missing", "hash_bits", "exclude", "unlabeled", *ROLES)
             own = {name: getattr(options, name) for name in taken}
-            self._columns = Columns({}, {}, words=self._words, **own)
-            self._guess()
+            columns = self._columns = Columns({}, {}, words=self._words, **own)
+            self._guess(options, columns)
         else:
-            self._columns = from_recipe(recipe)
-        self._batch_rows, columns = batch_rows, self._columns
-        formula = columns.formula
+            columns = self._columns = from_recipe(recipe)
+        self._batch_rows, formula = batch_rows, columns.formula
         self.counts = require_target and columns.successes is not None
         self.weighted = self.counts or (require_target and columns.weight is not None)
         self.offsets = columns.offset is not None or bool(formula and formula.offset)
@@ -120,8 +126,8 @@ class TableSource(FilesInOrder, Source):
         self._units: dict[str, tuple[str, str]] = {}
         self._starts: list[int] = []  # number of the first row of every file reached so far
 
-    def _guess(self) -> None:
-        options, columns, path = self._given, self._columns, self._files[0].path
+    def _guess(self, options: TableOptions, columns: Columns) -> None:
+        path = self._files[0].path
         labeled = self._require_target and columns.successes is None
         if options.formula is not None:
             from linsep.sources.tables.formulas import guess_formula
@@ -301,16 +307,14 @@ class TableSource(FilesInOrder, Source):
         return {"unknown_values": dict(encoder.unseen), "values_filled": dict(+encoder.filled)}
 
     def cells(self, columns: list[str]) -> Iterator[pa.Table]:
-        found: list[list[str]] = []
+        cells = list[Iterator[pa.RecordBatch]]()
         for file in self._files:
             there = list(file.columns())
             asked = [p for one in columns for p in ([one] if one in there else one.split(","))]
-            found.append(matching(asked, there))
-            for name in found[-1]:
+            for name in (names := matching(asked, there)):
                 check_column(file.path, there, name)
-        each = zip(self._files, found, strict=True)
-        batches = chain.from_iterable(file.cells(names) for file, names in each)
-        return (pa.Table.from_batches([batch]) for batch in batches)
+            cells.append(file.cells(names))
+        return (pa.Table.from_batches([batch]) for batch in chain.from_iterable(cells))
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -321,7 +325,7 @@ class TableSource(FilesInOrder, Source):
         return FeatureNames(to_recipe(columns)).all()[0]
 
     def feature(self, column: int) -> str:
-        if self.feature_names is not None or not self._columns.words:
+        if not self._columns.words:
             return super().feature(column)
         return f"feature '{FeatureNames(to_recipe(self._columns)).of(column)[0]}'"
 
@@ -334,9 +338,9 @@ class TableSource(FilesInOrder, Source):
         columns, found = self._columns, dict[str, str]()
         known = {columns.target, *columns.beside, *columns.exclude}
         for file in self._files:
-            for name in file.others.keys() - known - found.keys():
+            for name in sorted(file.others.keys() - known - found.keys()):
                 found[name] = f"{file.path} row {file.others[name]}"
-        return dict(sorted(found.items()))
+        return found
 
     @property
     def memory_needed(self) -> int | None:
@@ -344,8 +348,7 @@ class TableSource(FilesInOrder, Source):
         if columns.words or None in rows:
             return None
         values = len(columns.numeric) + len(columns.products) + len(columns.text)
-        # Sparse rows have a column of four bytes beside each value.
-        each = values * (np.dtype(columns.dtype).itemsize + 4 * bool(columns.text))
+        each = values * (np.dtype(columns.dtype).itemsize + 4 * bool(columns.text))  # and an index
         return each * (1 + self.counts) * sum(rows)
 
     @property
@@ -373,20 +376,17 @@ class TableSource(FilesInOrder, Source):
         deviation. Reads the file when these are needed and not known yet.
         """
         self._survey()
-        return self._recipe()
+        documents = {"documents": True} if isinstance(self._files[0], Documents) else {}
+        return to_recipe(self._columns) | self.reading.recipe() | documents
 
     def of_groups(self) -> dict[str, Any]:
         return {"group": self._columns.group, "group_kind": self._columns.group_kind}
 
     def layout(self) -> dict[str, Any]:
-        known = self._recipe()
-        return known if self._surveyed else known | {"missing": "error", "scale": {}}
-
-    def _recipe(self) -> dict[str, Any]:
-        how = self.reading.recipe()
-        if isinstance(self._files[0], Documents):
-            how["documents"] = True
-        return to_recipe(self._columns) | how
+        if self._surveyed:
+            return self.recipe()
+        unknown = {"missing": "error", "scale": {}}
+        return to_recipe(self._columns) | self.reading.recipe() | unknown
 
     def _tables(self, number: int) -> Iterator[tuple[int, pa.Table]]:
         """Yield tables of one file, each with the number of its first row in the file."""
@@ -394,7 +394,56 @@ class TableSource(FilesInOrder, Source):
         others = None if self.by_recipe else self._columns.exclude
         chunks = self._files[number].chunks(self._kinds[number], others)
         for table in rechunked(chunks, self._rows_at_once, bool(self._columns.words)):
+            how = self._columns.converted, self.reading.spelling
             place = self._files[number].places_from(start)
-            spelling = self.reading.spelling
-            yield start, converted(table, self._columns.converted, spelling, place, self._units)
+            yield start, converted(table, *how, place, self._units)
             start += table.num_rows
+
+
+class _Partitioned:
+    """A table file in a folder whose name holds the value of a column, which is the last one."""
+
+    def __init__(self, file: Any, values: dict[str, Any]):
+        self._file, self._values = file, values
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def columns(self) -> dict[str, pa.DataType | None]:
+        return self._file.columns() | {
+            n: pa.scalar(value).type for n, value in self._values.items()
+        }
+
+    def sample(self) -> pa.RecordBatch:
+        return self._with(self._file.sample(), list(self.columns()))
+
+    def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
+        own = {name: kind for name, kind in kinds.items() if name not in self._values}
+        return (self._with(batch, [*kinds]) for batch in self._file.chunks(own, others))
+
+    def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+        own = [name for name in names if name not in self._values]
+        return (self._with(batch, names) for batch in self._file.cells(own))
+
+    def _with(self, batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
+        own = {n: pa.repeat(value, batch.num_rows) for n, value in self._values.items()}
+        cells = {name: own[name] if name in own else batch.column(name) for name in names}
+        return pa.RecordBatch.from_pydict(cells)
+
+
+def partitioned(files: list[Any], all_columns: bool) -> list[Any]:
+    """Return table files with the columns in the names of their folders, as in kind=a/0.parquet,
+    without those of one value unless ``all_columns`` are wanted. Whole numbers are numbers.
+    """
+    each = list[dict[str, Any]]()
+    for file in files:
+        pairs = (part.partition("=") for part in str(file.path).split("/")[:-1])
+        each.append({name: unquote(x) for name, sign, x in pairs if sign and name.isidentifier()})
+    for name in dict.fromkeys(chain(*each)):
+        values = [own.get(name) for own in each]
+        whole = all(value is not None and value.isdecimal() for value in values)
+        for own, value in zip(each, values, strict=True):
+            own.pop(name, None)
+            if value is not None and (all_columns or len({*values}) > 1):
+                own[name] = int(value) if whole else value
+    return [_Partitioned(file, own) if own else file for file, own in zip(files, each, strict=True)]
