@@ -55,9 +55,9 @@ _RENUMBER = "number the features from 0 or 1"
 _FAULTS: Faults = (
     (rb"^\S*,\S*", "{} lists several labels", "bad-value", "keep one per row"),
     (rb"^[0-9]+:\S*", "there is no label before {}", "missing-value", "write one, such as +1"),
-    (rb"^%b" % NOT_FINITE, "the label {} is not finite", "not-finite", "give a finite number"),
-    (rb"^(?!%b(?!\S))\S+" % DECIMAL.pattern, "the label {} is not a number", "not-a-number",
-     "write it like +1"),
+    (rb"(?:^|(?<=:))%b" % NOT_FINITE, "{} is not finite", "not-finite", "give a finite number"),
+    (rb"(?:^|(?<=:))(?!%b(?!\S))\S+" % DECIMAL.pattern, "{} is not a number", "not-a-number",
+     "write the line like '+1 3:0.5'"),
     (rb"(?<=\s)qid:[0-9]+(?!\S)", "{} is the group of a ranking, which linsep does not train",
      "unsupported", _MENDS.format("leaves the groups out")),
     (rb"(?<=\s)[^:\s]+(?!\S)", "{} is not an index:value pair", "bad-line",
@@ -66,37 +66,7 @@ _FAULTS: Faults = (
     (rb"(?<=\s)(?![0-9]+:)[^\s:]*(?=:)", "the index {} is not a whole number", "bad-value",
      _RENUMBER),
     (rb"[0-9]+:(?!\S)", "there is no value after {}", "missing-value", COMPLETE),
-    (rb"(?<=:)%b" % NOT_FINITE, "the value {} is not finite", "not-finite",
-     "give a finite number"),
-    (rb"(?<=:)(?!%b(?!\S))\S*" % DECIMAL.pattern, "the value {} is not a number",
-     "not-a-number", "write it like 3:0.5"),
 )  # fmt: skip
-
-
-def refuse_line(line: bytes, base: int) -> None:
-    """Raise DataError that explains why the scanner refuses a line, if that is known."""
-    text = _BLANK_VALUE.sub(b":", line.partition(b"#")[0].strip())
-    refuse_faults(text, _FAULTS)
-    label, *pairs = text.split()
-    said, digits = f"the label {quoted(label)} has too many digits", "shorten the labels"
-    refuse(DataError, (abs(float(label)) >= LABELS_BELOW, said, "not-exact", None, digits))
-    previous = -1.0
-    for token, _, value in (pair.partition(b":") for pair in pairs):
-        said, index = f"the index {quoted(token)} is", float(token)
-        refuse(
-            DataError,
-            (index > LARGEST_INDEX, f"{said} larger than {LARGEST_INDEX}", "out-of-range", None,
-             "renumber or hash the features"),
-            (index < base, f"{said} 0, but the features are numbered from 1", "out-of-range", None,
-             hint("count from 0 with {}", index_base=0)),
-            (index == previous, f"{said} a repeated one", "duplicate-name", None,
-             "keep one value per feature"),
-            (index < previous, f"{said} less than {previous:.0f} before it", "bad-line", None,
-             _MENDS.format("sorts lines")),
-            (isinf(float(value)), f"the value {quoted(value)} is too large for float64", "overflow",
-             None, "give a smaller one"),
-        )  # fmt: skip
-        previous = index
 
 
 class SvmlightSource(ScannedFiles):
@@ -131,15 +101,10 @@ class SvmlightSource(ScannedFiles):
     comment, row = b"#", re.compile(rb"^[ \t]*[^ \t\r\n#]", re.MULTILINE)
 
     def __init__(
-        self,
-        paths: Sequence[str | File],
-        *,
-        index_base: int | None = None,
-        chunk_bytes: int = CHUNK_BYTES,
-        threads: int | None = None,
-        require_labels: bool = True,
+        self, paths: Sequence[str | File], *, index_base: int | None = None,
+        require_labels: bool = True, chunk_bytes: int = CHUNK_BYTES, threads: int | None = None,
         max_line: int = MAX_LINE,
-    ):
+    ):  # fmt: skip
         if index_base not in {None, 0, 1}:
             raise DataError(
                 f"index_base must be 0, 1 or None, not {index_base!r}.",
@@ -148,8 +113,9 @@ class SvmlightSource(ScannedFiles):
         super().__init__(paths, chunk_bytes, threads, max_line)
         self._base = index_base
         self._mended: list[int] = []  # lines of chunks, which threads append
+        starts = [] if require_labels else [first_lines(path) or [b""] for path in self.paths]
         #: files whose lines have no labels
-        self._bare = [not require_labels and _begins_with_pair(path) for path in self.paths]
+        self._bare = {n for n, lines in enumerate(starts) if _PAIR.match(lines[0].strip())}
 
     @property
     def index_base(self) -> int:
@@ -182,7 +148,7 @@ class SvmlightSource(ScannedFiles):
         return 1 if self._base is None else super()._ahead()
 
     def _scan(self, chunk: Chunk) -> ScannedChunk:
-        bare = self._bare[chunk.file]
+        bare = chunk.file in self._bare
         if bare:  # the label 0 before each row
             text = bytes(chunk.text[: chunk.size])
             chunk = _padded(chunk.file, self.row.sub(lambda row: b"0 " + row[0], text))
@@ -196,11 +162,28 @@ class SvmlightSource(ScannedFiles):
         return part._replace(labels=np.full(part.labels.size, np.nan)) if bare else part
 
     def _explain(self, line: bytes, part: ScannedChunk) -> None:
-        refuse_line(line, part.base)
-
-
-def _begins_with_pair(path: File) -> bool:
-    return any(_PAIR.match(line.strip()) for line in (first_lines(path) or [])[:1])
+        text = _BLANK_VALUE.sub(b":", line.partition(b"#")[0].strip())
+        refuse_faults(text, _FAULTS)
+        label, *pairs = text.split()
+        said, digits = f"the label {quoted(label)} has too many digits", "shorten the labels"
+        refuse(DataError, (abs(float(label)) >= LABELS_BELOW, said, "not-exact", None, digits))
+        previous = -1.0
+        for token, _, value in (pair.partition(b":") for pair in pairs):
+            said, index = f"the index {quoted(token)} is", float(token)
+            refuse(
+                DataError,
+                (index > LARGEST_INDEX, f"{said} larger than {LARGEST_INDEX}", "out-of-range",
+                 None, "renumber or hash the features"),
+                (index < part.base, f"{said} 0, but the features are numbered from 1",
+                 "out-of-range", None, hint("count from 0 with {}", index_base=0)),
+                (index == previous, f"{said} a repeated one", "duplicate-name", None,
+                 "keep one value per feature"),
+                (index < previous, f"{said} less than {previous:.0f} before it", "bad-line", None,
+                 _MENDS.format("sorts lines")),
+                (isinf(float(value)), f"the value {quoted(value)} is too large for float64",
+                 "overflow", None, "give a smaller one"),
+            )  # fmt: skip
+            previous = index
 
 
 def _padded(file: int, text: bytes) -> Chunk:
