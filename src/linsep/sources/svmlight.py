@@ -34,7 +34,6 @@ from linsep.sources.lines import (
     refuse_faults,
 )
 from linsep.sources.remote.file import File
-from linsep.words import counted
 
 #: so that the number of features still fits into 32 bits
 LARGEST_INDEX = 2**31 - 2
@@ -42,14 +41,10 @@ LARGEST_INDEX = 2**31 - 2
 BLANKS = re.compile(rb"[ \t]+")
 #: what Python's float() reads, without underscores, surrounding space, nan and inf
 DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_QUERY = re.compile(rb"qid:[0-9]+")
 _TOKEN = re.compile(rb"[^\0- :#]*")
 _PAIR = re.compile(rb"[0-9]+:")
-_WHOLE_PAIR = re.compile(rb"[0-9]+:[^:]*")
 #: the colon of a pair with blanks before its value, as in LIBSVM's protein
 _BLANK_VALUE = re.compile(rb"(?<=[0-9]):[ \t]+(?=[-+.0-9][^:\s]*(?:\s|$))")
-#: the command that repairs lines
-_MENDS = "`linsep convert FILE OUT.svm` {}"
 _RENUMBER = "number the features from 0 or 1"
 #: what is wrong with a line without its comment, see :func:`refuse_faults`
 _FAULTS: Faults = (
@@ -59,7 +54,7 @@ _FAULTS: Faults = (
     (rb"(?:^|(?<=:))(?!%b(?!\S))\S+" % DECIMAL.pattern, "{} is not a number", "not-a-number",
      "write the line like '+1 3:0.5'"),
     (rb"(?<=\s)qid:[0-9]+(?!\S)", "{} is the group of a ranking, which linsep does not train",
-     "unsupported", _MENDS.format("leaves the groups out")),
+     "unsupported", "leave the groups out"),
     (rb"(?<=\s)[^:\s]+(?!\S)", "{} is not an index:value pair", "bad-line",
      "write it like 3:0.5"),
     (rb"(?<=\s)-[0-9]+(?=:)", "the index {} is negative", "out-of-range", _RENUMBER),
@@ -85,15 +80,7 @@ class SvmlightSource(ScannedFiles):
     require_labels : bool
         False takes files whose lines all begin with a pair, too; their Batch.y is None.
     chunk_bytes, threads, max_line : as for :class:`linsep.sources.lines.ScannedFiles`
-
-    Attributes
-    ----------
-    mends : bool
-        Whether to sort indices, drop duplicate pairs and ignore groups of rankings instead of
-        raising errors; two values of one index are always an error.
     """
-
-    mends = False
 
     kind = "svmlight"
     example = "+1 3:0.5 17:1"
@@ -112,7 +99,6 @@ class SvmlightSource(ScannedFiles):
             )  # fmt: skip
         super().__init__(paths, chunk_bytes, threads, max_line)
         self._base = index_base
-        self._mended: list[int] = []  # lines of chunks, which threads append
         starts = [] if require_labels else [first_lines(path) or [b""] for path in self.paths]
         #: files whose lines have no labels
         self._bare = {n for n, lines in enumerate(starts) if _PAIR.match(lines[0].strip())}
@@ -125,13 +111,6 @@ class SvmlightSource(ScannedFiles):
                 any(part.columns.size for part in parts)
         return 1 if self._base is None else self._base
 
-    @property
-    def mended(self) -> list[str]:
-        """Repairs of the last reading, in sentences."""
-        what = "indices are sorted, repeated pairs read once, groups of rankings (qid) left out"
-        lines = sum(self._mended)
-        return [f"{counted(lines, 'line')} repaired: {what}"] if lines else []
-
     def recipe(self) -> dict[str, Any]:
         return {"format": "svmlight", "index_base": self.index_base}
 
@@ -139,7 +118,6 @@ class SvmlightSource(ScannedFiles):
         return f"feature {column + self.index_base}"
 
     def _read(self) -> Iterator[Batch]:
-        self._mended.clear()
         yield from super()._read()
         self._base = 1 if self._base is None else self._base
 
@@ -151,12 +129,9 @@ class SvmlightSource(ScannedFiles):
         bare = chunk.file in self._bare
         if bare:  # the label 0 before each row
             text = bytes(chunk.text[: chunk.size])
-            chunk = _padded(chunk.file, self.row.sub(lambda row: b"0 " + row[0], text))
+            text = self.row.sub(lambda row: b"0 " + row[0], text)
+            chunk = Chunk(chunk.file, bytearray(text + b"\n" * PADDING), len(text))
         part = scan_chunk(chunk, self._base)
-        if part.refused is not None and self.mends:
-            chunk, lines = mended(chunk)
-            self._mended.append(lines)
-            part = scan_chunk(chunk, self._base)
         if part.columns.size:
             self._base = part.base
         return part._replace(labels=np.full(part.labels.size, np.nan)) if bare else part
@@ -179,32 +154,11 @@ class SvmlightSource(ScannedFiles):
                 (index == previous, f"{said} a repeated one", "duplicate-name", None,
                  "keep one value per feature"),
                 (index < previous, f"{said} less than {previous:.0f} before it", "bad-line", None,
-                 _MENDS.format("sorts lines")),
+                 "sort the indices of each line"),
                 (isinf(float(value)), f"the value {quoted(value)} is too large for float64",
                  "overflow", None, "give a smaller one"),
             )  # fmt: skip
             previous = index
-
-
-def _padded(file: int, text: bytes) -> Chunk:
-    return Chunk(file, bytearray(text + b"\n" * PADDING), len(text))
-
-
-def mended(chunk: Chunk) -> tuple[Chunk, int]:
-    """Return the same lines with sorted indices, each pair once, and without groups of rankings;
-    and how many lines changed.
-    """
-    count = 0
-    lines = bytes(chunk.text[: chunk.size]).split(b"\n")
-    for number, line in enumerate(lines):
-        content, mark, comment = line.partition(b"#")
-        label, *fields = BLANKS.split(_BLANK_VALUE.sub(b":", content.strip(b" \t\r")))
-        kept = {field for field in fields if not _QUERY.fullmatch(field)}
-        if all(map(_WHOLE_PAIR.fullmatch, kept)):  # others are refused
-            once = sorted(kept, key=lambda field: int(field.partition(b":")[0]))
-            count += once != fields
-            lines[number] = b" ".join([label, *once]) + mark + comment
-    return _padded(chunk.file, b"\n".join(lines)), count
 
 
 def scan_chunk(chunk: Chunk, base: int | None) -> ScannedChunk:
