@@ -1,10 +1,8 @@
-"""Text whose name does not say what it holds, and svmlight text that `linsep convert` mends."""
+"""Text whose name does not say what it holds."""
 
 import io
-import json
 
 import pytest
-from sklearn.datasets import load_svmlight_file
 
 from command_line import assert_refused, here
 from linsep import open_source
@@ -58,7 +56,7 @@ def test_commands_say_how_files_are_read_unless_they_are_told(tmp_path, monkeypa
     assert fed.stdout.splitlines()[0] == fitted.stdout.splitlines()[0]
 
 
-# svmlight text that only convert reads
+# lines that are refused
 
 
 def test_lines_that_are_refused(tmp_path):
@@ -71,24 +69,9 @@ def test_lines_that_are_refused(tmp_path):
         assert (problem.value.path, problem.value.row) == (path, 5)
 
 
-UNSORTED = "+1 3:1 1:0.5 # first\n-1 qid:4 2:1\n+1 5:2 5:2 1:1\n\n-1 1:1 qid:5 4:1e3\n"
-
-
-def test_convert_mends_lines(tmp_path):
-    (tmp_path / "a.svm").write_text(UNSORTED)
-    (tmp_path / "sorted.svm").write_text("+1 1:0.5 3:1\n-1 2:1\n+1 1:1 5:2\n-1 1:1 4:1000\n")
-    done = here("convert", "a.svm", "b.svm", cwd=tmp_path)
-    assert done.returncode == 0
-    assert done.stderr.startswith("linsep: warning: 4 lines repaired")
-    (X, y), (wanted, labels) = map(
-        load_svmlight_file, (tmp_path / "b.svm", tmp_path / "sorted.svm")
-    )
-    assert (wanted != X).nnz == 0
-    assert y.tolist() == labels.tolist()
-    for name in ("c.parquet", "c.rows"):
-        told = here("convert", "a.svm", name, "--json", cwd=tmp_path)
-        assert [said.partition(" ")[0] for said in json.loads(told.stdout)["lost"]] == ["4"]
-    assert here("fit", "b.svm", cwd=tmp_path).returncode == 0
+def test_a_comment_may_name_a_group(tmp_path):
+    (tmp_path / "a.svm").write_text("+1 1:2 # qid:3 \n-1 2:1 #x qid:4\n")
+    assert [batch.X.shape for batch in open_source(tmp_path / "a.svm").batches()] == [(2, 2)]
 
 
 def test_no_text_of_a_folder_is_left_without_a_prediction(tmp_path):

@@ -129,7 +129,7 @@ def test_any_rows_come_back_in_any_order_of_blocks(folder, case):
         assert X.indices.dtype == X.indptr.dtype == batches[0].X.indices.dtype
     assert codes.dtype == np.int32
     assert [stored.labels[code] for code in codes] == y[rows].tolist()
-    parts = list(stored.iterate(2000))
+    parts = list(stored.iterate())
     assert [label for part in parts for label in part.y] == [first.index(v) for v in y]
     stack = sp.vstack if sp.issparse(X) else np.vstack
     same_rows(stack([X for X, *_ in parts]), everything)
@@ -320,7 +320,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
             row_cache = writer.commit(60)
         wrote = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
-        assert sum(batch.size for batch in row_cache.iterate(1 << 20)) == 160_000
+        assert sum(batch.size for batch in row_cache.iterate()) == 160_000
         read = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

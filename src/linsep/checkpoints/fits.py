@@ -154,9 +154,7 @@ class SavedFit:
             )  # fmt: skip
         files = [state_of(located(path)) for path in source.paths]
         self.agree(data={
-            "files": {
-                file.name: f"of {file.size:,} bytes, version {file.version}" for file in files
-            },
-            "order": [file.name for file in files],
+            "files": {name: f"of {n:,} bytes, version {when}" for name, n, when, *_ in files},
+            "order": [name for name, *_ in files],
             "options": {name: repr(value) for name, value in source.options().items()},
         })  # fmt: skip

@@ -96,8 +96,6 @@ def convert(
         reader = open_source(
             data, **how, **files, index_base=index_base, labeled=written != "parquet"
         )
-        if isinstance(reader, SvmlightSource):
-            reader.mends = True
     output.check_outputs(force, paths, out)
     with ExitStack() as stack:
         whole = [] if written == "rows" else [written_whole(out, force=force)]
@@ -105,8 +103,7 @@ def convert(
         stack.enter_context(output.watching(reader))
         target = [stack.enter_context(_compressed(file, out)) for file in files_out] or [out]
         rows, lost = WRITERS[written](reader, *target)
-    lost, size = lost + getattr(reader, "mended", []), out.stat().st_size
-    seconds = perf_counter() - started
+    size, seconds = out.stat().st_size, perf_counter() - started
     if as_json:
         found = {"rows": rows, "written": str(out), "bytes": size, "lost": lost}
         output.print_json(found | {"seconds": round(seconds, 4)})

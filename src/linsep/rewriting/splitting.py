@@ -76,7 +76,7 @@ class Lines(LineReader):
     def __init__(self, path: File, format: str, reading: ReadingOptions):
         self.path, self.size, self.header = path, path.stat().st_size, b""
         self._format, self._reading, self._is_csv = format, reading, format in ("csv", "tsv")
-        super().__init__([path], BLOCK_BYTES, max_line=reading.max_line, returns=self._is_csv)
+        super().__init__([path], BLOCK_BYTES, max_line=reading.max_line)
         if "utf-16" in (reading.encoding or "").lower().replace("_", "-"):
             raise DataError(
                 f"{path} is UTF-16 text", "save it as UTF-8", code="encoding", path=path

@@ -112,7 +112,7 @@ class SourceStream(RowStream):
             return
         self._open_cache()
         if isinstance(self._kept, RowCache):
-            for batch in self._kept.iterate(BATCH_BYTES) if self._counts else ():
+            for batch in self._kept.iterate() if self._counts else ():
                 interruption_point()
                 self._totals = weight_totals(self._totals, batch.y, batch.importance)
             return
@@ -356,7 +356,7 @@ class SourceStream(RowStream):
                 yield batch, None, numbers, order
         else:
             seen = 0
-            for batch in self._streamed() if kept is None else kept.iterate(BATCH_BYTES):
+            for batch in self._streamed() if kept is None else kept.iterate():
                 places = slice(seen, seen + batch.size)
                 yield batch, batch.first, places, np.arange(batch.size)
                 seen = places.stop

@@ -1,36 +1,26 @@
 """Fingerprints, which distinguish two states of a file: size, times and inode."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from linsep.sources.remote.address import identified
 from linsep.sources.remote.file import File, RemoteFile, changed
 
 
-class FileState(NamedTuple):
-    """The state of a file when it was inspected, as plain JSON: its resolved path, or its address
-    as :func:`identified` shows it; bytes; time of modification in ns, or ETag or date; time of the
-    last change of the status in ns, and inode, which differ for a copy, and after a write whose
-    time was put back.
-    """
+def state_of(path: File) -> list[Any]:
+    """Return the state of a file, as plain JSON: its resolved path, or its address as
+    :func:`identified` shows it; bytes; time of modification in ns, or ETag or date; for a local
+    file time of the last change of the status in ns, and inode, which differ for a copy, and after
+    a write whose time was put back.
 
-    name: str
-    size: int
-    version: Any
-    marks: Sequence[int] = ()
-
-
-def state_of(path: File) -> FileState:
-    """Inspect a file; OSError if it does not exist. Inspect it before reading: a change while
-    reading then makes it a different file.
+    Inspect a file before reading it: a change while reading then makes it a different file.
+    OSError if it does not exist.
     """
     if isinstance(path, RemoteFile):
-        _, size, version = path.state
-        return FileState(identified(path.address), size, version)
-    size, written, *marks, _ = _marks(path)
-    return FileState(str(path.resolve()), size, written, marks)
+        return [identified(path.address), *path.state[1:]]
+    return [str(path.resolve()), *_marks(path)[:4]]
 
 
 def _marks(path: Path) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 from linsep._system.threads import thread_count
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
-from linsep.errors import DataError, Located, NoRows, hint, refuse
+from linsep.errors import DataError, Located, NoRows, hint
 from linsep.sources.base import Source, as_matrix
 from linsep.sources.exact import check_written, far_rows
 from linsep.sources.fingerprints import Unchanged
@@ -25,27 +25,6 @@ from linsep.sources.remote.file import File, located
 from linsep.sources.tables.reading_options import ReadingOptions
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-
-def utf_16_in(start: bytes) -> str | None:
-    """Return the encoding of UTF-16 text from its first bytes, None for other text."""
-    marked = start.startswith((b"\xff\xfe", b"\xfe\xff"))
-    for encoding in ["utf-16"] if marked else ["utf-16-le", "utf-16-be"]:
-        text = start[:64][: len(start) // 2 * 2].decode(encoding, "replace")
-        if text and (marked or max(text) < "\u0100") and not _CONTROLS.search(text):
-            return encoding
-    return None
-
-
-_CONTROLS = re.compile(r"[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufffd]")
-
-
-def check_text(line: bytes) -> None:
-    """Raise DataError if a line is not UTF-8 text."""
-    said = f"this is {'not UTF-8' if utf_16_in(line) is None else 'UTF-16'} text"
-    wrong = b"\0" in line or "\ufffd" in line.decode(errors="replace")
-    advice = "save it as UTF-8", "check the name of the file"
-    refuse(DataError, (wrong, said, "encoding", None, *advice))
 
 
 #: patterns of faults, each with what is said of the text that matches, a code, and a remedy
@@ -78,14 +57,8 @@ class Chunk(NamedTuple):
 
 
 class LineReader:
-    """Reads files one after the other as chunks of whole lines, in UTF-8.
-
-    Parameters
-    ----------
-    chunk_bytes : bytes in a chunk, about; a line longer than that makes a larger one
-    padding : newlines to put after the lines of each chunk
-    unchanged : checks that the files do not change; None inspects them now
-    returns : whether carriage returns alone end lines where there are no newlines
+    """Reads files one after the other as chunks of whole lines, in UTF-8: of about ``chunk_bytes``,
+    or one longer line, and as many newlines as ``padding`` says.
 
     Attributes
     ----------
@@ -94,21 +67,14 @@ class LineReader:
     """
 
     def __init__(
-        self,
-        paths: list[File],
-        chunk_bytes: int,
-        padding: int = 1,
-        *,
-        max_line: int = MAX_LINE,
-        unchanged: Unchanged | None = None,
-        returns: bool = False,
-        encoding: str | None = None,
-    ):
-        self.paths, self._encoding = paths, encoding
-        self._max_line, self._returns = max_line, returns
+        self, paths: list[File], chunk_bytes: int, padding: int = 1, *, max_line: int = MAX_LINE,
+        unchanged: Unchanged | None = None, encoding: str | None = None,
+    ):  # fmt: skip
+        self.paths, self._encoding, self._max_line = paths, encoding, max_line
         self._unchanged = unchanged or Unchanged(paths)
         self.position, self.marked = 0, False
-        self._padding, self._length = padding, chunk_bytes + padding
+        # So only the first line of a chunk can be too long.
+        self._padding, self._length = padding, min(chunk_bytes, max_line) + padding
         # A deque may be filled and emptied by different threads.
         self._free: deque[bytearray] = deque()
 
@@ -128,11 +94,10 @@ class LineReader:
                     buffer[: len(tail)] = tail
                     end, ended = self._read(path, stream, buffer, len(tail), room)
                     size = end if ended else buffer.rfind(b"\n", 0, end) + 1
-                    if self._returns and not (size or ended):
-                        # A newline may be behind the last byte.
-                        size = buffer.rfind(b"\r", 0, end - 1) + 1
                     if end > self._max_line:
-                        self._check_lines(path, buffer, size or end, read)
+                        first = buffer.find(b"\n", 0, end)
+                        if not 0 <= first < self._max_line:
+                            raise self._too_long(path, read)
                     tail = bytes(memoryview(buffer)[size:end])
                     if ended:
                         self._unchanged.check(path)
@@ -153,23 +118,18 @@ class LineReader:
         """Let the buffer of a chunk be used again; its text must not be touched any more."""
         self._free.append(chunk.text)
 
-    def _check_lines(self, path: File, buffer: bytearray, size: int, read: int) -> None:
-        ends = np.flatnonzero(np.frombuffer(buffer, np.uint8, size) == ord("\n")) + 1
-        long = np.flatnonzero(np.diff(ends, prepend=0, append=size) > self._max_line)
-        if not long.size:
-            return
-        lines, left = 1 + int(long[0]), read
+    def _too_long(self, path: File, left: int) -> DataError:
+        """Return the error for the line after the first ``left`` bytes."""
+        line = 1
         with opened(path, self._encoding) as (stream, _):
             while left > 0 and (block := stream.read(min(left, self._length))):
-                lines, left = lines + block.count(b"\n"), left - len(block)
-        raise line_too_long(path, lines, self._max_line)
+                line, left = line + block.count(b"\n"), left - len(block)
+        return line_too_long(path, line, self._max_line)
 
     def _read(
         self, path: File, stream: Any, buffer: bytearray, end: int, room: int
     ) -> tuple[int, bool]:
-        """Fill a buffer from ``end`` to ``room``; return where its text ends, and whether the file
-        does.
-        """
+        """Fill a buffer up to ``room``; return where its text ends, and whether the file does."""
         with memoryview(buffer) as view:
             while end < room:
                 try:
@@ -204,7 +164,7 @@ def undecodable(path: File, encoding: str) -> DataError:
 class ScannedChunk(NamedTuple):
     """Content of a chunk of so many lines: labels (NaN where there is none), the arrays of a CSR
     matrix, the first invalid line and its number, weights of rows if the format has weights, the
-    number of columns so far, and the index that became column 0 of svmlight text.
+    number of columns, and the index that became column 0 of svmlight text.
     """
 
     file: int
@@ -226,16 +186,8 @@ CHUNK_BYTES = 2 << 20
 class ScannedFiles(Source):
     """Rows of text files, as one stream; a few chunks are in memory at a time.
 
-    Parameters
-    ----------
-    paths : list of Path
-        Text files; those ending in .gz, .bz2 and .zst are decompressed while reading.
-    chunk_bytes : int
-        Bytes of text scanned at once, 2 MiB by default.
-    threads : int or None
-        Threads that scan; None takes one for each processor, at most 8. One more reads.
-    max_line : int
-        Bytes that a line may have.
+    ``chunk_bytes`` of text are scanned at once by each of ``threads`` threads (None: one for each
+    processor, at most 8), while one more reads; a line may have ``max_line`` bytes.
     """
 
     is_text = True
@@ -335,7 +287,9 @@ class ScannedFiles(Source):
                     path, row = self.paths[file], lines + number + 1
                     said, advice = "this line cannot be read", f"write it like '{self.example}'"
                     try:
-                        check_text(line)
+                        if b"\0" in line or "\ufffd" in line.decode(errors="replace"):
+                            said, advice = "this is not UTF-8 text", "check the name of the file"
+                            raise DataError(said, "save it as UTF-8", advice, code="encoding")
                         self._explain(line, part)
                         raise DataError(said, advice, code="bad-line")
                     except DataError as error:

@@ -62,16 +62,15 @@ class RowCacheError(LinsepError):
 
 
 def source_key(paths: Iterable[str | File], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the key of a cache of these files: the :func:`state_of` each, and all options that
-    affect parsing. Take it before reading them: a file that changes meanwhile makes it stale.
+    """Return the key of a cache of these files, before they are read: a file that changes meanwhile
+    makes it stale.
     """
     return {"files": [state_of(located(path)) for path in paths], "options": options}
 
 
 def row_folder(cache: Path) -> Path | None:
-    """Return linsep's folder within ``cache``, created private to this user.
-
-    Returns None and warns if others could write in it, because their rows would be used.
+    """Return linsep's folder within ``cache``, private to this user; None with a warning if others
+    could write in it, because their rows would be used.
     """
     folder = Path(cache).expanduser() / ROWS
     try:
@@ -85,9 +84,8 @@ def row_folder(cache: Path) -> Path | None:
 
 
 def row_cache_path(folder: Path, key: dict[str, Any]) -> Path:
-    """Return the path in ``folder`` for this :func:`source_key`.
-
-    It depends on paths and options only, so that a changed file replaces its own stale cache.
+    """Return the path for a key. It depends on paths and options only, so that a changed file
+    replaces its own stale cache.
     """
     name = json.dumps([[file[0] for file in key["files"]], key["options"]], sort_keys=True)
     return Path(folder) / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.rows"
@@ -104,20 +102,12 @@ def footer_of(source: Source) -> dict[str, Any]:
 class RowCache:
     """Parsed rows on disk, which several threads can read at once; open one with :meth:`open`.
 
-    Attributes
-    ----------
-    path : Path
-    n_rows, n_features, n_blocks, n_bytes : int
-        Block ``b`` holds the rows from ``64 * b`` on; the last block may be short.
-    weighted : bool, whether rows have weights
-    labels : list of str, int, float or bool
-        In the order of their first appearance: ``labels[code]`` is the label of a row.
-    feature_names : list of str, or None
-    recipe : dict, dropped : int, and filled : dict, as they were given to the writer
+    Block ``b`` holds the rows from ``64 * b`` on; the last block may be short.
     """
 
     n_features: int
     weighted: bool
+    #: in the order of their first appearance: ``labels[code]`` is the label of a row
     labels: list[Any]
     feature_names: list[str] | None
     recipe: dict[str, Any]
@@ -127,11 +117,10 @@ class RowCache:
     def __init__(self, path: Path, descriptor: int, footer: dict[str, Any]):
         self.path, self._file = path, os.dup(descriptor)
         self._end = weakref.finalize(self, os.close, self._file)
-        #: of each batch, the type, the shape and the place of its arrays
-        self._chunks = footer["chunks"]
         self.n_bytes = os.fstat(self._file).st_size
         vars(self).update(footer["about"])
-        # the first row of each chunk
+        # Of each batch, the type, the shape and the place of its arrays; and its first row.
+        self._chunks = footer["chunks"]
         self._rows = [0, *accumulate(codes[1][0] for codes, *_ in self._chunks)]
         self.n_rows = self._rows[-1]
         self.n_blocks = -(-self.n_rows // BLOCK)
@@ -168,15 +157,24 @@ class RowCache:
         row. OSError when the file is closed. Thread-safe.
         """
         blocks = np.ascontiguousarray(blocks, np.int64)
-        runs = list(self._runs(blocks))
+        return self._batch(list(self._runs(blocks)), BLOCK * int(blocks[0]))
+
+    def iterate(self) -> Iterator[Batch]:
+        """Yield all rows in order, in the batches that were written, as :meth:`read_blocks` returns
+        them.
+        """
+        for (first, stop), chunk in zip(pairwise(self._rows), self._chunks, strict=True):
+            yield self._batch([(chunk, 0, stop - first)], first)
+
+    def _batch(self, runs: list[tuple[Any, int, int]], row: int) -> Batch:
         y, weights = self._read(0, runs), self._read(1, runs) if self.weighted else None
         if len(runs[0][0]) == 3:
-            return Batch(self._read(2, runs), y, BLOCK * int(blocks[0]), weights)
+            return Batch(self._read(2, runs), y, row, weights)
         starts = [self._read(4, [(chunk, first, end + 1)]) for chunk, first, end in runs]
         held = [(run[0], one[0], one[-1]) for run, one in zip(runs, starts, strict=True)]
         bounds = np.cumsum(np.concatenate([[0], *map(np.diff, starts)]))
         X = as_matrix(self._read(2, held), self._read(3, held), bounds, self.n_features)
-        return Batch(X, y, BLOCK * int(blocks[0]), weights)
+        return Batch(X, y, row, weights)
 
     def _read(self, number: int, runs: list[tuple[Any, int, int]]) -> np.ndarray:
         """Return entries of one array of each chunk, from where to where, as one array."""
@@ -202,16 +200,6 @@ class RowCache:
                 before = self._rows[chunk]
                 yield self._chunks[chunk], begin - before, end - before
 
-    def iterate(self, batch_bytes: int = 16 << 20) -> Iterator[Batch]:
-        """Yield all rows in order, as :meth:`read_blocks` returns them; at least one block, and
-        about ``batch_bytes``, at a time.
-        """
-        places = [chunk[0][2] for chunk in self._chunks] + [self.n_bytes]
-        rows = np.interp(range(places[0], places[-1], batch_bytes), places, self._rows)
-        starts = np.unique([*np.ceil(rows / BLOCK).astype(int), self.n_blocks])
-        for start, stop in pairwise(starts):
-            yield self.read_blocks(np.arange(start, stop))
-
     def close(self) -> None:
         """Close the file, as forgetting the object does, while no thread reads it."""
         self._file = -1
@@ -223,8 +211,7 @@ class RowCacheWriter:
 
     Until the commit there is only a temporary file beside ``path``, which only this user can read.
     Every method raises RowCacheError, and leaves no file behind, when the disk does not let it
-    write. Several processes may write the same path at once: the last commit wins. A commit removes
-    what was used longest ago where the row caches of the folder take more than :func:`cache_limit`.
+    write. Of several processes that write the same path, the last commit wins.
     """
 
     def __init__(self, path: str | Path, key: dict[str, Any]):
@@ -236,9 +223,8 @@ class RowCacheWriter:
         self._seal = 0
         self._stack = ExitStack()
         with self._whole_or_none():
-            folder = self.path.parent
-            folder.mkdir(parents=True, exist_ok=True)
-            self._limit = cache_limit(folder)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._limit = cache_limit(self.path.parent)
             if self.path.is_symlink():  # what it names stays as it is
                 self.path.unlink()
             self._file = self._stack.enter_context(written_whole(self.path, "wb+", force=True))
@@ -253,13 +239,12 @@ class RowCacheWriter:
         except (OSError, ModelFileError) as error:
             self.abort()
             problem = error if isinstance(error, OSError) else error.__context__
+            folder = self.path.parent
             raise RowCacheError(
-                f"The cache of parsed rows cannot be written in {self.path.parent} "
-                f"({getattr(problem, 'strerror', problem)})",
-                "free some space there",
-                hint("choose another folder with {}", cache=None),
-                path=self.path.parent,
-            ) from error
+                f"Parsed rows cannot be kept in {folder} ({getattr(problem, 'strerror', problem)})",
+                "free some space there", hint("choose another folder with {}", cache=None),
+                path=folder,
+            ) from error  # fmt: skip
 
     def write(self, batch: Batch) -> None:
         """Append rows. Later sparse batches may be wider; all are sparse or none, and their numbers
@@ -269,12 +254,12 @@ class RowCacheWriter:
             X, arrays = tidy(batch.X), [self._codes(batch), batch.importance]
             if sp.issparse(X):
                 self._index = self._index or X.indices.dtype
-                arrays += [X.data, X.indices.astype(self._index, copy=False)]
-                arrays.append(X.indptr.astype(np.int64))
+                arrays += [X.data, X.indices.astype(self._index), X.indptr.astype(np.int64)]
             else:
                 arrays.append(np.ascontiguousarray(X))
             self._weighted = batch.weights is not None
-            self._chunks.append([(a.dtype.str, a.shape, self._send(a)) for a in arrays])
+            if batch.size:
+                self._chunks.append([(a.dtype.str, a.shape, self._send(a)) for a in arrays])
 
     def _codes(self, batch: Batch) -> np.ndarray:
         try:
@@ -283,29 +268,25 @@ class RowCacheWriter:
             numbers = [self._labels.setdefault(one, len(self._labels)) for one in labels]
             return np.array(numbers, np.int32)[found.indices.to_numpy()]
         except (pa.ArrowException, TypeError):  # also of nulls
-            raise RowCacheError(
-                "Labels cannot be cached: give every row a number, a boolean or a string, or "
-                "continue without a cache.",
-                code="label-type",
-            ) from None
+            said = "Labels cannot be cached: give every row a number, a boolean or a string."
+            raise RowCacheError(said, code="label-type") from None
 
     def commit(self, n_features: int, **about: Any) -> RowCache:
-        """Finish the file, put it in its place in one step, and return it. ``n_features`` is the
-        width of all rows; for ``about`` see :func:`footer_of`.
+        """Finish the file, put it in its place in one step, and return it; ``about`` is what
+        :func:`footer_of` returns. Where all row caches of the folder take more than
+        :func:`cache_limit`, those that were used longest ago are removed.
         """
+        about |= {"n_features": n_features, "weighted": self._weighted, "labels": [*self._labels]}
+        footer = {"key": json.dumps(self._key), "chunks": self._chunks, "about": about}
         with self._whole_or_none():
-            about |= {"n_features": n_features, "weighted": self._weighted}
-            about |= {"labels": list(self._labels)}
-            footer = {"key": json.dumps(self._key), "chunks": self._chunks, "about": about}
             at = self._send(json.dumps(footer).encode())
             self._file.seek(0)
             self._file.write(HEAD.pack(MAGIC, at, zlib.crc32(b"%d" % at, self._seal)))
             self._file.flush()
             row_cache = RowCache(self.path, self._file.fileno(), footer)
             self._stack.close()
-        trim_cache(
-            [[path] for path in ROW_CACHES.files(self.path.parent)], self._limit, [self.path]
-        )
+        caches = [[path] for path in ROW_CACHES.files(self.path.parent)]
+        trim_cache(caches, self._limit, [self.path])
         return row_cache
 
     def abort(self) -> None:
@@ -320,11 +301,10 @@ class RowCacheWriter:
         self.abort()
 
     def _send(self, data: Any) -> int:
-        """Write data at the next multiple of 64 bytes, as numpy does; return this place."""
-        for part in (bytes(-self._file.tell() % 64), data):
-            at = self._file.tell()
-            self._file.write(part)
-            self._seal = zlib.crc32(part, self._seal)
+        """Write data and return where they begin."""
+        at = self._file.tell()
+        self._file.write(data)
+        self._seal = zlib.crc32(data, self._seal)
         return at
 
 
@@ -337,8 +317,6 @@ class RowsSource(Source):
 
     Its recipe is the recipe of the source it was made from, so a model trained on it also reads
     such files.
-
-    Raises DataError if the file was not written by ``linsep convert``, or others may write to it.
     """
 
     kind = "rows"
@@ -347,21 +325,15 @@ class RowsSource(Source):
     feature_names = None
 
     def __init__(self, paths: list[File]):
-        if len(paths) > 1:
-            raise DataError(
-                f"{paths[0]} holds parsed rows with their own recipe: give it alone.",
-                code="conflict",
-                path=paths[0],
-            )
         self.paths, self.name = paths, str(paths[0])
+        if len(paths) > 1:
+            said = f"{self.name} holds parsed rows with their own recipe"
+            raise DataError(said, "give it alone", code="conflict", path=paths[0])
         found = RowCache.open(self.name, ROWS_FILE_KEY, mark=False)
         if found is None:
-            raise DataError(
-                f"{self.name} is not a complete file written by this version of `linsep convert`, "
-                "or other users can write to it: convert the data again.",
-                code="damaged-file",
-                path=paths[0],
-            )
+            said = f"{self.name} is not a whole file of this version, or others can write to it"
+            again = "convert the data again with `linsep convert`"
+            raise DataError(said, again, code="damaged-file", path=paths[0])
         self._cache = found
         self.size = self.memory_needed = found.n_bytes
         for name in ("weighted", "dropped", "filled", "n_rows", "feature_names"):

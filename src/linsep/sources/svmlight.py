@@ -34,7 +34,6 @@ from linsep.sources.lines import (
     refuse_faults,
 )
 from linsep.sources.remote.file import File
-from linsep.words import counted
 
 #: so that the number of features still fits into 32 bits
 LARGEST_INDEX = 2**31 - 2
@@ -42,61 +41,27 @@ LARGEST_INDEX = 2**31 - 2
 BLANKS = re.compile(rb"[ \t]+")
 #: what Python's float() reads, without underscores, surrounding space, nan and inf
 DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_QUERY = re.compile(rb"qid:[0-9]+")
 _TOKEN = re.compile(rb"[^\0- :#]*")
 _PAIR = re.compile(rb"[0-9]+:")
-_WHOLE_PAIR = re.compile(rb"[0-9]+:[^:]*")
 #: the colon of a pair with blanks before its value, as in LIBSVM's protein
 _BLANK_VALUE = re.compile(rb"(?<=[0-9]):[ \t]+(?=[-+.0-9][^:\s]*(?:\s|$))")
-#: the command that repairs lines
-_MENDS = "`linsep convert FILE OUT.svm` {}"
 _RENUMBER = "number the features from 0 or 1"
 #: what is wrong with a line without its comment, see :func:`refuse_faults`
 _FAULTS: Faults = (
     (rb"^\S*,\S*", "{} lists several labels", "bad-value", "keep one per row"),
     (rb"^[0-9]+:\S*", "there is no label before {}", "missing-value", "write one, such as +1"),
-    (rb"^%b" % NOT_FINITE, "the label {} is not finite", "not-finite", "give a finite number"),
-    (rb"^(?!%b(?!\S))\S+" % DECIMAL.pattern, "the label {} is not a number", "not-a-number",
-     "write it like +1"),
+    (rb"(?:^|(?<=:))%b" % NOT_FINITE, "{} is not finite", "not-finite", "give a finite number"),
+    (rb"(?:^|(?<=:))(?!%b(?!\S))\S+" % DECIMAL.pattern, "{} is not a number", "not-a-number",
+     "write the line like '+1 3:0.5'"),
     (rb"(?<=\s)qid:[0-9]+(?!\S)", "{} is the group of a ranking, which linsep does not train",
-     "unsupported", _MENDS.format("leaves the groups out")),
+     "unsupported", "leave the groups out"),
     (rb"(?<=\s)[^:\s]+(?!\S)", "{} is not an index:value pair", "bad-line",
      "write it like 3:0.5"),
     (rb"(?<=\s)-[0-9]+(?=:)", "the index {} is negative", "out-of-range", _RENUMBER),
     (rb"(?<=\s)(?![0-9]+:)[^\s:]*(?=:)", "the index {} is not a whole number", "bad-value",
      _RENUMBER),
     (rb"[0-9]+:(?!\S)", "there is no value after {}", "missing-value", COMPLETE),
-    (rb"(?<=:)%b" % NOT_FINITE, "the value {} is not finite", "not-finite",
-     "give a finite number"),
-    (rb"(?<=:)(?!%b(?!\S))\S*" % DECIMAL.pattern, "the value {} is not a number",
-     "not-a-number", "write it like 3:0.5"),
 )  # fmt: skip
-
-
-def refuse_line(line: bytes, base: int) -> None:
-    """Raise DataError that explains why the scanner refuses a line, if that is known."""
-    text = _BLANK_VALUE.sub(b":", line.partition(b"#")[0].strip())
-    refuse_faults(text, _FAULTS)
-    label, *pairs = text.split()
-    said, digits = f"the label {quoted(label)} has too many digits", "shorten the labels"
-    refuse(DataError, (abs(float(label)) >= LABELS_BELOW, said, "not-exact", None, digits))
-    previous = -1.0
-    for token, _, value in (pair.partition(b":") for pair in pairs):
-        said, index = f"the index {quoted(token)} is", float(token)
-        refuse(
-            DataError,
-            (index > LARGEST_INDEX, f"{said} larger than {LARGEST_INDEX}", "out-of-range", None,
-             "renumber or hash the features"),
-            (index < base, f"{said} 0, but the features are numbered from 1", "out-of-range", None,
-             hint("count from 0 with {}", index_base=0)),
-            (index == previous, f"{said} a repeated one", "duplicate-name", None,
-             "keep one value per feature"),
-            (index < previous, f"{said} less than {previous:.0f} before it", "bad-line", None,
-             _MENDS.format("sorts lines")),
-            (isinf(float(value)), f"the value {quoted(value)} is too large for float64", "overflow",
-             None, "give a smaller one"),
-        )  # fmt: skip
-        previous = index
 
 
 class SvmlightSource(ScannedFiles):
@@ -115,15 +80,7 @@ class SvmlightSource(ScannedFiles):
     require_labels : bool
         False takes files whose lines all begin with a pair, too; their Batch.y is None.
     chunk_bytes, threads, max_line : as for :class:`linsep.sources.lines.ScannedFiles`
-
-    Attributes
-    ----------
-    mends : bool
-        Whether to sort indices, drop duplicate pairs and ignore groups of rankings instead of
-        raising errors; two values of one index are always an error.
     """
-
-    mends = False
 
     kind = "svmlight"
     example = "+1 3:0.5 17:1"
@@ -131,15 +88,10 @@ class SvmlightSource(ScannedFiles):
     comment, row = b"#", re.compile(rb"^[ \t]*[^ \t\r\n#]", re.MULTILINE)
 
     def __init__(
-        self,
-        paths: Sequence[str | File],
-        *,
-        index_base: int | None = None,
-        chunk_bytes: int = CHUNK_BYTES,
-        threads: int | None = None,
-        require_labels: bool = True,
+        self, paths: Sequence[str | File], *, index_base: int | None = None,
+        require_labels: bool = True, chunk_bytes: int = CHUNK_BYTES, threads: int | None = None,
         max_line: int = MAX_LINE,
-    ):
+    ):  # fmt: skip
         if index_base not in {None, 0, 1}:
             raise DataError(
                 f"index_base must be 0, 1 or None, not {index_base!r}.",
@@ -147,9 +99,9 @@ class SvmlightSource(ScannedFiles):
             )  # fmt: skip
         super().__init__(paths, chunk_bytes, threads, max_line)
         self._base = index_base
-        self._mended: list[int] = []  # lines of chunks, which threads append
+        starts = [] if require_labels else [first_lines(path) or [b""] for path in self.paths]
         #: files whose lines have no labels
-        self._bare = [not require_labels and _begins_with_pair(path) for path in self.paths]
+        self._bare = {n for n, lines in enumerate(starts) if _PAIR.match(lines[0].strip())}
 
     @property
     def index_base(self) -> int:
@@ -159,13 +111,6 @@ class SvmlightSource(ScannedFiles):
                 any(part.columns.size for part in parts)
         return 1 if self._base is None else self._base
 
-    @property
-    def mended(self) -> list[str]:
-        """Repairs of the last reading, in sentences."""
-        what = "indices are sorted, repeated pairs read once, groups of rankings (qid) left out"
-        lines = sum(self._mended)
-        return [f"{counted(lines, 'line')} repaired: {what}"] if lines else []
-
     def recipe(self) -> dict[str, Any]:
         return {"format": "svmlight", "index_base": self.index_base}
 
@@ -173,7 +118,6 @@ class SvmlightSource(ScannedFiles):
         return f"feature {column + self.index_base}"
 
     def _read(self) -> Iterator[Batch]:
-        self._mended.clear()
         yield from super()._read()
         self._base = 1 if self._base is None else self._base
 
@@ -182,46 +126,39 @@ class SvmlightSource(ScannedFiles):
         return 1 if self._base is None else super()._ahead()
 
     def _scan(self, chunk: Chunk) -> ScannedChunk:
-        bare = self._bare[chunk.file]
+        bare = chunk.file in self._bare
         if bare:  # the label 0 before each row
             text = bytes(chunk.text[: chunk.size])
-            chunk = _padded(chunk.file, self.row.sub(lambda row: b"0 " + row[0], text))
+            text = self.row.sub(lambda row: b"0 " + row[0], text)
+            chunk = Chunk(chunk.file, bytearray(text + b"\n" * PADDING), len(text))
         part = scan_chunk(chunk, self._base)
-        if part.refused is not None and self.mends:
-            chunk, lines = mended(chunk)
-            self._mended.append(lines)
-            part = scan_chunk(chunk, self._base)
         if part.columns.size:
             self._base = part.base
         return part._replace(labels=np.full(part.labels.size, np.nan)) if bare else part
 
     def _explain(self, line: bytes, part: ScannedChunk) -> None:
-        refuse_line(line, part.base)
-
-
-def _begins_with_pair(path: File) -> bool:
-    return any(_PAIR.match(line.strip()) for line in (first_lines(path) or [])[:1])
-
-
-def _padded(file: int, text: bytes) -> Chunk:
-    return Chunk(file, bytearray(text + b"\n" * PADDING), len(text))
-
-
-def mended(chunk: Chunk) -> tuple[Chunk, int]:
-    """Return the same lines with sorted indices, each pair once, and without groups of rankings;
-    and how many lines changed.
-    """
-    count = 0
-    lines = bytes(chunk.text[: chunk.size]).split(b"\n")
-    for number, line in enumerate(lines):
-        content, mark, comment = line.partition(b"#")
-        label, *fields = BLANKS.split(_BLANK_VALUE.sub(b":", content.strip(b" \t\r")))
-        kept = {field for field in fields if not _QUERY.fullmatch(field)}
-        if all(map(_WHOLE_PAIR.fullmatch, kept)):  # others are refused
-            once = sorted(kept, key=lambda field: int(field.partition(b":")[0]))
-            count += once != fields
-            lines[number] = b" ".join([label, *once]) + mark + comment
-    return _padded(chunk.file, b"\n".join(lines)), count
+        text = _BLANK_VALUE.sub(b":", line.partition(b"#")[0].strip())
+        refuse_faults(text, _FAULTS)
+        label, *pairs = text.split()
+        said, digits = f"the label {quoted(label)} has too many digits", "shorten the labels"
+        refuse(DataError, (abs(float(label)) >= LABELS_BELOW, said, "not-exact", None, digits))
+        previous = -1.0
+        for token, _, value in (pair.partition(b":") for pair in pairs):
+            said, index = f"the index {quoted(token)} is", float(token)
+            refuse(
+                DataError,
+                (index > LARGEST_INDEX, f"{said} larger than {LARGEST_INDEX}", "out-of-range",
+                 None, "renumber or hash the features"),
+                (index < part.base, f"{said} 0, but the features are numbered from 1",
+                 "out-of-range", None, hint("count from 0 with {}", index_base=0)),
+                (index == previous, f"{said} a repeated one", "duplicate-name", None,
+                 "keep one value per feature"),
+                (index < previous, f"{said} less than {previous:.0f} before it", "bad-line", None,
+                 "sort the indices of each line"),
+                (isinf(float(value)), f"the value {quoted(value)} is too large for float64",
+                 "overflow", None, "give a smaller one"),
+            )  # fmt: skip
+            previous = index
 
 
 def scan_chunk(chunk: Chunk, base: int | None) -> ScannedChunk:

@@ -148,12 +148,7 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
         return _row_named(self._counter.rows, texts)
 
     def transform(self, X: Any) -> sp.csr_matrix:
-        """Return the rows of texts: float64 of shape (texts, columns).
-
-        Parameters
-        ----------
-        X : iterable of str, or Arrow array of strings, of shape (texts,)
-        """
+        """Return the rows of texts, float64 of shape (texts, columns)."""
         counter = TextCounter(self)
         if counter.learns:
             check_is_fitted(self, msg="This %(name)s has not read any text yet: call fit first.")
@@ -168,9 +163,8 @@ class Text(HasParameters, TransformerMixin, BaseEstimator):
         if not self.vocabulary:
             raise DataError(
                 "Hashed columns have no names: set vocabulary=True.",
-                code="unsupported",
-                option="vocabulary",
-            )
+                code="unsupported", option="vocabulary",
+            )  # fmt: skip
         check_is_fitted(self, msg="This %(name)s has not read any text yet: call fit first.")
         return np.array(self._counter.terms, dtype=object)
 
@@ -212,10 +206,8 @@ def _texts_given(X: Any) -> pa.Array | pa.ChunkedArray:
             raise _bad_text(number, "is missing: fill it, as with ''", "missing-value")
         return X
     if isinstance(X, str | bytes | dict) or hasattr(X, "columns"):
-        raise DataError(
-            f"Texts must be a list of strings, not a {type(X).__name__}: pass a list, or a column.",
-            code="bad-value",
-        )
+        said = f"Texts must be a list of strings, not a {type(X).__name__}"
+        raise DataError(said, "pass a list, or a column", code="bad-value")
     X = list(X)
     for number, text in enumerate(X):
         if not isinstance(text, str):
@@ -246,9 +238,8 @@ def checked(text: Text) -> Text:
     if not text.vocabulary and (text.min_df, text.max_df) != (1, 1.0):
         raise ParameterError(
             "min_df and max_df apply to a vocabulary: set vocabulary=True.",
-            code="needs-option",
-            option="vocabulary",
-        )
+            code="needs-option", option="vocabulary",
+        )  # fmt: skip
     return Text(**plain | {"ngram_range": tuple(map(int, pair))})
 
 
@@ -287,11 +278,8 @@ class TextCounter:
         hashed = not settings.vocabulary
         self.seen = SeenTerms(settings.n_features) if keep_terms and hashed else None
         self._words = empty_vocabulary()
-        self._cutting = Cutting(
-            code_point_table(settings.lowercase),
-            ANALYZERS[settings.analyzer],
-            *settings.ngram_range,
-        )
+        table, unit = code_point_table(settings.lowercase), ANALYZERS[settings.analyzer]
+        self._cutting = Cutting(table, unit, *settings.ngram_range)
         if settings.use_idf and hashed:
             self.document_frequencies = np.zeros(settings.n_features, np.int64)
 
@@ -302,16 +290,12 @@ class TextCounter:
     def to_json(self) -> dict[str, Any]:
         """Return the settings and what was learned: terms, and in how many texts they are."""
         counts = self.document_frequencies.tolist() if self.settings.use_idf else []
-        return {
-            "settings": self.parameters, "terms": self.terms, "texts": self.n_texts,
-            "frequencies": counts,
-        }  # fmt: skip
+        about = {"settings": self.parameters, "terms": self.terms, "texts": self.n_texts}
+        return about | {"frequencies": counts}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "TextCounter":
-        """Return what :meth:`to_json` described; raise ValueError, KeyError or TypeError if it is
-        not whole.
-        """
+        """Return what :meth:`to_json` described; ValueError, KeyError or TypeError if it is bad."""
         counter = cls(Text(**stored["settings"]))
         terms, counts = stored["terms"], np.array(stored["frequencies"], dtype=np.int64)
         if counter.learns and (terms is not None or not counter.settings.vocabulary):
@@ -362,15 +346,11 @@ class TextCounter:
             for limit in (self.settings.min_df, self.settings.max_df)
         )
         chosen = (found >= low) & (found <= high)
-        if not size:
-            said = "The texts contain no words: words have two or more letters."
-            raise DataError(said, code="no-columns")
         if not chosen.any():
-            raise DataError(
-                f"No word occurs in {low:g} or more texts and in {high:g} or fewer",
-                hint("change {}", min_df=None, max_df=None),
-                code="no-columns",
-            )
+            said = f"No word occurs in {low:g} or more texts and in {high:g} or fewer"
+            ways = [hint("change {}", min_df=None, max_df=None)] * bool(size)
+            letters = "words have two or more letters"
+            raise DataError(said, letters, *ways, code="no-columns")
         known = _as_arrow(self._words.pool, self._words.ends[: size + 1])
         terms = known.filter(pa.array(chosen)).to_pylist()
         order = sorted(range(len(terms)), key=terms.__getitem__)
@@ -492,14 +472,11 @@ _TERMS, _BYTES = 1 << 12, 1 << 16
 def empty_vocabulary(n_terms: int = _TERMS, n_bytes: int = _BYTES) -> Vocabulary:
     table = 1 << max(4, 2 * n_terms - 1).bit_length()
     return Vocabulary(
-        places=np.full(table, -1, np.int32),
-        hashes=np.zeros(n_terms, np.uint32),
-        pool=np.zeros(n_bytes, np.uint8),
-        ends=np.zeros(n_terms + 1, np.int64),
-        texts=np.zeros(n_terms, np.int64),
-        last=np.zeros(n_terms, np.int64),
+        places=np.full(table, -1, np.int32), hashes=np.zeros(n_terms, np.uint32),
+        pool=np.zeros(n_bytes, np.uint8), ends=np.zeros(n_terms + 1, np.int64),
+        texts=np.zeros(n_terms, np.int64), last=np.zeros(n_terms, np.int64),
         size=np.zeros(3, np.int64),
-    )
+    )  # fmt: skip
 
 
 def texts_of(column: pa.Array) -> Texts:
@@ -521,12 +498,10 @@ def _grown(words: Vocabulary) -> Vocabulary:
     n_terms, n_bytes = words.hashes.size << full, words.pool.size << (not full)
     if n_terms > MOST_TERMS or n_bytes > MOST_BYTES:
         raise DataError(
-            f"The vocabulary has more than {MOST_TERMS:,} different words and n-grams, or "
-            f"{MOST_BYTES >> 20} MB of them",
-            hint("hash them by leaving out {}", vocabulary=True),
-            "use shorter n-grams",
+            f"The vocabulary has more than {MOST_TERMS:,} words, or {MOST_BYTES >> 20} MB of them",
+            hint("hash them by leaving out {}", vocabulary=True), "use shorter n-grams",
             code="too-large",
-        )
+        )  # fmt: skip
     more, size = empty_vocabulary(n_terms, n_bytes), int(words.size[0])
     for name in ("hashes", "texts", "last", "ends", "pool", "size"):
         old = getattr(words, name)
@@ -544,13 +519,10 @@ MOST_SEEN, MOST_SEEN_BYTES = 1 << 19, 1 << 23
 
 def empty_news(terms: int = MOST_NEWS, n_bytes: int = NEWS_BYTES) -> NewTerms:
     return NewTerms(
-        recent=np.zeros(1 << 16, np.uint32),
-        hashes=np.empty(terms, np.uint32),
-        columns=np.empty(terms, np.int32),
-        pool=np.empty(n_bytes, np.uint8),
-        ends=np.zeros(terms + 1, np.int64),
-        size=np.zeros(2, np.int64),
-    )
+        recent=np.zeros(1 << 16, np.uint32), hashes=np.empty(terms, np.uint32),
+        columns=np.empty(terms, np.int32), pool=np.empty(n_bytes, np.uint8),
+        ends=np.zeros(terms + 1, np.int64), size=np.zeros(2, np.int64),
+    )  # fmt: skip
 
 
 class SeenTerms:
@@ -559,13 +531,12 @@ class SeenTerms:
     def __init__(self, n_columns: int):
         # Columns beyond have none, so that memory stays bounded whatever the number of columns.
         known = n_columns if n_columns <= MOST_SEEN else 0
+        terms, n_bytes = (MOST_SEEN, MOST_SEEN_BYTES) if known else (0, 0)
         self.arrays = KeptTerms(
-            hashes=np.zeros(4 * known, np.uint32),
-            pool=np.zeros(MOST_SEEN_BYTES if known else 0, np.uint8),
-            ends=np.zeros(MOST_SEEN + 1 if known else 1, np.int64),
-            columns=np.zeros(MOST_SEEN if known else 0, np.int32),
+            hashes=np.zeros(4 * known, np.uint32), pool=np.zeros(n_bytes, np.uint8),
+            ends=np.zeros(terms + 1, np.int64), columns=np.zeros(terms, np.int32),
             size=np.zeros(2, np.int64),
-        )
+        )  # fmt: skip
 
     def listed(self) -> list[Any]:
         """Return the terms and the column of each, in order of appearance, as plain JSON."""

@@ -10,8 +10,6 @@ features. The format and its hash come from J. Langford, L. Li and A. Strehl, Vo
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import closing
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,12 +62,10 @@ _OF_FEATURES: Faults = (
     (rb"[^\s|:]+:%b" % _END, "there is no value after {}", "missing-value", COMPLETE),
     (rb"(?<=:)[+-]?(?:nan|inf|infinity)%b" % _END, "the value {} is not finite", "not-finite",
      "give a finite number"),
-    (rb"(?<=\|)[^\s|:]+:(?!%b%b)[^\s|]*" % (_NUMBER, _END), "{} has a value that is not a number",
-     "not-a-number", "write '|name:0.5 a b'"),
     (rb"(?<![^\s]):(?![-+.0-9])[^\s|:]*%b" % _END, "{} has no name", "bad-line",
      "write it like a:0.5"),
-    (rb"(?<=[^\s|]:)(?=[-+.0-9]|[^\s|]*:)(?!%b%b)[^\s|]*" % (_NUMBER, _END),
-     "the value {} is not a number", "not-a-number", "write it like 0.5"),
+    (rb"\|[^\s|:]+:(?!%b%b)[^\s|]*|(?<=[^\s|]:)(?=[-+.0-9]|[^\s|]*:)(?!%b%b)[^\s|]*"
+     % (_NUMBER, _END, _NUMBER, _END), "{} is not a number", "not-a-number", "write it like 0.5"),
 )  # fmt: skip
 
 
@@ -83,26 +79,6 @@ class Rules(NamedTuple):
     left_out: frozenset[int] = frozenset()
 
 
-def refuse_line(line: bytes, labeled: bool) -> None:
-    """Raise DataError that explains why the scanner refuses a line, if that is known."""
-    text = line.strip()
-    head, bar, features = text.partition(b"|")
-    said, one = f"there is no | before the features in {quoted(text)}", "write '1 | a b:0.5'"
-    refuse(DataError, (not bar, said, "bad-line", None, one))
-    refuse_faults(text, _UNLABELED if labeled else ())
-    refuse_faults(numbers := _TAG.sub(b"", head).strip(), _OF_HEAD)
-    label, _, base = (*map(float, numbers.split()), 0.0, 0.0, 0.0)[:3]
-    refuse(
-        DataError,
-        (abs(label) >= LABELS_BELOW, f"the label {label} has too many digits", "not-exact", None,
-         "shorten the labels"),
-        (base, f"the base {base} is not 0", "unsupported", None, "remove it"),
-    )  # fmt: skip
-    refuse_faults(bar + features, _OF_FEATURES)
-    said = "a number, product or sum is too large for float64, or a namespace has a long number"
-    raise DataError(said, "scale the features", "shorten the number", code="overflow")
-
-
 #: bytes of memory of a product of two features: its column and its value
 PRODUCT_BYTES = 12
 
@@ -111,19 +87,8 @@ class VwSource(ScannedFiles):
     """Rows of files in Vowpal Wabbit's text format, as one stream.
 
     Columns are the same as in Vowpal Wabbit for the same text and bits, without its constant, which
-    the intercept replaces. Batch.weights holds the importances.
-
-    Parameters
-    ----------
-    bits : int
-        There are 2**bits columns, 1 to 30.
-    interactions : list of str
-        Pairs of first letters of namespaces whose features are multiplied, such as "ab".
-    ignore_namespaces, keep_namespaces : str, list of str or None
-        First letters of the namespaces to leave out, or of the only ones to read.
-    require_labels : bool
-        False takes lines without labels; their Batch.y is None.
-    paths, chunk_bytes, threads, max_line : as for :class:`linsep.sources.lines.ScannedFiles`
+    the intercept replaces. Batch.weights holds the importances. ``require_labels=False`` takes
+    lines without labels; their Batch.y is None. Other options are those of :func:`open_source`.
     """
 
     kind = "vw"
@@ -132,19 +97,13 @@ class VwSource(ScannedFiles):
     row = re.compile(rb"[ \t\r]*[^ \t\r]")
 
     def __init__(
-        self,
-        paths: Sequence[str | File],
-        *,
-        bits: int = DEFAULT_BITS,
-        interactions: Sequence[str] = (),
-        ignore_namespaces: str | Sequence[str] | None = None,
-        keep_namespaces: str | Sequence[str] | None = None,
-        require_labels: bool = True,
-        chunk_bytes: int = CHUNK_BYTES,
-        threads: int | None = None,
-        max_line: int = MAX_LINE,
-    ):
+        self, paths: Sequence[str | File], *, bits: int = DEFAULT_BITS,
+        interactions: Sequence[str] = (), ignore_namespaces: str | Sequence[str] | None = None,
+        keep_namespaces: str | Sequence[str] | None = None, require_labels: bool = True,
+        chunk_bytes: int = CHUNK_BYTES, threads: int | None = None, max_line: int = MAX_LINE,
+    ):  # fmt: skip
         super().__init__(paths, chunk_bytes, threads, max_line)
+        self._labeled = require_labels
         ignored, kept = (
             letters and "".join(letters) for letters in (ignore_namespaces, keep_namespaces)
         )
@@ -152,17 +111,20 @@ class VwSource(ScannedFiles):
             "bits": bits, "interactions": list(interactions),
             "ignore_namespaces": ignored, "keep_namespaces": kept,
         }  # fmt: skip
-        self.rules = rules_of(**self._given)
-        self._labeled = require_labels
+        said, number = f"hash_bits is {bits}", "choose a number from 1 to 30"
+        refuse(DataError, (not 1 <= bits <= 30, said, "bad-option", "hash_bits", number))
+        pairs: dict[frozenset[int], tuple[int, int]] = {}
+        for letters in interactions:
+            pair, two = letters.encode(), "give the first letters of two namespaces, such as 'ab'"
+            said, bad = f"The interaction {letters!r} is not a pair", len(pair) != 2 or b":" in pair
+            refuse(DataError, (bad, said, "bad-option", "interactions", two))
+            pairs.setdefault(frozenset(pair), (pair[0], pair[1]))
+        only = kept.encode() if kept else range(256)
+        left_out = frozenset(range(256)).difference(only) | {*(ignored or "").encode()}
+        self.rules = Rules(bits, tuple(pairs.values()), left_out)
 
     def recipe(self) -> dict[str, Any]:
         return {"format": "vw", **self._given}
-
-    def namespaces(self, rows: int) -> bytes:
-        """Return the bytes with which the namespaces of the first ``rows`` begin, in order."""
-        with closing(self._data_lines()) as lines:
-            text = b"\n".join(line for _, _, line in islice(lines, rows))
-        return bytes(sorted({(name or b" ")[0] for name in re.findall(rb"\|([^ \t|:]?)", text)}))
 
     def feature(self, column: int) -> str:
         return f"the feature of column {column}"
@@ -177,7 +139,22 @@ class VwSource(ScannedFiles):
         check_growth(path, chunk.size, size, shorter)
 
     def _explain(self, line: bytes, part: ScannedChunk) -> None:
-        refuse_line(line, self._labeled)
+        text = line.strip()
+        head, bar, features = text.partition(b"|")
+        said, one = f"there is no | before the features in {quoted(text)}", "write '1 | a b:0.5'"
+        refuse(DataError, (not bar, said, "bad-line", None, one))
+        refuse_faults(text, _UNLABELED if self._labeled else ())
+        refuse_faults(numbers := _TAG.sub(b"", head).strip(), _OF_HEAD)
+        label, _, base = (*map(float, numbers.split()), 0.0, 0.0, 0.0)[:3]
+        refuse(
+            DataError,
+            (abs(label) >= LABELS_BELOW, f"the label {label} has too many digits", "not-exact",
+             None, "shorten the labels"),
+            (base, f"the base {base} is not 0", "unsupported", None, "remove it"),
+        )  # fmt: skip
+        refuse_faults(bar + features, _OF_FEATURES)
+        said = "a number, product or sum is too large, or a namespace has a long number"
+        raise DataError(said, "scale the features", "shorten the number", code="overflow")
 
     def names(self, line: bytes) -> dict[int, list[str]]:
         """Return the names of the features of a line, by their columns."""
@@ -207,24 +184,6 @@ class VwSource(ScannedFiles):
                     product = (FNV_PRIME * column ^ other) & (1 << self.rules.bits) - 1
                     found.setdefault(product, []).append((a + b"*" + b).decode())
         return {column: list(dict.fromkeys(names)) for column, names in found.items()}
-
-
-def rules_of(
-    bits: int, interactions: Sequence[str], ignore_namespaces: str | None,
-    keep_namespaces: str | None,
-) -> Rules:  # fmt: skip
-    said, number = f"hash_bits is {bits}", "choose a number from 1 to 30"
-    refuse(DataError, (not 1 <= bits <= 30, said, "bad-option", "hash_bits", number))
-    pairs: dict[frozenset[int], tuple[int, int]] = {}
-    for letters in interactions:
-        pair = letters.encode()
-        said = f"The interaction {letters!r} is not a pair"
-        two = "give the first letters of two namespaces, such as 'ab'"
-        refuse(DataError, (len(pair) != 2 or b":" in pair, said, "bad-option", "interactions", two))
-        pairs.setdefault(frozenset(pair), (pair[0], pair[1]))
-    kept = keep_namespaces.encode() if keep_namespaces else range(256)
-    left_out = frozenset(range(256)).difference(kept) | {*(ignore_namespaces or "").encode()}
-    return Rules(bits, tuple(pairs.values()), left_out)
 
 
 def scan_chunk(

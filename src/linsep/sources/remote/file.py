@@ -2,9 +2,10 @@
 
 import io
 import os
+import re
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from glob import has_magic
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,6 +35,10 @@ _VERSIONS = (
     "ETag", "etag", "Last-Modified", "LastModified", "last_modified", "updated", "mtime",
     "modified", "modify", "created",
 )  # fmt: skip
+#: names of files that are hidden, or describe the data files beside them
+_HIDDEN = re.compile(
+    r"(\.|_started_|_committed_).*|.*_\$folder\$|_SUCCESS|_(common_)?metadata", re.DOTALL
+)
 #: the file that was read last, open, whose blocks serve who opens the same version again
 _last: dict[tuple[Any, ...], Any] = {}
 
@@ -43,12 +48,6 @@ class RemoteFile:
 
     It must not change after it was first seen: size and ETag (or else the date) are compared when
     it is opened and after it was read. ``str()`` of the object shows no credentials.
-
-    Raises
-    ------
-    DataError
-        If fsspec, or a package that it needs, is not installed, or it does not know the protocol,
-        or cannot connect to the server; if the address is a chain of several.
     """
 
     #: the folder where files made of it go: the current one
@@ -59,9 +58,8 @@ class RemoteFile:
         if is_chain(address):
             raise _bad_url(address)
         name = name_of(address)
-        self.name, self.stem, self.suffix, self.suffixes = (
-            name.name, name.stem, name.suffix, name.suffixes,
-        )  # fmt: skip
+        self.name, self.stem = name.name, name.stem
+        self.suffix, self.suffixes = name.suffix, name.suffixes
         self._fs, self._path = filesystem(address)
         self._seen: tuple[int | None, str | None] | None = None
         self._copy: Path | None = None
@@ -97,7 +95,6 @@ class RemoteFile:
         return False
 
     def stat(self) -> Any:
-        """Return an object with the size as ``st_size``; raises as :meth:`reading` does."""
         return SimpleNamespace(st_size=self.state[1])
 
     @property
@@ -106,7 +103,7 @@ class RemoteFile:
         known by.
         """
         size, version = self._seen or self.check()
-        return str(self), self._copied().stat().st_size if size is None else size, version
+        return str(self), self.copied().stat().st_size if size is None else size, version
 
     def check(self) -> tuple[int | None, str | None]:
         """Return size and version of the file; DataError if they are not what was first seen."""
@@ -125,9 +122,7 @@ class RemoteFile:
 
     @contextmanager
     def reading(self, parts: bool = False) -> Iterator[Any]:
-        """Open the file: blocks in the order of its bytes, or with ``parts`` what is asked for.
-        DataError if it is not there any more, cannot be read, or has changed.
-        """
+        """Open the file: blocks in the order of its bytes, or with ``parts`` what is asked for."""
         size, version = self.check()
         key = os.getpid(), self.address, size, version
         opened = None if parts else _last.pop(key, None)
@@ -148,20 +143,17 @@ class RemoteFile:
 
     def _opened(self, size: int | None, parts: bool) -> Any:
         how: dict[str, Any] = {"size": size} if protocol_of(self.address) in WEB else {}
-        cache: dict[str, Any] = {"cache_type": "none"} if parts else {}
-        if self._fs.async_impl and not parts:
-            cache = {"cache_type": "background", "cache_options": {"maxblocks": BLOCKS}}
+        if parts:
+            how["cache_type"] = "none"
+        elif self._fs.async_impl:
+            how |= {"cache_type": "background", "cache_options": {"maxblocks": BLOCKS}}
         if size and self._copy is None:
-            with self._told(), suppress(ValueError):  # of servers that send whole files only
-                if how:
-                    with self._fs.open(self._path, "rb", cache_type="none", **how) as last:
-                        last.seek(size - 1)
-                        last.read(1)
-                return self._fs.open(self._path, "rb", block_size=BLOCK, **how, **cache)
-        return pa.OSFile(str(self._copied()))
+            with self._told():
+                return self._fs.open(self._path, "rb", block_size=BLOCK, **how)
+        return pa.OSFile(str(self.copied()))
 
-    def _copied(self) -> Path:
-        """Return a copy on this machine, of a server that sends whole files only."""
+    def copied(self) -> Path:
+        """Return a copy on this machine, for a server that sends whole files only."""
         if self._copy is None:
             folder = scratch_folder()
             weakref.finalize(self, folder.cleanup)
@@ -186,18 +178,24 @@ class _Stream(io.RawIOBase):
 
     def __init__(self, opened: Any, file: RemoteFile):
         self.opened, self._file, self._size = opened, file, file.state[1]
-        self.tell, self.seek = opened.tell, opened.seek  # type: ignore[method-assign]
 
     def readable(self) -> bool:
         return True
 
-    def seekable(self) -> bool:
-        return True
+    def seek(self, place: int, whence: int = 0) -> int:
+        return int(self.opened.seek(place, whence))
 
     def readinto(self, buffer: Any) -> int:
-        due = max(0, min(len(buffer), self._size - self.tell()))
+        at = self.tell()
+        due = max(0, min(len(buffer), self._size - at))
         with self._file._told():
-            data = self.opened.read(due)
+            try:
+                data = self.opened.read(due)
+            except ValueError:  # the server sends whole files only
+                self.opened.close()
+                self.opened = pa.OSFile(str(self._file.copied()))
+                self.seek(at)
+                data = self.opened.read(due)
         if len(data) < due:
             self._file.check()
             raise _unreachable(str(self._file), f"{len(data):,} bytes came instead of {due:,}")
@@ -206,9 +204,7 @@ class _Stream(io.RawIOBase):
 
 
 def failure(error: Exception, address: str, seen: bool) -> DataError:
-    """Return what to raise for an error of fsspec or of the library behind it, for a file that was
-    ``seen`` before.
-    """
+    """Return what to raise for an error of fsspec, or of the library behind it."""
     missing = isinstance(error, FileNotFoundError) and protocol_of(address) in WEB
     cause = error.__cause__ if missing and error.__cause__ else error  # of a web server anything
     status = vars(cause).get("status", vars(cause).get("code"))
@@ -262,19 +258,12 @@ def is_hidden(name: str) -> bool:
     """Return whether a file of this name is left out, as in a shell, or describes the data files
     beside it.
     """
-    marks = (".", "_started_", "_committed_")
-    described = name in ("_SUCCESS", "_metadata", "_common_metadata") or name.endswith("_$folder$")
-    return described or name.startswith(marks)
+    return _HIDDEN.fullmatch(name) is not None
 
 
 def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
     """Return the file of a URL, or the files of a folder or a wildcard, sorted by name, and whether
-    it was a folder.
-
-    As in a shell, hidden files are left out; ``**`` matches any depth of folders. Web servers list
-    nothing, so each of their addresses is one file.
-
-    Raises DataError if there is no such file, or it may not be read.
+    it was a folder. Web servers list nothing, so each of their addresses is one file.
     """
     file = RemoteFile(address)
     if file.exists():
@@ -297,10 +286,7 @@ def find_remote(address: str) -> tuple[list[RemoteFile], bool]:
 
 
 def filesystem(address: str) -> tuple[Any, str]:
-    """Return fsspec's access to the store of an address, and the path in it.
-
-    Raises DataError if a package for it is missing, or the store does not let us in.
-    """
+    """Return fsspec's access to the store of an address, and the path in it."""
     protocol, place = protocol_of(address), address.partition("?")[0].lower()
     try:
         import fsspec

@@ -3,7 +3,7 @@ version 2), Arrow streams, and Arrow tables in memory.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,6 @@ class ParquetFile(ArrowFile):
     #: the row groups to read; None reads all
     row_groups: Sequence[int] | None = None
     _about: "pq.FileMetaData | None" = None
-    _delta: Set[str] = frozenset()
 
     @contextmanager
     def _opened(self, names: list[str] | None) -> Opened:
@@ -200,13 +199,10 @@ def _types(schema: pa.Schema) -> list[pa.DataType]:
 def _typed(batch: pa.RecordBatch) -> pa.RecordBatch:
     arrays = []
     for column, kind in zip(batch.columns, _types(batch.schema), strict=True):
-        if not pa.types.is_dictionary(kind):
-            arrays.append(column if column.type == kind else column.cast(kind))
-            continue
-        if not pa.types.is_dictionary(column.type):  # as Parquet has categories that are numbers
-            values = column.unique().drop_null()
+        has_codes = pa.types.is_dictionary(column.type)
+        if pa.types.is_dictionary(kind) and not has_codes:  # Parquet has such categories of numbers
+            values = pc.drop_null(column.unique())
             values = values.take(pc.array_sort_indices(values))
             column = pa.DictionaryArray.from_arrays(pc.index_in(column, values), values)  # noqa: PLW2901
-        values = column.dictionary.cast(kind.value_type)
-        arrays.append(pa.DictionaryArray.from_arrays(column.indices, values, ordered=kind.ordered))
+        arrays.append(column if column.type == kind else column.cast(kind))
     return pa.RecordBatch.from_arrays(arrays, batch.schema.names)

@@ -61,7 +61,7 @@ class CsvFile(TextFile):
     delimiter and line breaks. Empty lines are skipped.
     """
 
-    returns = marks_missing = True
+    marks_missing = True
     #: where the header ends, and the columns when they are known
     _begin = 0
     _header: Any = None

@@ -16,10 +16,11 @@ import pyarrow as pa
 from linsep._system.threads import thread_count
 from linsep.errors import DataError, Hint, hint
 from linsep.sources.limits import MAX_LINE
-from linsep.sources.lines import BYTE_ORDER_MARK, LineReader, scanned_chunks, utf_16_in
+from linsep.sources.lines import BYTE_ORDER_MARK, LineReader, scanned_chunks
 from linsep.sources.remote.file import File
 from linsep.sources.tables.table_file import TableFile
 
+UTF_16_MARKS = b"\xff\xfe", b"\xfe\xff"
 #: bytes read at a time; some blocks are in memory at once
 BLOCK_BYTES = 1 << 20
 #: the Arrow type that a column of each kind is read as
@@ -35,8 +36,6 @@ class TextFile(TableFile):
     """
 
     typed = False
-    #: whether carriage returns alone may end lines
-    returns = False
     #: how characters are stored, if not as UTF-8
     encoding: str | None = None
 
@@ -59,12 +58,12 @@ class TextFile(TableFile):
             return
         self._reader = reader = LineReader(
             [self.path], self._block, max_line=self._max_line, unchanged=self.unchanged,
-            returns=self.returns, encoding=self.encoding,
+            encoding=self.encoding,
         )  # fmt: skip
         for start, block in whole_lines(reader):
             whole = start <= len(BYTE_ORDER_MARK) and start + len(block) == self.size <= BLOCK_BYTES
-            if not start and (encoding := utf_16_in(block)) is not None:
-                csv = hint("read it with {}", encoding=encoding)
+            if not start and block.startswith(UTF_16_MARKS):
+                csv = hint("read it with {}", encoding="utf-16")
                 way = csv if self.marks_missing else "save it as UTF-8"
                 raise self.error(" is UTF-16 text", way, code="encoding")
             if (zero := block.find(b"\0")) >= 0:
