@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import linsep
+from interrupting import Press
 from linsep import KernelPerceptron, MarginPerceptron, Perceptron
 from linsep.rows.arrays import HoldOut
 from linsep.sources.arrays import ArraySource
@@ -15,31 +16,10 @@ from refusals import refused
 from storages import weights
 
 
-class Press:
-    """A callback that presses Ctrl-C after a pass, counted over trial and run, or asks to stop."""
-
-    def __init__(self, after, stop=False):
-        self.after, self.stop = after, stop
-        self.seen = []
-
-    def setup(self, estimator, context):
-        pass
-
-    teardown = on_fit_task_begin = setup
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-        if context.parent is None:
-            return False
-        self.seen.append(fitted_estimator)
-        if context.task_id == self.after and not self.stop:
-            raise KeyboardInterrupt
-        return context.task_id == self.after
-
-
 def of_the_trial(model, X, y, **how):
     """The same model, stopped at the end of its trial, with the best weights of that."""
     passes = len(clone(model).fit(X, y, **how).validation_scores_)
-    return clone(model).set_callbacks(Press(passes - 1, stop=True)).fit(X, y, **how)
+    return clone(model).set_callbacks(Press(passes, stop=True)).fit(X, y, **how)
 
 
 STOPPING = {"early_stopping": True, "validation_fraction": 0.3, "n_iter_no_change": 2}
@@ -100,7 +80,7 @@ def test_a_trial_that_is_stopped_leaves_its_best_weights(stop):
     best = int(whole.validation_scores_.argmax())
     found = []
     for after in range(best, len(whole.validation_scores_)):
-        one = clone(model).set_callbacks(Press(after, stop))
+        one = clone(model).set_callbacks(Press(after + 1, stop))
         with suppress(KeyboardInterrupt):
             one.fit(X, y)
         assert one.n_iter_ == after + 1 == len(one.validation_scores_)
@@ -117,7 +97,7 @@ def test_a_run_over_all_rows_that_is_stopped_keeps_what_it_has_learned():
     model = Perceptron(keep="average", max_iter=9, **STOPPING)
     tried = len(clone(model).fit(X, y).validation_scores_)
     assert tried > 2
-    model.set_callbacks(Press(tried + 1))
+    model.set_callbacks(Press(tried + 2))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert weights(model) == weights(Perceptron(keep="average", max_iter=2).fit(X, y))
@@ -127,7 +107,7 @@ def test_a_run_over_all_rows_that_is_stopped_keeps_what_it_has_learned():
 
 def test_callbacks_see_the_passes_of_both_runs():
     X, y = noisy()
-    press = Press(after=None)
+    press = Press()
     model = Perceptron(keep="average", max_iter=4, **STOPPING | {"n_iter_no_change": 9})
     model.set_callbacks(press).fit(X, y)
     assert len(press.seen) == 8
@@ -151,7 +131,7 @@ def test_a_trial_is_saved_with_the_model(tmp_path):
 
 def test_models_saved_before_there_were_trials_are_read():
     X, y = noisy()
-    model = Perceptron(keep="average", max_iter=9, **STOPPING).set_callbacks(Press(1, stop=True))
+    model = Perceptron(keep="average", max_iter=9, **STOPPING).set_callbacks(Press(2, stop=True))
     arrays, facts = model.fit(X, y).get_state()
     assert facts["training"].pop("trial", None) is None
     loaded = Perceptron(keep="average", max_iter=9, **STOPPING)
