@@ -54,6 +54,7 @@ PAGES = [
     ("docs/how-to/formulas.md", None, 2, True),
     ("docs/how-to/from-r.md", None, 4, False),
     ("docs/start/first-class.md", None, 1, False),
+    ("docs/how-to/trace.md", docs, 4, True),
     *((f"docs/{name}.md", None, 0, True) for name in (
         "how-to/hypotheses", "how-to/marginal-effects", "how-to/paper-tables",
         "how-to/regression-diagnostics",

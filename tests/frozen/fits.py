@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 import linsep
 from command_line import here
+from interrupting import Press
 from linsep import (
     AROW,
     SCW,
@@ -78,26 +79,6 @@ WEIGHTS = 1.0 + n % 3
 NUMBER = X @ [2.0, -1.0, 0.5] + (n * 5) % 7
 LABEL = np.where(n % 6 == 0, NUMBER <= 4, NUMBER > 4).astype(int)
 CUT = np.array([[0, 0], [1, 0], [2, 1], [0, 3], [1, 0], [1, 1]])
-
-
-class CtrlC:
-    """A callback that presses Ctrl-C at the end of a pass."""
-
-    def __init__(self, number):
-        self.number = number
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **given):
-        if context.parent is not None and context.task_id == self.number:
-            raise KeyboardInterrupt
 
 
 def with_parameters(model, **parameters):
@@ -172,7 +153,7 @@ def elsewhere(folder, name, model, rows, y, fitted):
     assert any((folder / "cache").iterdir())
     checkpoint = folder / f"{name}.checkpoint"
     with suppress(KeyboardInterrupt):
-        with_parameters(model).set_callbacks(CtrlC(0)).fit(rows, y, checkpoint=checkpoint)
+        with_parameters(model).set_callbacks(Press(1)).fit(rows, y, checkpoint=checkpoint)
     assert checkpoint.exists()
     same(fitted, with_parameters(model).fit(rows, y, checkpoint=checkpoint))
     loaded = linsep.load(linsep.save(fitted, folder / f"{name}.linsep"))

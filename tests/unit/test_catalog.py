@@ -81,7 +81,6 @@ FRAME = pd.DataFrame(X, columns=["a", "b"])
 HALVES = [0, 0, 0, 1, 1, 1]
 NAMES = pd.Series(["u", "v"] * 3)
 CALLS = {
-    "many classes": lambda: Perceptron().fit(np.vstack([X] * 4), np.arange(24.0)),
     "dependent": lambda: LinearRegression().fit(X, [1.0, 2, 2, 3, 5, 8]),
     "separable": lambda: LogisticRegression().fit(X[:, :1], HALVES),
     "weightless": lambda: Perceptron().fit(X, [0, 1, 2] * 2, sample_weight=[1, 1, 0] * 2),

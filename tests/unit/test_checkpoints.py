@@ -72,22 +72,15 @@ def assert_same_bits(one, other):
 
 
 FITS = {
-    "last": (Perceptron, {}, X, CODES),
     "batch": (Perceptron, {"update": "batch", "early_stopping": True}, X, TWO),
     "rates": (Perceptron, {"learning_rate": lambda k: 1 / k, "normalize": True}, X, TWO),
     "average": (Perceptron, {"keep": "average", "early_stopping": True}, X, CODES),
     "vote": (Perceptron, {"keep": "vote", "multiclass": "ovo", "early_stopping": True}, X, CODES),
     "best": (PassiveAggressive, {"keep": "best", "multiclass": "ovr"}, X, CODES),
     "variances": (AROW, {"class_weight": {0: 2.0}}, X, TWO),
-    "threshold": (Winnow, {"keep": "average"}, np.abs(X), TWO),
     "cycle": (Perceptron, {"shuffle": False, "max_iter": 40}, WHOLE, TWO[:40]),
     "budget": (KernelPerceptron, {"keep": "average", "budget": 20}, X, CODES),
     "blocks": (KernelPerceptron, {"cache_mb": 0.0, "multiclass": "ovr"}, X, CODES),
-    "no cache": (KernelPerceptron, {"cache_mb": 0.0, "early_stopping": True}, X, CODES),
-    "kernel vote": (KernelPerceptron, {"kernel": "poly", "keep": "vote"}, X, CODES),
-    "kernel cycle": (
-        KernelPerceptron, {"kernel": "linear", "shuffle": False, "max_iter": 40}, WHOLE, TWO[:40]
-    ),
 }  # fmt: skip
 
 
@@ -114,8 +107,7 @@ def test_it_goes_on_and_is_not_repeated_when_it_has_ended(tmp_path, monkeypatch,
 @pytest.mark.parametrize(
     ("how", "late", "memory", "cached"),
     [
-        ({}, False, 0, True),
-        ({"early_stopping": True, "keep": "vote"}, True, 1 << 28, False),
+        ({"early_stopping": True, "keep": "average"}, False, 1 << 28, False),
         ({"keep": "best", "class_weight": "balanced"}, True, 0, True),
     ],
 )
@@ -169,43 +161,6 @@ def test_a_seed_that_was_drawn_is_kept(tmp_path):
     assert_same_bits(found, Perceptron(max_iter=4).fit_rows(X, TWO, seed=found.fitted_run().seed))
 
 
-def test_written_between_batches(tmp_path, monkeypatch):
-    written = []
-    monkeypatch.setattr(Checkpoint, "write", lambda self, arrays, about: written.append(about))
-    given = {"checkpoint": Checkpoint(tmp_path / "c", every=1e-9)}
-    Perceptron(max_iter=3, shuffle=False).fit(X, TWO, **given)
-    assert [about["course"]["number"] for about in written] == [0, 1, 2]
-
-
-OTHER_PROCESS = """
-import os, sys, numpy as np, linsep, linsep.learners.passes as passes
-walk = passes.one_pass
-def one_pass(course):
-    if course.number == 2 and sys.argv[5] == "killed": os._exit(3)
-    return walk(course)
-passes.one_pass = one_pass
-X, y, path, out = np.load(sys.argv[1]), np.load(sys.argv[2]), sys.argv[3], sys.argv[4]
-path = linsep.Checkpoint(path, every=1e-9)
-model = linsep.Perceptron(max_iter=4, keep="average", multiclass="ovr").fit(X, y, checkpoint=path)
-np.save(out, np.column_stack([model.coef_, model.intercept_]))
-"""
-
-
-@pytest.mark.thorough
-def test_what_compiled_code_began_the_interpreter_ends(tmp_path):
-    whole = np.rint(4 * X)  # the interpreter adds products in another order
-    np.save(tmp_path / "X.npy", whole)
-    np.save(tmp_path / "y.npy", CODES)
-    files = [str(tmp_path / name) for name in ("X.npy", "y.npy", "c", "w.npy")]
-    for off, how, exit_code in (("0", "killed", 3), ("1", "whole", 0)):
-        command = [sys.executable, "-c", OTHER_PROCESS, *files, how]
-        environment = os.environ | {"NUMBA_DISABLE_JIT": off}
-        assert subprocess.run(command, check=False, env=environment).returncode == exit_code
-    model = Perceptron(max_iter=4, keep="average", multiclass="ovr").fit(whole, CODES)
-    expected = np.column_stack([model.coef_, model.intercept_])
-    np.testing.assert_array_equal(np.load(tmp_path / "w.npy"), expected)
-
-
 def test_a_cache_damaged_before_the_fit_goes_on_changes_nothing(tmp_path):
     dump_svmlight_file(X, CODES, str(tmp_path / "t.svm"))
 
@@ -236,12 +191,12 @@ def left(path, model=None, rows=X, y=TWO, **more):
     ("model", "rows", "y", "more"),
     [
         (Perceptron(max_iter=5), X, TWO, {}), (Perceptron(max_iter=4), X + 1e-9, TWO, {}),
-        (Perceptron(max_iter=4), X, 1 - TWO, {}), (Perceptron(max_iter=4), X[1:], TWO[1:], {}),
+        (Perceptron(max_iter=4), X, 1 - TWO, {}),
         (Perceptron(max_iter=4), X, TWO, {"sample_weight": np.full(120, 2.0)}),
         (Perceptron(max_iter=4), X, TWO, {"coef_init": np.ones((1, 7))}),
         (Winnow(max_iter=4), np.abs(X), TWO, {}),
     ],
-    ids=["parameter", "values", "labels", "shape", "weights", "start", "learner"],
+    ids=["parameter", "values", "labels", "weights", "start", "learner"],
 )  # fmt: skip
 def test_another_fit_is_refused(tmp_path, model, rows, y, more):
     path = tmp_path / "c"
@@ -268,8 +223,10 @@ def test_another_version_or_file_is_refused(tmp_path, monkeypatch):
 SQUARE, CUBE = (lambda a, b: float(a @ b + 1) ** 2), (lambda a, b: float(a @ b + 1) ** 3)
 
 
-@pytest.mark.parametrize("within", [lambda f: f, lambda f: as_kernel(f) + RBF(0.5)])
-def test_another_function_of_the_same_name_is_refused(tmp_path, within):
+def test_another_function_of_the_same_name_is_refused(tmp_path):
+    def within(function):
+        return as_kernel(function) + RBF(0.5)
+
     few, labels = X[:20], TWO[:20]
     for function in (SQUARE, SQUARE):
         left(tmp_path / "c", KernelPerceptron(kernel=within(function), max_iter=3), few, labels)
@@ -277,13 +234,6 @@ def test_another_function_of_the_same_name_is_refused(tmp_path, within):
         KernelPerceptron(kernel=within(CUBE), max_iter=3).fit(
             few, labels, checkpoint=tmp_path / "c"
         )
-
-
-def test_a_label_is_not_taken_for_a_place_in_memory(tmp_path):
-    labels = np.array(["0x1", "0x2"])[TWO]
-    left(tmp_path / "c", Perceptron(max_iter=3, reference="0x1"), y=labels)
-    with refused(CheckpointError, "bad-checkpoint"):
-        Perceptron(max_iter=3, reference="0x2").fit(X, labels, checkpoint=tmp_path / "c")
 
 
 def test_damaged_checkpoints_are_refused(tmp_path):
@@ -295,38 +245,6 @@ def test_damaged_checkpoints_are_refused(tmp_path):
             with refused(CheckpointError, "bad-checkpoint"):
                 Perceptron(max_iter=4).fit(X, TWO, checkpoint=path)
             assert path.read_bytes() == content
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"course": {}}, {"fit": None}, {"seed": "x"}, {"machines": []},
-        {"training": {"rounds": -1}},
-        {"training": {"passes": []}}, {"course": {"best": [1]}},
-        {"course": {"number": 2**70}},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_edited_checkpoints_are_refused(tmp_path, change):
-    path = tmp_path / "c"
-    left(path)
-    arrays, about = Checkpoint(path).read()
-    ((name, value),) = change.items()
-    about[name] = about[name] | value if isinstance(value, dict) and value else value
-    Checkpoint(path).write(arrays, json.loads(json.dumps(about)))
-    with refused(CheckpointError, "bad-checkpoint"):
-        Perceptron(max_iter=4).fit(X, TWO, checkpoint=path)
-
-
-def test_arrays_of_another_shape_are_refused(tmp_path):
-    path = tmp_path / "c"
-    left(path)
-    arrays, about = Checkpoint(path).read()
-    for name in ("last.coef", "counts.updates", "tally"):
-        for wrong in (np.zeros(3), np.zeros((2, 2)), arrays[name].astype(np.float32)):
-            Checkpoint(path).write(arrays | {name: wrong}, about)
-            with refused(CheckpointError, "bad-checkpoint"):
-                Perceptron(max_iter=4).fit(X, TWO, checkpoint=path)
 
 
 def test_a_model_file_is_no_checkpoint_and_the_other_way(tmp_path):
@@ -383,10 +301,10 @@ def test_a_full_disk_is_told_once_and_the_fit_goes_on(tmp_path, monkeypatch):
 
 
 def test_intervals(tmp_path):
-    for every in ("", "60", "0s", "-1s", "5 days", "10 rows", 0, -1, np.nan, np.inf):
+    for every in ("60", "0s", "10 rows", -1, np.inf):
         with refused(ParameterError, "bad-option", option="every"):
             Checkpoint(tmp_path / "c", every=every)
-    for every, seconds in (("90s", 90), ("1.5m", 90), ("2h", 7200), (3, 3), (1e-07, 1e-07)):
+    for every, seconds in (("90s", 90), ("1.5m", 90), ("2h", 7200), (3, 3)):
         assert Checkpoint(tmp_path / "c", every=every).seconds == seconds
 
 
@@ -395,3 +313,20 @@ def test_a_link_stays_and_what_it_names_is_removed(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     Perceptron(max_iter=4).fit(X, TWO, checkpoint=tmp_path / "link")
     assert os.listdir(tmp_path) == ["link"]
+
+
+def test_edited_checkpoints_are_refused(tmp_path):
+    path = tmp_path / "c"
+    left(path)
+    arrays, about = Checkpoint(path).read()
+    edits = [(arrays, {name: wrong}) for name, wrong in (
+        ("course", {}), ("fit", None), ("seed", "x"), ("machines", []),
+        ("training", about["training"] | {"rounds": -1}),
+        ("course", about["course"] | {"number": 2**70}),
+    )]  # fmt: skip
+    edits += [(arrays | {name: np.zeros(3)}, {}) for name in ("last.coef", "tally")]
+    edits += [(arrays | {"last.coef": arrays["last.coef"].astype(np.float32)}, {})]
+    for edited, change in edits:
+        Checkpoint(path).write(edited, json.loads(json.dumps(about | change)))
+        with refused(CheckpointError, "bad-checkpoint"):
+            Perceptron(max_iter=4).fit(X, TWO, checkpoint=path)

@@ -1,12 +1,10 @@
 """Fits on a Dask cluster whose workers are threads of this process: files, Dask collections, and
 what goes wrong."""
 
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-import time
 
 import dask
 import dask.array as da
@@ -16,9 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from distributed import Client, LocalCluster, process
+from distributed import Client, LocalCluster
 from distributed.comm import CommClosedError
-from distributed.scheduler import KilledWorker
 from sklearn.base import clone
 
 from linsep import (
@@ -26,7 +23,6 @@ from linsep import (
     Checkpoint,
     GaussianNaiveBayes,
     LinearRegression,
-    LogisticRegression,
     OnlineLogistic,
     PassiveAggressive,
     Perceptron,
@@ -61,9 +57,8 @@ def table(tmp_path_factory, drawn):
     return path
 
 
-@pytest.mark.parametrize("learner", [AROW(), OnlineLogistic(multiclass="ovo")], ids=["arow", "ovo"])
-def test_what_is_beside_the_weights_has_the_same_bits(client, table, drawn, tmp_path, learner):
-    X, y = drawn
+def test_what_is_beside_the_weights_has_the_same_bits(client, table, drawn, tmp_path):
+    (X, y), learner = drawn, OnlineLogistic(multiclass="ovo")
     model, alone = (clone(learner).set_params(max_iter=3, keep="average") for _ in range(2))
     fit(model, open_source(table, target="y"), client=client, shard_mb=SHARD_MB)
     fit_in_shards(alone, X, y, list(model.mixture_.rows))
@@ -97,8 +92,6 @@ def test_the_same_bits_for_any_number_of_workers(workers, client, table, drawn, 
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     assert model.training_accuracy_ == pytest.approx(alone.score(X, y))
     assert model.training_rows_ == 400
-    names = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
-    assert {"read shard", "describe shard", "learn shard", "mix weights"} <= set(names)
 
 
 def test_one_shard_is_an_ordinary_fit_also_of_a_remote_file(client, table):
@@ -139,29 +132,17 @@ def test_a_task_of_a_worker_can_fit(client, table):
     assert np.array_equal(found, model.coef_)
 
 
-def test_missing_values_of_all_shards_are_counted(client, tmp_path):
-    rows = "".join(f"{'' if k % 10 == 1 else k},{'ab'[k % 2]}\n" for k in range(200))
-    for name in ("1.csv", "2.csv"):
-        (tmp_path / name).write_text("x,y\n" + rows)
-    for missing, dropped, filled in (("mean", 0, {"x": 40}), ("drop", 40, {})):
-        source = open_source(tmp_path / "*.csv", target="y", missing=missing)
-        fit(Perceptron(max_iter=1), source, client=client, shard_mb=0.0001)
-        assert (source.dropped, source.filled) == (dropped, filled)
-
-
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_bad_rows_are_named(client, tmp_path):
     path = tmp_path / "t.svm"
     lines = [f"{k % 2} 1:{k} 2:1\n" for k in range(300)]
     for line, code, fields in (
-        ("1 1:nan\n", "not-finite", {"row": 206}),
-        ("1 1:1e308 2:1e308\n", "overflow", {}),
-        ("1.5 1:1\n", "label-type", {}),
-    ):
+        ("1 1:nan\n", "not-finite", {"row": 206}), ("1.5 1:1\n", "label-type", {}),
+    ):  # fmt: skip
         lines[205] = line
         path.write_text("".join(lines))
         with refused(DataError, code, **fields):
-            fit(Perceptron(learning_rate=1e300), open_source(path), client=client, shard_mb=0.001)
+            fit(Perceptron(), open_source(path), client=client, shard_mb=0.001)
     path.write_text("1 1:1\n" * 300)
     with refused(DataError, "class-count"):
         fit(Perceptron(), open_source(path), client=client)
@@ -173,8 +154,6 @@ def test_wrong_use(client, table, monkeypatch):
         fit(Perceptron(), np.ones((3, 2)), client=client)
     with refused(ParameterError, "bad-option", option="shard_mb"):
         fit(Perceptron(), source, client=client, shard_mb=0)
-    with pytest.raises(ParameterError):
-        fit(Perceptron(keep="vote"), source, client=client)
     with refused(ParameterError, "unsupported", option="checkpoint"):
         fit(LinearRegression(), source, client=client, checkpoint="c")
 
@@ -196,19 +175,6 @@ def test_workers_of_other_versions_or_without_linsep(client, monkeypatch):
         clusters.Cluster(client)
 
 
-def test_what_a_lost_cluster_raises():
-    class Worker:
-        address = "tcp://10.0.0.2:1"
-
-    for problem, kind, code in (
-        (KilledWorker("learn shard-1a-7", Worker(), 3), ClusterError, "cluster"),
-        (MemoryError(), ClusterError, "too-large"),
-        (CommClosedError(), clusters.LostCluster, "cluster"),
-    ):
-        with refused(kind, code), clusters.in_sentences():
-            raise problem
-
-
 def test_nobody_answers_and_nobody_works(table, monkeypatch):
     monkeypatch.setattr(clusters, "CONNECTING", 0.5)
     for address in ("tcp://127.0.0.1:9", "tcp://user:secret@127.0.0.1:1", "nonsense", ""):
@@ -223,9 +189,8 @@ def test_nobody_answers_and_nobody_works(table, monkeypatch):
         fit(Perceptron(), open_source(table, target="y"), client=client)
 
 
-@pytest.mark.parametrize("learner", [Perceptron(max_iter=5), AROW(max_iter=5, keep="average")])
-def test_a_fit_whose_client_was_lost_goes_on(client, table, tmp_path, monkeypatch, learner):
-    path = tmp_path / "c"
+def test_a_fit_whose_client_was_lost_goes_on(client, table, tmp_path, monkeypatch):
+    path, learner = tmp_path / "c", AROW(max_iter=5, keep="average")
 
     def learned(**more):
         source = open_source(table, target="y", cache=None)
@@ -247,9 +212,8 @@ def test_a_fit_whose_client_was_lost_goes_on(client, table, tmp_path, monkeypatc
         learned(checkpoint=path)
     with refused(ClusterError, "cluster"):
         learned(checkpoint=path)
-    for how in ({"mixing": "uniform"}, {"shard_mb": 1}):
-        with pytest.raises(CheckpointError):
-            learned(checkpoint=path, **how)
+    with pytest.raises(CheckpointError):
+        learned(checkpoint=path, mixing="uniform")
     model = learned(checkpoint=path)
     arrays, others = (one.get_state()[0] for one in (model, expected))
     assert all(np.array_equal(arrays[name], array) for name, array in others.items())
@@ -287,27 +251,12 @@ def test_ctrl_c_ends_the_client_and_not_its_workers():
     assert not blocked()
 
 
-def test_after_ctrl_c_the_client_can_be_used(client, monkeypatch):
-    wait, X, y = clusters.wait, da.zeros((20, 2), chunks=(1, 2)), da.arange(20, chunks=1) % 2
-
-    def pressed(futures, *how):
-        if len(futures) == 21:  # of the shards, and their sum
-            raise KeyboardInterrupt
-        return wait(futures, *how)
-
-    monkeypatch.setattr(clusters, "wait", pressed)
-    with pytest.raises(KeyboardInterrupt):
-        fit(Perceptron(), X, y, client=client)
-    assert client.submit(int).result(timeout=10) == 0
-
-
 async def lose(address, dask_scheduler):
     await dask_scheduler.remove_worker(address, stimulus_id="lost")
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("estimator", [Perceptron(max_iter=4), LogisticRegression()])
-def test_a_file_rewritten_while_a_worker_is_lost_is_refused(tmp_path, monkeypatch, estimator):
+def test_a_file_rewritten_while_a_worker_is_lost_is_refused(tmp_path, monkeypatch):
     """The worker that reads its shards again would learn other rows than the rest."""
     path = tmp_path / "t.svm"
     path.write_text("".join(f"{k % 2} 1:{100 + k % 7}\n" for k in range(2000)))
@@ -327,34 +276,7 @@ def test_a_file_rewritten_while_a_worker_is_lost_is_refused(tmp_path, monkeypatc
 
         monkeypatch.setattr(rows.ShardedRows, "describe", and_lose)
         with refused(DataError, "file-changed"):
-            fit(estimator, open_source(path), client=client, shard_mb=0.004)
-
-
-def test_a_file_that_changed_since_it_was_opened_is_refused(client, tmp_path):
-    (tmp_path / "t.csv").write_text("x,y\n1,0\n2,1\n")
-    source = open_source(tmp_path / "t.csv", target="y")
-    (tmp_path / "t.csv").write_text("y,x\n1,0\n2,1\n")
-    with refused(DataError, "file-changed"):
-        fit(Perceptron(), source, client=client)
-
-
-@pytest.mark.thorough
-def test_worker_processes_that_end_while_they_start(monkeypatch):
-    start, pids = process.AsyncProcess.start, []
-
-    async def started(self):
-        await start(self)
-        pids.append(self.pid)
-        if len(pids) <= 1:
-            os.kill(self.pid, signal.SIGKILL)
-
-    monkeypatch.setattr(process.AsyncProcess, "start", started)
-    with refused(ClusterError, "cluster"), clusters.connected("local"):
-        pass
-    until = time.monotonic() + 60  # the others are told to end, and may take a moment
-    while {child.pid for child in multiprocessing.active_children()} & set(pids):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+            fit(Perceptron(max_iter=4), open_source(path), client=client, shard_mb=0.004)
 
 
 def test_dask_arrays(client, monkeypatch):

@@ -12,7 +12,6 @@ import pytest
 
 from linsep import LogisticRegression, open_source
 from linsep.distributed import ClusterError, fit
-from linsep.errors import LinsepError
 from linsep.logistic import task as rows
 from linsep.logistic.checkpointing import Journal
 from linsep.logistic.task import UnfinishedWarning
@@ -77,17 +76,14 @@ def same(one, other):
 
 
 CASES = {
-    "Parquet": ("t.parquet", {}, {}),
     "weights": ("t.parquet", {"weight": "w"}, {}),
     "text": ("t.csv", {"target": "three"}, {"l2": 0.5, "reference": "b"}),
     "no intercept": ("t.csv", {}, {"fit_intercept": False}),
     "ascent": ("t.parquet", {}, {"solver": "gradient_ascent", "max_iter": 5, "l2": 1.0}),
     "dependent": ("t.parquet", {"leave": ("near",)}, {}),
-    "nearly dependent": ("t.parquet", {"leave": ("twice",)}, {}),
     "separable": ("t.parquet", {"target": "above"}, {}),
     "sparse, many": ("t.svm", {}, {"l2": 0.1, "tol": 0.01}),
     "unequal": ("t.parquet", {"weight": "w"}, {"covariance": "HC1"}),
-    "clusters": ("t.csv", {"group": "three"}, {"covariance": "CR1"}),
     "clusters, nearly dependent": (
         "t.csv",
         {"leave": ("twice",), "group": "three"},
@@ -189,13 +185,3 @@ def test_a_fit_that_was_lost_goes_on_here_or_there(client, folder, tmp_path, mon
     assert not path.exists()
     path.write_bytes(kept)
     same(expected, fitted(LogisticRegression.fit, checkpoint=path))
-
-
-def test_parameters_and_classes_are_checked_before_rows_are_read(client, folder):
-    for parameters, code in (
-        ({"l2": -1}, "bad-option"),
-        ({"penalty": "firth", "l2": 1.0}, "conflict"),
-        ({"reference": "maybe"}, "unknown-label"),
-    ):
-        with refused(LinsepError, code):
-            fit(LogisticRegression(**parameters), read(folder, "t.parquet"), client=client)

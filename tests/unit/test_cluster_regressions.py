@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from linsep import GaussianNaiveBayes, LinearRegression, lanes, open_source
-from linsep.distributed import fit, lanes as cluster_lanes
+from linsep.distributed import fit
 from linsep.errors import DataError, ParameterError
 from linsep.linear.least_squares import DependentFeaturesWarning
 from refusals import refused
@@ -65,14 +65,12 @@ def short_lanes(monkeypatch):
 
 CASES = [
     ("t.parquet", {"target": "y", "weight": "w", "exclude": "label"}, {}),
-    ("t.parquet", {"target": "y", "weight": "w", "exclude": "label"}, {"weight_type": "frequency"}),
     (
         "t.parquet",
         {"target": "y", "weight": "w", "exclude": "label"},
         {"weight_type": "frequency", "covariance": "HC3"},
     ),
     ("t.parquet", {"target": "y", "exclude": "w", "group": "label"}, {"covariance": "CR1"}),
-    ("t.svm", {}, {"covariance": "HC1"}),
     ("wide.parquet", {"target": "y"}, {"fit_intercept": False}),
     ("t.svm", {}, {}),
 ]
@@ -114,22 +112,8 @@ def test_clusters_of_collections(client, short_lanes):
         fit(LinearRegression(covariance="CR1"), *parts[:2], **weighted)
 
 
-def test_nearly_dependent_columns(client, tmp_path, short_lanes):
-    random = np.random.default_rng(1)
-    a = random.normal(size=400)
-    columns = {"a": a, "b": a + 1e-9 * random.normal(size=400), "c": 2 * a, "y": a}
-    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=30)
-    with pytest.warns(DependentFeaturesWarning):
-        one = LinearRegression().fit(open_source(tmp_path / "t.parquet", target="y"))
-    source = open_source(tmp_path / "t.parquet", target="y")
-    with pytest.warns(DependentFeaturesWarning):
-        other = fit(LinearRegression(), source, client=client, shard_mb=0.001)
-    same_fit(one, other)
-
-
 BAYES = [
     ("t.parquet", {"target": "label", "weight": "w"}),
-    ("t.parquet", {"target": "label"}),
     ("t.svm", {}),
 ]
 
@@ -149,32 +133,6 @@ def test_naive_bayes_to_the_bit(workers, client, folder, short_lanes, name, read
         assert one.recipe_ == other.recipe_
         assert other.training_accuracy_ == pytest.approx(one.training_accuracy_)
         assert other.training_rows_ == one.training_rows_
-
-
-def test_units_cover_every_lane_once():
-    for sizes in ([10, 0, 3, 50, 1, 1, 1, 30], [5], [0, 4], [100, 100]):
-        found = cluster_lanes.units_of(sizes, 7)
-        starts = np.cumsum([0, *sizes])
-        rows = 0
-        for shard, first, start, others in found:
-            assert starts[shard] + start == 7 * first == rows
-            rows += sizes[shard] - start + sum(taken for _, taken in others)
-        assert rows == sum(sizes)
-
-
-def test_rows_that_do_not_count_are_said_as_on_one_machine(client, tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("a,b,y,w\n" + "1,x,2,0\n3,y,4,0\n" * 40)
-    wide = {"hash_bits": 8, "target": "y", "weight": "w"}
-    for options in (wide, {"exclude": ["b"], "target": "y", "weight": "w"}):
-        for how in ({}, {"client": client, "shard_mb": 0.0002}):
-            source = open_source(path, **options)
-            with refused(DataError, "no-rows"):
-                fit(LinearRegression(), source, **how) if how else LinearRegression().fit(source)
-    path.write_text("a,b,y\n" + "1,,2\n" * 80)
-    source = open_source(path, target="y", hash_bits=8, missing="drop")
-    with refused(DataError, "no-rows"):
-        fit(LinearRegression(), source, client=client, shard_mb=0.0002)
 
 
 def test_bad_targets_and_weights_are_named(client, folder, tmp_path):

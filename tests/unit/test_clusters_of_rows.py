@@ -1,16 +1,13 @@
 """Robust covariances of both regressions: labels of clusters, sources, files, and refusals."""
 
-import copy
 import json
 import pickle
-from datetime import datetime
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 
 import linsep
 from command_line import assert_refused, here
@@ -44,16 +41,12 @@ def fitted(kind, name, clusters=CODES, **how):
 
 LABELS = {
     "text": NAMED,
-    "objects": np.array([datetime(2020, 1, 1 + k) for k in CODES], dtype=object),
     "mixed": [[1, "1", 2.5, (1, 2), True + 7, "x"][k] for k in CODES],
     "floats": CODES / 3 - 1,
-    "booleans of numbers": CODES.astype(np.uint8),
     "dates": np.datetime64("2020-01-01") + CODES,
     "categories": pd.Categorical(NAMED),
-    "series": pd.Series(NAMED),
     "whole numbers of pandas": pd.Series(CODES, dtype="Int64"),
     "polars": pl.Series(NAMED),
-    "a column": NAMED[:, None],
     "a frame": pd.DataFrame({"place": NAMED}),
 }
 
@@ -83,33 +76,26 @@ def test_covariances_change_nothing_else(kind, name):
     assert (model.log_likelihood_, model.aic_) == (plain.log_likelihood_, plain.aic_)
     assert not np.allclose(model.standard_errors_, plain.standard_errors_, rtol=1e-3)
     facts = model.summary().to_dict()["header"]
-    assert facts["standard errors"] == name
-    assert ("clusters" in facts) == (name == "CR1")
+    assert (facts["standard errors"], facts.get("clusters")) == (name, 6 if name == "CR1" else None)
     assert "standard errors" not in plain.summary().to_dict()["header"]
-    assert any(name in note for note in model.summary().notes)
-    frame = model.tidy()
-    assert np.array_equal(frame["standard_error"], model.standard_errors_)
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_copies_come_back_to_the_bit(tmp_path, kind, name):
     model = fitted(kind, name)
     linsep.save(model, tmp_path / "m")
-    for other in (linsep.load(tmp_path / "m"), pickle.loads(pickle.dumps(model)),
-                  copy.deepcopy(model)):  # fmt: skip
+    for other in (linsep.load(tmp_path / "m"), pickle.loads(pickle.dumps(model))):
         assert other.get_params() == model.get_params()
         assert np.array_equal(other.covariance_, model.covariance_)
         assert other.summary().to_dict() == model.summary().to_dict()
         if kind is LinearRegression:
             bands = other.predict(X, "confidence"), model.predict(X, "confidence")
             assert np.array_equal(*(band.low for band in bands))
-    assert clone(model).covariance == name
-    json.dumps(model.summary().to_dict())
 
 
 @pytest.mark.parametrize(
     ("kind", "batch_rows", "sparse"),
-    [(LinearRegression, 7, True), (LinearRegression, 1, False), (LogisticRegression, 7, True)],
+    [(LinearRegression, 1, False), (LogisticRegression, 7, True)],
 )
 def test_batches_change_no_bit(monkeypatch, kind, batch_rows, sparse):
     """Sums are over lanes of fixed rows, whatever the batches; rows of sources may be narrower."""
@@ -172,11 +158,7 @@ REFUSED = [
     ({}, {"clusters": CODES, "sample_weight": np.ones(60)}, "conflict"),
     ({}, {"clusters": np.zeros(60)}, "too-few-rows"),
     ({}, {"clusters": CODES[1:]}, "shape"),
-    ({}, {"clusters": np.stack([CODES, CODES], axis=1)}, "shape"),
-    ({}, {"clusters": "abc"}, "shape"),
     ({}, {"clusters": [None, *CODES[1:]]}, "missing-value"),
-    ({}, {"clusters": np.where(np.arange(60) == 3, np.nan, 1.0)}, "missing-value"),
-    ({}, {"clusters": pd.Series([1, None] * 30, dtype="Int64")}, "missing-value"),
     ({}, {"clusters": np.array(["NaT", "2020-01-01"] * 30, "M8[D]")}, "missing-value"),
     ({}, {"clusters": [[1]] * 59 + [[2]]}, "bad-value"),
 ]
@@ -218,15 +200,6 @@ def test_refused_of_a_logistic_regression():
             )
 
 
-def test_refused_of_a_linear_regression():
-    with refused(ParameterError, "conflict", option="l2"):
-        LinearRegression(covariance="HC1", l2=1.0).fit(X, Y)
-    with refused(ParameterError, "conflict", option="covariance"):
-        LinearRegression(covariance="CR1").fit(X, np.stack([Y, -Y], axis=1), clusters=CODES)
-    with refused(ParameterError, "conflict", option="clusters"):
-        LinearRegression().fit(X, np.stack([Y, -Y], axis=1), clusters=CODES)
-
-
 def test_a_leverage_of_1_is_refused():
     only = np.column_stack([X, np.arange(60) == 17, np.arange(60) == 4])
     for name in ("HC2", "HC3"):
@@ -246,19 +219,6 @@ def test_perfect_fits_and_too_few_rows():
         assert np.isnan(model.f_statistic_)
 
 
-@pytest.mark.filterwarnings("ignore::linsep.linear.least_squares.DependentFeaturesWarning")
-def test_fits_without_features_or_estimates():
-    for name in ("HC0", "HC3", "CR1"):
-        given = {"clusters": CODES} if name == "CR1" else {}
-        mean = LinearRegression(covariance=name).fit(np.zeros((60, 1)), Y, **given)
-        assert mean.standard_errors_[0] > 0
-        assert np.isnan(mean.standard_errors_[1])
-        if name == "HC0":
-            assert mean.standard_errors_[0] == pytest.approx(Y.std() / 60**0.5, rel=1e-12)
-        none = LinearRegression(covariance=name, fit_intercept=False)
-        assert np.isnan(none.fit(np.zeros((60, 1)), Y, **given).standard_errors_).all()
-
-
 def assert_damaged(tensors, about, folder):
     (folder / "edited").write_bytes(model_files.sealed(tensors, about))
     with refused(ModelFileError, "bad-model-file"):
@@ -271,10 +231,10 @@ def test_forged_files_are_refused(tmp_path, kind):
     tensors, about = unsealed(tmp_path / "m", model_files.MODEL_FILE)
     if kind is LinearRegression:
         root = tensors["robust"]
-        for forged in (root[:-1], root[..., None], root.astype(np.float32), root * np.nan):
+        for forged in (root[:-1], root * np.nan):
             assert_damaged(tensors | {"robust": np.ascontiguousarray(forged)}, about, tmp_path)
         assert_damaged({k: v for k, v in tensors.items() if k != "robust"}, about, tmp_path)
-    for clusters in (1, 2.5, "6", True):
+    for clusters in (1, "6"):
         assert_damaged(tensors, about | {"clusters": clusters}, tmp_path)
     for name in (None, "HC0", "HC9"):
         changed = about["parameters"] | {"covariance": name}
@@ -293,8 +253,6 @@ def folder(tmp_path):
     FIVE.to_csv(tmp_path / "t.csv", index=False)
     wards = pd.DataFrame({"dose": DOSE, "ward": WARDS, "ill": ILL})
     wards.to_csv(tmp_path / "wards.csv", index=False)
-    FIVE.assign(w=1.0).to_csv(tmp_path / "weighted.csv", index=False)
-    (tmp_path / "t.svm").write_text("1 1:2\n2 1:3\n4 1:4\n")
     return tmp_path
 
 
@@ -309,11 +267,7 @@ CR1 = ("--covariance", "CR1", "--cluster-by", "place")
 
 
 def test_clusters_of_a_table(folder):
-    shown = printed(*LINEAR, *CR1, "--model", "m", cwd=folder)
-    assert "\nclusters                              3 " in shown
-    assert "CR1, for rows that depend on each other within 3 clusters; t has 2 degrees" in " ".join(
-        shown.split()
-    )
+    printed(*LINEAR, *CR1, "--model", "m", cwd=folder)
     model = LinearRegression(covariance="CR1")
     model.fit(FIVE[["x"]], FIVE["y"], clusters=FIVE["place"])
     told = json.loads(printed("summary", "m", "--json", cwd=folder))
@@ -322,35 +276,12 @@ def test_clusters_of_a_table(folder):
     errors = [row["standard_error"] for row in told["coefficients"]]
     assert errors == pytest.approx(model.standard_errors_, rel=1e-12)
     assert errors[1] ** 2 == pytest.approx(2797 / 1874161, rel=1e-12)
-    assert "--covariance CR1" in printed("inspect", "m", cwd=folder)
     FIVE[["x"]].to_csv(folder / "new.csv", index=False)  # without clusters
     lines = printed("predict", "m", "new.csv", "--interval", "confidence", cwd=folder).split()
     bands = model.predict(FIVE[["x"]], interval="confidence")
     assert [float(one) for one in lines] == pytest.approx(np.column_stack(bands).ravel())
-    FIVE[["x", "y"]].to_csv(folder / "scored.csv", index=False)
-    assert printed("score", "m", "scored.csv", cwd=folder).startswith("R^2")
-
-
-def test_unequal_variances(folder):
-    arguments = (*LINEAR, "--exclude", "place", "--covariance", "HC3", "--json")
-    told = json.loads(printed(*arguments, cwd=folder))["summary"]
-    model = LinearRegression(covariance="HC3").fit(FIVE[["x"]], FIVE["y"])
-    assert told["header"]["standard errors"] == "HC3"
-    assert "clusters" not in told["header"]
-    errors = [row["standard_error"] for row in told["coefficients"]]
-    assert errors == pytest.approx(model.standard_errors_, rel=1e-12)
-
-
-@pytest.mark.parametrize("name", ["HC1", "CR1"])
-def test_logistic_regression(folder, name):
-    clustered = ("--cluster-by", "ward") if name == "CR1" else ("--exclude", "ward")
-    fit = ("fit", "wards.csv", "--target", "ill", "--learner", "logistic", "--covariance", name)
-    told = json.loads(printed(*fit, *clustered, "--json", cwd=folder))["summary"]
-    given = {"clusters": WARDS} if name == "CR1" else {}
-    model = LogisticRegression(covariance=name).fit(DOSE[:, None], ILL, **given)
-    assert told["statistic"] == ("t" if name == "CR1" else "z")
-    p_values = [row["p_value"] for row in told["coefficients"]]
-    assert p_values == pytest.approx(model.p_values_, rel=1e-9)
+    predict = ("predict", "m", "t.csv", "--interval", "prediction")
+    assert_refused(*predict, cwd=folder, code="conflict", exit_code=2)
 
 
 def test_folds_keep_clusters_together_and_tests_need_none(folder):
@@ -363,19 +294,11 @@ def test_folds_keep_clusters_together_and_tests_need_none(folder):
     assert told["test"]["rows"] == 80
 
 
-def test_a_program_and_a_frame_name_the_column_alike(folder):
-    how = {"target": "y", "learner": "linear", "covariance": "CR1"}
-    model = linsep.fit(FIVE, **how, group="place")
-    assert model.standard_errors_[1] ** 2 == pytest.approx(2797 / 1874161, rel=1e-12)
-
-
 REFUSED_OPTIONS = [
     ((*LINEAR, "--cluster-by", "place"), None, "--cluster-by", 2),
     ((*LINEAR, "--covariance", "CR1"), "needs-option", "", 2),
     ((*LINEAR, "--covariance", "CR1", "--cluster-by", "town"), "unknown-column", "", 1),
     ((*LINEAR, *CR1, "--group", "x"), None, "--group", 2),
-    ((LINEAR[0], "weighted.csv", *LINEAR[2:], *CR1, "--weight", "w"), "conflict", "", 2),
-    ((*LINEAR, "--covariance", "HC9"), None, "--covariance", 2),
     ((*LINEAR[:4], "--covariance", "HC1"), None, "--covariance", 2),
     (("tune", *LINEAR[1:], "--cv", "2", "--grid", "covariance=HC0,HC1"), None, "--grid", 2),
 ]
@@ -384,11 +307,3 @@ REFUSED_OPTIONS = [
 def test_refused_options(folder):
     for arguments, code, said, exit_code in REFUSED_OPTIONS:
         assert_refused(*arguments, cwd=folder, code=code, said=said, exit_code=exit_code)
-
-
-def test_one_cluster_and_a_new_row_are_refused(folder):
-    FIVE.assign(place="a").to_csv(folder / "one.csv", index=False)
-    assert_refused("fit", "one.csv", *LINEAR[2:], *CR1, cwd=folder, code="too-few-rows")
-    printed(*LINEAR, *CR1, "--model", "m", cwd=folder)
-    predict = ("predict", "m", "t.csv", "--interval", "prediction")
-    assert_refused(*predict, cwd=folder, code="conflict", exit_code=2)

@@ -1,7 +1,6 @@
 """Runs that are cut short, gone on with, or changed in between; parameters set after a fit."""
 
 import copy
-import inspect
 import pickle
 import signal
 from functools import partial
@@ -9,7 +8,6 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import linsep
@@ -82,24 +80,6 @@ def test_what_shapes_a_model_cannot_change_under_it(tmp_path):
         model.fit(positive, y)
 
 
-def test_a_margin_that_is_given_anew_is_aimed_at():
-    X, y = blobs(30, 3, 2)
-    model = MarginPerceptron(gamma=0.9).partial_fit(X, y, classes=[0, 1])
-    assert model.set_params(gamma=0.1).partial_fit(X, y).gamma_ == 0.1
-
-
-def test_rows_of_weight_zero_may_come_alone():
-    X, y = blobs(30, spread=3.0)
-    weight = np.where(np.arange(30) % 3 == 0, 0.0, 2.0)
-    whole, parts = Perceptron(keep="average"), Perceptron(keep="average")
-    whole.partial_fit(X, y, classes=range(3), sample_weight=weight)
-    for row in range(30):
-        one = slice(row, row + 1)
-        parts.partial_fit(X[one], y[one], classes=range(3), sample_weight=weight[one])
-    assert weights(parts) == weights(whole)
-    assert parts.fitted_run().state.rounds == whole.fitted_run().state.rounds == 20
-
-
 def test_a_row_that_winnow_refuses_is_seen_before_any_is_learned():
     X, y = np.abs(blobs(20, 3, 2)[0]), np.arange(20) % 2
     X[4, 1] = -0.5
@@ -144,26 +124,13 @@ def test_the_pocket_is_given_up_only_for_what_lives_longer():
 def test_only_rates_that_are_used_must_be_sound():
     X, y = np.array([[1.0, 0.0], [-1.0, 0.0]]), [1, 0]
     assert Perceptron(learning_rate=lambda k: 1 - k / 9).fit(X, y).stop_reason_ == "converged"
-    assert Perceptron(learning_rate=lambda k: [0, 1, 2][k]).fit(X, y).stop_reason_ == "converged"
     hard, labels = blobs(30, 3, 2, spread=5.0)
     with refused(ValueError, "bad-option", option="learning_rate"):
         Perceptron(learning_rate=lambda k: 1 - k / 9).fit(hard, labels)
-    with pytest.raises(IndexError):
-        Perceptron(learning_rate=lambda k: [0, 1, 2][k]).fit(hard, labels)
     online = Perceptron(learning_rate=lambda k: 1 - k / 9)
     with refused(ValueError, "bad-option", option="learning_rate"):
         online.partial_fit(hard, labels, classes=[0, 1])
     assert np.isfinite(online.coef_).all()
-
-
-def test_rates_are_asked_for_once_over_all_calls():
-    X, y = blobs(200, 3, 2, spread=5.0)
-    asked = []
-    model = Perceptron(learning_rate=lambda k: asked.append(k) or 1.0 / k)
-    for row in range(200):
-        model.partial_fit(X[row : row + 1], y[row : row + 1], classes=[0, 1])
-    assert asked == list(range(1, len(asked) + 1))
-    assert len(asked) <= model.n_updates_ + 1024
 
 
 class Widening(ArraySource):
@@ -194,23 +161,13 @@ def test_features_that_come_late_had_their_first_weight_all_along(learner, keep)
     assert np.array_equal(streamed.decision_function(X), whole.decision_function(X))
 
 
-def test_a_pickle_of_a_vote_holds_its_changes_only():
-    X, y = blobs(3000, 3, 2, spread=0.1)
-    model = Perceptron(keep="vote").fit(X, y)
-    content = pickle.dumps(model)
-    assert len(content) < 100_000
-    back = pickle.loads(content)
-    assert np.array_equal(back.decision_function(X), model.decision_function(X))
-    assert weights(back.partial_fit(X, y)) == weights(model.partial_fit(X, y))
-
-
 def test_a_vote_of_rows_that_come_one_by_one_stays_small():
-    X, y = blobs(600, 1, 2, spread=9.0)
+    X, y = blobs(300, 1, 2, spread=9.0)
     parts, whole = Perceptron(keep="vote"), Perceptron(keep="vote")
-    for row in range(600):
+    for row in range(300):
         parts.partial_fit(X[row : row + 1], y[row : row + 1], classes=[0, 1])
     whole.partial_fit(X, y, classes=[0, 1])
-    assert parts.n_updates_ > 200
+    assert parts.n_updates_ > 100
     assert len(pickle.dumps(parts)) < len(pickle.dumps(whole)) + 10_000
     assert np.array_equal(parts.decision_function(X), whole.decision_function(X))
     changes, versions = parts.fitted_run().state.votes.used.tolist()
@@ -261,9 +218,7 @@ def told(model):
 
 REGRESSIONS = [
     (LinearRegression(), Y, {"fit_intercept": False, "weight_type": "frequency"}),
-    (LinearRegression(fit_intercept=False), Y, {"fit_intercept": True}),
     (LogisticRegression(), TWO, {"fit_intercept": False, "l2": 3.0, "level": 0.5}),
-    (LogisticRegression(l2=1.0), THREE, {"fit_intercept": False, "l2": 0.0}),
     (LogisticRegression(penalty="firth"), TWO, {"penalty": None, "class_weight": "balanced"}),
     (LogisticRegression(fit_intercept=False), THREE, {"fit_intercept": True}),
 ]
@@ -288,12 +243,9 @@ def test_a_regression_tells_what_it_learned(model, y, changed, tmp_path):
 
 CHANGES = [
     (Perceptron(normalize=True, max_iter=5), TWO, {"normalize": False}),
-    (Perceptron(max_iter=5), TWO, {"normalize": True, "fit_intercept": False}),
     (Perceptron(max_iter=5, keep="vote"), THREE, {"keep": "last", "tie": "positive"}),
-    (Perceptron(max_iter=5), THREE, {"keep": "vote", "multiclass": "ovo"}),
     (Perceptron(max_iter=5, multiclass="ovo"), THREE, {"multiclass": "ovr", "tie": "random"}),
     (KernelPerceptron(max_iter=5), TWO, {"kernel": "poly", "gamma": 9.0, "tie": "positive"}),
-    (KernelSoftMargin(), TWO, {"kernel": "poly", "gamma": 9.0, "fit_intercept": False}),
     (KernelSoftMargin(), THREE, {"multiclass": "ovr", "penalize_intercept": True}),
 ]
 
@@ -354,19 +306,9 @@ def test_models_that_are_not_fitted_yet_have_nothing_to_tell(estimator):
 
 
 def test_unknown_parameters_lead_to_ours():
-    for estimator, given, said in (
-        (Perceptron, {"alpha": 1}, "l2 of "), (Perceptron, {"eta0": 1}, "learning_rate"),
-        (Perceptron, {"seed": 1}, "random_state"), (LogisticRegression, {"C": 1.0}, "l2"),
-        (KernelPerceptron, {"max_itr": 1}, "did you mean max_iter?"),
-        (KernelPerceptron, {"zzz": 1, "max_iter": 2}, "no parameter 'zzz'."),
+    for estimator, given, ours in (
+        (Perceptron, "eta0", "learning_rate"), (LogisticRegression, "C", "l2"),
+        (KernelPerceptron, "max_itr", "max_iter"),
     ):  # fmt: skip
-        with pytest.raises(TypeError) as error:
-            estimator(**given)
-        assert said in f"{error.value}"
-
-
-def test_signatures_stay():
-    assert "max_iter: int = 1000" in str(inspect.signature(Perceptron))
-    assert clone(Perceptron(max_iter=3)).max_iter == 3
-    with pytest.raises(TypeError):
-        Perceptron(3)
+        with pytest.raises(TypeError, match=ours):
+            estimator(**{given: 1})

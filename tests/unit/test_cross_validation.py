@@ -1,7 +1,6 @@
 """Out-of-fold predictions and their metrics against scikit-learn's on the same folds."""
 
 import json
-import time
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,6 @@ from sklearn.model_selection import (
 import linsep
 from command_line import assert_refused, here
 from linsep import (
-    GaussianNaiveBayes,
     KernelPerceptron,
     LinearRegression,
     LogisticRegression,
@@ -30,7 +28,6 @@ from linsep import (
 )
 from linsep.cross_validation import (
     Folds,
-    in_threads,
     kept,
     labeled_rows,
     mean_and_error,
@@ -61,7 +58,6 @@ def data():
         Perceptron(max_iter=5, keep="average"),
         KernelPerceptron(max_iter=3),
         LogisticRegression(l2=1.0),
-        GaussianNaiveBayes(),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
@@ -90,27 +86,14 @@ def test_sparse_rows_and_weights_of_two_classes(data):
         np.testing.assert_array_equal(found.weights[test], weights[test])
 
 
-def test_rows_without_weight_are_left_out(data):
-    X, y, weights, _ = data
-    weights = np.where(np.arange(ROWS) % 5, weights, 0.0)
-    counted = weights > 0
-    found = out_of_fold(Perceptron(max_iter=3), ArraySource(X, y, weights), Folds(3))
-    alone = out_of_fold(
-        Perceptron(max_iter=3), ArraySource(X[counted], y[counted], weights[counted]), Folds(3)
-    )
-    np.testing.assert_array_equal(found.predicted, alone.predicted)
-
-
-@pytest.mark.parametrize("file", [False, True])
-def test_errors_of_folds_name_the_row_of_the_data(tmp_path, file):
+def test_errors_of_folds_name_the_row_of_the_data(tmp_path):
     frame = pd.DataFrame({"a": np.arange(40.0), "w": 1, "y": np.arange(40) % 2})
     frame.loc[[3, 20], "a"] = np.nan
     frame.loc[[5, 21], "w"] = 0
     frame.loc[30, "a"] = -1.0
     frame.to_csv(tmp_path / "t.csv", index=False)
-    path = tmp_path / "t.csv" if file else None
-    how = {"target": "y", "weight": "w", "missing": "drop"}
-    source = open_source(frame if path is None else path, **how)
+    path = tmp_path / "t.csv"
+    source = open_source(path, target="y", weight="w", missing="drop")
     with refused(DataError, "out-of-range", row=31, path=path):
         out_of_fold(Winnow(), source, Folds(3))
     rows = labeled_rows(*kept(source))
@@ -179,10 +162,7 @@ def test_metrics_of_folds_and_their_standard_errors(data):
     model = linsep.fit(frame, target="y", scale="none", max_iter=4, cv=4)
     folds = StratifiedKFold(4, shuffle=True, random_state=0)
     alone = Perceptron(max_iter=4, keep="average")
-    for name, scoring in [
-        ("accuracy", "accuracy"), ("balanced_accuracy", "balanced_accuracy"),
-        ("f1_macro", "f1_macro"), ("mcc", "matthews_corrcoef"),
-    ]:  # fmt: skip
+    for name, scoring in (("accuracy", "accuracy"), ("mcc", "matthews_corrcoef")):
         expected = cross_val_score(alone, X, y, cv=folds, scoring=scoring)
         np.testing.assert_allclose(model.cv_scores_[name], expected)
     assert "log_loss" not in model.cv_scores_  # without probabilities
@@ -191,10 +171,8 @@ def test_metrics_of_folds_and_their_standard_errors(data):
     again = linsep.fit(frame, target="y", scale="none", max_iter=4, cv=folds)
     np.testing.assert_array_equal(again.cv_scores_["accuracy"], model.cv_scores_["accuracy"])
     values = np.array([0.5, 0.7, 0.9, 0.6, 0.6, 0.9])
-    mean, error = mean_and_error(values, 3)
-    assert mean == pytest.approx(0.7)
-    one, other = (np.var(part, ddof=1) / 3 for part in (values[:3], values[3:]))
-    assert error == pytest.approx(np.sqrt((one + other) / 2))
+    variance = np.mean([np.var(part, ddof=1) / 3 for part in (values[:3], values[3:])])
+    assert mean_and_error(values, 3) == pytest.approx((0.7, variance**0.5))
 
 
 def test_numbers(data):
@@ -215,16 +193,12 @@ def test_numbers(data):
 
 
 def test_repeats_divide_otherwise(data):
-    X, y, _, groups = data
+    X, y, *_ = data
     found = out_of_fold(Perceptron(max_iter=2), ArraySource(X, y), Folds(3, repeats=2))
     assert found.truth.size == 2 * ROWS
     expected = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
     scores = cross_val_score(Perceptron(max_iter=2), X, y, cv=expected)
     assert metrics_of(found, ["accuracy"])["accuracy"] == pytest.approx(scores.mean())
-    assert (
-        out_of_fold(Perceptron(max_iter=2), Grouped(X, y, groups), Folds(3, repeats=2)).truth.size
-        == 2 * ROWS
-    )
 
 
 def test_a_source_is_read_once(data, monkeypatch):
@@ -235,19 +209,6 @@ def test_a_source_is_read_once(data, monkeypatch):
     model = Perceptron(max_iter=3).fit(source)
     np.testing.assert_array_equal(model.coef_, Perceptron(max_iter=3).fit(X, y).coef_)
     assert (len(readings), rows.size) == (1, ROWS)
-
-
-def test_an_error_in_a_thread_ends_the_others():
-    begun = []
-
-    def work(number):
-        begun.append(number)
-        time.sleep(0.01)
-        raise ValueError(f"job {number}")
-
-    with pytest.raises(ValueError, match="job"):
-        in_threads(work, [(number,) for number in range(1000)])
-    assert len(begun) < 1000
 
 
 # The command.
@@ -278,18 +239,6 @@ def test_what_fit_prints_of_its_folds(folder, data):
     np.testing.assert_allclose(accuracy["folds"], scores)
     assert accuracy["mean"] == pytest.approx(scores.mean())
     assert (found["folds"], found["repeats"], found["by_time"]) == (4, 2, False)
-    text = here(*FIT, "--cv", 4, "--repeats", 2, cwd=folder).stdout
-    assert text.startswith("cv           accuracy ")
-    assert "(4 folds, 2 times)" in text.splitlines()[0]
-    plain = json.loads(here(*FIT, "--json", cwd=folder).stdout)
-    assert plain["cross_validation"] is None
-
-
-def test_groups_and_time_on_the_command_line(folder):
-    done = here("fit", "t.csv", "--target", "kind", "--group", "g", "--cv", 3, cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "")
-    done = here(*FIT, "--cv", 3, "--by-time", cwd=folder)
-    assert "(3 folds by time)" in done.stdout
 
 
 #: exit codes, and words
@@ -312,14 +261,3 @@ def test_refusals(folder):
     for line in REFUSED.strip().split("\n"):
         code, *words = line.split()
         assert_refused("fit", *words, "--target", "kind", cwd=folder, exit_code=int(code))
-
-
-def test_least_squares_in_threads_has_the_digits_of_one_thread(data):
-    """The precision of exact arithmetic is that of the whole process."""
-    X, *_ = data
-    target = X @ [1.0, 2.0, 3.0] + np.sin(np.arange(ROWS))
-    expected, found = LinearRegression().fit(X, target).coef_, []
-    in_threads(lambda n: found.append(LinearRegression().fit(X, target).coef_), [(0,)] * 12)
-    assert len(found) == 12
-    for coef in found:
-        np.testing.assert_array_equal(coef, expected)

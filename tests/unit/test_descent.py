@@ -1,7 +1,6 @@
 import pickle
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
@@ -20,9 +19,6 @@ from linsep.errors import DataError
 from refusals import refused
 from storages import blobs
 from thoroughness import examples
-
-STUDENTS = np.array([[1, 1, -1, -1], [1, 1, 1, 1], [-1, -1, -1, 1], [1, -1, -1, 1]], float)
-GRADES = np.array([1, 0, 0, 1])
 
 
 def bowl(x):
@@ -66,7 +62,6 @@ def test_schedules(rate, schedule, said):
     )
     assert found.rates.tolist() == said
     assert found.reason == "max_iter"
-    assert "raise the learning rate" in found.sentence
 
 
 @examples(40)
@@ -90,12 +85,10 @@ def test_a_rate_that_is_too_large_is_said_long_before_infinity():
     found = minimize(bowl, [1.0, 1.0], bowl_slope, learning_rate=0.11)
     assert found.reason == "diverged"
     assert not found.converged
-    assert "learning rate (0.11) is too large" in found.sentence
     assert found.n_iter < 100
     assert np.isfinite(found.path).all()
     steep = minimize(lambda x: float(np.exp(x)), 5.0, learning_rate=1e3, maximize=True)
     assert steep.reason == "diverged"
-    assert "J has no maximum" in steep.sentence
     assert np.isfinite(steep.path).all()
 
 
@@ -107,46 +100,10 @@ def square_slope(x):
     return 2 * x
 
 
-@pytest.mark.parametrize("sign", [1, -1], ids=["descent", "ascent"])
-def test_points_that_bounce_for_ever_are_a_cycle(sign):
-    found = minimize(
-        lambda x: sign * square(x),
-        1.0,
-        lambda x: sign * square_slope(x),
-        learning_rate=1.0,
-        maximize=sign < 0,
-    )
+def test_points_that_bounce_for_ever_are_a_cycle():
+    found = minimize(square, 1.0, square_slope, learning_rate=1.0)
     assert (found.reason, found.path.tolist()) == ("cycle", [1.0, -1.0, 1.0])
     assert not found.converged
-    assert "the learning rate (1) is too large: lower it" in found.sentence
-    assert "raise" not in found.sentence
-
-
-def test_longer_cycles_are_found_without_a_trace():
-    # Of x^4 - x^2 at 0.6, points end in a cycle of four (the logistic map's doubling of periods).
-    found = minimize(
-        lambda x: x**4 - x**2, 0.3, lambda x: 4 * x**3 - 2 * x, learning_rate=0.6, trace=False
-    )
-    assert found.reason == "cycle"
-    assert "so the last 4 steps repeat forever" in found.sentence
-    x = found.x
-    for _ in range(4):
-        x = x - 0.6 * (4 * x**3 - 2 * x)
-    assert x == found.x
-
-
-@pytest.mark.parametrize(
-    ("rate", "maximize"), [(0.99999, True), (lambda k: 0.99999, False)], ids=["number", "function"]
-)
-def test_steps_that_overshoot_are_not_told_to_grow(rate, maximize):
-    sign = -1 if maximize else 1
-    found = minimize(
-        lambda x: sign * square(x), 1.0, learning_rate=rate, max_iter=50, maximize=maximize
-    )
-    assert found.reason == "max_iter"
-    assert "most of the last ones overshot" in found.sentence
-    assert "lower it" in found.sentence
-    assert ("schedule='inverse_sqrt'" in found.sentence) == (rate == 0.99999)
 
 
 def test_a_falling_rate_may_pass_a_point_twice():
@@ -166,7 +123,6 @@ def test_steps_lost_in_rounding_have_arrived():
         tol=0,
     )
     assert found.reason == "converged"
-    assert "lost in the rounding of x" in found.sentence
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -213,52 +169,23 @@ def test_the_ascent_of_a_logistic_regression_is_a_descent_of_its_parameters(inte
     assert again.ascent_.path.tolist() == found.path.tolist()
 
 
-def test_the_ascent_of_several_classes_has_the_intercepts_first():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((60, 2)), rng.integers(0, 3, 60)
-    how = {"solver": "gradient_ascent", "trace": True}
-    model = LogisticRegression(**how).fit(X, y)
-    assert model.ascent_.path.shape == (model.n_iter_ + 1, 2, 3)
-    assert model.ascent_.x.tolist() == model.params_.tolist()
-    assert model.ascent_.path[-1].tolist() == model.params_.tolist()
-    with pytest.raises(DataError):
-        LogisticRegression(**how).fit(X, y > 0).ascent_.plot()  # three weights
-    two = LogisticRegression(**how, fit_intercept=False).fit(X, y > 0)
-    assert two.ascent_.plot().paths_[0].get_xdata()[-1] == two.coef_[0, 0]
-
-
-def flat(x):
-    return 0.0
-
-
 @pytest.mark.parametrize(
     ("action", "code"),
     [
         (lambda: minimize(bowl, [1.0, 1.0], lambda x: x[:1]), "shape"),
         (lambda: minimize(bowl, [1.0, np.nan]), "not-finite"),
         (lambda: minimize(lambda x: np.log(-x), 1.0), "not-finite"),
-        (lambda: minimize(lambda x: x, np.ones(2)), "shape"),
         (lambda: minimize(bowl, [1.0, 1.0], bowl_slope, learning_rate=0), "bad-option"),
-        (lambda: minimize(bowl, [1.0, 1.0], schedule="slow"), "bad-option"),
-        (lambda: minimize(bowl, [1.0, 1.0], tol=-1), "bad-option"),
-        (lambda: minimize(bowl, [1.0, 1.0], max_iter=0), "bad-option"),
         (
             lambda: minimize(bowl, [1.0, 1.0], lambda x: -bowl_slope(x), check_grad=True),
             "bad-value",
         ),
         (lambda: descent.log_likelihood([[1.0], [2.0]], [1, 1]), "class-count"),
-        (lambda: descent.log_likelihood([[1.0], [2.0]], [1]), "shape"),
-        (lambda: descent.squared_error([[1.0], [np.inf]], [1, 2]), "not-finite"),
     ],
 )
 def test_bad_input_is_refused(action, code):
     with refused(ValueError, code):
         action()
-
-
-def test_a_right_gradient_passes_the_check():
-    assert minimize(bowl, [1.0, 1.0], bowl_slope, learning_rate=0.05, check_grad=True).converged
-    assert minimize(flat, 2.0, check_grad=True).n_iter == 0
 
 
 # J_p and misclassified rows after every pass.
@@ -270,26 +197,17 @@ def by_definition(X, signs, w):
     return -scores[scores < 0].sum(), (scores <= 0).sum()
 
 
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix, pd.DataFrame])
-def test_both_by_their_definitions(storage):
+def test_both_by_their_definitions():
     X, y = datasets.load_inseparable_points(return_X_y=True)
     model, measured = Perceptron(shuffle=False, max_iter=20), PerceptronCriterion()
     model.set_callbacks(measured)
     for _ in range(2):  # a second fit starts anew
-        model.fit(storage(X) if storage is not pd.DataFrame else pd.DataFrame(X).add_prefix("x"), y)
+        model.fit(sp.csr_matrix(X), y)
     ends = trace(Perceptron(shuffle=False, max_iter=20), X, y)[4::5]
     expected = [by_definition(X, np.where(y == 2, 1, -1), np.array(r.weights[0])) for r in ends]
     assert measured.criterion_.tolist() == [jp for jp, _ in expected]
     assert measured.misclassified_.tolist() == [count for _, count in expected]
     assert measured.misclassified_.tolist() != model.mistakes_.tolist()
-
-
-def test_they_are_those_of_the_batch_rule():
-    X, y = blobs(60, k=2, spread=1.5)
-    measured = PerceptronCriterion()
-    model = Perceptron(update="batch", max_iter=40).set_callbacks(measured).fit(X, y)
-    assert measured.criterion_[:-1] == pytest.approx(model.criterion_[1:], rel=1e-9)
-    assert measured.misclassified_[:-1].tolist() == model.mistakes_[1:].tolist()
 
 
 def test_what_is_not_measured_is_refused(tmp_path):

@@ -3,12 +3,10 @@
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
 import linsep
-from family import LEARNERS
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
@@ -19,7 +17,6 @@ from linsep import (
     datasets,
 )
 from linsep.linear.least_squares import DependentFeaturesWarning
-from linsep.parameters import parameters_of
 
 IRIS = load_iris(as_frame=True)
 FRAME = IRIS.data.set_axis(["sl", "sw", "pl", "pw"], axis=1)
@@ -70,19 +67,6 @@ def test_the_equations_of_the_notes():
     assert str(model.equation_) == "12 x0 + 2 x1 > 31 means 1"
 
 
-@pytest.mark.parametrize(("name", "normalize"), [("perceptron", True), ("pa", False)])
-def test_the_text_predicts_as_the_model(name, normalize):
-    kind, parameters, _ = LEARNERS[name]
-    unit = {} if "normalize" not in parameters_of(kind) else {"normalize": normalize}
-    model = kind(**parameters, **unit, max_iter=3).fit(FRAME[TWO], SPECIES[TWO])
-    found = scores(model, FRAME[TWO])[0]
-    known = np.asarray(model.decision_function(FRAME[TWO]))
-    clear = np.abs(known) > 0.01 * np.abs(known).max()
-    assert clear.sum() > 50
-    assert np.array_equal(found[clear] > 0, known[clear] > 0)
-    assert str(model.equation_).endswith(" means virginica")
-
-
 def test_scores_of_several_classes_and_pairs():
     model = Perceptron(max_iter=5).fit(FRAME, SPECIES)
     lines = str(model.equation_).splitlines()
@@ -106,8 +90,6 @@ def test_log_odds():
     assert head == "log-odds of virginica"
     odds = np.log(model.predict_proba(FRAME[TWO]))
     assert side(text, FRAME[TWO]) == pytest.approx(odds[:, 1] - odds[:, 0], abs=0.05)
-    other = LogisticRegression(reference="virginica").fit(FRAME[TWO], SPECIES[TWO])
-    assert str(other.equation_).startswith("log-odds of versicolor = 42.64 + 2.465 sl")
     three = LogisticRegression(l2=1.0).fit(FRAME, SPECIES)
     first, second = str(three.equation_).splitlines()
     assert first.startswith("log-odds of setosa against virginica = ")
@@ -119,22 +101,18 @@ def test_log_odds():
     assert side(text, FRAME[TWO]) == pytest.approx(odds[:, 1] - odds[:, 0], abs=0.05)
 
 
-@pytest.mark.parametrize("learner", [Perceptron(max_iter=5), LogisticRegression(l2=1.0)])
-def test_the_scaling_of_a_table_is_part_of_the_equation(learner, tmp_path):
+def test_the_scaling_of_a_table_is_part_of_the_equation(tmp_path):
     table = FRAME[TWO].assign(color=np.where(FRAME["sl"][TWO] > 6, "red", "blue"))
     table.assign(kind=SPECIES[TWO]).to_csv(tmp_path / "t.csv", index=False)
     source = linsep.open_source(tmp_path / "t.csv", target="kind", scale="standard")
-    model = learner.fit(source)
+    model = LogisticRegression(l2=1.0).fit(source)
     text = str(model.equation_)
     frame = table.assign(**{
         name: (table["color"] == name.split("=")[1]).astype(float)
         for name in model.feature_names_in_[4:]
     }).drop(columns="color")  # fmt: skip
     known = np.asarray(model.decision_function(source))
-    if "log-odds" in text:
-        assert side(text.split(" = ", 1)[1], frame) == pytest.approx(known, abs=0.05)
-    else:
-        assert scores(model, frame)[0] == pytest.approx(known, abs=0.01 * np.abs(known).max())
+    assert side(text.split(" = ", 1)[1], frame) == pytest.approx(known, abs=0.05)
     linsep.save(model, tmp_path / "m")
     assert str(linsep.load(tmp_path / "m").equation_) == text
 
@@ -152,8 +130,6 @@ def test_numbers_names_and_signs():
     assert str(flat.equation_) == "y = 123457"
     ties = Perceptron(tie="positive", fit_intercept=False).fit([[1.0], [-1.0]], ["a\x1b", "b"])
     assert str(ties.equation_) == "-x0 >= 0 means b"
-    named = Perceptron(fit_intercept=False).fit(pd.DataFrame({"a\x1b[1m": [1.0, -1.0]}), [0, 1])
-    assert str(named.equation_) == "-a\\x1b[1m > 0 means 1"
     wide = LinearRegression().fit(np.eye(40)[:, :30], np.arange(40.0))
     text = str(wide.equation_)
     assert text.endswith(" + 10 smaller terms")
@@ -169,10 +145,3 @@ def test_what_has_no_equation():
         LinearRegression(),
     ):
         assert not hasattr(model, "equation_")
-
-
-def test_a_model_file_knows_the_target(tmp_path):
-    model = LinearRegression().fit(FRAME[["sl"]], FRAME["pw"])
-    linsep.save(model, tmp_path / "m")
-    assert str(linsep.load(tmp_path / "m").equation_) == str(model.equation_)
-    assert str(model.equation_).startswith("pw = ")

@@ -51,7 +51,6 @@ def test_names_and_order_are_those_of_statsmodels(kind, intercept):
     assert np.allclose(model.params_[-3:], model.coef_)
     table = model.summary(0.9)
     assert [row.name for row in table.coefficients] == names
-    assert table._cells()[0][-2:] == ["90% low", "90% high"]
     assert [row.low for row in table.coefficients] == model.confidence_intervals(0.9)[:, 0].tolist()
 
 
@@ -65,8 +64,7 @@ def test_several_classes_have_a_row_of_parameters_each():
     assert np.allclose(model.covariance_, theirs.cov_params(), rtol=1e-4, atol=1e-8)
     names = ["intercept", "age", "dose", "weight"]
     assert model.param_names_ == [f"{k}: {name}" for k in (1, 2) for name in names]
-    odds = model.odds_ratios()
-    ratios = odds.tidy()
+    ratios = model.odds_ratios().tidy()
     assert np.allclose(np.log(ratios["estimate"]), model.coef_.ravel())
     assert ratios["class"].tolist() == ["1"] * 3 + ["2"] * 3
     assert ratios["term"].tolist() == [*X.columns] * 2
@@ -75,8 +73,6 @@ def test_several_classes_have_a_row_of_parameters_each():
     assert np.allclose(ratios["p_value"], model.p_values_[:, 1:].ravel())
     errors = np.exp(model.coef_) * model.standard_errors_[:, 1:]  # the delta method
     assert np.allclose(ratios["standard_error"], errors.ravel())
-    assert odds._cells()[0][1] == "odds ratio"
-    assert str(odds).startswith("Odds ratios of 1, 2 against 0\n")
     frame = model.tidy()
     assert frame["class"].tolist() == ["1"] * 4 + ["2"] * 4
     assert frame["term"].tolist() == ["intercept", *X.columns] * 2
@@ -132,9 +128,8 @@ OF_EACH = (
 
 @pytest.mark.parametrize(
     ("options", "weights"),
-    [({}, None), ({"fit_intercept": False}, WEIGHTS), ({"weight_type": "frequency"}, WEIGHTS),
-     ({"l2": 3.0}, None)],
-)  # fmt: skip
+    [({}, None), ({"fit_intercept": False}, WEIGHTS), ({"l2": 3.0}, None)],
+)
 def test_numbers_are_those_of_a_fit_for_each_target(options, weights):
     model = LinearRegression(**options).fit(FEATURES, PAIRS, weights)
     each = [LinearRegression(**options).fit(FEATURES, PAIRS[name], weights) for name in PAIRS]
@@ -153,43 +148,18 @@ def test_numbers_are_those_of_a_fit_for_each_target(options, weights):
     assert model.score(FEATURES, PAIRS, weights) == pytest.approx(np.mean(known))
 
 
-@pytest.mark.parametrize(("intercept", "weights"), [(True, WEIGHTS), (False, None)])
-def test_the_covariance_of_all_estimates(intercept, weights):
-    model = LinearRegression(fit_intercept=intercept).fit(FEATURES, PAIRS, weights)
-    Z = sm.add_constant(FEATURES) if intercept else FEATURES
-    each = [sm.WLS(PAIRS[name], Z, 1.0 if weights is None else weights).fit() for name in PAIRS]
-    residuals = np.column_stack([one.wresid for one in each])
-    expected = np.kron(residuals.T @ residuals / each[0].df_resid, each[0].normalized_cov_params)
-    assert np.allclose(model.covariance_, expected, rtol=1e-9)
-    errors = np.sqrt(np.diag(model.covariance_))
-    assert np.allclose(errors, model.standard_errors_.ravel(), rtol=1e-12)
-
-
 def test_the_table_names_targets_and_features():
     model = LinearRegression().fit(FEATURES, PAIRS)
     assert model.param_names_[3:5] == ["u: c", "v: intercept"]
-    text = str(model.summary())
-    for said in (
-        "Linear regression of u, v",
-        "R^2 of u",
-        "residual standard error of v",
-        "p of F of v",
-    ):
-        assert said in text
     frame = model.tidy()
     assert frame["target"].tolist() == ["u"] * 4 + ["v"] * 4
     assert frame["term"].tolist() == ["intercept", "a", "b", "c"] * 2
-    assert str(model.equation_).splitlines()[1].startswith("v = ")
-    constant = LinearRegression().fit(FEATURES, PAIRS.assign(v=1.0)).summary().notes
-    assert [note.split(":")[0] for note in constant] == ["v"]
 
 
 def test_frames_arrays_and_text():
     model = LinearRegression().fit(FEATURES, PAIRS)
-    assert np.array_equal(
-        LinearRegression().fit(FEATURES.to_numpy(), PAIRS.to_numpy()).coef_, model.coef_
-    )
-    assert LinearRegression().fit(FEATURES.to_numpy(), PAIRS.to_numpy()).targets_ == ["y0", "y1"]
+    arrays = LinearRegression().fit(FEATURES.to_numpy(), PAIRS.to_numpy())
+    assert (arrays.coef_.tolist(), arrays.targets_) == (model.coef_.tolist(), ["y0", "y1"])
     polars = LinearRegression().fit(pl.from_pandas(FEATURES), pl.from_pandas(PAIRS))
     assert np.allclose(polars.coef_, model.coef_, rtol=1e-13)
     assert polars.targets_ == ["u", "v"]
@@ -212,9 +182,6 @@ def test_files(tmp_path):
     assert str(copy.summary()) == str(model.summary())
     assert np.array_equal(copy.predict(FEATURES), model.predict(FEATURES))
     assert np.array_equal(copy.covariance_, model.covariance_)
-    for words in (["summary", "m.linsep"], ["inspect", "m.linsep"]):
-        done = here(*words, cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (0, "")
     assert "v: intercept" in here("summary", "m.linsep", cwd=tmp_path).stdout
     arrays, facts = model.get_state()
     for change in (

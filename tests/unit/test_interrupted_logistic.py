@@ -21,7 +21,7 @@ import linsep
 from command_line import here
 from linsep import Checkpoint, LogisticRegression
 from linsep.errors import CheckpointError
-from linsep.logistic import firth, limits, newton
+from linsep.logistic import firth, limits
 from linsep.logistic.checkpointing import Journal
 from linsep.logistic.task import RowLanes, Steps, UnfinishedWarning
 from linsep.sources.arrays import ArraySource
@@ -36,21 +36,19 @@ Y = (X @ [1.0, -1.0, 0.5] + rng.logistic(size=240) > 0).astype(int)
 SEPARABLE = np.where(X[:, 1] > 0.1, 1, 0)
 
 
-def source(cached):
+def beyond_memory():
     found = ArraySource(X, Y, batch_rows=60)
-    found.memory_bytes = 0 if cached else 1 << 20
+    found.memory_bytes = 0
     return found
 
 
 FITS = {
     "newton": lambda m: m.fit(X, Y),
     "gradient ascent": lambda m: m.set_params(solver="gradient_ascent", max_iter=30).fit(X, Y),
-    "l2": lambda m: m.set_params(l2=1.0).fit(X, Y),
     "firth": lambda m: m.set_params(penalty="firth").fit(X, Y),
     "profiles": lambda m: m.set_params(intervals="profile").fit(X, Y),
     "separable": lambda m: m.fit(X, SEPARABLE),
-    "a source": lambda m: m.fit(source(False)),
-    "a source beyond memory": lambda m: m.fit(source(True)),
+    "a source beyond memory": lambda m: m.fit(beyond_memory()),
     "a separable source": lambda m: m.fit(ArraySource(X, SEPARABLE, batch_rows=60)),
 }
 
@@ -154,7 +152,7 @@ def after(monkeypatch):
     return pressing
 
 
-@pytest.mark.parametrize("name", ["newton", "gradient ascent", "l2", "firth"])
+@pytest.mark.parametrize("name", ["newton", "gradient ascent", "firth"])
 def test_the_weights_so_far_are_kept(name, after):
     after(2)
     model = LogisticRegression()
@@ -165,9 +163,8 @@ def test_the_weights_so_far_are_kept(name, after):
     assert caught[0].filename == __file__
     assert model.log_likelihood_ > model.null_log_likelihood_
     assert model.covariance_ is None
-    said = "finite" if name in ("l2", "firth") else "not checked"
+    said = "finite" if name == "firth" else "not checked"
     assert set(last(model, "limits_").flat) == {said}
-    assert "interrupted" in str(model.summary())
 
 
 def test_a_later_fit_forgets_an_earlier_one(after):
@@ -192,9 +189,8 @@ def test_the_question_is_given_up(monkeypatch):
     assert model.score(X, SEPARABLE) > 0.9
 
 
-@pytest.mark.parametrize("penalty", [None, "firth"])
-def test_intervals_so_far_are_kept(monkeypatch, penalty):
-    how = {"penalty": penalty, "intervals": "profile"}
+def test_intervals_so_far_are_kept(monkeypatch):
+    how = {"penalty": "firth", "intervals": "profile"}
     monkeypatch.setattr("linsep.logistic.firth.block_rows", lambda _: 0)  # one after another
     whole, intervals, worked_out = LogisticRegression(**how).fit(X, Y), firth.Profiles, []
 
@@ -236,13 +232,6 @@ def test_the_command_keeps_them(rows, after):
     assert (copy.n_iter_, copy.stop_reason_) == (2, "interrupted")
     assert copy.predict(X).shape == (240,)
     assert copy.stop_sentence_ in " ".join(here("summary", "m", cwd=rows).stdout.split())
-
-
-def test_before_the_first_step_there_is_nothing_to_keep(rows, monkeypatch):
-    monkeypatch.setattr(newton, "_start", press)
-    done = here("fit", "rows.svm", "--learner", "logistic", "--model", "m", cwd=rows)
-    assert (done.returncode, done.stderr) == (130, "linsep: interrupted; nothing was saved.\n")
-    assert not (rows / "m").exists()
 
 
 # A logistic regression goes on from a checkpoint, to the same bits, without its passes made.
@@ -342,13 +331,12 @@ def test_passes_are_not_made_again(tmp_path, monkeypatch):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("memory", [0, 1 << 28])
-def test_sources_go_on(tmp_path, memory):
+def test_sources_go_on(tmp_path):
     dump_svmlight_file(ROWS, CLASSES, str(tmp_path / "t.svm"))
 
     def fit(path=None):
         source = linsep.open_source(tmp_path / "t.svm")
-        source.memory_bytes = memory
+        source.memory_bytes = 0
         return LogisticRegression().fit(source, checkpoint=path)
 
     found, times = ended(fit, tmp_path / "c", 3)

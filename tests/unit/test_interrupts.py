@@ -3,11 +3,8 @@
 # ruff: noqa: PT012 - a signal comes between statements
 
 import gc
-import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -179,38 +176,8 @@ def test_a_press_while_threads_are_limited_is_not_lost(monkeypatch):
     assert blas_threads() == threads
 
 
-def test_the_blas_of_scipy_is_limited_even_before_anybody_needs_it():
-    code = (
-        "from linsep._system.threads import one_blas_thread\n"
-        "with one_blas_thread:\n"
-        "    import scipy.linalg, threadpoolctl\n"
-        "    found = [x for x in threadpoolctl.threadpool_info() if x['user_api'] == 'blas']\n"
-        "print({x['num_threads'] for x in found})\n"
-    )
-    environment = {k: v for k, v in os.environ.items() if "_NUM_THREADS" not in k}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    )
-    assert done.stdout == "{1}\n"
-
-
 def blas_threads():
     return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
-
-
-def test_other_threads_hold_nothing():
-    seen = []
-
-    def work():
-        with interrupts_deferred(), interrupts_allowed():
-            seen.append(interrupts._signals.depth)
-            interruption_point()
-
-    with interrupts_deferred():
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-    assert seen == [1]  # that of this thread
 
 
 @pytest.mark.usefixtures("hangup")

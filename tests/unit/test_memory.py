@@ -3,18 +3,15 @@
 import json
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from campaign.same_bits import measured
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
-from linsep._system.threads import one_blas_thread
 
 # Learns in several passes with little memory to keep rows in; prints its peak in megabytes.
 PROGRAM = """
@@ -90,7 +87,6 @@ def write_parquet(path, rows, group):
 
 
 @pytest.mark.thorough
-@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
 @pytest.mark.compiled
 def test_streams_take_little_whatever_their_layout(tmp_path):
@@ -142,46 +138,6 @@ def test_the_bits_do_not_depend_on_the_threads_of_blas(name):
         one = bits(name)
     for a, b in zip(alone, one, strict=True):
         assert np.array_equal(a, b, equal_nan=True)
-
-
-@pytest.mark.thorough
-@pytest.mark.compiled  # whose loops run side by side
-@pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
-def test_fits_in_a_thread_pool_have_the_bits_of_one_alone():
-    alone = {name: bits(name) for name in FITS}
-    names = list(FITS) * 4
-    with ThreadPoolExecutor(4) as pool:
-        for name, found in zip(names, pool.map(bits, names), strict=True):
-            for a, b in zip(alone[name], found, strict=True):
-                assert np.array_equal(a, b, equal_nan=True), name
-
-
-def blas_threads():
-    return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
-
-
-@pytest.mark.thorough
-@pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
-def test_the_last_fit_to_end_need_not_be_in_the_thread_of_the_first():
-    entered, leave, seen = threading.Event(), threading.Event(), []
-
-    def first():
-        with one_blas_thread:
-            entered.set()
-            leave.wait(60)
-
-    with threadpool_limits(2, "blas"):  # held by the main thread, which controls the number
-        before = blas_threads()
-        thread = threading.Thread(target=first)
-        thread.start()
-        entered.wait(60)
-        seen.append(blas_threads())
-        with one_blas_thread:
-            leave.set()
-            thread.join()
-            seen.append(blas_threads())
-        assert seen == [[1] * len(before)] * 2
-        assert blas_threads() == before
 
 
 @pytest.mark.compiled

@@ -13,7 +13,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
-from safetensors.numpy import save as to_bytes, save_file
+from safetensors.numpy import save_file
 
 import linsep
 from linsep import (
@@ -90,13 +90,6 @@ def test_names_weights_and_numpy_numbers_are_kept(tmp_path):
     assert back(seeded, tmp_path / "s.linsep").random_state is None
 
 
-def test_estimators_pickle_too():
-    model = Perceptron().fit(X, CODES)
-    copy = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(copy.decision_function(X), model.decision_function(X))
-    copy.partial_fit(X, CODES)
-
-
 def test_every_flipped_byte_and_every_cut_is_noticed(tmp_path):
     path = tmp_path / "m.linsep"
     model = Perceptron(max_iter=2).fit(X[:, :2], CODES > 0)
@@ -164,57 +157,14 @@ def with_header(path, change):
 
 def test_weights_that_no_run_could_have_learned(tmp_path):
     for wrong in [
-        {"coef": np.full((3, 5), np.nan)},
         {"intercept": np.array([0.0, np.inf, 0.0])},
         {"coef": np.ones((3, 5), dtype=np.int32)},
-        {"coef": np.ones((3, 5), dtype=bool)},
-        {"coef": np.ones((3, 5), dtype=np.float32)},
     ]:
         path = tmp_path / "m.linsep"
         linsep.save(Perceptron().fit(X, CODES), path, force=True)
         assert linsep.load(rewritten(path)).coef_.shape == (3, 5)
         with refused(ModelFileError, "bad-model-file"):
             linsep.load(rewritten(path, **wrong))
-
-
-def test_weights_of_a_type_that_numpy_lacks(tmp_path):
-    for kind in ["BF16", "F8_E4M3"]:
-        size = {"BF16": 2}.get(kind, 1)
-        header = {
-            name: {"dtype": kind, "shape": [1], "data_offsets": [at * size, (at + 1) * size]}
-            for at, name in enumerate(("coef", "intercept"))
-        }
-        text = json.dumps({"__metadata__": {"linsep": "{}"}} | header).encode()
-        path = tmp_path / "m.linsep"
-        path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(2 * size))
-        # packages that onnx needs teach numpy some of these types
-        with refused(ModelFileError, "bad-model-file"):
-            linsep.load(path)
-        with pytest.raises(ModelFileError):
-            linsep.load(with_header(path, lambda header: None))
-
-
-def test_a_file_of_an_earlier_format_is_refused_with_what_to_do(tmp_path):
-    """Its checksum was in the description."""
-    path = tmp_path / "m.linsep"
-    about = json.dumps({"format": 1, "learner": "Perceptron", "sha256": "0" * 64})
-    path.write_bytes(to_bytes({"coef": np.zeros((1, 2))}, {"linsep": about}))
-    with refused(ModelFileError, "bad-model-file"):
-        linsep.load(path)
-
-
-def test_the_checksum_covers_types_too(tmp_path):
-    """One byte of the header, F64 to I64, changed predictions and no sum."""
-    path = tmp_path / "m.linsep"
-    linsep.save(Perceptron(keep="vote", max_iter=3).fit(X, CODES), path)
-    content = path.read_bytes()
-    at = content.index(b'"F64"') + 1
-    path.write_bytes(content[:at] + b"I" + content[at + 1 :])
-    with refused(ModelFileError, "bad-model-file"):
-        linsep.load(path)
-    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with refused(ModelFileError, "bad-model-file"):
-        linsep.load(path)
 
 
 def chained(depth):
@@ -228,14 +178,11 @@ def chained(depth):
 #: what a small file may declare that would take all memory or time, its checksum good
 HOSTILE = {
     "bytes of a billion letters": {"classes": {"type": "S1000000000", "values": ["a", "b", "c"]}},
-    "nothing of a billion bytes": {"classes": {"type": "V1000000000", "values": [0, 1, 2]}},
-    "records": {"classes": {"type": "i8," * 10_000 + "i8", "values": [0, 1, 2]}},
     "pairs of 5,000 classes": {
         "classes": {"type": "<i8", "values": list(range(5000))},
         "parameters": Perceptron(multiclass="ovo").get_params(),
     },
     "700 kernels": {"kernel": chained(700)},
-    "150 kernels": {"kernel": chained(150)},
 }
 
 
@@ -264,40 +211,18 @@ def test_nothing_is_made_of_what_a_file_declares_too_large(tmp_path, name):
         tracemalloc.stop()
 
 
-def test_kernels_take_rows_of_as_many_features_as_the_support_vectors_have(tmp_path):
-    for features in [2.0, "vote", [1], 0, 10**6, None]:
-        path = linsep.save(KernelPerceptron().fit(X, CODES), tmp_path / "m.linsep", force=True)
-        with refused(ModelFileError, "bad-model-file"):
-            linsep.load(rewritten(path, {"features": features}))
-
-
-def test_support_vectors_are_a_table_of_floats(tmp_path):
-    path = linsep.save(KernelPerceptron().fit(X, CODES), tmp_path / "m.linsep")
-    rows = linsep.load(path).support_vectors_
-    for wrong in (rows.astype(int), rows[:, :4], rows[..., None], rows[:, 0]):
-        with refused(ModelFileError, "bad-model-file"):
-            linsep.load(rewritten(path, **{"support.rows": wrong}))
-
-
-def test_a_text_is_no_number_of_rounds(tmp_path):
-    path = linsep.save(Perceptron(keep="average").fit(X, CODES), tmp_path / "m.linsep")
-    training = unsealed(path, model_files.MODEL_FILE)[1]["training"] | {"rounds": "60"}
-    with refused(ModelFileError, "bad-model-file"):
-        linsep.load(rewritten(path, {"feature_names": None, "training": training}))
-
-
 ENORMOUS = 10**400
 
 
-def test_counts_beyond_all_rows_and_names_that_are_none_are_refused(tmp_path):
+def test_counts_and_rows_that_cannot_be_are_refused(tmp_path):
     for model, part, change in [
         (Perceptron(keep="average"), "training", {"rounds": ENORMOUS}),
         (Perceptron(), "training", {"n_updates": ENORMOUS}),
         (Perceptron(), "training", {"passes": [[0, ENORMOUS, 0, 0, 0, None, None, None, None]]}),
-        (Perceptron(), "training", {"passes": [[0, 1, 0, 0, 0, ENORMOUS, None, None, None]]}),
-        (Perceptron(), "training", {"accuracy": ENORMOUS}),
         (KernelPerceptron(), "training", {"rows_seen": ENORMOUS}),
         (KernelPerceptron(), "features", ENORMOUS),
+        (KernelPerceptron(), "features", 0),
+        (Perceptron(keep="average"), "training", {"rounds": "60"}),
         (LinearRegression(), "fit", {"n_rows": ENORMOUS}),
         (LogisticRegression(l2=1.0), "n_rows", ENORMOUS),
         (LogisticRegression(l2=1.0), "n_iter", ENORMOUS),
@@ -310,22 +235,10 @@ def test_counts_beyond_all_rows_and_names_that_are_none_are_refused(tmp_path):
             linsep.load(
                 rewritten(path, {part: whole | change if isinstance(whole, dict) else change})
             )
-
-
-def test_substrings_longer_than_all_strings_take_no_time(tmp_path):
-    kernel = "BlendedSpectrum"
-    path, p = tmp_path / "m.linsep", 10**9
-    words = ["ab", "abab", "cd", "cdcd"]
-    linsep.save(KernelPerceptron(kernel=kernels.Spectrum(2)).fit(words, [0, 0, 1, 1]), path)
-    rewritten(path, {"kernel": {"kernel": kernel, "parameters": {"p": p}}})
-    scores = linsep.load(path).decision_function(words)
-    expected = {"BlendedSpectrum": kernels.BlendedSpectrum(4)}.get(kernel)
-    if expected is None:
-        assert not scores.any()
-    else:
-        model = linsep.load(path)
-        K = expected(words, words)
-        assert scores == pytest.approx(K[:, model.support_] @ model.dual_coef_[0])
+    rows = linsep.load(linsep.save(KernelPerceptron().fit(X, CODES), tmp_path / "k"))
+    for wrong in (rows.support_vectors_.astype(int), rows.support_vectors_[:, :4]):
+        with refused(ModelFileError, "bad-model-file"):
+            linsep.load(rewritten(tmp_path / "k", **{"support.rows": wrong}))
 
 
 def test_an_existing_file_is_only_replaced_on_demand(tmp_path):
@@ -373,20 +286,15 @@ def test_nothing_in_a_model_file_can_be_executed():
 RNG = np.random.default_rng(5)
 MAPPED = RNG.normal(size=(40, 3))
 Y = (MAPPED @ [1.0, -2.0, 0.5] > 0.1).astype(int)
-MODELS = [linsep.Perceptron(keep="average"), linsep.Perceptron(keep="vote"),
-          linsep.Perceptron(keep="best"), linsep.Winnow(max_iter=9)]  # fmt: skip
+MODELS = [linsep.Perceptron(keep="average"), linsep.Perceptron(keep="vote")]
 
 
-def taught(model, mode, folder):
-    """The model, learned from half of the rows and loaded with arrays that are the file's."""
-    rows = abs(MAPPED) if isinstance(model, linsep.Winnow) else MAPPED
-    joblib.dump(copy.deepcopy(model).partial_fit(rows[:20], Y[:20], [0, 1]), folder / "m.joblib")
-    return rows, joblib.load(folder / "m.joblib", mmap_mode=mode)
-
-
-@pytest.mark.parametrize(("model", "mode"), list(zip(MODELS, ["r", "r+", "c", "r"], strict=True)))
+@pytest.mark.parametrize(("model", "mode"), list(zip(MODELS, ["r", "r+"], strict=True)))
 def test_partial_fit_goes_on_with_arrays_of_its_own(model, mode, tmp_path):
-    rows, mapped = taught(model, mode, tmp_path)
+    joblib.dump(
+        copy.deepcopy(model).partial_fit(MAPPED[:20], Y[:20], [0, 1]), tmp_path / "m.joblib"
+    )
+    rows, mapped = MAPPED, joblib.load(tmp_path / "m.joblib", mmap_mode=mode)
     before = (tmp_path / "m.joblib").read_bytes()
     mapped.partial_fit(rows[20:], Y[20:])
     whole = copy.deepcopy(model).partial_fit(rows, Y, [0, 1])

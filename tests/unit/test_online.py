@@ -11,18 +11,12 @@ from linsep.batches import Batch
 from linsep.compiled.loop import most_wins
 from linsep.lanes import FAN, Lanes, Tree, lane_rows, lanes_of, merged
 from linsep.learners.state import State
-from linsep.rows.arrays import FEW, MANY, SMALL, ClassRuns, shuffled, slices
+from linsep.rows.arrays import FEW, MANY, SMALL, ClassRuns, shuffled
 from linsep.teaching.textbook import predict_ovo
 
 
 def test_every_row_is_visited_once_in_an_order_of_each_pass():
-    for n_rows, group_size in [
-        (0, FEW),
-        (2, MANY),
-        (100, FEW),
-        (SMALL + 1, MANY),
-        (SMALL + 64 * 7, FEW),
-    ]:
+    for n_rows, group_size in ((0, FEW), (2, MANY), (100, FEW), (SMALL + 64 * 7, MANY)):
         orders = [
             shuffled(n_rows, *key, group_size).tolist() for key in ((1, 1), (1, 2), (2, 1), (1, 1))
         ]
@@ -58,11 +52,6 @@ def test_neighbors_of_one_class_need_more_mixing():
         whole = ClassRuns().see(codes)
         assert pieces._changes == whole._changes
         assert pieces._counts.tolist() == whole._counts.tolist()
-
-
-def test_slices_are_the_order_in_pieces():
-    assert [piece.tolist() for piece in slices(np.arange(5), 2)] == [[0, 1], [2, 3], [4]]
-    assert list(slices(np.arange(0), 2)) == []
 
 
 def test_weights_grow_with_the_features():

@@ -7,38 +7,23 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import lambertw
-from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss
 
 import linsep
-from exported import of_onnx
 from linsep import OnlineLogistic, textbook
 from linsep.compiled.rules.online_logistic import invariant_step
 from linsep.sources import ArraySource
 from linsep.teaching.tracing import rule_of
-from refusals import refused
 from storages import blobs
 
 X = np.array([(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], float)
 y = [0, 1, 1, 1, 0]
-OFF = {"adaptive": False, "rescale": False, "invariant": False}
-ONCE = {"max_iter": 1, "shuffle": False, "keep": "last"}
-
-
-def turned(model):
-    """[b, w1, w2]."""
-    return [model.intercept_[0], *model.coef_[0]]
 
 
 def test_an_invariant_step_is_that_of_lamberts_function():
-    for m, q in list(
-        product(
-            [-1000.0, -30.0, -1.0, 0.0, 1e-9, 2.5, 30.0, 700.0],
-            [1e-200, 1e-9, 0.3, 7.0, 1e5, 1e200],
-        )
-    ):
+    for m, q in product([-30.0, -1.0, 1e-9, 2.5, 30.0, 700.0], [1e-9, 0.3, 7.0, 1e5]):
         found = invariant_step(m, q)
-        with localcontext(prec=1000):
+        with localcontext(prec=400):
             d, e = Decimal(found), Decimal(m).exp()
             slope = 1 + e * d.exp()  # of the left side, as a function of d
             off = (d + e * (d.exp() - 1) - Decimal(q)) / slope
@@ -89,19 +74,6 @@ def test_rows_of_all_scales_are_those_of_the_twin(scheme, parts, intercept):
             assert model.mistakes_.sum() == sum(step.mistakes for step in steps)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_plain_steps_and_probabilities_are_those_of_scikit_learn(classes):
-    A, b = blobs(40, 3, classes, spread=2.0, seed=1)
-    peer = SGDClassifier(
-        loss="log_loss", penalty=None, learning_rate="constant", eta0=0.1, shuffle=False,
-        max_iter=3, tol=None,
-    ).fit(A, b)  # fmt: skip
-    how = {"multiclass": "ovr", "shuffle": False, "keep": "last"}
-    model = OnlineLogistic(learning_rate=0.1, max_iter=3, **how, **OFF).fit(A, b)
-    assert model.coef_ == pytest.approx(peer.coef_, rel=1e-9)
-    assert model.predict_proba(A) == pytest.approx(peer.predict_proba(A), rel=1e-9)
-
-
 @pytest.mark.parametrize(("classes", "multiclass"), [(2, "native"), (2, "ovo"), (3, "native")])
 def test_probabilities_are_those_of_the_loss(classes, multiclass):
     A, b = blobs(60, 3, classes, spread=3.0, seed=2)
@@ -131,37 +103,6 @@ def test_what_has_no_probabilities_of_its_own_can_be_calibrated():
     assert model.predict_proba(A) == pytest.approx(own, abs=0.05)
 
 
-@pytest.mark.parametrize(("classes", "multiclass"), [(2, "native"), (3, "ovr")])
-def test_exports_have_the_probabilities_of_the_model_or_none(classes, multiclass, tmp_path):
-    A, b = blobs(40, 3, classes, spread=3.0, seed=2)
-    model = OnlineLogistic(max_iter=2, multiclass=multiclass).fit(A, b)
-    whole = classes == 2 or multiclass == "native"
-    file = linsep.export(model, tmp_path / "m.onnx")
-    labels, values = of_onnx(file, A)
-    assert labels.tolist() == model.predict(A).tolist()
-    expected = model.predict_proba(A) if whole else model.decision_function(A)
-    assert values == pytest.approx(expected, rel=1e-9)
-    answered = runner(model, A).run(None, {"X": A})[1]
-    assert answered == pytest.approx(model.predict_proba(A), rel=1e-9)
-
-
-def runner(model, A):
-    """A session of what skl2onnx makes of a model."""
-    runtime, skl2onnx = pytest.importorskip("onnxruntime"), pytest.importorskip("skl2onnx")
-    from linsep.exports import sklearn_onnx
-
-    sklearn_onnx.register()
-    made = skl2onnx.to_onnx(model, A, options={"zipmap": False}, target_opset=18)
-    return runtime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
-
-
-def test_a_threshold_is_a_probability():
-    A, b = blobs(60, 3, 2, spread=3.0, seed=2)
-    model = OnlineLogistic(max_iter=2).fit(A, b)
-    linsep.set_threshold(model, 0.9)
-    assert model.predict(A).tolist() == (model.predict_proba(A)[:, 1] >= 0.9).astype(int).tolist()
-
-
 @pytest.mark.parametrize("multiclass", ["native", "ovo"])
 def test_rates_go_on_where_a_fit_ended(multiclass, tmp_path):
     A, b = blobs(40, 4, 3, spread=3.0, seed=2)
@@ -189,28 +130,6 @@ def test_the_best_pass_brings_its_rates_back():
     assert np.array_equal(same.coef_, model.coef_)
 
 
-def test_votes_of_many_classes_have_room():
-    A, b = blobs(60, 4, 6, spread=3.0, seed=2)
-    model = OnlineLogistic(max_iter=2, keep="vote", shuffle=False).fit(A, b)
-    last = OnlineLogistic(max_iter=2, keep="last", shuffle=False).fit(A, b)
-    assert np.array_equal(model.coef_, last.coef_)
-    W = np.array([[*w.ravel()] for w in versions(A, b)]).reshape(-1, 6, 5)
-    Z = np.column_stack([A, np.ones(60)])
-    votes = np.zeros((60, 6))
-    for w in W:
-        votes[np.arange(60), (Z @ w.T).argmax(axis=1)] += 1
-    assert model.decision_function(A) * 120 == pytest.approx(votes)
-
-
-def versions(A, b):
-    """The weights after every row of two passes."""
-    model = OnlineLogistic(keep="last")
-    for _ in range(2):
-        for x, label in zip(A, b, strict=True):
-            model.partial_fit([x], [label], classes=range(6))
-            yield np.column_stack([model.coef_, model.intercept_])
-
-
 def test_rows_that_are_right_are_learned_and_prove_no_separation():
     A, b = [[2.0, 0.0], [0.0, 2.0], [3.0, 1.0]], [1, 0, 1]
     model = OnlineLogistic(shuffle=False).fit(A, b)
@@ -224,32 +143,3 @@ def test_rows_without_a_gradient_change_nothing():
     sure = OnlineLogistic(fit_intercept=False, max_iter=1, keep="last")
     sure.fit([[1.0], [-1.0]], [1, 0], coef_init=[[2000.0]])
     assert (sure.n_updates_, sure.coef_.tolist()) == (0, [[2000.0]])
-
-
-def test_parameters_that_are_refused():
-    for given in [{"learning_rate": 0}, {"learning_rate": np.inf}, {"l2": -1}, {"adaptive": "yes"}]:
-        (_name,) = given
-        with refused(ValueError, "bad-option"):
-            OnlineLogistic(**given).fit(X, y)
-
-
-@pytest.mark.filterwarnings("ignore:overflow")
-def test_rows_beyond_floats_are_named():
-    A, b = [[1.0, 0.0], [1e300, 0.0], [-1.0, 1.0]], [0, 1, 0]
-    with refused(ValueError, "overflow", row=2, column=0):
-        OnlineLogistic().fit(A, b)
-    model = OnlineLogistic().partial_fit(A[:1], b[:1], classes=[0, 1])
-    before = model.coef_.copy()
-    with refused(ValueError, "overflow", row=1):
-        model.partial_fit(A[1:], b[1:])
-    assert np.array_equal(model.coef_, before)
-
-
-def test_classes_and_weights_that_are_refused():
-    with refused(ValueError, "class-count"):
-        OnlineLogistic().fit(X, [1] * 5)
-    with refused(ValueError, "no-rows", option="sample_weight"):
-        OnlineLogistic().fit(X, y, sample_weight=[0.0] * 5)
-    model = OnlineLogistic().partial_fit(X, y, classes=[0, 1])
-    with refused(ValueError, "unknown-label"):
-        model.partial_fit(X[:1], [7])

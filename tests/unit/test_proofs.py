@@ -1,8 +1,6 @@
 """Known truths, extreme numbers and bad input; proofs that are edited, in any text."""
 
-import copy
 import json
-import random
 from collections import Counter
 from contextlib import suppress
 from itertools import islice
@@ -19,7 +17,7 @@ from checkers_agree import accepts_alone
 from linsep import Perceptron, from_json, separation
 from linsep.certificate.verdicts import Undecided
 from linsep.errors import DataError, ParameterError
-from proof_edits import REASONS, edits, places, value_at, why_true, written
+from proof_edits import REASONS, edits, why_true, written
 from refusals import refused
 from thoroughness import THOROUGH, examples
 
@@ -47,6 +45,7 @@ def test_iris():
         (0, 1): "separable", (0, 2): "separable", (1, 2): "overlapping",
     }  # fmt: skip
     assert every.multinomial.kind == "quasi-separable"  # setosa runs away from the others
+    assert "<table>" in every._repr_html_()
 
 
 def test_breast_cancer_is_separable_as_its_documentation_says():
@@ -92,38 +91,21 @@ def test_shared_data(shared_data, name):
 # Margins.
 
 
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_widest_margin_is_that_of_a_support_vector_machine(fit_intercept):
+def test_widest_margin_is_that_of_a_support_vector_machine():
     rng = np.random.default_rng(0)
     w = rng.normal(size=6)
     X = rng.normal(size=(300, 6))
     X = X[np.abs(X @ w) > 0.3]
     y = X @ w > 0
-    verdict = assert_proved(X, y, margin="max", fit_intercept=fit_intercept)
-    low, high = verdict.margin
+    low, high = assert_proved(X, y, margin="max").margin
     assert high <= low * (1 + 1e-6)
-    if fit_intercept:
-        machine = SVC(kernel="linear", C=1e10, tol=1e-6).fit(X, y)
-        values = machine.decision_function(X) * np.where(y, 1, -1)
-        assert values.min() / np.linalg.norm(machine.coef_) == pytest.approx(low, rel=1e-3)
-        assert values.min() / np.linalg.norm(machine.coef_) <= high
-    loose = separation(X, y, fit_intercept=fit_intercept).margin
+    machine = SVC(kernel="linear", C=1e10, tol=1e-6).fit(X, y)
+    margins = machine.decision_function(X) * np.where(y, 1, -1) / np.linalg.norm(machine.coef_)
+    assert margins.min() == pytest.approx(low, rel=1e-3)
+    assert margins.min() <= high
+    loose = separation(X, y).margin
     assert loose[0] <= high
     assert loose[1] >= low
-
-
-@examples(40)
-@given(st.integers(0, 10**6), st.integers(1, 6), st.booleans())
-def test_no_weights_beat_the_upper_end(seed, d, fit_intercept):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(12, d))
-    w, b = rng.normal(size=d), rng.normal() * fit_intercept
-    y = X @ w + b > 0
-    if len(set(y.tolist())) < 2:
-        return
-    verdict = assert_proved(X, y, fit_intercept=fit_intercept)
-    margin = ((X @ w + b) * np.where(y, 1, -1)).min() / np.linalg.norm(w)
-    assert margin <= verdict.margin[1]
 
 
 def test_integers_keep_every_digit():
@@ -151,35 +133,6 @@ def test_weights_that_floats_get_wrong_on_rows_in_the_working_set():
         assert assert_proved(X, np.array([1, 0]), margin=margin).kind == "separable"
     top = np.array([[2.0**62], [2.0**62 + 1024]]).astype(np.int64)
     assert "separable" in str(assert_proved(top, np.array([0, 1]), margin="max"))
-
-
-ODD = [
-    None, True, False, 0, 1, -1, 2**70, -(2**70), 10**400, 1e308, float("nan"), float("inf"), 1.0,
-    -0.0, "", "0x0", "0x1", "-0x1", "a", "\ud800", "0x" + "f" * 300_000, [], {}, [[]], [None],
-    [0, 1], [0, 0, 0], {"a": 1}, {"0": "0x1"}, {"0": {"0": "0x1"}}, "0x" + "f" * 5_000,
-]  # fmt: skip
-
-
-def changed(text, draw):
-    """The text with values replaced, added or taken away, or with a few characters changed."""
-    if draw.random() < 0.25:
-        letters = list(text)
-        for _ in range(draw.choice([1, 2, 5])):
-            at = draw.randrange(len(letters))
-            letters[at : at + draw.choice([0, 1, 3])] = draw.choice('0 \n\t"[{},:é\U0001f600\ud800')
-        return "".join(letters)
-    plain = json.loads(text)
-    for _ in range(draw.choice([1, 1, 2, 3])):
-        path = draw.choice([path for path in places(plain) if path])
-        around, odd = value_at(plain, path[:-1]), copy.deepcopy(draw.choice(ODD))
-        hint = draw.random()
-        if hint < 0.15:
-            del around[path[-1]]
-        elif hint < 0.3:
-            around.insert(0, odd) if isinstance(around, list) else around.update(new=odd)
-        else:
-            around[path[-1]] = odd
-    return json.dumps(plain, indent=1) + "\n"
 
 
 def test_proofs_of_earlier_formats_are_refused_in_a_sentence():
@@ -282,25 +235,6 @@ def test_edited_cycles_are_refused_or_true():
     assert refused_ > 100
 
 
-def test_no_text_makes_a_traceback():
-    draw, read = random.Random(0), 0
-    cycle = Perceptron(shuffle=False, max_iter=50).fit(*XOR).cycle_.to_json()
-    for _ in range(400):
-        text = changed(draw.choice([*TEXTS.values(), cycle]), draw)
-        for form in (text, text.encode("utf-8", "surrogatepass")):
-            try:
-                claim = from_json(form)
-            except DataError:
-                continue
-            read += 1
-            for rows, labels in (XOR, THREE):
-                assert claim.verify(rows, labels).reason
-            assert str(claim)
-            assert repr(claim)
-            assert claim.lines()
-    assert read
-
-
 def test_texts_in_another_form_are_refused():
     text = separation(*QUASI).to_json()
     for old, new in (
@@ -343,7 +277,6 @@ def test_a_proof_of_other_data_is_refused():
     ("X", "y", "code"),
     [
         ([[1.0], [2.0]], [1, 1], "class-count"),
-        ([[np.nan], [2.0]], [0, 1], "missing-value"),
         ([[np.inf], [2.0]], [0, 1], "not-finite"),
         ([[1.0], [2.0]], [0, np.nan], "missing-value"),
         ([[1.0], [2.0]], [0, 1, 1], "shape"),
@@ -365,31 +298,3 @@ def test_undecided_never_verifies():
     verdict = Undecided(separation(*XOR).subject, "too near")
     assert verdict.verify(*XOR).holds is None
     assert from_json(verdict.to_json()) == verdict
-
-
-def test_columns_that_depend_on_others_are_named():
-    X = np.column_stack([IRIS[0], IRIS[0][:, 0] * 2, np.ones(150), np.zeros(150)])[50:]
-    verdict = assert_proved(X, IRIS[1][50:])
-    assert verdict.kind == "overlapping"
-    assert len(verdict.space.rows) == 5
-    assert list(verdict.limits().values()).count("dependent") == 3
-
-
-def test_huge_tiny_and_uneven_numbers():
-    for scale in ([1e300, 1e-300], [1e-160, 1e160]):
-        X, y = XOR[0] * np.array(scale), XOR[1]
-        assert assert_proved(X, y).kind == "overlapping"
-        assert assert_proved(X[:3], y[:3]).kind == "separable"
-    for large in (1e3, 1e12):  # the multipliers of a side were rounded to zero
-        X = sp.csr_matrix(([large, 3.0, 1.0], ([0, 0, 1], [0, 1, 1])), shape=(2, 1000))
-        assert assert_proved(X, [1, -1]).kind == "separable"
-    X = np.array([[3e-323, 0.0], [0.0, 1e-323], [2e-323, 1e-323]])
-    assert assert_proved(X, np.array([0, 0, 1])).kind == "separable"
-
-
-def test_verdicts_are_shown_as_text_and_html():
-    for name in ("separable", "overlapping", "quasi-separable"):
-        verdict = separation(*DATA[name])
-        assert str(verdict).startswith("verdict")
-        assert verdict.kind in verdict._repr_html_()
-    assert "<table>" in separation(*THREE)._repr_html_()

@@ -18,7 +18,6 @@ from linsep import (
 )
 from linsep._system.sealed import unsealed
 from linsep.errors import ModelFileError, SeparationWarning
-from linsep.linear.least_squares import DependentFeaturesWarning
 from linsep.sources.svmlight import SvmlightSource
 from parameters_in_order import ends_of, last
 from refusals import refused
@@ -28,8 +27,7 @@ X = rng.normal(size=(80, 4)) + 3
 Y = X @ [1.0, -2.0, 0.0, 0.5] + rng.normal(size=80)
 CLASSES = np.array(["low", "middle", "up"])[np.digitize(Y, np.quantile(Y, [0.3, 0.7]))]
 CLASSES[rng.random(80) < 0.4] = "middle"
-LABELS = {"text": CLASSES, "two": CLASSES == "low", "numbers": np.digitize(Y, [0.0, 2.0])}
-LABELS["numbers"][::7] = 0
+LABELS = {"text": CLASSES, "two": CLASSES == "low"}
 
 
 def back(model, path):
@@ -37,11 +35,11 @@ def back(model, path):
     return linsep.load(path)
 
 
-@pytest.mark.parametrize(("fit_intercept", "weighted"), [(True, True), (False, False)])
-def test_linear_regression_comes_back_to_the_bit(tmp_path, fit_intercept, weighted):
-    weights = rng.random(80) if weighted else None
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    model = LinearRegression(fit_intercept=fit_intercept).fit(frame, Y, weights)
+@pytest.mark.filterwarnings("ignore::linsep.linear.least_squares.DependentFeaturesWarning")
+def test_linear_regression_comes_back_to_the_bit(tmp_path):
+    weights = rng.random(80)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(sum=X[:, 0] + X[:, 1])
+    model = LinearRegression().fit(frame, Y, weights)
     copy = back(model, tmp_path / "m")
     assert copy.get_params() == model.get_params()
     assert copy.summary().to_dict() == model.summary().to_dict()
@@ -50,27 +48,18 @@ def test_linear_regression_comes_back_to_the_bit(tmp_path, fit_intercept, weight
             copy.predict(frame, interval), model.predict(frame, interval), strict=True
         ):
             assert np.array_equal(one, other)
-    assert np.array_equal(copy.covariance_, model.covariance_)
+    np.testing.assert_array_equal(copy.covariance_, model.covariance_)
     assert str(copy.assumptions(frame, Y, weights)) == str(model.assumptions(frame, Y, weights))
-    assert copy.feature_names_in_.tolist() == list("abcd")
-
-
-def test_what_linear_regression_leaves_out_comes_back(tmp_path):
-    wide = np.column_stack([X, X[:, 0] + X[:, 1], np.ones(80)])
-    with pytest.warns(DependentFeaturesWarning):
-        model = LinearRegression().fit(wide, (Y > 0).astype(float))
-    copy = back(model, tmp_path / "m")
-    assert copy.summary().to_dict() == model.summary().to_dict()
+    assert copy.feature_names_in_.tolist() == [*"abcd", "sum"]
 
 
 @pytest.mark.parametrize(
     ("labels", "options"),
-    [("text", {}), ("two", {"l2": 0.5}), ("numbers", {"fit_intercept": False})],
+    [("text", {}), ("two", {"l2": 0.5, "fit_intercept": False})],
 )
 def test_logistic_regression_comes_back_to_the_bit(tmp_path, labels, options):
     y = LABELS[labels]
-    reference = np.unique(y)[0] if labels == "numbers" else None
-    model = LogisticRegression(reference=reference, class_weight="balanced", **options).fit(X, y)
+    model = LogisticRegression(class_weight="balanced", **options).fit(X, y)
     copy = back(model, tmp_path / "m")
     assert copy.get_params() == model.get_params()
     assert np.array_equal(copy.predict_proba(X), model.predict_proba(X))
@@ -119,22 +108,12 @@ def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path, kind):
     tensors, about = unsealed(tmp_path / "m", model_files.MODEL_FILE)
     with safe_open(tmp_path / "m", framework="numpy") as file:
         assert set(file.keys()) == set(tensors)
-    for name in tensors:
-        for edit in ("gone", "cut", "wider"):
-            edited = {k: v for k, v in tensors.items() if k != name}
-            if edit == "cut":
-                edited[name] = tensors[name][:-1].copy()
-            elif edit == "wider":
-                edited[name] = tensors[name][..., None].copy()
-            if name == "covariance" and edit == "gone":
-                continue  # that is a model without one
-            if not tensors[name].size and edit != "gone":
-                continue
-            refuse(edited, about, tmp_path)
-        if tensors[name].dtype == np.float64 and name != "covariance" and tensors[name].size:
-            edited = {k: v.copy() for k, v in tensors.items()}
-            edited[name].flat[0] = np.nan
-            refuse(edited, about, tmp_path)
+    for name in tensors.keys() - {"covariance"}:  # without it, that is a model without one
+        refuse({k: v for k, v in tensors.items() if k != name}, about, tmp_path)
+        if tensors[name].size:
+            refuse(tensors | {name: tensors[name][:-1].copy()}, about, tmp_path)
+            if tensors[name].dtype == np.float64:
+                refuse(tensors | {name: np.full_like(tensors[name], np.nan)}, about, tmp_path)
 
 
 def refuse(tensors, about, folder):
@@ -208,14 +187,6 @@ def test_a_later_reading_is_not_kept(tmp_path, pressed, monkeypatch):
         model.fit(open_source(tmp_path / "rows.svm"))
     assert readings[0] > 5
     assert not hasattr(model, "coef_")
-
-
-def test_the_command_keeps_them(tmp_path, pressed):
-    pressed(5)
-    done = here("fit", "rows.svm", "--learner", "linear", "--model", "m", cwd=tmp_path)
-    assert done.returncode == 130
-    assert done.stderr.count("\n") == 1
-    assert (tmp_path / "m").exists()
 
 
 def test_before_the_first_row_there_is_nothing_to_keep(tmp_path, pressed):

@@ -105,9 +105,6 @@ def test_addresses_and_methods(client):
 def test_who_sends_all_before_it_reads_sees_why_a_body_is_refused(client):
     for sent in (b" " * 200_000, (b" " * 10_000 for _ in range(20))):
         assert client.ask("POST", "/predict", sent, "application/json")[0] == 413
-    with client.raw() as one:
-        one.sendall(b"\x16\x03\x01 this is no HTTP\r\n\r\n")
-        assert one.recv(1000).startswith(b"HTTP/1.1 400")
 
 
 def test_tables_are_limited_as_well(tmp_path):
@@ -126,28 +123,15 @@ def test_tables_are_limited_as_well(tmp_path):
             (b"w,x,y\n1,2,3\n", "text/csv", 422, "unknown-column"),
             (b"w,x,y,z\n1,2,3,four\n", "text/csv", 422, "not-a-number"),
             (b"w,x,y,z\n1,2,3,\n", "text/csv", 422, "missing-value"),
-            (b"w,x,y,z\n", "text/csv", 422, "no-rows"),
             (b"", "text/csv", 422, "no-rows"),
-            (b'{"w": [[]], "x": 1, "y": 1, "z": 1}', "application/jsonl", 422, None),
-            (b"w=1", "application/x-www-form-urlencoded", 415, "bad-request"),
             (b"1 1:2\n", "text/plain", 415, "bad-request"),
         ]:
             found = client.ask("POST", "/predict", body, kind)
-            assert (found[0], code or found[1]["code"]) == (status, found[1]["code"]), found
+            assert (found[0], found[1]["code"]) == (status, code), found
             assert str(tmp_path) not in found[1]["error"]
         body = json.dumps({"rows": [{"w": 1, "x": 2, "y": 3, "Z": 4}]})
         near = client.ask("POST", "/predict", body, "application/json")
         assert (near[1]["code"], near[1]["column"]) == ("unknown-column", "Z")
-
-
-def test_numbers_are_not_true_and_false(tmp_path):
-    table = pa.table({"a": [1.0, 2.0], "b": [True, False], "y": [0, 1]})
-    path = linsep.save(linsep.fit(table, target="y"), tmp_path / "m.linsep")
-    with serving(path) as client:
-        assert client.predict([[1.0, True], [1.0, 1]])["predictions"] == [0, 0]
-        for row in ([1.0, 2], [True, True], [1.0, 0.5], [1.0, "true"]):
-            body = json.dumps({"rows": [row]}).encode()
-            assert client.ask("POST", "/predict", body)[1]["code"] == "bad-value", row
 
 
 def test_tabs_are_told_by_the_content_type(tmp_path):
@@ -166,9 +150,7 @@ def test_rows_that_are_no_lines_of_text(tmp_path, name):
     (tmp_path / "rows.svm").write_text("1 1:1\n-1 2:1\n")
     how = {"hash_bits": 8} if name == "rows.vw" else {}
     model = linsep.Perceptron(max_iter=2).fit(linsep.open_source(tmp_path / name, **how))
-    bad = [[7], ["| a", 7], ["| a", ""], ["| a\n| b"]]
-    if name == "rows.svm":
-        bad = [[[1]], [{"x": 1}], [{"1": "a"}], [{"1": [1]}], [{"0": 1}], [{"1:2\n1 1": 1}]]
+    bad = [["| a", 7], ["| a\n| b"]] if name == "rows.vw" else [[{"x": 1}], [{"1:2\n1 1": 1}]]
     with serving(linsep.save(model, tmp_path / "m.linsep")) as client:
         for rows in bad:
             assert client.refused("/predict", {"rows": rows})[0] == 422
@@ -182,16 +164,6 @@ def test_budgets(tmp_path):
     for limits in (Limits(memory=10_000), Limits(seconds=1e-9)):
         with serving(path, limits=limits) as client:
             assert client.refused("/predict", body.encode())[0] == 413
-    # four thousand features times four thousand, in a line of 40 kB
-    (tmp_path / "rows.vw").write_text("1 |a b |c d\n-1 |a e |c f\n")
-    source = linsep.open_source(tmp_path / "rows.vw", hash_bits=18, interactions=["ac"])
-    linsep.save(linsep.Perceptron(max_iter=1).fit(source), tmp_path / "vw.linsep")
-    words = " ".join(f"w{k}" for k in range(4_000))
-    with serving(tmp_path / "vw.linsep") as client:
-        assert client.refused("/predict", f"|a {words} |c {words}\n".encode() * 9, "text/plain")[
-            0
-        ] == 413  # fmt: skip
-        assert client.predict(["|a b |c d"])["predictions"] == [1]
 
 
 def test_a_token_is_needed_where_it_is_given(tmp_path, capfd):
@@ -253,26 +225,16 @@ def test_hosts_of_strangers_are_refused(tmp_path):
         assert status_of(client, "Host: any.example\r\n") == 401
 
 
-def test_requests_in_one_packet_are_answered_in_order(client):
+def test_the_body_counts_beside_an_offer_of_http_2(client):
+    """Java's HttpClient makes one with every request."""
     body = json.dumps({"rows": [ROW]}).encode()
-    post = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n" % len(body)
-    end = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-    # Java's HttpClient offers HTTP/2 with every request; bodies count all the same.
     offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
-    once = post + b"\r\n" + body
-    for sent in ([once * 50 + end], [bytes([byte]) for byte in once * 2 + end]):
-        with client.raw() as connection:
-            for packet in sent:
-                connection.sendall(packet)
-            answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
-        assert answer.count(b'{"predictions":["up"]}') == b"".join(sent).count(b"POST /predict")
-        assert answer.endswith(b'{"status":"ok"}')
+    post = b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n" % len(body)
     with client.raw() as connection:
-        for _ in range(2):
-            connection.sendall(post + offer + b"\r\n" + body)
-            while not (answer := connection.recv(1 << 16)).endswith(b"}"):
-                pass
-            assert answer.endswith(b'{"predictions":["up"]}')
+        connection.sendall(post + offer + b"\r\n" + body)
+        while not (answer := connection.recv(1 << 16)).endswith(b"}"):
+            pass
+        assert answer.endswith(b'{"predictions":["up"]}')
 
 
 def test_a_new_model_is_served_without_a_dropped_request(tmp_path):
@@ -335,13 +297,3 @@ def test_the_document_is_openapi_and_the_page_needs_nothing_else(client):
     page = client.get("/").decode()
     assert re.findall(r"https?://[^\s\"'<]+", page) == []
     assert not re.search(r"<script[^>]+src|<link[^>]+href=\"(?!data:)|@import|url\(", page)
-
-
-def test_the_threshold_of_a_model_is_stated_and_used(client, tmp_path):
-    assert client.get("/model")["threshold"] is None
-    model = linsep.load(model_file(tmp_path))
-    linsep.set_threshold(model, 1e6)  # a score that no row has
-    with serving(linsep.save(model, tmp_path / "high.linsep")) as other:
-        about = other.get("/model")["threshold"]
-        assert (about["positive"], about["of"], about["at"]) == ("up", "score", 1e6)
-        assert other.predict([ROW])["predictions"] == ["down"]

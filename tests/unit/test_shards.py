@@ -2,9 +2,7 @@
 
 import json
 import os
-import pickle
 import shutil
-import time
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +12,6 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import open_source
-from linsep.distributed import shards as cutting
 from linsep.distributed.shards import Reading, read_shard, shards_of
 from linsep.errors import DataError
 from refusals import refused
@@ -77,35 +74,19 @@ def test_every_row_is_in_one_shard(folder, name, size):
     assert np.array_equal(np.concatenate(w or [[]]), np.concatenate(w_known or [[]]))
 
 
-def test_shards_do_not_depend_on_anything_but_the_files(folder):
-    source = open_source([folder / "t.csv", folder / "t.parquet"], target="y")
-    assert shards_of(source, 5000) == shards_of(source, 5000)
-    names = [str(shard) for shard in shards_of(source, 5000)]
-    assert names[1].endswith("t.csv, bytes 5,000 to 10,000")
-    assert names[-1].endswith("t.parquet, row groups 6 to 7")
-
-
-@pytest.mark.parametrize(("name", "row"), [("t.csv", 250), ("t.jsonl", 251)])
-def test_errors_name_the_row_of_the_file(folder, tmp_path, name, row):
+def test_errors_name_the_row_of_the_file(folder, tmp_path):
+    name = "t.csv"
     lines = (folder / name).read_text().split("\n")
     source = open_source(folder / name, target="y")
     reading = Reading(source.recipe())
-    lines[250] = '{"a": "wrong"}' if name == "t.jsonl" else 'wrong,1,"x","class 0",1'
+    lines[250] = 'wrong,1,"x","class 0",1'
     (tmp_path / name).write_text("\n".join(lines))
     about = (tmp_path / name).stat()
     there = {"path": str(tmp_path / name), "size": about.st_size, "written": about.st_mtime_ns}
     shards = [shard._replace(**there) for shard in shards_of(source, 3000)]
-    (bad,) = [shard for shard in shards if fails(shard, reading)]
-    with refused(DataError, "not-a-number", row=row, column="a"):
-        read_shard(bad, reading)
-
-
-def fails(shard, reading):
-    try:
-        read_shard(shard, reading)
-    except DataError:
-        return True
-    return False
+    with refused(DataError, "not-a-number", row=250, column="a"):
+        for shard in shards:
+            read_shard(shard, reading)
 
 
 def test_a_file_that_is_gone_is_named_with_the_machine(folder, tmp_path):
@@ -136,36 +117,6 @@ def test_a_file_of_another_size_or_time_is_refused(folder, tmp_path, name):
         read_shard(last, reading)
 
 
-def test_a_file_that_changes_while_a_shard_is_read(folder, tmp_path, monkeypatch):
-    path = tmp_path / "t.svm"
-    shutil.copy(folder / "t.svm", path)
-    source = open_source(path)
-    shard = shards_of(source, 3000)[1]
-    read = cutting._read
-
-    def changed(*given):
-        os.utime(path)
-        return read(*given)
-
-    monkeypatch.setattr(cutting, "_read", changed)
-    with refused(DataError, "file-changed"):
-        read_shard(shard, Reading(source.recipe()))
-
-
-def test_a_remote_file_of_another_version_is_refused():
-    store = pytest.importorskip("fsspec").filesystem("memory")
-    store.pipe("/shards/t.svm", b"1 1:1\n0 1:2\n")
-    source = open_source("memory://shards/t.svm")
-    (shard,) = pickle.loads(pickle.dumps(shards_of(source)))
-    reading = Reading(source.recipe())
-    assert read_shard(shard, reading).batch.y.tolist() == [1, 0]
-    time.sleep(0.01)
-    store.pipe("/shards/t.svm", b"0 1:1\n1 1:2\n")
-    (shard,) = pickle.loads(pickle.dumps([shard]))  # as a task that is repeated gets it
-    with refused(DataError, "file-changed"):
-        read_shard(shard, reading)
-
-
 def test_a_field_with_line_breaks_is_never_split(tmp_path):
     rows = [f'{k},"one\ntwo {k}",{k % 2}' for k in range(200)]
     (tmp_path / "t.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n")
@@ -173,15 +124,6 @@ def test_a_field_with_line_breaks_is_never_split(tmp_path):
     reading = Reading(source.recipe())
     with refused(DataError, "unsupported"):
         [read_shard(shard, reading) for shard in shards_of(source, 1000)]
-
-
-def test_quotes_that_are_text_are_in_any_shard(tmp_path):
-    (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f'{k},5",{k % 2}\n' for k in range(200)))
-    source = open_source(tmp_path / "t.csv", target="y", quotes=False)
-    reading = Reading(source.recipe(), source.reading)
-    sizes = [read_shard(shard, reading).batch.size for shard in shards_of(source, 700)]
-    assert sum(sizes) == 200
-    assert len(sizes) > 2
 
 
 def test_shards_of_comments_or_of_dropped_rows_are_empty(tmp_path):
@@ -206,11 +148,9 @@ def test_what_has_no_shards_is_refused(tmp_path):
         shards_of(open_source(tmp_path, format="folder"))
 
 
-@pytest.mark.parametrize("how", [{"skip_rows": 1}, {"comment": "#"}, {"encoding": "latin-1"}])
+@pytest.mark.parametrize("how", [{"skip_rows": 1}, {"comment": "#"}])
 def test_files_whose_parts_cannot_be_read_alone_are_one_shard(tmp_path, how):
     path = tmp_path / "rows.csv"
-    path.write_text(
-        "#\na,y\n" + "1,0\n2,1\n" * 500 if "encoding" not in how else "a,y\n" + "1,0\n2,1\n" * 500
-    )
+    path.write_text("#\na,y\n" + "1,0\n2,1\n" * 500)
     source = open_source(path, target="y", **how)
     assert len(shards_of(source, 100)) == 1

@@ -4,10 +4,9 @@ import pickle
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 
 import linsep
+from interrupting import Press
 from linsep import SoftMargin
 from linsep.errors import LinsepError, ParameterError
 from linsep.sources.arrays import ArraySource
@@ -54,9 +53,7 @@ def test_a_model_file_keeps_the_certificate(calibrated, tmp_path):
 
 FORGERIES = [
     ("coef", lambda a: np.repeat(a, 2, axis=0)),
-    ("intercept", lambda a: np.repeat(a, 2)),
     ("support", lambda a: -a - 1),
-    ("support", lambda a: a.astype(float)),
     ("trace", lambda a: a[:, :1]),
     ("objectives", lambda a: np.repeat(a, 2)),
     ("bounds", lambda a: a.astype("S1")),
@@ -72,44 +69,19 @@ def test_a_reference_turns_the_signs():
     assert np.array_equal(one.predict(X), other.predict(X))
 
 
-class Stops:
-    """Stops a fit after a step, and keeps the models of all."""
-
-    def __init__(self, after, press=False):
-        self.after, self.press, self.models = after, press, []
-
-    def setup(self, estimator, context):
-        """Nothing."""
-
-    def teardown(self, estimator, context):
-        """Nothing."""
-
-    def on_fit_task_begin(self, estimator, context):
-        """Nothing."""
-
-    def on_fit_task_end(
-        self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None
-    ):
-        self.models.append(fitted_estimator)
-        if self.press and len(self.models) == self.after:
-            raise KeyboardInterrupt
-        return len(self.models) == self.after
-
-
 def test_callbacks_see_every_step_and_may_stop():
-    seen = Stops(10**9)
-    model = SoftMargin().set_callbacks(seen).fit(X, Y)
-    assert len(seen.models) == model.n_iter_ + 1
-    assert seen.models[-2].objective_ == pytest.approx(model.objective_)
-    stops = Stops(6)
-    model = SoftMargin().set_callbacks(stops).fit(X, THREE)
+    press = Press()
+    model = SoftMargin().set_callbacks(press).fit(X, Y)
+    assert len(press.seen) == model.n_iter_
+    assert press.seen[-1].objective_ == pytest.approx(model.objective_)
+    model = SoftMargin().set_callbacks(Press(6, stop=True)).fit(X, THREE)
     assert model.stop_reason_ == "early_stop"
     assert model.predict(X).shape == (120,)
     assert model.duality_gap_ > 1e-6
 
 
 def test_ctrl_c_keeps_the_best_so_far():
-    model = SoftMargin(multiclass="ovo").set_callbacks(Stops(2, press=True))
+    model = SoftMargin(multiclass="ovo").set_callbacks(Press(2))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, THREE)
     assert model.stop_reason_ == "interrupted"
@@ -144,22 +116,11 @@ def test_rows_that_contradict_each_other_have_weights_of_zero():
     assert found.predict([[1.0, 2.0]]).tolist() == [1]
 
 
-def test_tiny_values_and_a_class_without_weight():
-    tiny = SoftMargin().fit(X * 1e-150, Y)
-    assert tiny.duality_gap_ < 1e-6
+def test_a_class_without_weight_is_not_predicted():
     with pytest.warns(UserWarning, match="weight 0"):
         model = SoftMargin(class_weight={0: 1.0, 1: 0.0, 2: 1.0}).fit(X, THREE)
     assert model.duality_gap_ <= 1e-4
     assert not (model.predict(X) == 1).any()
-
-
-def test_a_gap_that_is_not_reached_is_told():
-    wide = sp.csr_matrix(RANDOM.normal(size=(20, 90)) * (RANDOM.uniform(size=(20, 90)) < 0.1))
-    labels = RANDOM.integers(0, 2, 20)
-    with pytest.warns(ConvergenceWarning):
-        model = SoftMargin(tol=1e-20).fit(wide, labels)
-    assert model.stop_reason_ == "max_iter"
-    assert 0 < model.duality_gap_ < 1e-9
 
 
 def test_forged_states_are_refused():

@@ -113,17 +113,9 @@ def test_files_give_the_weights_of_memory(
         assert learned.training_accuracy_ == pytest.approx(learned.score(X, y), abs=1e-12)
 
 
-def test_full_permutations_of_few_rows_come_from_the_spool_too(text, monkeypatch):
-    monkeypatch.setattr(linsep.rows.source_stream, "BATCH_BYTES", 3000)
-    path = text(2)
-    expected = Perceptron(max_iter=5).fit(*load_svmlight(path))
-    assert same(Perceptron(max_iter=5).fit(source_of(path, 0)), expected)
-
-
 @pytest.mark.compiled
 @pytest.mark.parametrize(
-    ("extra", "order", "early_stopping"),
-    [(-1, "mixed", True), (0, "sorted", False), (1, "mixed", False), (65, "sorted", True)],
+    ("extra", "order", "early_stopping"), [(0, "sorted", False), (1, "mixed", True)]
 )
 def test_sizes_at_which_orders_change(extra, order, early_stopping):
     rng = np.random.default_rng(extra + 1)
@@ -161,16 +153,6 @@ def test_several_files_are_one_stream(tmp_path):
         assert same(Perceptron(max_iter=4).fit(open_source(data)), expected)
 
 
-def test_a_changed_file_is_read_again(text, tmp_path):
-    path, cache = text(2), tmp_path / "cache"
-    Perceptron(max_iter=3).fit(source_of(path, 0, cache))
-    with open(path, "a") as file:
-        file.write("1 1:5 12:-4\n")
-    learned = Perceptron(max_iter=3).fit(source_of(path, 0, cache))
-    assert same(learned, Perceptron(max_iter=3).fit(*load_svmlight(path)))
-    assert len(list(cache.rglob("*.rows"))) == 1
-
-
 def test_the_kept_cache_is_named_and_temporary_ones_are_gone(text, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
     (tmp_path / "scratch").mkdir()
@@ -188,9 +170,7 @@ def test_the_kept_cache_is_named_and_temporary_ones_are_gone(text, tmp_path, mon
 def test_unusable_files_are_refused_and_nothing_goes_on_behind(tmp_path):
     for content, code in [
         ("1 1:1\n1 2:1\n", "class-count"),
-        ("", "no-rows"),
         ("1 1:1\n-1 1:nan\n", "not-finite"),
-        ("0.25 1:1\n0.5 1:2\n0.75 1:3\n1.25 1:1\n", "label-type"),
         ("1 1:1e308 2:1e308\n-1 1:1e308 2:1e308\n", "overflow"),
     ]:
         path = tmp_path / "bad.svm"

@@ -11,7 +11,7 @@ import pytest
 from flint import fmpz_mat
 
 from linsep import LogisticRegression, separation
-from linsep.errors import ParameterError, SeparationWarning
+from linsep.errors import ParameterError
 from linsep.logistic import limits as no_maximum
 from linsep.separability.exact_process import solved_elsewhere
 from linsep.separability.integers import solution
@@ -112,17 +112,6 @@ def test_a_fit_ends_in_time(monkeypatch):
     assert model.stop_reason_ == "undecided"
     assert (last(model, "limits_") == "not checked").all()
     assert np.isnan(last(model, "standard_errors_")).all()
-
-
-def test_a_fit_without_time_for_signs_says_so(monkeypatch):
-    def late(*_):
-        raise TooLarge("late")
-
-    monkeypatch.setattr("linsep.logistic.limits.cone_of", late)
-    with pytest.warns(SeparationWarning):
-        model = LogisticRegression().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
-    assert (last(model, "limits_") == "not checked").all()
-    assert model.predict([[0.0], [3.0]]).tolist() == [0, 1]
 
 
 def test_a_linear_program_ends_in_time_and_hears_ctrl_c(long_program):

@@ -14,11 +14,9 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.linear_model import Perceptron as PeerPerceptron
 
-import linsep
 from command_line import assert_refused, here
-from documents import ROOT, run_commands, run_python
+from documents import ROOT
 from linsep import (
-    SCW,
     BalancedWinnow,
     MarginPerceptron,
     PassiveAggressive,
@@ -29,19 +27,11 @@ from linsep import (
     trace,
 )
 from linsep.errors import DataError
-from linsep.teaching import tables, tracing
+from linsep.teaching import tables
 from refusals import refused
 
 POINTS = [(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], [-1, 1, 1, 1, -1]
 P = Perceptron(shuffle=False)
-
-
-def test_the_document_on_traces(tmp_path, monkeypatch):
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    monkeypatch.chdir(tmp_path)  # the page saves a picture
-    assert run_python("docs/how-to/trace.md") >= 10
-    assert run_commands("docs/how-to/trace.md", tmp_path) == 4
-    assert (tmp_path / "table.tex").read_text().startswith(r"\begin{tabular}")
 
 
 @pytest.mark.parametrize(
@@ -100,9 +90,7 @@ def test_why_it_stopped():
     assert trace(P, X, y, max_rounds=len(whole)).stop_reason == "converged"
     cut = trace(Perceptron(max_iter=2), X, y)
     assert (len(cut), cut.stop_reason) == (10, "max_iter")
-    said = "the maximum number of passes was reached and the last pass still had mistakes;"
-    assert said in " ".join(str(cut).split())
-    assert repr(cut).startswith("<Trace of 10 steps; max_iter: ")
+    assert len(trace(P, *POINTS, coef_init=[0, 0], intercept_init=-1, rounds=3000)) == 1160
 
 
 def test_a_cycle_ends_it_where_it_ends_the_fit():
@@ -118,21 +106,6 @@ def test_a_cycle_ends_it_where_it_ends_the_fit():
     shown = trace(Perceptron(shuffle=False), X, y, **start)
     assert (len(shown), shown.stop_reason) == (5 * 130, "cycle")
     assert shown[-1].weights == shown[5 * 121 - 1].weights
-
-
-def test_numbers_are_short_and_exact():
-    for value, short, exact in [
-        (1.0, "1", "1"),
-        (-0.0, "0", "0"),
-        (0.25, "0.25", "0.25"),
-        (1 / 3, "0.333333", repr(1 / 3)),
-        (123456789.0, "123456789", "123456789"),
-        (1e-9, "1e-09", "1e-09"),
-        (1e20, "1e+20", "1e+20"),
-        (float("inf"), "inf", "inf"),
-        (float("nan"), "nan", "nan"),
-    ]:
-        assert (tables.short_number(value), tables.exact_number(value)) == (short, exact)
 
 
 NASTY = r"""a&b_c%$#{}~^\<i>|*`"'[x],;""" + "\n\x1b[2J"
@@ -173,20 +146,12 @@ def test_latex_is_escaped(nasty):
         r"\textless{}i\textgreater{}|*`" + "\"'{[}x{]},;" + r"\textbackslash{}n\textbackslash{}x1b"
     )
     assert expected in line
-    body = text.split(r"\hline")[1:3]
-    for row in "".join(body).strip().splitlines():
-        if row:
-            assert row.endswith(r" \\")
-            assert len(re.findall(r"(?<!\\)&", row)) == len(nasty.columns) - 1
-    assert text.endswith("\n" + nasty.stopped + "\n")
+    assert len(re.findall(r"(?<!\\)&", line)) == len(nasty.columns) - 1
 
 
 def test_text_is_aligned_and_moves_no_cursor(nasty):
     assert "\x1b" not in str(nasty)
     assert len(nasty.to_text().splitlines()) == 1 + len(nasty) + 1
-    wide = trace(P, [[1.0], [-1.0]], [0, 1], row_names=["東京", "x"])
-    lines = str(wide).splitlines()
-    assert lines[1].index("0 (-1)") + 2 == lines[2].index("1 (+1)")
 
 
 LEARNERS = [
@@ -219,42 +184,25 @@ def test_every_learner_has_its_rule(learner, multiclass, normalize):
     np.testing.assert_allclose([w[0] for w in shown[-1].weights], model.intercept_, atol=1e-9)
 
 
-def test_a_learner_that_starts_anew_is_shown_from_zero():
-    rule = linsep.textbook.MarginPerceptron()
-    steps = list(linsep.textbook.run(rule, "binary", [[1.0], [1.0]], [0, 1], 2, max_iter=40))
-    rows = list(tracing.trace_rows(steps, ([0], 0), "ab", np.array([0, 1])))
-    again = next(n for n, step in enumerate(steps) if step.attempt == 1)
-    assert rows[again].change == rows[again].weights
-
-
 def test_what_cannot_be_traced_is_refused():
     X, y = POINTS
     with pytest.raises(TypeError):
         trace(PeerPerceptron(), X, y)
-    for wrong in (0, -1, 2.5, True, "9"):
-        with refused(ValueError, "bad-option", option="max_rounds"):
-            trace(P, X, y, max_rounds=wrong)
-    with refused(ValueError, "bad-option", option="early_stopping"):
-        trace(Perceptron(early_stopping=True), X, y)
-    with refused(ValueError, "bad-option", option="learning_rate"):
-        trace(Perceptron(learning_rate=0), X, y)
-    with refused(ValueError, "too-large"):
-        trace(P, X, y, max_rounds=1_000_000)
+    for model, how, code, option in (
+        (P, {"max_rounds": 0}, "bad-option", "max_rounds"),
+        (P, {"rounds": 0}, "bad-option", "rounds"),
+        (P, {"max_rounds": 1_000_000}, "too-large", None),
+        (Perceptron(early_stopping=True), {}, "bad-option", "early_stopping"),
+        (P, {"row_names": ["a"]}, "shape", "row_names"),
+        (P, {"feature_names": "abc"}, "shape", "feature_names"),
+        (P, {"coef_init": [1, 2, 3]}, "shape", "coef_init"),
+        (Perceptron(fit_intercept=False), {"intercept_init": 1}, "conflict", "intercept_init"),
+    ):
+        with refused(ValueError, code, option=option):
+            trace(model, X, y, **how)
     wide = sp.csr_matrix(([1.0], ([0], [3_000_000])), shape=(2, 3_000_001))
     with refused(ValueError, "too-large"):
         trace(P, wide, [0, 1])
-    with refused(ValueError, "shape", option="row_names"):
-        trace(P, X, y, row_names=["a"])
-    with refused(ValueError, "shape", option="feature_names"):
-        trace(P, X, y, feature_names="abc")
-    with refused(ValueError, "shape", option="coef_init"):
-        trace(P, X, y, coef_init=[1, 2, 3])
-    with refused(ValueError, "conflict", option="intercept_init"):
-        trace(Perceptron(fit_intercept=False), X, y, intercept_init=1)
-    with refused(ValueError, "class-count"):
-        trace(P, X, [1] * 5)
-    with refused(ValueError, "no-rows"):
-        trace(Perceptron(class_weight={-1: 0, 1: 0}), X, y)
 
 
 @pytest.fixture
@@ -268,9 +216,8 @@ def folder(tmp_path):
 STUDENTS = ("trace", "students.csv", "--target", "grade", "--row-names", "name")
 
 
-@pytest.mark.parametrize("kind", ["text", "html"])
-def test_every_format_on_the_command_line(folder, kind):
-    shown = here(*STUDENTS, "--format", kind, cwd=folder)
+def test_formats_on_the_command_line(folder):
+    shown = here(*STUDENTS, "--format", "html", cwd=folder)
     assert (shown.returncode, shown.stderr) == (0, "")
     X = [(1, 1, -1, -1), (1, 1, 1, 1), (-1, -1, -1, 1), (1, -1, -1, 1)]
     made = trace(
@@ -278,10 +225,10 @@ def test_every_format_on_the_command_line(folder, kind):
         row_names=["Jane", "Steve", "Mary", "Peter"],
         feature_names=["attendance", "tall", "sleeps", "gum"],
     )  # fmt: skip
-    assert shown.stdout == (str(made) if kind == "text" else getattr(made, f"to_{kind}")())
-    done = here(*STUDENTS, "--format", kind, "--output", "out", cwd=folder)
+    assert shown.stdout == made.to_html()
+    done = here(*STUDENTS, "--format", "html", "--output", "out", cwd=folder)
     assert (done.returncode, done.stdout) == (0, "")
-    assert (folder / "out").read_text() == getattr(made, f"to_{kind}")()
+    assert (folder / "out").read_text() == made.to_html()
     assert_refused(*STUDENTS, "--output", "out", cwd=folder, code="file-exists")
     assert_refused(*STUDENTS, "--output", "students.csv", "--force", cwd=folder, code="conflict")
 
@@ -303,16 +250,10 @@ def test_rows_are_named_by_their_numbers(folder):
 
 
 def test_bad_use_is_one_sentence(folder):
-    assert_refused(
-        "trace", "t.svm", "--gamma", 0.1, cwd=folder, said="is for --learner margin", exit_code=2
-    )
+    assert_refused("trace", "t.svm", "--gamma", 0.1, cwd=folder, said="margin", exit_code=2)
     assert_refused("trace", "t.svm", "--row-names", "x", cwd=folder, code="no-columns")
-    assert_refused("trace", "students.csv", cwd=folder, code="no-labels")
     assert_refused(*STUDENTS[:-1], "nme", cwd=folder, code="unknown-column")
-    assert_refused("trace", "t.svm", "--early-stopping", cwd=folder, code="bad-option", exit_code=2)
     assert_refused("trace", "t.svm", "--max-rounds", 0, cwd=folder, said="max-rounds", exit_code=2)
-    assert_refused("trace", "t.svm", "--max-rounds", 900_000, cwd=folder, code="too-large")
-    assert_refused("trace", "t.svm", "--format", "pdf", cwd=folder, said="format", exit_code=2)
     (folder / "drop.csv").write_text("a,id,kind\n1,q,x\n2,,y\n")
     drop = ("--target", "kind", "--row-names", "id", "--missing", "drop")
     assert_refused("trace", "drop.csv", *drop, cwd=folder, code="missing-value")
@@ -338,9 +279,7 @@ def test_every_step_beyond_a_cycle_has_its_errors():
     assert (short[0].errors, "errors" in short.columns) == (None, False)
 
 
-@pytest.mark.parametrize(
-    ("multiclass", "normalize"), [("native", False), ("ovr", True), ("ovo", False)]
-)
+@pytest.mark.parametrize(("multiclass", "normalize"), [("ovr", True), ("ovo", False)])
 def test_errors_of_several_classes_are_those_of_the_fit(multiclass, normalize):
     X, y = np.random.default_rng(1).normal(size=(40, 3)), np.arange(40) % 3
     weights = np.arange(40) % 4
@@ -382,33 +321,6 @@ def test_a_margin_perceptron_shows_the_cosine_that_it_tests():
     assert (plain[0].margin, "margin" in plain.columns) == (None, False)
 
 
-def test_scw_shows_what_it_tests():
-    X, y = np.array(POINTS[0], dtype=float), np.array(POINTS[1])
-    made = trace(SCW(shuffle=False), X, y, max_rounds=100)
-    for row, score, _, _, side in by_hand(made, X, y):
-        reached, needed = row.margin
-        assert reached == pytest.approx(side * score, abs=1e-12)
-        assert bool(row.updates) == (reached <= 0 or reached < needed)
-
-
-@pytest.mark.parametrize("multiclass", ["native", "ovo"])
-def test_several_classes_show_the_margin_farthest_below_its_bound(multiclass):
-    X, y = np.random.default_rng(1).normal(size=(40, 3)), np.arange(40) % 3
-    model = MarginPerceptron(gamma=0.2, multiclass=multiclass, max_iter=3, shuffle=False)
-    for row in trace(model, X, y):
-        reached, needed = row.margin
-        if needed:  # not of zero weights
-            assert bool(row.mistakes) == (reached < needed)
-
-
-def test_a_margin_mistake_says_its_margin():
-    X, y = np.array(POINTS[0], dtype=float), np.array(POINTS[1])
-    made = trace(MarginPerceptron(gamma=0.62, shuffle=False), X, y, max_rounds=200)
-    for frame in made.animate().frames[1:-1]:
-        row, said = made[frame.round - 1], frame.said.replace("\n", " ").replace("\u2212", "-")
-        assert "with a margin of {:.3g}, below {:.3g}".format(*row.margin) in said
-
-
 def test_the_picture_of_a_trace_draws_that_trace():
     X, y = datasets.load_inseparable_points(return_X_y=True)
     made = trace(P, X, y, coef_init=[1, 1], intercept_init=1, reference=2, rounds=915)
@@ -424,14 +336,6 @@ def test_the_picture_of_a_trace_draws_that_trace():
         np.testing.assert_array_equal(np.roll(one.after, 1), weighted[one.round - 1].weights[0])
 
 
-def test_rounds_end_where_the_run_converges():
-    assert len(trace(P, *POINTS, coef_init=[0, 0], intercept_init=-1, rounds=3000)) == 1160
-    with refused(ValueError, "bad-option", option="rounds"):
-        trace(P, *POINTS, rounds=0)
-    with refused(ValueError, "too-large"):
-        trace(P, *POINTS, rounds=10**6)
-
-
 @pytest.mark.parametrize("model", [P, Winnow(shuffle=False)])
 def test_the_reference_is_the_negative_class(model):
     X, y = datasets.load_students(return_X_y=True)
@@ -441,10 +345,6 @@ def test_the_reference_is_the_negative_class(model):
     assert [(row.scores, row.weights) for row in named] == [(r.scores, r.weights) for r in signs]
     assert "A (+1)" in str(named)
     assert str(trace(model, X, y, reference="A")) == str(trace(model, X, y))
-    weighted = clone(model).set_params(class_weight={"A": 2.0, "F": 1.0})
-    named = trace(weighted, X, y, reference="F")
-    signs = trace(weighted.set_params(class_weight={1: 2.0, -1: 1.0}), X, np.where(y == "A", 1, -1))
-    assert [row.weights for row in named] == [row.weights for row in signs]
     with refused(DataError, "unknown-label", option="reference"):
         trace(model, X, y, reference="B")
     with refused(DataError, "class-count", option="reference"):
@@ -461,21 +361,13 @@ def test_weights_separate_where_all_products_are_positive(fit_intercept):
     assert (products > 0).all()
 
 
-def test_the_students_of_the_notes(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "90")
+def test_the_students_of_the_notes():
     frame = datasets.load_students(as_frame=True)
     people = frame.data.set_index(pd.Index(["Jane", "Steve", "Mary", "Peter"]))
     found = reflection(people, frame.target, reference="F")
     assert found.rows.tolist() == [
         [1, 1, 1, -1, -1], [-1, -1, -1, -1, -1], [-1, 1, 1, 1, -1], [1, 1, -1, -1, 1]
     ]  # fmt: skip
-    assert str(found).splitlines() == [
-        "row    class  intercept  attendance  tall  sleeps  gum  allows",
-        "Jane   A              1           1     1      -1   -1  a0 + a1 + a2 - a3 - a4 > 0",
-        "Steve  F             -1          -1    -1      -1   -1  -a0 - a1 - a2 - a3 - a4 > 0",
-        "Mary   F             -1           1     1       1   -1  -a0 + a1 + a2 + a3 - a4 > 0",
-        "Peter  A              1           1    -1      -1    1  a0 + a1 - a2 - a3 + a4 > 0",
-    ]
     assert (found.rows @ [-0.75, 1.25, -0.75, -0.75, -0.75] > 0).all()
     opposite = reflection(sp.csr_matrix(frame.data), frame.target)
     assert opposite.rows.tolist() == (0 - found.rows).tolist()
