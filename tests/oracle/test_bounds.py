@@ -267,18 +267,6 @@ def test_the_bound_of_the_margin_perceptron_is_rounded_up():
             assert exact <= bound.value <= exact * (1 + Fraction(1, 10**14))
 
 
-def test_bounds_do_not_depend_on_the_unit_of_the_rows():
-    rng = np.random.default_rng(3)
-    X = rng.integers(-9, 10, (12, 2)) + 0.25
-    y = X[:, 0] > 0
-    usual = bounds(X, y, fit_intercept=False, passes=3)
-    other = bounds(np.ldexp(X, -300), y, fit_intercept=False, passes=3)
-    for bound in usual:
-        assert other[bound.name].value == pytest.approx(bound.value, rel=1e-9)
-    assert other.longest == np.ldexp(usual.longest, -300)
-    assert other.margin == tuple(np.ldexp(usual.margin, -300).tolist())
-
-
 @examples(40)
 @given(st.integers(0, 10**6), st.integers(1, 4), st.booleans())
 def test_bounds_are_no_less_than_in_exact_arithmetic(seed, d, separable):

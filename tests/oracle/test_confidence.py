@@ -42,11 +42,6 @@ def before(steps):
     return zip(steps, [first, *(s.memory[0] or first for s in steps)], strict=False)
 
 
-def variance_of(sigma, x):
-    """z'Sigma z."""
-    return dot(example(x).z, sigma.times(example(x)).z)
-
-
 def of(text):
     return [Fraction(number) for number in text.split()]
 
@@ -124,19 +119,6 @@ def test_a_weight_of_two_is_half_the_noise_and_what_two_updates_know():
     assert twice.memory == heavy.memory
     other = learned(AROW(Fraction(1, 3)), [X[1]], [1])[-1]
     assert (heavy.weights, heavy.memory) == (other.weights, other.memory)
-
-
-def test_scw_by_hand():
-    rule = SCW(0.95, 1.0)
-    steps = learned(rule)
-    assert [s.updates for s in steps] == [1, 1, 1, 0, 1]
-    found = [
-        rule.step((2 * y[s.row] - 1) * s.score, variance_of(sigma, X[s.row]), 1.0)
-        for s, sigma in before(steps) if s.updates
-    ]  # fmt: skip
-    assert found == pytest.approx([0.493333575861, 0.602779050429, 0.242071683766, 1], abs=1e-12)
-    mean = [-0.396943240811, 0.345720202448, 0.029848741943]
-    assert turned(steps[-1]) == pytest.approx(mean, abs=1e-12)
 
 
 def objective_of(rule, C, mean, variance, z):

@@ -134,14 +134,6 @@ def test_a_regular_matrix_separates_any_labels():
         assert found.verify(K, labels)
 
 
-def test_gamma_and_coef0_are_the_numbers_they_are_stored_as():
-    X = IRIS[50:60, :2]
-    kernel = Polynomial(2, "scale", 0.1)
-    gamma = Fraction(kernel.fitted(X).gamma)
-    a, b = fractions(X[:2])
-    assert kernel.exact(X)[0, 1] == (gamma * _dot(a, b) + Fraction(0.1)) ** 2
-
-
 def test_counts_of_substrings_are_exact_also_beyond_floats():
     words = ["a" * (3 + 2**k) for k in range(9)] + ["b"]
     kernel = kernels.BlendedSpectrum(2, (0.1, 1e15))

@@ -155,22 +155,6 @@ def test_a_gram_matrix_is_learned_as_its_kernel_is():
     assert cross_val_score(given, gram, y, cv=3).shape == (3,)
 
 
-def test_no_kernel_value_is_computed_twice_where_they_fit_in_the_cache():
-    X, y = rows(8, 2)
-    seen = []
-
-    def kernel(x, z):
-        seen.append((x.tobytes(), z.tobytes()))
-        return float(x @ z) + 1.0
-
-    X = X + np.linspace(0, 0.01, len(X))[:, None]  # no row twice
-    cached = KernelPerceptron(kernel=kernel, max_iter=6).fit(X, y)
-    assert len(seen) == len(set(seen))
-    again = KernelPerceptron(kernel=kernel, max_iter=6, cache_mb=0).fit(X, y)
-    assert len(seen) > len(set(seen))
-    assert np.array_equal(cached.dual_coef_, again.dual_coef_)
-
-
 @pytest.mark.parametrize(
     ("multiclass", "options"), [("ovr", {"keep": "average"}), ("ovo", {"keep": "vote"})]
 )

@@ -57,7 +57,6 @@ OF_STRINGS = [
     (Spectrum(1), lambda x, y: twin.spectrum(x, y, 1)),
     (BlendedSpectrum(2, (0.5, 2)), lambda x, y: twin.blended_spectrum(x, y, (0.5, 2))),
 ]
-CLOSE = {"rtol": 1e-12, "atol": 1e-14}
 KERNELS = [kernel for kernel, _ in DEFINED]
 X = np.random.default_rng(0).integers(-2, 3, (12, 5)) / 2
 # Letters beyond ASCII, beyond 16 bits, and NUL, which arrays of strings drop at their end.
@@ -99,25 +98,6 @@ def test_strings_as_the_textbook_defines_it(kernel, define, A, B):
         np.testing.assert_allclose(kernel(rows, others), expected, rtol=1e-12)
     expected = twin.gram(lambda x, y: twin.normalized(define, x, y), A, B)
     np.testing.assert_allclose(Normalized(kernel)(A, B), expected, rtol=1e-11)
-
-
-@pytest.mark.parametrize(
-    "kernel",
-    [Polynomial(), AllSubsets(), RBF(0.1), Normalized(Linear()), Normalized(Spectrum(1)) + 1],
-    ids=by_name,
-)
-def test_prepared_rows_can_be_sliced(kernel):
-    for storage in ("dense64", "csr32"):
-        given = random_strings(12, 20, "abc") if kernel.takes == "strings" else store(X, storage)
-        rows = kernel.prepare(given)
-        whole, some, none = kernel.gram(rows, rows), np.array([7, 0, 3, 3]), rows[:0]
-        found = kernel.gram(rows[2:9], copy.deepcopy(rows)[some])
-        np.testing.assert_allclose(found, whole[2:9][:, some], **CLOSE)
-        np.testing.assert_allclose(kernel.gram(rows[some], rows), whole[some], **CLOSE)
-        np.testing.assert_allclose(kernel.diagonal(rows[some]), np.diag(whole)[some], **CLOSE)
-        # A kernel perceptron without support vectors asks for these.
-        assert kernel.gram(none, rows).shape == (0, 12)
-        assert kernel.gram(rows, none).shape == (12, 0)
 
 
 def test_a_kernel_is_plain_data():

@@ -149,19 +149,6 @@ def test_schedules_that_are_none():
         Perceptron(learning_rate=lambda k: 1.0, schedule="inverse").fit(X, y)
 
 
-def test_the_batch_rule_follows_its_criterion():
-    X, y = blobs(60, 3, 2, spread=0.1)
-    model = Perceptron(update="batch", max_iter=500).fit(X, y)
-    assert model.stop_reason_ == "converged"
-    assert model.criterion_.shape == model.mistakes_.shape
-    assert model.criterion_[0] == 0.0  # all scores are zero at first
-    assert model.criterion_[-1] == 0.0
-    assert (model.criterion_ >= 0).all()
-    assert model.n_updates_ == model.n_iter_ - 1
-    first = Perceptron(update="batch", max_iter=1, fit_intercept=False).fit(X, y)
-    np.testing.assert_allclose(first.coef_[0], (2 * y - 1) @ X, rtol=1e-12)
-
-
 def test_a_column_that_stands_twice_in_a_row_counts_once_in_its_length():
     twice = sp.csr_array((np.array([1.0, 2.0, 4.0]), [0, 0, 1], [0, 2, 3]), shape=(2, 2))
     once = sp.csr_array(np.array([[3.0, 0.0], [0.0, 4.0]]))

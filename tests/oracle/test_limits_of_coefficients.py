@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression as Theirs
 from sklearn.preprocessing import StandardScaler
 
 import linsep
+from checkers_agree import accepts, accepts_alone
 from exact_logistic import exact_maximum
 from fourier_motzkin import limits_of, of_classes, two_sided
 from linsep import LogisticRegression, from_json, load, save, separation
@@ -22,6 +23,7 @@ from linsep.logistic.task import UnfinishedWarning
 from linsep.separability.time_limit import TooLarge
 from linsep.sources import ArraySource
 from parameters_in_order import ends_of, last, weights_of
+from proof_edits import written
 from thoroughness import examples, some
 
 pytestmark = pytest.mark.compiled
@@ -109,7 +111,9 @@ def test_signs_that_were_edited_are_refused():
     signs = plain["verdicts"][0]["signs"]
     (name,) = signs
     signs[name]["multipliers"] = ["0x77", "0x1"]
-    assert not from_json(json.dumps(plain)).verify(X, y, exact=True)
+    text = written(plain)
+    assert not accepts(text, X, y)
+    assert not accepts_alone(text, X, y)
 
 
 # Where the work runs out.

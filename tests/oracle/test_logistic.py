@@ -343,18 +343,6 @@ def test_quasi_separable_sources_beyond_memory():
     assert np.allclose(weights_of(model)[0, :3], weights_of(limit)[0, :3], atol=1e-3)
 
 
-def test_suspicious_sources_with_repeated_columns_are_only_suspected():
-    X, y = data(2, 300)
-    X[:, 3] = X[:, 1]
-    X[:, 2] = (rare := np.arange(300) % 20 == 0)
-    y[rare] = 1
-    with pytest.warns(ConvergenceWarning):
-        model = LogisticRegression().fit(large(X, y))
-    assert model.stop_reason_ == "suspect"
-    assert np.isnan([model.aic_, model.bic_, *model.likelihood_ratio_[::2]]).all()
-    assert model.covariance_ is None
-
-
 # So many rows and weights that a Hessian is slow to sum.
 
 

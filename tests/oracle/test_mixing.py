@@ -157,23 +157,6 @@ def test_a_feature_that_one_shard_alone_knows_keeps_its_weight():
         assert model.coef_[0, 0] != pytest.approx(alone.coef_[0, 0], rel=1e-3)
 
 
-def test_a_pass_without_a_mistake_ends_and_is_mixed():
-    X, y = drawn(4, 2, [20, 20], separable=True)
-    X[:, 0] += 9.0 * (2 * y - 1)
-    found = {}
-    for mixing in ("uniform", "mistakes"):
-        for passes in (1, 20):
-            model = AROW(keep="last", max_iter=passes, shuffle=False)
-            found[mixing, passes] = fit_in_shards(model, X, y, [20, 20], mixing)
-        assert model.stop_reason_ == "clean"
-    # Rows of a margin below 1 change weights without a mistake, by which shards have no share then.
-    one, two = (found["uniform", passes].coef_ for passes in (1, 20))
-    assert not np.array_equal(one, two)
-    one, two = (found["mistakes", passes].coef_ for passes in (1, 20))
-    assert np.array_equal(one, two)
-    assert model.mixture_.shares[-1].tolist() == [0, 0]
-
-
 def test_the_same_bits_where_every_sum_is_exact():
     rows = [6] * 32
     X, y = drawn(9, 2, rows)

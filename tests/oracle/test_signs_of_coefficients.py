@@ -62,14 +62,3 @@ def test_signs_that_one_row_decides_do_not_depend_on_a_budget():
         assert list(verdict.limits().values()) == ["finite"] * 30 + ["-inf"] * 150 + ["finite"]
         assert verdict.verify(X[order], y[order])
         assert {len(part.rows) for part in verdict.signs.values()} == {1}
-
-
-def test_several_classes_have_signs_by_single_rows():
-    X, y = rare_columns(2, 500, 8, 12)
-    y = y + (np.arange(500) % 3 == 0) * y
-    whole = separation(X.toarray(), y)
-    sparse = separation(X, y)
-    assert whole.multinomial.limits() == sparse.multinomial.limits()
-    for found in (whole, sparse):
-        assert found.multinomial.unchecked == ()
-        assert found.multinomial.verify(X, y)

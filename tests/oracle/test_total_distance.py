@@ -77,8 +77,7 @@ def test_far_and_ill_conditioned_columns():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((24, 4)) * [1e-6, 1e6, 1, 1e3] + [0, 1e8, 0, 0]
     y = np.arange(24) % 2
-    for gamma in (0.01, 1e4):
-        assert narrow(total_distance(X, y, gamma)).verify(X, y)
+    assert narrow(total_distance(X, y, 1e4)).verify(X, y)
 
 
 def test_repeated_rows_count_as_weights():

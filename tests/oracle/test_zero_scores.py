@@ -172,19 +172,6 @@ def test_exclusive_or_with_zeros_of_the_negative_class():
     assert table.stop_reason == "cycle"
 
 
-def test_the_batch_rule_leaves_out_zeros_that_are_right():
-    """A pass adds the rows with y s < 0 and, unless zeros are correct, the positive one with 0."""
-    for zero, added in [("mistake", 3), ("negative", 3), ("correct", 2)]:
-        X, y = np.array(OVERLAP.X), OVERLAP.y
-        model = Perceptron(
-            update="batch", shuffle=False, max_iter=1, zero=zero, fit_intercept=False
-        )
-        model.fit(X, y, [[1.0, -2.0]])  # scores 0, -2, -7 of the class +1, -5 and -7 of -1
-        assert model.mistakes_.tolist() == [added]
-        assert (model.coef_[0] - [1, -2]).tolist() == X[:3][-added:].sum(axis=0).tolist()
-        assert model.criterion_.tolist() == [9.0]
-
-
 LEFT = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.array([1, 0, 0])
 
 
@@ -207,14 +194,6 @@ def test_accuracy_of_a_clean_pass_is_measured():
         assert model.stop_reason_ == "clean"
         assert model.training_accuracy_ == pytest.approx(share)
         assert model.score(X, y) == pytest.approx(share)
-
-
-def test_the_pocket_counts_mistakes_as_training_does():
-    X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
-    y = np.array([1, 0, 0, 1, 0])
-    model = Perceptron(fit_intercept=False, zero="negative", keep="best").fit(X, y)
-    assert model.stop_reason_ == "clean"
-    assert model.coef_.tolist() == [[1.0, 0.0]]
 
 
 def test_correct_from_zero_is_refused():
