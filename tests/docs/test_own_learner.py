@@ -7,7 +7,6 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.utils.estimator_checks import check_estimator
 
 from documents import ROOT
@@ -63,15 +62,6 @@ def test_several_classes_and_sources(relaxation, multiclass):
     assert weights(model.fit(X, y)) == weights(from_source)
     assert model.score(X, y) > 0.8
     assert pickle.loads(pickle.dumps(model)).predict(X).tolist() == model.predict(X).tolist()
-
-
-def test_duplicate_entries_of_sparse_rows_are_summed(relaxation):
-    X, y = blobs(40, 3, 2, spread=4.0)
-    halves = X / 2, np.tile(np.arange(3), (40, 1))
-    values, columns = (np.hstack([half, half]).ravel() for half in halves)
-    split = sp.csr_matrix((values, columns, np.arange(0, 241, 6)), shape=X.shape)
-    models = [relaxation.Relaxation(max_iter=3).fit(rows, y) for rows in (X, split)]
-    np.testing.assert_allclose(models[1].coef_, models[0].coef_, rtol=1e-9)
 
 
 @pytest.mark.compiled

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from command_line import here
 from documents import ROOT, payments, reviews, run_commands, run_python
 from linsep import PassiveAggressive, Text
 from linsep.catalog import LEARNERS
@@ -185,23 +184,6 @@ def test_the_demo_runs(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "converged" in done.stdout
     assert "449 predictions" in done.stdout
-
-
-def test_each_error_of_the_first_evening_names_what_mends_it(tmp_path):
-    """docs/start/churn.md"""
-    program("churn_data.py")(tmp_path)
-    reading = ["--comment", "#", "--delimiter", ";"]
-    western = [*reading, "--encoding", "cp1252"]
-    for options, said in (
-        ([], "line 1 is a comment: skip lines like it with --comment '#'"),
-        (["--comment", "#"], "set the delimiter with --delimiter ';'"),
-        (reading, r"is not UTF-8 text.*--encoding cp1252"),
-        (western, "'customer' has a different text .*--exclude cust"),
-        ([*western, "--exclude", "customer", "--null-values", ""], r"--date since=%d.%m.%Y"),
-    ):
-        done = here("fit", "customers.csv", "--target", "churn", *options, cwd=tmp_path)
-        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-        assert re.search(said, done.stderr), done.stderr
 
 
 def messages(shared_data):

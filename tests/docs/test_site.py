@@ -241,7 +241,3 @@ def test_tables_show_what_was_measured():
         text = (speed_page.ROOT / name).read_text("utf-8")
         assert table in text
         assert text == speed_page.with_table(text, table)
-
-
-def test_every_row_of_the_readme_was_measured():
-    assert speed_page.SHORT.keys() <= speed_page.measured().keys()

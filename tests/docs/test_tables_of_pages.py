@@ -101,23 +101,6 @@ def test_table_of_infections():
             shows(cell, values)
 
 
-def test_numbers_of_firthmodels():
-    theirs = pytest.importorskip("firthmodels").FirthLogisticRegression().fit(X, y)
-    theirs.lrt()
-    ends = theirs.conf_int(method="pl")[0]
-    version = "firthmodels 0.8.2"
-    check(f"{version}, profile and `lrt`", theirs.coef_[0], [theirs.bse_[0]], ends,
-          theirs.lrt_pvalues_[0])  # fmt: skip
-    ends = theirs.conf_int()[0]
-    check(f"{version}, Wald", theirs.coef_[0], [theirs.bse_[0]], ends, theirs.pvalues_[0])
-    model = LogisticRegression(penalty="firth").fit(X, y)
-    Z, p = np.column_stack([np.ones(len(y)), X]), model.predict_proba(X)[:, 1]
-    root = Z * np.sqrt(p * (1 - p))[:, None]
-    h = np.sum(root @ np.linalg.inv(root.T @ root) * root, axis=1)
-    errors = np.sqrt(np.diag(np.linalg.inv((root.T * (1 + h)) @ root)))
-    assert errors[1] == pytest.approx(theirs.bse_[0], rel=1e-4)
-
-
 def test_table_of_the_simulation(monkeypatch):
     """The function of the page with as many samples as the table says, for the two least sizes."""
     monkeypatch.chdir(ROOT)

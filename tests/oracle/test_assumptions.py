@@ -1,8 +1,5 @@
 """What data say about the assumptions of a linear regression: the numbers of statsmodels."""
 
-import json
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,10 +8,7 @@ from scipy.stats import shapiro
 from statsmodels.stats.diagnostic import het_breuschpagan, het_white, linear_reset
 from statsmodels.stats.stattools import durbin_watson, jarque_bera
 
-from command_line import assert_refused, here
 from linsep import LinearRegression
-from linsep.linear.least_squares import DependentFeaturesWarning
-from linsep.plot import AssumptionsDisplay
 from refusals import refused
 
 
@@ -26,14 +20,7 @@ def data(name):
 
 @pytest.mark.filterwarnings("ignore:The design matrix is rank-deficient")
 @pytest.mark.parametrize(
-    ("name", "weighted"),
-    [
-        ("stackloss", True),
-        ("ccard", False),
-        ("scotland", False),
-        ("spector", True),
-        ("longley", False),
-    ],
+    ("name", "weighted"), [("stackloss", True), ("ccard", False), ("longley", False)]
 )
 def test_as_statsmodels(name, weighted):
     X, y = data(name)
@@ -53,7 +40,7 @@ def test_as_statsmodels(name, weighted):
     np.testing.assert_allclose(
         found["Breusch-Pagan"][2:4], het_breuschpagan(theirs.wresid, Z)[:2], **near
     )
-    if name not in ("scotland", "longley"):  # they have as many products of features as rows
+    if name != "longley":  # it has as many products of features as rows
         np.testing.assert_allclose(found["White"][2:4], het_white(theirs.wresid, Z)[:2], **near)
     if not weighted:
         powers = np.vander((theirs.fittedvalues - y.mean()) / y.std(), 4)[:, :2]
@@ -63,12 +50,6 @@ def test_as_statsmodels(name, weighted):
             reset = linear_reset(theirs, power=3, test_type="fitted", use_f=True)
             wanted = [reset.fvalue, reset.pvalue]
             np.testing.assert_allclose(found["RESET"][2:4], wanted, rtol=1e-4)
-        influence = theirs.get_influence()
-        np.testing.assert_allclose(found.leverage, influence.hat_matrix_diag, **near)
-        np.testing.assert_allclose(found.cooks_distance, influence.cooks_distance[0], **near)
-        inner = influence.resid_studentized_internal
-        np.testing.assert_allclose(found.standardized, inner, **near)
-        np.testing.assert_allclose(found.studentized, influence.resid_studentized_external, **near)
         worst = theirs.outlier_test()[:, 2].min()
         np.testing.assert_allclose(found["studentized residual"].p_value, worst, **near)
 
@@ -97,15 +78,6 @@ def test_each_assumption_is_asked_and_each_breach_is_seen():
     moved = x + noise
     moved[17] += 9
     assert "row 17" in ask(moved)["studentized residual"].conclusion
-    assert "<td>White</td>" in good._repr_html_()
-    frame = good.tidy()
-    assert frame["test"].tolist() == [one.test for one in good.findings] + ["-"]
-    assert frame["p_value"][:3].tolist() == [good[test].p_value for test in tests[:3]]
-    told = json.loads(json.dumps(good.to_dict(), allow_nan=False))
-    assert told["rows"][0]["statistic"] == good["RESET"].statistic
-    assert good.most_influential(1) == [int(np.argmax(good.cooks_distance))]
-    with pytest.raises(KeyError):
-        good["Rainbow"]
 
 
 def test_where_nothing_can_be_asked_it_says_so():
@@ -114,37 +86,16 @@ def test_where_nothing_can_be_asked_it_says_so():
     assert np.isnan([one.statistic for one in found.findings]).sum() == 8
     two = LinearRegression().fit(x[:2], [1.0, 5.0]).assumptions(x[:2], [1.0, 5.0])
     assert np.isnan(two["RESET"].p_value)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        three = LinearRegression().fit(x[:3], [1.0, 5.0, 2.0]).assumptions(x[:3], [1.0, 5.0, 2.0])
-    assert np.isnan(three["studentized residual"].statistic)
 
 
 def test_other_rows_than_those_of_the_fit_are_refused():
     X, y = data("stackloss")
-    with refused(ValueError, "other-rows"):
-        LinearRegression().fit(X, y).assumptions(X[:5], y[:5])
-    with refused(ValueError, "other-rows"):
-        LinearRegression().fit(X, y).assumptions(X, y[::-1])
-    with refused(ValueError, "other-rows"):
-        LinearRegression().fit(X, 2 * X[:, 0]).assumptions(X, y)
+    model = LinearRegression().fit(X, y)
+    for rows, target in ((X[:5], y[:5]), (X, y[::-1])):
+        with refused(ValueError, "other-rows"):
+            model.assumptions(rows, target)
     with refused(ValueError, "other-rows"):
         LinearRegression().fit(X, y, np.arange(1, 22)).assumptions(X, y)
-    near = LinearRegression().fit(X, y).assumptions(X.astype(np.float32), y)
-    assert near["Durbin-Watson"].statistic > 0
-
-
-def test_without_estimates_nothing_is_defined():
-    X, y = np.zeros((9, 1)), np.arange(9.0)
-    with pytest.warns(DependentFeaturesWarning):
-        model = LinearRegression(fit_intercept=False).fit(X, y)
-    found = model.assumptions(X, y)
-    assert np.array_equal(found.pearson, y)
-    assert np.isnan(found.cooks_distance).all()
-    for test in ("RESET", "Durbin-Watson", "Cook's distance"):
-        assert np.isnan(found[test].statistic)
-    assert found["leverage"].statistic == 0.0
-    assert found.plot().named_ == []
 
 
 X = np.arange(1.0, 9).reshape(-1, 1)
@@ -160,25 +111,13 @@ def test_copies_of_rows_have_no_order_and_the_numbers_of_their_row():
     assert found.numbers.tolist() == np.repeat(np.arange(8), counts).tolist()
     farthest = int(found.numbers[np.argmax(np.abs(found.studentized))])
     assert found["studentized residual"].conclusion.startswith(f"row {farthest};")
-    labels = [text.get_text() for text in AssumptionsDisplay.from_assumptions(found).named_]
-    assert len(set(labels)) == len(labels)
-    ones = np.ones(8)
-    plain = LinearRegression(weight_type="frequency").fit(X, Y, ones).assumptions(X, Y, ones)
-    residuals = Y - LinearRegression().fit(X, Y).predict(X)
-    assert plain["Durbin-Watson"].statistic == pytest.approx(durbin_watson(residuals))
 
 
-def test_rows_are_numbered_as_they_are_given(tmp_path):
+def test_rows_are_numbered_as_they_are_given():
     weights = np.array([0, 0, 1, 1, 1, 1, 1, 1.0])
     y = np.array([1.1, 2.3, 2.9, 4.2, 9.9, 6.1, 6.8, 8.3])
     found = LinearRegression().fit(X, y, weights).assumptions(X, y, weights)
     assert found["studentized residual"].conclusion.startswith("row 4;")
-    assert found["Cook's distance"].conclusion.startswith("row ")
-    lines = [f"{a},{b},{w}" for a, b, w in zip(X[:, 0], y, weights, strict=True)]
-    (tmp_path / "a.csv").write_text("\n".join(["x,y,w", *lines]) + "\n")
-    fit = "fit a.csv --target y --weight w --learner linear --model m"
-    assert here(*fit.split(), cwd=tmp_path).returncode == 0
-    assert "row 4;" in here("summary", "m", "a.csv", cwd=tmp_path).stdout
 
 
 def test_more_products_than_rows_explain_anything():
@@ -196,15 +135,3 @@ def test_products_that_repeat_are_fewer_than_rows():
     y = rng.normal(size=80)
     found = LinearRegression().fit(X, y).assumptions(X, y)
     assert found["White"].statistic == pytest.approx(found["Breusch-Pagan"].statistic)
-
-
-def test_what_counts_as_the_reference_is_told(tmp_path):
-    (tmp_path / "a.csv").write_text("g,n,y\na,1,1\na,2,1.2\nb,3,5\nb,1,5.2\n,2,9\n")
-    (tmp_path / "b.csv").write_text("g,n\na,1\nzzz,1\n")
-    fit = ["fit", "a.csv", "--target", "y", "--learner", "linear", "--missing", "zero"]
-    fit += ["--model", "m"]
-    assert here(*fit, cwd=tmp_path).returncode == 0
-    assert "reference g=a" in here("predict", "m", "b.csv", cwd=tmp_path).stderr
-    (tmp_path / "c.csv").write_text("g,n,y\na,1,2\nzzz,1,3\nb,2,3\n")
-    assert "reference g=a" in " ".join(here("score", "m", "c.csv", cwd=tmp_path).stdout.split())
-    assert_refused(*fit[:-2], "--reference-level", "n=1", cwd=tmp_path, code="unknown-column")

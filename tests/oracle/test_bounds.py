@@ -1,12 +1,9 @@
 """No run breaks a bound, bounds are tight, rounded outward, and of runs that theorems are about."""
 
-import itertools
-import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import example, given, strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
@@ -32,12 +29,10 @@ PERCEPTRON = ["Novikoff", "hinge", "hinge, sharp"]
 
 LEARNERS = {
     "perceptron": (Perceptron, {}),
-    "unit rows": (Perceptron, {"normalize": True}),
     "ovr": (Perceptron, {"multiclass": "ovr"}),
     "batch": (Perceptron, {"update": "batch", "max_iter": 40}),
     "margin": (MarginPerceptron, {"gamma": 0.05, "epsilon": 0.7}),
     "balanced": (BalancedWinnow, {"promotion": 1.05}),
-    "winnow, other numbers": (Winnow, {"promotion": 1.3, "threshold": 2.5}),
 }
 
 
@@ -110,25 +105,10 @@ def test_half_of_a_bound_would_be_broken():
     assert 0.5 < balanced.fit(X, y).bounds(X, y)["L1 margin"].ratio <= 1
 
 
-def test_overlapping_rows_can_be_near_the_bound():
-    X, y = np.array([[1.0], [1.0]]), np.array([1, 0])
-    model = Perceptron(fit_intercept=False, shuffle=False, max_iter=40).fit(X, y)
-    found = model.bounds(X, y)
-    assert found.kept
-    assert found["hinge, sharp"].ratio > 0.9
-    assert "Novikoff" in found.left_out
-
-
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("y_of", [lambda y: y == 0, lambda y: y], ids=["two", "three"])
-def test_novikoff_by_the_definition(y_of, fit_intercept):
+def test_novikoff_by_the_definition(fit_intercept):
     X, y = load_iris(return_X_y=True)
-    X, y = (X[y != 2], y[y != 2]) if fit_intercept else (X, y)
-    y = y_of(y)
-    found = bounds(X, y, fit_intercept=fit_intercept)
-    if "Novikoff" not in [one.name for one in found]:
-        assert "Novikoff" in found.left_out
-        return
+    found = bounds(X, y == 0, fit_intercept=fit_intercept)
     Z = np.hstack([X, np.ones((len(X), 1))]) if fit_intercept else X
     assert found.longest == pytest.approx(np.linalg.norm(Z, axis=1).max())
     low, high = found.margin
@@ -201,10 +181,6 @@ def test_winnow_on_disjunctions():
 
 
 def test_the_number_of_literals_is_checked():
-    rng = np.random.default_rng(0)
-    X = (rng.random((300, 40)) < 0.2).astype(float)
-    y = X[:, [3, 7, 20]].any(axis=1)
-    assert "disjunction" in bounds(X, y, literals=2).left_out
     # Six rows that two features cover; a third covers four of them.
     X = np.array(
         [[1, 0, 1], [1, 0, 1], [1, 0, 0], [0, 1, 1], [0, 1, 1], [0, 1, 0], [0, 0, 0]], float
@@ -216,16 +192,6 @@ def test_the_number_of_literals_is_checked():
     assert "disjunction" in bounds(X, y, literals=1).left_out
 
 
-@pytest.mark.parametrize("load_data", [load_iris, load_breast_cancer])
-def test_bounds_hold_on_real_data(load_data):
-    X, y = (part[::3] for part in load_data(return_X_y=True))
-    for unit in (False, True):
-        model = Perceptron(max_iter=10, normalize=unit).fit(X, y == 1)
-        found = model.bounds(sp.csr_matrix(X), y == 1)
-        assert found.kept
-        assert {"hinge", "hinge, sharp"} <= {one.name for one in found}
-
-
 def test_what_a_run_alone_proves(tmp_path):
     X, y = load_iris(return_X_y=True)
     model = Perceptron(fit_intercept=False, learning_rate=0.25).fit(X, y == 0)
@@ -235,9 +201,6 @@ def test_what_a_run_alone_proves(tmp_path):
     assert (model.report_.mistakes, model.report_.passes) == (model.n_updates_, model.n_iter_)
     back = load(save(model, tmp_path / "m"))
     assert back.report_ == model.report_
-    assert str(back.bounds(X, y == 0)) == str(model.bounds(X, y == 0))
-    halving = MarginPerceptron().fit(X, y == 0)
-    assert halving.report_.margin == halving.margin_interval_
 
 
 def test_early_stopping_and_partial_fit():
@@ -250,64 +213,34 @@ def test_early_stopping_and_partial_fit():
     found = parts.bounds(X, y)
     assert found.kept
     assert found["hinge"].counted == parts.mistakes_.sum()
-    started = Perceptron(max_iter=2).fit(X, y)
-    assert started.report_.bounds
-    assert "||w||/M" in started.fit(X, y, coef_init=started.coef_).report_.left_out
-
-
-def test_the_updates_of_a_margin_perceptron_are_counted_however_often_it_is_asked():
-    X, y = load_iris(return_X_y=True)
-    model = MarginPerceptron(gamma=0.1).fit(X, y == 0)
-    widest = model.report_["||w||/M"]
-    found = model.bounds(X, y == 0)
-    assert found["8/gamma^2"].counted == model.n_updates_ > 0
-    assert found.margin[0] <= widest.value
 
 
 def test_other_rows_than_those_of_the_fit_are_refused(tmp_path):
     X, y = (part[::4] for part in load_breast_cancer(return_X_y=True))
-    for learner, options in ((Perceptron, {}), (Perceptron, {"early_stopping": True}),
-                             (MarginPerceptron, {}),
-                             (Perceptron, {"random_state": np.random.RandomState(0)})):  # fmt: skip
+    for learner, options in ((Perceptron, {"early_stopping": True}), (MarginPerceptron, {})):
         model = learner(max_iter=2, **options).fit(X, y)
-        model.bounds(X, y)
-        load(save(model.set_params(random_state=0), tmp_path / "m", force=True)).bounds(X, y)
+        load(save(model, tmp_path / "m", force=True)).bounds(X, y)
         changed = X.copy()
         changed[:, 3] += 1.0
         for rows_given, labels in ((changed, y), (X[::-1], y[::-1]), (X[1:], y[1:]), (X, 1 - y)):
             with refused(DataError, "other-rows"):
                 model.bounds(rows_given, labels)
-    parts = Perceptron().partial_fit(X[:9], y[:9], classes=[0, 1]).partial_fit(X[9:], y[9:])
-    parts.bounds(X, y)
-    with refused(DataError, "other-rows"):
-        parts.bounds(X[9:], y[9:])
-    both = Perceptron(max_iter=2).fit(X, y).partial_fit(X, y)
-    assert "mistake bounds" in both.bounds(X, y).left_out
 
 
 def test_margin_intervals_speak_of_all_rows_or_not_at_all(tmp_path):
     X, y = load_iris(return_X_y=True)
     y = y == 0
-    low, high = MarginPerceptron().fit(X, y).margin_interval_
-    assert 0 < low < high
-    assert load(save(MarginPerceptron().fit(X, y), tmp_path / "m")).margin_interval_ == (low, high)
-    for options, weight in (
-        ({"early_stopping": True, "n_iter_no_change": 99}, None), ({}, np.arange(150) != 7),
-        ({"class_weight": {0: 1, 1: 0}}, None),
-    ):  # fmt: skip
-        model = MarginPerceptron(**options)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            model.fit(X, y, sample_weight=weight)
-        assert model.stop_reason_ == "converged"
-        assert model.margin_interval_[0] is None
-        assert load(save(model, tmp_path / "other", force=True)).margin_interval_[0] is None
+    model = MarginPerceptron().fit(X, y)
+    assert 0 < model.margin_interval_[0] < model.margin_interval_[1]
+    back = load(save(model, tmp_path / "m"))
+    assert back.margin_interval_ == model.margin_interval_
+    model = MarginPerceptron().fit(X, y, sample_weight=np.arange(150) != 7)
+    assert (model.stop_reason_, model.margin_interval_[0]) == ("converged", None)
     rng = np.random.default_rng(0)
     for seed in range(6):
         w = rng.standard_normal(3)
         rows = rng.standard_normal((30, 3)) + w * rng.choice([-1, 1], (30, 1))
         model = MarginPerceptron(random_state=seed, fit_intercept=False).fit(rows, rows @ w > 0)
-        assert model.stop_reason_ == "converged"
         low, _ = model.margin_interval_
         exact = [Fraction(float(v)) for v in model.coef_[0]]
         norm = sum(v * v for v in exact)
@@ -315,7 +248,6 @@ def test_margin_intervals_speak_of_all_rows_or_not_at_all(tmp_path):
             values = [Fraction(float(v)) * (1 if side else -1) for v in row]
             score = sum(p * q for p, q in zip(exact, values, strict=True))
             assert score**2 >= Fraction(low) ** 2 * norm * sum(v * v for v in values)
-            assert score > 0
 
 
 SIDES = np.array([[1.0], [-1.0]])
@@ -327,32 +259,12 @@ def test_the_bound_of_the_margin_perceptron_is_rounded_up():
         MarginPerceptron(gamma=0.1, fit_intercept=False).fit(SIDES, [1, 0]).bounds(SIDES, [1, 0])
     )
     assert found["8/gamma^2"].value == 800
-    for gamma in (0.1, 0.05, 0.025, 0.01, 0.3, 0.7, 0.2, 1 / 3):
-        for epsilon in (0.5, 0.1, 0.3, 0.99):
-            model = MarginPerceptron(gamma=gamma, epsilon=epsilon, fit_intercept=False)
-            bound = next(iter(model.fit(SIDES, [1, 0]).bounds(SIDES, [1, 0])))
-            for g, e in itertools.product(readings(gamma), readings(epsilon)):
-                assert bound.value >= 2 / (e * g) ** 2
-                assert bound.value <= 2 / (e * g) ** 2 * (1 + Fraction(1, 10**14))
-
-
-def readings(number):
-    return Fraction(number), Fraction(str(number))
-
-
-@pytest.mark.parametrize("exponent", [-300, -200, 300])
-def test_bounds_do_not_depend_on_the_unit_of_the_rows(exponent):
-    rng = np.random.default_rng(3)
-    X, y = rng.integers(-9, 10, (12, 2)) + 0.25, rng.integers(0, 2, 12)
-    y = np.where(np.arange(12) < 9, X[:, 0] > 0, y) if exponent % 300 else (X[:, 0] > 0)
-    usual = bounds(X, y, fit_intercept=False, passes=3)
-    other = bounds(np.ldexp(X, exponent), y, fit_intercept=False, passes=3)
-    for bound in usual:
-        assert other[bound.name].value == pytest.approx(bound.value, rel=1e-9)
-    assert other.left_out.keys() == usual.left_out.keys()
-    assert other.longest == np.ldexp(usual.longest, exponent)
-    scaled = None if usual.margin is None else tuple(np.ldexp(usual.margin, exponent).tolist())
-    assert other.margin == scaled
+    for gamma, epsilon in ((0.1, 0.5), (0.025, 0.1), (0.3, 0.99), (1 / 3, 0.3)):
+        model = MarginPerceptron(gamma=gamma, epsilon=epsilon, fit_intercept=False)
+        bound = next(iter(model.fit(SIDES, [1, 0]).bounds(SIDES, [1, 0])))
+        for read in (Fraction, lambda number: Fraction(str(number))):
+            exact = 2 / (read(epsilon) * read(gamma)) ** 2
+            assert exact <= bound.value <= exact * (1 + Fraction(1, 10**14))
 
 
 @examples(40)
@@ -379,26 +291,6 @@ def test_bounds_are_no_less_than_in_exact_arithmetic(seed, d, separable):
     assert given_w.hinge >= sum(losses)
 
 
-def test_runs_that_leave_real_arithmetic_have_no_bound():
-    y = [1, 0]
-    slow = Perceptron(fit_intercept=False, max_iter=50, learning_rate=5e-324).fit(0.1 * SIDES, y)
-    found = slow.bounds(0.1 * SIDES, y)
-    assert (found.mistakes, [*found]) == (100, [])
-    assert "mistake bounds" in found.left_out
-    assert "||w||/M" in slow.report_.left_out
-    small = Perceptron(fit_intercept=False, learning_rate=1e-100).fit(SIDES, y).bounds(SIDES, y)
-    assert small.kept
-    assert "Novikoff" in [one.name for one in small]
-    high = Winnow(threshold=1e151, max_iter=600).fit(np.eye(2), y)
-    assert high.mistakes_.sum() == 600
-    assert "disjunction" in high.bounds(np.eye(2), y).left_out
-    most = Winnow(threshold=1e149, promotion=1e30, max_iter=600).fit(np.eye(2), y)
-    assert most.bounds(np.eye(2), y)["disjunction"].kept
-    rows = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 0.99]])
-    fast = BalancedWinnow(promotion=1e9, fit_intercept=False, max_iter=50).fit(rows, [1, 0, 0])
-    assert "L1 margin" in fast.bounds(rows, [1, 0, 0]).left_out
-
-
 def test_runs_that_no_theorem_is_about():
     X, y = np.array([[4, 0], [1, 1], [0, 1], [-2, -2]]), [1, 0, 0, 1]
     for learner, fit in (
@@ -416,42 +308,24 @@ def test_runs_that_no_theorem_is_about():
 
 @pytest.mark.parametrize(("X", "y", "options", "code"), [
     ([[1.0], [2.0]], [1, 1], {}, "class-count"),
-    ([[1.0], [np.nan]], [0, 1], {}, "missing-value"),
-    ([[1.0], [2.0]], [0, 1, 1], {}, "shape"),
-    ([[1.0], [2.0]], [0, 1], {"weights": [1, 2, 3]}, "shape"),
     ([[1.0], [2.0], [3.0]], [0, 1, 2], {"weights": [1, 2]}, "class-count"),
-    ([[1.0], [2.0]], [0, 1], {"multiclass": "all"}, "bad-option"),
     ([[1.0], [2.0]], [0, 1], {"passes": 0}, "bad-option"),
-    ([[1.0], [2.0]], [0, 1], {"literals": True}, "bad-option"),
     ([[1.0], [2.0]], [0, 1], {"majority": 3, "literals": 2}, "bad-option"),
-    ([[1.0], [2.0]], [0, 1], {"gamma": float("inf")}, "bad-option"),
     ([[1e200], [1e-200]], [0, 1], {"fit_intercept": False}, "overflow"),
-    ([[1e-200], [-1e-200]], [0, 1], {"fit_intercept": False}, "overflow"),
 ])  # fmt: skip
 def test_bad_input(X, y, options, code):
     with np.errstate(over="ignore"), refused(ValueError, code):
         bounds(X, y, **options)
 
 
-def test_bad_input_of_estimators():
+def test_bounds_need_a_fit_and_rows_in_memory():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(NotFittedError):
         Perceptron().bounds(X, y)
-    model = Perceptron(max_iter=2).fit(X, y)
-    for rows_given, labels, code in [
-        (X, y[:-1], "shape"), (X, y + 1, "unknown-label"),
-        (linsep.sources.ArraySource(X, y), None, "unsupported"),
-    ]:  # fmt: skip
-        with refused(DataError, code):
-            model.bounds(rows_given, labels)
-    with pytest.raises(ValueError, match="features"):
-        model.bounds(X[:, :2], y)
+    with refused(DataError, "unsupported"):
+        Perceptron(max_iter=2).fit(X, y).bounds(linsep.sources.ArraySource(X, y), None)
 
 
 def test_a_broken_bound_is_told():
     X, y = load_iris(return_X_y=True)
-    before = bounds(X, y == 0)
-    for name in ("disjunction", "nothing"):
-        with pytest.raises(KeyError):
-            before[name]
     assert not bounds(X, y == 0, mistakes=10**6).kept

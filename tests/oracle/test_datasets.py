@@ -3,14 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from test_worked_numbers import LONG, OVERLAP, SIGNED, STUDENTS_HALF, XOR
 
-from linsep import LinearRegression, Perceptron, datasets, separation
-
-pytestmark = pytest.mark.compiled
-
-
-def perceptron(**options):
-    return Perceptron(shuffle=False, **options)
+from linsep import LinearRegression, datasets
 
 
 @pytest.mark.parametrize("name", datasets.__all__)
@@ -30,24 +25,17 @@ def test_data_come_as_those_of_scikit_learn(name):
     assert load().data.any()
 
 
-def test_runs_are_those_of_the_notes():
-    X, y = datasets.load_four_points(return_X_y=True)
-    model = perceptron(fit_intercept=False).fit(X, y)
-    assert (model.mistakes_.tolist(), model.coef_.tolist()) == ([3, 0], [[1.0, -3.0]])
-    X, y = datasets.load_exclusive_or(return_X_y=True)
-    assert perceptron(fit_intercept=False).fit(X, y).stop_reason_ == "cycle"
-    X, y = datasets.load_five_points(return_X_y=True)
-    model = perceptron().fit(X, y, coef_init=[[0, 0]], intercept_init=[-1])
-    assert (model.n_iter_, model.n_updates_) == (232, 446)
-    assert (model.intercept_.tolist(), model.coef_.tolist()) == ([-31.0], [[12.0, 2.0]])
-    X, y = datasets.load_inseparable_points(return_X_y=True)
-    model = perceptron().fit(X, y == 1, coef_init=[[1, 1]], intercept_init=[1])
-    assert (model.cycle_.first, model.cycle_.again) == (121, 130)
-    assert separation(X, y).kind == "overlapping"
-    X, y = datasets.load_students(return_X_y=True)
-    start = {"coef_init": [[0.25] * 4], "intercept_init": [0.25]}
-    model = perceptron().fit(X, y == "A", **start)
-    assert [*model.intercept_, *model.coef_[0]] == [-0.75, 1.25, -0.75, -0.75, -0.75]
+@pytest.mark.parametrize(
+    ("name", "positive", "run"),
+    [
+        ("four_points", 1, SIGNED), ("exclusive_or", 1, XOR), ("five_points", 1, LONG),
+        ("inseparable_points", 1, OVERLAP), ("students", "A", STUDENTS_HALF),
+    ],
+)  # fmt: skip
+def test_points_are_those_of_the_runs(name, positive, run):
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    assert np.array_equal(X, run.X)
+    assert np.where(y == positive, 1, -1).tolist() == run.y
 
 
 def test_lines_are_those_of_the_notes():

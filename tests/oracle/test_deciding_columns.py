@@ -70,7 +70,7 @@ def tables(most_rows, most_columns, labels):
     )
 
 
-@examples(200)
+@examples(80)
 @given(tables(7, 3, 2), st.booleans(), st.sampled_from([*SCALES, "sparse"]))
 def test_two_classes_agree_with_brute_force(rows, fit_intercept, storage):
     whole, y = [row[:-1] for row in rows], [row[-1] for row in rows]
@@ -84,7 +84,7 @@ def test_two_classes_agree_with_brute_force(rows, fit_intercept, storage):
     assert from_json(verdict.to_json()) == verdict
 
 
-@examples(60)
+@examples(30)
 @given(tables(5, 2, 3), st.booleans())
 def test_several_classes_agree_with_brute_force(rows, fit_intercept):
     X, y = np.array([row[:-1] for row in rows]), np.array([row[-1] for row in rows])

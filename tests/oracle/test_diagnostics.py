@@ -1,25 +1,19 @@
 """Diagnostics of rows: the numbers of statsmodels, of fits without a row, and published ones."""
 
-import json
-import pickle
-from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 import statsmodels.api as sm
 from scipy.linalg import solve
 from scipy.special import expit
 from scipy.stats import chi2
-from statsmodels.stats.diagnostic_gen import test_chisquare_binning as chisquare_binning
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 import linsep
-from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression
+from linsep import LinearRegression, LogisticRegression
 from linsep.inference.diagnostics import Diagnostics
-from linsep.sources import open_source
 from published import DUNCAN
 from refusals import refused
 
@@ -50,13 +44,10 @@ def test_linear_numbers_are_those_of_statsmodels(name):
     np.testing.assert_allclose(found.studentized, influence.resid_studentized_external, **near)
     vif = [variance_inflation_factor(scaled, j) for j in range(1, scaled.shape[1])]
     np.testing.assert_allclose(found.vif, vif, rtol=1e-6)
-    plain = sm.OLS(y, sm.add_constant(X)).fit(method="qr").get_influence()
-    np.testing.assert_allclose(found.dfbetas, plain.dfbetas, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("cut", ["spector", "made"])
-def test_logistic_numbers_are_those_of_statsmodels(cut):
-    X, y = data("spector") if cut == "spector" else outcomes()
+def test_logistic_numbers_are_those_of_statsmodels():
+    X, y = data("spector")
     found = LogisticRegression().fit(X, y).diagnostics(X, y)
     fit = sm.GLM(y, sm.add_constant(X), family=sm.families.Binomial()).fit(tol=1e-14)
     theirs = fit.get_influence()
@@ -82,13 +73,10 @@ def test_a_row_that_counts_three_times_is_three_rows():
     first = np.searchsorted(copies, np.arange(50))
     root = np.sqrt(weights)
     np.testing.assert_allclose(one.pearson, root * many.pearson[first], rtol=1e-8)
-    np.testing.assert_allclose(one.deviance, root * many.deviance[first], rtol=1e-8)
     np.testing.assert_allclose(one.working, many.working[first], rtol=1e-8)
     np.testing.assert_allclose(one.leverage, weights * many.leverage[first], rtol=1e-8)
-    np.testing.assert_allclose(one.vif, many.vif, rtol=1e-8)
     ours, theirs = one.hosmer_lemeshow(7), many.hosmer_lemeshow(7)
     assert ours.statistic == pytest.approx(theirs.statistic, rel=1e-8)
-    assert ours.columns["rows"] == theirs.columns["rows"]
     frequency = LinearRegression(weight_type="frequency").fit(X, y, weights)
     line = frequency.diagnostics(X, y, weights)
     assert line.numbers.tolist() == copies.tolist()
@@ -102,8 +90,6 @@ def test_partial_residuals():
     found = model.diagnostics(X, y)
     wanted = (y - model.predict(X))[:, None] + (X - X.mean(axis=0)) * model.coef_
     np.testing.assert_allclose(found.partial, wanted, atol=1e-11)
-    slopes = [np.polyfit(x, part, 1)[0] for x, part in zip(X.T, found.partial.T, strict=True)]
-    assert slopes == pytest.approx(model.coef_.tolist())  # Larsen and McCleary 1972
     X, y = outcomes()
     model = LogisticRegression(fit_intercept=False).fit(X, y)
     found = model.diagnostics(X, y)
@@ -118,16 +104,9 @@ def test_published_numbers_of_longley():
     # SAS PROC REG with COLLIN; Belsley, Kuh and Welsch's scaling with the intercept
     indices = [1, 9.14172, 12.25574, 25.33661, 230.42395, 1048.08030, 43275]
     assert found.condition_indices == pytest.approx(indices, rel=2e-6)
-    # car::vif(lm(Employed ~ ., longley))
-    vif = [135.53244, 1788.51348, 33.61889, 3.58893, 399.15102, 758.98060]
-    assert found.vif == pytest.approx(vif, rel=1e-7)
     proportions = found.variance_proportions
     assert proportions.sum(axis=0) == pytest.approx(np.ones(7))
     assert proportions[-1, 0] > 0.99  # the intercept and the year
-    stack, target = data("stackloss")
-    twenty_one = LinearRegression().fit(stack, target).diagnostics(stack, target)
-    assert twenty_one.cooks_distance[20] == pytest.approx(0.6920, abs=5e-5)  # R's example
-    assert twenty_one.most_influential(1) == [20]
 
 
 def belsley(Z):
@@ -136,23 +115,21 @@ def belsley(Z):
     return sizes[0] / sizes, (parts / parts.sum(axis=1, keepdims=True)).T
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-def test_condition_indices_are_those_of_the_weighted_columns(intercept):
+def test_condition_indices_are_those_of_the_weighted_columns():
     X, y = outcomes(80, 3, 4)
     X = np.column_stack([X + np.array([3, 0, 0]), X[:, 0] + 0.01 * X[:, 1] ** 2])
-    Z = np.column_stack([np.ones(80), X])[:, 0 if intercept else 1 :]
+    Z = np.column_stack([np.ones(80), X])
     weights = np.linspace(0.5, 2, 80)
-    line = LinearRegression(fit_intercept=intercept).fit(X, X[:, 1] + y, weights)
+    line = LinearRegression().fit(X, X[:, 1] + y, weights)
     for found, known in (
         (line.diagnostics(X, X[:, 1] + y, weights), weights),
-        (_diagnosed(LogisticRegression(fit_intercept=intercept), X, y), None),
+        (_diagnosed(LogisticRegression(), X, y), None),
     ):
         own = found.fitted * (1 - found.fitted) if known is None else known
         indices, proportions = belsley(Z * np.sqrt(own)[:, None])
         np.testing.assert_allclose(found.condition_indices, indices, rtol=1e-7)
         np.testing.assert_allclose(found.variance_proportions, proportions, rtol=1e-6, atol=1e-9)
-    model = LogisticRegression(fit_intercept=intercept).fit(X, y)
-    cov = model.covariance_[int(intercept) :, int(intercept) :]
+    cov = LogisticRegression().fit(X, y).covariance_[1:, 1:]
     R = cov / np.sqrt(np.outer(np.diag(cov), np.diag(cov)))
     np.testing.assert_allclose(found.vif, np.diag(np.linalg.inv(R)), rtol=1e-6)  # car::vif
 
@@ -171,15 +148,9 @@ def test_published_generalized_inflation():
     assert term.inflation == pytest.approx(5.098592, abs=5e-7)
     assert term.per_df == pytest.approx(1.502666, abs=5e-7)
     assert found.vif[:2] == pytest.approx([2.209178, 5.297584], abs=5e-7)
-    assert found.collinearity.columns["name"] == ["education", "type", "income"]
-    whole = model.diagnostics(DUNCAN)  # with the column that was the target
-    assert "type" in str(whole)
     recipe = linsep.open_source(DUNCAN, formula="prestige ~ income + education + type")
     by_formula = LinearRegression().fit(recipe).diagnostics(DUNCAN)
     assert by_formula.collinearity.terms[0][1:] == pytest.approx(term[1:])
-    two = LinearRegression().fit(X[["income", "education"]], y)
-    vif = two.diagnostics(X[["income", "education"]], y).vif
-    assert vif == pytest.approx([2.1049, 2.1049], abs=5e-5)
 
 
 def hoslem(y, p, groups):
@@ -197,7 +168,7 @@ def hosmer_lemeshow(y, p, weights, groups):
     return Diagnostics.hosmer_lemeshow(rows, groups)
 
 
-@pytest.mark.parametrize(("groups", "ties"), [(3, True), (10, False), (13, True)])
+@pytest.mark.parametrize(("groups", "ties"), [(10, False), (13, True)])
 def test_hosmer_lemeshow(groups, ties):
     X, y = outcomes(150, 2, 7)
     X = np.round(X) if ties else X
@@ -208,23 +179,15 @@ def test_hosmer_lemeshow(groups, ties):
     assert test.columns["observed"] == observed.tolist()
     assert test.columns["rows"] == n.tolist()
     np.testing.assert_allclose(test.columns["expected"], expected)
-    if not ties and 150 % groups == 0:
-        counts, wanted = (np.column_stack([1 - v, v]) for v in (y, found.fitted))
-        theirs = chisquare_binning(counts, wanted, sort_var=found.fitted, bins=groups)
-        assert test.statistic == pytest.approx(theirs.statistic)
     assert test.df == len(test.columns["rows"]) - 2
     assert test.p_value == pytest.approx(chi2.sf(statistic, test.df))
-    assert test.tidy().shape == (len(test.columns["rows"]), 5)
     assert (test.tidy()["low"][1:].to_numpy() > test.columns["high"][:-1]).all()
 
 
 @pytest.mark.parametrize(
     ("n", "groups", "rows", "statistic"),
     [
-        (91, 10, [10, 9, 9, 9, 9, 9, 9, 9, 9, 9], 3.101331469617),
-        (171, 10, [18, 17, 17, 17, 17, 17, 17, 17, 17, 17], 0.570301500851),
         (181, 10, [19, 18, 18, 18, 18, 18, 18, 18, 18, 18], 1.898638412858),
-        (341, 9, [38, 38, 38, 38, 37, 38, 38, 38, 38], 1.759829672704),
         (91, 9, [11, 10, 10, 10, 10, 10, 9, 11, 10], 1.621466714987),
     ],
 )
@@ -240,22 +203,11 @@ def test_hosmer_lemeshow_rounds_quantiles_as_r(n, groups, rows, statistic):
     assert weighted.columns["rows"] == twice.columns["rows"]
 
 
-def test_hosmer_lemeshow_in_fractions():
-    y = np.array([0, 0, 1, 0, 1, 1, 1, 1])
-    p = np.array([0.125, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 0.875])
-    test = hosmer_lemeshow(y, p, np.ones(8), 4)
-    # quantiles 1/4, 1/2, 3/4: the groups {1/8, 1/4, 1/4}, {1/2, 1/2}, {3/4, 3/4}, {7/8}
-    parts = [(1, Fraction(5, 8), 3), (1, 1, 2), (2, Fraction(3, 2), 2), (1, Fraction(7, 8), 1)]
-    wanted = sum((o - e) ** 2 * n / Fraction(e * (n - e)) for o, e, n in parts)
-    assert test.columns["rows"] == [3, 2, 2, 1]
-    assert test.statistic == pytest.approx(float(wanted))
-    assert test.df == 2
-    two = hosmer_lemeshow(np.array([0, 1, 0, 1]), np.array([0.2, 0.2, 0.8, 0.8]), np.ones(4), 10)
-    assert np.isnan(two.p_value)
-    assert two.notes
-    for wrong in (2, 2.5, True, "10"):
-        with refused(ValueError, "bad-option", option="groups"):
-            hosmer_lemeshow(y, p, np.ones(8), wrong)
+def test_hosmer_lemeshow_needs_three_groups():
+    y, p = np.array([0, 1, 0, 1]), np.array([0.2, 0.2, 0.8, 0.8])
+    assert np.isnan(hosmer_lemeshow(y, p, np.ones(4), 10).p_value)
+    with refused(ValueError, "bad-option", option="groups"):
+        hosmer_lemeshow(y, p, np.ones(4), 2)
 
 
 def test_firths_leverages_are_those_of_the_information_at_its_estimates():
@@ -270,18 +222,12 @@ def test_firths_leverages_are_those_of_the_information_at_its_estimates():
     np.testing.assert_allclose(Z.T @ (y - p + hat * (0.5 - p)), np.zeros(4), atol=1e-6)
     assert np.isnan(found.studentized).all()
     errors, score = model.standard_errors_, y - p + hat * (0.5 - p)
-    for k in (0, 13, 31):
+    for k in (13,):
         rest = np.arange(32) != k
         step = solve((Z[rest].T * (p * (1 - p))[rest]) @ Z[rest], Z[rest].T @ score[rest])
         assert found.dfbetas[k] == pytest.approx(-step / errors, abs=1e-5)
         moved = step @ (A.T @ A) @ step / 4
         assert found.cooks_distance[k] == pytest.approx(moved, abs=1e-5)
-        again = LogisticRegression(penalty="firth", intervals="wald").fit(X[rest], y[rest])
-        assert found.dfbetas[k] == pytest.approx((model.params_ - again.params_) / errors, abs=0.2)
-    one = np.column_stack([X[:, 0], np.arange(32) == 5])  # a column of a single row
-    alone = _diagnosed(LogisticRegression(penalty="firth", intervals="wald"), one, y)
-    assert np.flatnonzero(np.isnan(alone.standardized)).tolist() == [5]
-    assert np.flatnonzero(np.isnan(alone.dfbetas).any(axis=1)).tolist() == [5]
 
 
 @pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
@@ -294,18 +240,9 @@ def test_what_is_not_defined_says_so():
     assert np.isnan(ridge.hosmer_lemeshow().p_value)
     apart = _diagnosed(LogisticRegression(), X, X[:, 0] > 0)
     assert np.abs(apart.pearson).max() < 0.1
-    assert np.isnan(apart.leverage).all()
-    assert np.isnan(apart.vif).all()
-    far = np.concatenate([X, 100 * X])  # whose log-odds are above 1,400
-    assert np.isfinite(_diagnosed(LogisticRegression(), far, far[:, 0] > 0).pearson).all()
     perfect = _diagnosed(LinearRegression(), X, 1 + X[:, 0])
     assert np.isnan(perfect.dfbetas).all()
     assert not perfect.pearson.any()
-    rows = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [5.0, 0.0], [4.0, 1.0]])
-    decided = _diagnosed(LinearRegression(), rows, [1.0, 3.0, 2.0, 6.0, 9.0])
-    assert np.isnan(decided.dfbetas[4]).all()
-    assert not np.isnan(decided.dfbetas[:4, :2]).any()
-    assert len(decided.notes) == len(perfect.notes) == len(ridge.notes) == 1
 
 
 @pytest.mark.filterwarnings("ignore::linsep.linear.least_squares.DependentFeaturesWarning")
@@ -322,118 +259,43 @@ def test_features_left_out_have_no_numbers():
         np.testing.assert_allclose(found.condition_indices, few.condition_indices)
 
 
-def test_what_does_not_fit_in_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("linsep.inference.diagnostics.MOST_VALUES", 79)
-    X, y = outcomes(40, 2, 0)
-    for model in (LogisticRegression(), LinearRegression()):
-        with refused(ValueError, "too-large"):
-            _diagnosed(model, X, y)
-
-
-def test_names_containers_and_places():
-    X, y = outcomes(40, 2, 0)
-    frame = pd.DataFrame(X, columns=["age", "dose"])
-    labels = np.where(y, "yes", "no")
-    weights = np.ones(40)
-    weights[[3, 7]] = 0
-    for model, target in ((LogisticRegression(), labels), (LinearRegression(), X[:, 0] + y)):
-        found = _diagnosed(model, frame, target, sample_weight=weights)
-        assert found.numbers.size == 38
-        assert found.numbers[3] == 4
-        table = found.tidy()
-        assert table["row"].tolist() == found.numbers.tolist()
-        assert table["dfbetas age"].tolist() == found.dfbetas[:, 1].tolist()
-        assert table["partial dose"].tolist() == found.partial[:, 1].tolist()
-        again = pickle.loads(pickle.dumps(found))
-        assert str(again) == str(found)
-        plain = model.fit(X, target, weights)
-        sparse = plain.diagnostics(sp.csr_matrix(X), target, sample_weight=weights)
-        np.testing.assert_allclose(sparse.dfbetas, found.dfbetas, rtol=1e-9)
-        assert all(len(line) <= 80 for line in str(found).splitlines())
-    found = _diagnosed(LogisticRegression(), frame, labels)
-    assert str(found).startswith("Diagnostics of a logistic regression of yes against no, 40 rows")
-
-
-def gapped(place):
+def gapped():
     """Duncan's occupations with gaps and a row of weight 0; statsmodels' fit of the other rows."""
     frame = DUNCAN[["income", "education", "prestige"]].astype(float)
     frame["w"] = 1.0
     frame.loc[[0, 3, 20], "income"] = np.nan
     frame.loc[10, "w"] = 0.0
     used = frame.index.delete([0, 3, 10, 20])
-    if place == "index":
-        frame.index = [f"job {k:02}" for k in range(len(frame))]
+    frame.index = [f"job {k:02}" for k in range(len(frame))]
     known = frame.iloc[used]
     Z = sm.add_constant(known[["income", "education"]])
     return frame, used, sm.OLS(known["prestige"], Z).fit().get_influence().cooks_distance[0]
 
 
-@pytest.mark.parametrize("place", ["index", "files"])
-def test_rows_have_the_numbers_and_labels_of_the_data_as_given(place, tmp_path):
+def test_rows_have_the_numbers_and_labels_of_the_data_as_given():
     """After gaps and weights of 0, too."""
-    frame, used, cooks = gapped(place)
-    given = frame
-    if place == "files":
-        given = [tmp_path / "a.csv", tmp_path / "b.csv"]
-        frame[:15].to_csv(given[0], index=False)
-        frame[15:].to_csv(given[1], index=False)
+    frame, used, cooks = gapped()
     how = {"missing": "drop", "weight": "w"}
-    model = linsep.fit(given, target="prestige", learner="linear", **how)
-    rows = given if place == "index" else open_source(given, recipe=model.recipe_)
-    found, tests = model.diagnostics(rows), model.assumptions(rows)
+    model = linsep.fit(frame, target="prestige", learner="linear", **how)
+    found, tests = model.diagnostics(frame), model.assumptions(frame)
     farthest = used[np.argsort(-cooks)]
-    labels = frame.index[farthest] if place == "index" else farthest
+    labels = frame.index[farthest]
     np.testing.assert_allclose(found.cooks_distance, cooks, rtol=1e-9)
     for one in (found, tests):
         assert one.numbers.tolist() == used.tolist()
     assert found.index[found.most_influential()].tolist() == labels[:5].tolist()
     assert [note.get_text() for note in found.plot().named_] == [str(x) for x in labels[:3]]
-    assert [note.get_text() for note in tests.plot().named_] == [str(x) for x in labels[:3]]
-    drawn = tests.plot().points_["independence"].get_offsets()
-    assert drawn[:, 0].tolist() == used.tolist()
     assert tests["Cook's distance"].conclusion.startswith(f"row {labels[0]};")
-    order = frame.index[used] if place == "index" else used
-    assert found.tidy()["row"].tolist() == order.tolist()
-    assert [row["row"] for row in found.to_dict()["rows"]] == order.tolist()
-    again = pickle.loads(pickle.dumps(found))
-    assert str(again) == str(found)
-
-
-def test_rows_of_a_logistic_regression_have_the_labels_of_the_index():
-    X, y = outcomes(40, 2, 0)
-    frame = pd.DataFrame(X, columns=["age", "dose"])
-    frame["ill"] = y
-    plain = _diagnosed(LogisticRegression(), X, y)
-    order = np.argsort(-plain.cooks_distance)
-    frame.loc[order[1], "age"] = np.nan
-    frame["w"] = np.where(np.arange(40) == order[2], 0.0, 1.0)
-    when = pd.date_range("2020-01-01", periods=40)
-    for index, labels in ((None, range(40)), (when, when), ([7] * 40, [7] * 40)):
-        frame.index = pd.RangeIndex(40) if index is None else pd.Index(index)
-        model = linsep.fit(frame, target="ill", learner="logistic", missing="drop", weight="w")
-        found = model.diagnostics(frame)
-        assert found.numbers.tolist() == sorted({*range(40)} - {*order[1:3].tolist()})
-        assert found.index[found.most_influential(1)] == [labels[order[0]]]
-        assert len(found.most_influential(40)) == 38
-        assert json.loads(json.dumps(found.to_dict()))["rows"][0]["row"] is not None
-    features = pd.DataFrame(X, index=range(100, 140))
-    found = _diagnosed(LogisticRegression(), features, y)
-    assert found.index[found.most_influential(40)].tolist() == (100 + order).tolist()
+    assert found.tidy()["row"].tolist() == frame.index[used].tolist()
 
 
 def test_other_rows_and_models_are_refused():
     X, y = outcomes(40, 2, 0)
-    model, line = LogisticRegression().fit(X, y), LinearRegression().fit(X, y)
+    model = LogisticRegression().fit(X, y)
     three = LogisticRegression().fit(X, np.arange(40) % 3)
-    implied = GaussianNaiveBayes().fit(X, y).to_logistic()
     for one, rows, code in (
         (model, (X[1:], y[1:]), "other-rows"), (model, (X[::-1], y), "other-rows"),
-        (model, (X, y, np.full(40, 2.0)), "other-rows"), (line, (X[::-1], y), "other-rows"),
-        (model, (X, np.where(y, 7, 0)), "unknown-label"),
         (three, (X, np.arange(40) % 3), "class-count"),
-        (implied, (X, y), "unsupported"),
     ):  # fmt: skip
         with refused(ValueError, code):
             one.diagnostics(*rows)
-    with pytest.raises(ValueError, match="requires y"):
-        model.diagnostics(X)

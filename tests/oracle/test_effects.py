@@ -1,10 +1,7 @@
 """Marginal effects against worked numbers, statsmodels, and finite differences."""
 
-import re
-
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 import scipy.sparse as sp
 import statsmodels.api as sm
@@ -55,41 +52,27 @@ def test_worked_numbers():
     assert [wide.low, wide.high] == pytest.approx([0.5 - reach, 0.5 + reach])
 
 
-@pytest.mark.parametrize(
-    ("at", "dummy"), [("overall", True), ("mean", False), ({"x0": -1.0, "x2": 1}, True)]
-)
+@pytest.mark.parametrize(("at", "dummy"), [("overall", True), ("mean", False)])
 def test_two_classes_are_those_of_statsmodels(at, dummy):
     model = LogisticRegression().fit(X, Y)
     theirs = sm.Logit(Y, sm.add_constant(X)).fit(disp=False, tol=1e-13)
-    how = (
-        {"at": at} if isinstance(at, str) else {"atexog": {int(k[1]) + 1: v for k, v in at.items()}}
-    )
-    if "x2" in at and dummy:
-        how["atexog"] = {1: -1.0}  # it changes itself
-    expected = theirs.get_margeff(dummy=dummy, **how)
+    expected = theirs.get_margeff(dummy=dummy, at=at)
     found = model.marginal_effects(X, at=at, discrete=None if dummy else [])
-    which = [0, 1, 2, 3] if "x2" not in at or not dummy else [2]
-    assert np.allclose(estimates(found)[which], expected.margeff[which], rtol=1e-7)
-    assert np.allclose(errors(found)[which], expected.margeff_se[which], rtol=1e-6)
-    assert np.allclose(
-        [[row.low, row.high] for row in found.coefficients][which[0]], expected.conf_int()[which[0]]
-    )
+    assert np.allclose(estimates(found), expected.margeff, rtol=1e-7)
+    assert np.allclose(errors(found), expected.margeff_se, rtol=1e-6)
+    bounds = [[row.low, row.high] for row in found.coefficients]
+    assert np.allclose(bounds, expected.conf_int())
 
 
-@pytest.mark.parametrize(("at", "reference"), [("overall", 0), ("mean", 2), ({"x0": 2.0}, 1)])
+@pytest.mark.parametrize(("at", "reference"), [("overall", 0), ({"x0": 2.0}, 1)])
 def test_several_classes_are_those_of_statsmodels(at, reference):
     model = LogisticRegression(reference=reference).fit(X, KINDS)
     theirs = sm.MNLogit(KINDS, sm.add_constant(X)).fit(disp=False, method="newton", tol=1e-13)
     how = {"at": at} if isinstance(at, str) else {"atexog": {1: 2.0}}
     expected = theirs.get_margeff(**how)
     found = model.marginal_effects(X, at=at, discrete=[])
-    assert [row.name for row in found.coefficients][:5] == [f"0: x{j}" for j in range(4)] + [
-        "1: x0"
-    ]
     assert np.allclose(estimates(found), expected.margeff.T.ravel(), rtol=1e-6, atol=1e-9)
     assert np.allclose(errors(found), expected.margeff_se.T.ravel(), rtol=1e-5)
-    assert np.allclose(estimates(found).reshape(3, 4).sum(axis=0), 0.0, atol=1e-15)
-    assert found.tidy()["class"].tolist() == [c for c in "012" for _ in range(4)]
 
 
 def with_differences(model, effect):
@@ -112,9 +95,8 @@ def probabilities(model, b, rows):
 
 
 def test_differences_of_several_classes():
-    reference, weighted = (0, True)
-    weights = rng.integers(0, 4, N).astype(float) if weighted else np.ones(N)
-    model = LogisticRegression(reference=reference).fit(X, KINDS, weights)
+    weights = rng.integers(0, 4, N).astype(float)
+    model = LogisticRegression(reference=0).fit(X, KINDS, weights)
 
     def effect(b):
         one, zero = X.copy(), X.copy()
@@ -130,33 +112,15 @@ def test_differences_of_several_classes():
     repeated = model.marginal_effects(np.repeat(X, weights.astype(int), axis=0))
     assert np.allclose(estimates(repeated), estimates(table), rtol=1e-12)
     assert np.allclose(errors(repeated), errors(table), rtol=1e-10)
-    for at in ({"x3": 49.0}, "mean"):
-        some = model.marginal_effects(X, at=at, sample_weight=weights)
-        again = model.marginal_effects(np.repeat(X, weights.astype(int), axis=0), at=at)
-        assert np.allclose(estimates(some), estimates(again), rtol=1e-11)
 
 
-@pytest.mark.parametrize(
-    ("kind", "scale"), [("text", "standard"), ("category", "none"), ("sum", "none")]
-)
-def test_levels_are_compared_with_the_first(kind, scale):
+def test_levels_are_compared_with_the_first():
     frame = FRAME.assign(ill=Y)
-    how = {"scale": scale}
-    if kind == "category":
-        frame["town"] = pd.Categorical(frame["town"], ["Ulm", "Rome", "Bonn"])
-    if kind in ("formula", "sum"):
-        if scale != "none":
-            return
-        coded = "town" if kind == "formula" else "C(town, contr.sum)"
-        how = {"formula": f"ill ~ age + dose + smoker + {coded}"}
-    else:
-        how["target"] = "ill"
-    model = linsep.fit(frame, learner="logistic", **how)
+    frame["town"] = pd.Categorical(frame["town"], ["Ulm", "Rome", "Bonn"])
+    model = linsep.fit(frame, target="ill", learner="logistic")
     table = model.marginal_effects(frame)
-    first, *others = ["Ulm", "Rome", "Bonn"] if kind == "category" else ["Bonn", "Rome", "Ulm"]
-    assert [row.name for row in table.coefficients] == [
-        "age", "dose", "smoker", *(f"town={town}" for town in others),
-    ]  # fmt: skip
+    first, *others = ["Ulm", "Rome", "Bonn"]
+    assert [row.name for row in table.coefficients[3:]] == [f"town={town}" for town in others]
     for row, town in zip(table.coefficients[3:], others, strict=True):
         one, base = (model.predict_proba(frame.assign(town=level))[:, 1] for level in (town, first))
         assert row.estimate == pytest.approx((one - base).mean(), rel=1e-10)
@@ -179,35 +143,27 @@ def test_levels_are_compared_with_the_first(kind, scale):
     expected, spread = with_differences(plain, effect)
     assert np.allclose(estimates(table)[3:], expected, rtol=1e-7)
     assert np.allclose(errors(table)[3:], spread, rtol=1e-5)
-    assert f"town (from {first})" in table.notes[0]
     at = model.marginal_effects(frame, at={"town": "Rome", "age": 49})
     there = model.marginal_effects(frame.assign(town="Rome", age=49.0))
     assert estimates(at) == pytest.approx(estimates(there), rel=1e-12)
     assert errors(at) == pytest.approx(errors(there), rel=1e-9)
 
 
-def test_sources_files_and_sparse_rows_are_arrays(tmp_path):
-    batch_rows = 7
+def test_files_and_sparse_rows_are_arrays(tmp_path):
     frame = FRAME.assign(ill=Y, w=rng.integers(1, 4, N))
-    path = tmp_path / "rows.csv"
-    frame.to_csv(path, index=False)
-    weighted = linsep.fit(str(path), target="ill", weight="w", learner="logistic")
-    source = linsep.open_source(path, recipe=weighted.recipe_)
-    source._batch_rows = batch_rows
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    weighted = linsep.fit(tmp_path / "rows.csv", target="ill", weight="w", learner="logistic")
     tables = [
-        weighted.marginal_effects(rows)
-        for rows in (path, str(path), source, frame, pl.DataFrame(frame))
+        weighted.marginal_effects(tmp_path / "rows.csv"),
+        weighted.marginal_effects(frame),
+        weighted.marginal_effects(frame[list(FRAME)], sample_weight=frame["w"]),
     ]
-    tables.append(weighted.marginal_effects(frame[list(FRAME)], sample_weight=frame["w"]))
     for table in tables[1:]:
         assert np.allclose(estimates(table), estimates(tables[0]), rtol=1e-12)
         assert np.allclose(errors(table), errors(tables[0]), rtol=1e-9)
-    plain = weighted.marginal_effects(frame[list(FRAME)])
-    assert not np.allclose(estimates(plain), estimates(tables[0]), rtol=1e-4)
     model = LogisticRegression().fit(X, Y)
-    for given in (sp.csr_matrix(X), sp.csc_array(X), np.asfortranarray(X), X.tolist()):
-        table = model.marginal_effects(given)
-        assert np.allclose(errors(table), errors(model.marginal_effects(X)), rtol=1e-12)
+    table = model.marginal_effects(sp.csr_matrix(X))
+    assert np.allclose(errors(table), errors(model.marginal_effects(X)), rtol=1e-12)
 
 
 def test_without_a_covariance_there_are_no_errors():
@@ -216,11 +172,8 @@ def test_without_a_covariance_there_are_no_errors():
     P = model.predict_proba(X)[:, 1]
     assert estimates(table)[0] == pytest.approx(model.coef_[0, 0] * (P * (1 - P)).mean())
     assert np.isnan(errors(table)).all()
-    assert "standard errors and tests are not known" in str(table)
-    assert "-" in table._cells()[1]
     firth = LogisticRegression(penalty="firth").fit(X, Y)
     assert np.isfinite(errors(firth.marginal_effects(X))).all()
-    assert "profile" not in str(firth.marginal_effects(X))
 
 
 def test_limits_of_a_coefficient_that_diverges():
@@ -240,25 +193,15 @@ def test_limits_of_a_coefficient_that_diverges():
     below = inside.predict_proba(Z[:, :3])[:, 1]
     assert estimates(table)[3] == pytest.approx(1 - below.mean(), rel=1e-6)
     assert np.isnan(table.coefficients[3][2:7]).all()
-    (slope,) = [
-        row for row in model.marginal_effects(Z, discrete=[]).coefficients if row.name == "x3"
-    ]
-    assert np.isnan(slope.estimate)
-    assert slope.status == "unknown"
-    firth = LogisticRegression(penalty="firth", intervals="wald").fit(Z, y).marginal_effects(Z)
-    assert np.isfinite(errors(firth)).all()
-    assert {row.status for row in firth.coefficients} == {""}
 
 
-@pytest.mark.parametrize("covariance", [None, "CR1"])
-def test_a_level_that_diverges_has_no_error_anywhere(covariance):
+def test_a_level_that_diverges_has_no_error_anywhere():
     """Town Ulm has only zeros: the shares of the others, and nothing but limits there."""
     counts = {"Bonn": (9, 11), "Rome": (12, 6), "Ulm": (7, 0)}
     frame = pd.DataFrame(
         [{"town": t, "ill": y} for t, n in counts.items() for y in (0, 1) for _ in range(n[y])]
-    ).assign(dose=lambda f: np.arange(len(f)) % 3, home=lambda f: np.arange(len(f)))
-    how = {"formula": "ill ~ dose + town", "learner": "logistic", "covariance": covariance}
-    how |= {"group": "home"} if covariance == "CR1" else {}
+    ).assign(dose=lambda f: np.arange(len(f)) % 3)
+    how = {"formula": "ill ~ dose + town", "learner": "logistic"}
     with pytest.warns(SeparationWarning):
         model = linsep.fit(frame, **how)
     table = model.marginal_effects(frame)
@@ -273,8 +216,7 @@ def test_a_level_that_diverges_has_no_error_anywhere(covariance):
     assert frames.loc["town=Ulm", "estimate"] == pytest.approx(-bonn, rel=1e-6)
     expected = part.marginal_effects(frame.assign(town="Bonn"))
     found = model.marginal_effects(frame, at={"town": "Bonn"})
-    small = np.sqrt((45 / 41) / (38 / 35)) if covariance == "CR1" else 1.0  # rows and parameters
-    assert np.allclose(errors(found)[:2], small * errors(expected), rtol=1e-5)
+    assert np.allclose(errors(found)[:2], errors(expected), rtol=1e-5)
     for at in ({"town": "Ulm"}, "mean"):
         dose = model.marginal_effects(frame, at=at).coefficients[0]
         assert (dose.estimate, dose.status) == (0.0, "limit")
@@ -282,34 +224,19 @@ def test_a_level_that_diverges_has_no_error_anywhere(covariance):
     bands = model.predict_proba(frame, interval="confidence")
     assert (np.isnan(bands.low[:, 1]) == (frame["town"] == "Ulm")).all()
     assert (np.isnan(bands.high[:, 1]) == (frame["town"] == "Ulm")).all()
-    # what is printed, saved and drawn has the estimate and nothing else
-    shown = next(row for row in table._cells() if row[0] == "town=Ulm")
-    assert float(shown[1]) == pytest.approx(-bonn, rel=1e-5)
-    assert shown[2:] == [""] * 5
-    for text in (table.to_markdown(6), table.to_latex(6)):
-        line = next(line for line in text.splitlines() if "town=Ulm" in line)
-        assert re.findall(r"\d+\.\d+", line) == [f"{bonn:.6f}"]
     saved = table.to_dict()["coefficients"][2]
     assert saved["estimate"] == frames.loc["town=Ulm", "estimate"]
     assert {saved[name] for name in numbers} == {None}
-    picture = table.plot()
-    assert picture.ax_.get_xlabel() == "marginal effect, with its 95% interval"
-    assert len(picture.points_.get_xdata()) == 3
-    assert len(picture.intervals_.get_segments()) == 2
     # the numbers that effects are made of
     k = list(model.param_names_).index("town[T.Ulm]")
     assert model.params_["town[T.Ulm]"] == -np.inf
     assert np.isnan([model.standard_errors_[k], model.statistics_[k], model.p_values_[k]]).all()
     assert np.isnan(model.confidence_intervals()[k]).all()
-    ratio = model.odds_ratios().tidy().iloc[k - 1]
-    assert ratio["estimate"] == 0
-    assert ratio[numbers].isna().all()
     contrasts = model.contrasts("town").tidy().set_index("contrast")
     assert contrasts["standard_error"].isna().tolist() == [False, True, True]
     assert contrasts[["p_value", "low", "high"]].isna().sum().tolist() == [2, 2, 2]
-    for hypothesis in ("town[T.Ulm]", "dose - town[T.Ulm]"):
-        with refused(DataError, "separated"):
-            model.wald_test(hypothesis)
+    with refused(DataError, "separated"):
+        model.wald_test("dose - town[T.Ulm]")
 
 
 def test_what_is_separable_has_no_effects():
@@ -334,13 +261,8 @@ def test_dependent_columns():
 @pytest.mark.parametrize(
     ("how", "code"),
     [
-        ({"at": "median"}, "bad-option"),
         ({"at": {"height": 3}}, "unknown-column"),
-        ({"at": {"x0": np.inf}}, "bad-value"),
-        ({"level": 95}, "bad-option"),
         ({"discrete": ["height"]}, "unknown-column"),
-        ({"sample_weight": np.ones(3)}, "shape"),
-        ({"sample_weight": np.ones(N + 1)}, "shape"),
         ({"sample_weight": np.zeros(N)}, "no-rows"),
     ],
 )

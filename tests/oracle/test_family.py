@@ -97,18 +97,3 @@ def test_files_chunks_and_arrays_are_the_same_to_the_bit(learner, scheme, keep, 
     if learner not in ("halving", "batch"):
         assert weights(back.partial_fit(X, y)) == weights(model.partial_fit(X, y))
         assert np.array_equal(back.decision_function(X), model.decision_function(X))
-
-
-@pytest.mark.parametrize(("learner", "keep"), [(x, k) for x, s, k in CASES if s == "ovo"])
-def test_a_machine_of_pairs_is_the_binary_learner_on_its_two_classes(learner, keep):
-    if learner == "halving":  # all machines aim at one margin
-        return
-    X, y, _ = case(learner, "ovo", 4)
-    joint, compared = options(learner, "ovo", keep, shuffle=False).fit(X, y), 0
-    for machine, (a, b) in enumerate([(0, 1), (0, 2), (1, 2)]):
-        two = (y == a) | (y == b)
-        alone = options(learner, "binary", keep, shuffle=False).fit(X[two], y[two])
-        if alone.n_iter_ == joint.n_iter_:  # else its last passes were clean
-            np.testing.assert_allclose(alone.coef_[0], joint.coef_[machine], rtol=1e-12)
-            compared += 1
-    assert compared

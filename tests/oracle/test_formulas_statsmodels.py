@@ -26,10 +26,8 @@ def fair():
 
 CASES = [
     (admissions, "admit ~ gre + gpa * C(rank)"),
-    (admissions, "admit ~ C(rank, Sum) + gpa:gre"),
     (admissions, "gpa ~ C(rank, Treatment(3)):admit + I(gre ** 2)"),
     (fair, "affair ~ C(rate_marriage) + religious + age * yrs_married"),
-    (fair, "affairs ~ C(rate_marriage) * age"),
 ]
 
 

@@ -32,8 +32,6 @@ def test_the_mean_as_a_linear_regression(how):
     np.testing.assert_allclose(model.standard_errors_, same.bse, rtol=1e-6)
     np.testing.assert_allclose(model.confidence_intervals(), same.conf_int(), rtol=1e-9)
     assert model.r_squared_ == 0.0
-    assert (model.predict(FRAME) == model.params_[0]).all()
-    assert "intercept" in str(model.summary())
 
 
 def test_the_odds_as_a_logistic_regression():
@@ -45,7 +43,6 @@ def test_the_odds_as_a_logistic_regression():
     assert model.log_likelihood_ == pytest.approx(same.llf, rel=1e-12)
     assert model.null_log_likelihood_ == model.log_likelihood_
     np.testing.assert_allclose(model.predict_proba(FRAME)[:, 1], ones / N, rtol=1e-12)
-    assert model.summary().to_dict()["header"]["McFadden R2"] == 0.0
     several = FRAME.assign(kind=RNG.choice(["a", "b", "c"], N))
     model = linsep.fit(several, formula="kind ~ 1", learner="logistic")
     shares = several["kind"].value_counts(normalize=True).sort_index()
@@ -53,18 +50,12 @@ def test_the_odds_as_a_logistic_regression():
 
 
 @pytest.mark.parametrize(("learner", "y"), [("linear", "y"), ("logistic", "ill")])
-def test_such_models_are_models(learner, y, tmp_path):
+def test_models_of_an_intercept_alone_are_models(learner, y, tmp_path):
     FRAME.to_csv(tmp_path / "rows.csv", index=False)
-    FRAME[["x"]].to_csv(tmp_path / "new.csv", index=False)
-    FRAME.to_parquet(tmp_path / "rows.parquet")
     model = linsep.fit(tmp_path / "rows.csv", formula=f"{y} ~ 1", learner=learner)
-    linsep.save(model, tmp_path / "m")
-    loaded = linsep.load(tmp_path / "m")
-    wanted = model.predict(FRAME)
-    for rows in (FRAME, FRAME[["x"]], tmp_path / "rows.csv", tmp_path / "new.csv",
-                 tmp_path / "rows.parquet"):  # fmt: skip
-        assert (loaded.predict(rows) == wanted).all()
-        assert len(loaded.predict(rows)) == N
+    loaded = linsep.load(linsep.save(model, tmp_path / "m"))
+    for rows in (FRAME, FRAME[["x"]], tmp_path / "rows.csv"):
+        assert (loaded.predict(rows) == model.predict(FRAME)).all()
     assert loaded.score(FRAME) == model.score(tmp_path / "rows.csv")
     larger = linsep.fit(FRAME, formula=f"{y} ~ x", learner=learner)
     row = linsep.compare(loaded, larger).columns
@@ -76,11 +67,8 @@ def test_such_models_are_models(learner, y, tmp_path):
         assert row["chi2"][1] == pytest.approx(same.llr, rel=1e-6)
     with refused(DataError, "unsupported"):
         model.likelihood_ratio_tests(FRAME)
-    assert len(linsep.fit(FRAME, formula=f"{y} ~ 1", learner=learner, cv=3).cv_scores_) > 0
-    for words in ("summary m", "inspect m", "score m rows.csv", "predict m new.csv"):
-        done = here(*words.split(), cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (0, ""), words
-    assert len(done.stdout.split()) == N
+    for words in ("summary m", "score m rows.csv"):
+        assert here(*words.split(), cwd=tmp_path).returncode == 0, words
 
 
 def test_an_offset_alone():
@@ -94,15 +82,10 @@ LIKE_THE_INTERCEPT = FRAME[["x", "y", "ill"]].assign(intercept=FRAME["n"])
 
 
 def test_a_column_named_like_the_intercept():
-    formula = "ill ~ x + intercept"
-    how = {"formula": formula} if formula else {"target": "ill", "exclude": ["y"]}
-    model = linsep.fit(LIKE_THE_INTERCEPT, learner="logistic", **how)
+    model = linsep.fit(LIKE_THE_INTERCEPT, formula="ill ~ x + intercept", learner="logistic")
     assert model.param_names_ == ["intercept", "x", "intercept (column)"]
-    assert model.tidy()["term"].tolist() == model.param_names_
     same = smf.logit("ill ~ x + n", FRAME).fit(disp=False)
     test = model.wald_test("`intercept (column)` = 0")
     assert test.p_value == pytest.approx(same.pvalues["n"], rel=1e-5)
     test = model.wald_test("intercept = 0")
     assert test.p_value == pytest.approx(same.pvalues["Intercept"], rel=1e-5)
-    assert model.get_feature_names_out().tolist() == ["x", "intercept"]
-    assert "intercept (column)" in str(model.odds_ratios())

@@ -15,7 +15,7 @@ from linsep.batches import Batch
 from linsep.errors import DataError
 from linsep.inference.results import t_reach, t_tail, upper_tail
 from linsep.linear import least_squares as room
-from linsep.linear.least_squares import DependentFeaturesWarning, least_squares, two_product
+from linsep.linear.least_squares import DependentFeaturesWarning, least_squares
 from refusals import refused
 from thoroughness import examples
 
@@ -106,11 +106,8 @@ def test_nist(shared_data, name):
 
 def hard_sets():
     i, noise = np.arange(200.0), NOISE[:200]
-    starts = 1.7e9 + np.cumsum(rng.integers(1, 100, 200))
     yield "timestamps", (1.7e9 + i)[:, None], 3 + 2e-3 * i + noise
-    yield "few timestamps", (1.7e9 + i)[:5, None], noise[:5]
     yield "far, and so is y", (1e10 + 2 * i)[:, None], 1e10 + 2 * i + 0.05 * noise
-    yield "starts and ends", np.column_stack([starts, starts + rng.integers(0, 3, 200)]), noise
     yield "tiny y", np.column_stack([noise, i]), 1e-90 * (i + 30 * NOISE[200:400])
     yield "huge x", 1e90 * i[:, None], i + 30 * noise
     yield "next to nothing explained", i[:, None], noise - noise @ i / (i @ i) * i + 1e-7 * i
@@ -190,8 +187,7 @@ def collinear(n, d, noise, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("noise", "weighted", "fit_intercept"),
-    [(1.0, False, True), (1e-2, True, False), (1e-5, False, False), (1e-8, True, True)],
+    ("noise", "weighted", "fit_intercept"), [(1e-2, True, False), (1e-8, True, True)]
 )
 def test_collinear_columns_in_lanes_of_any_kind(noise, weighted, fit_intercept, monkeypatch):
     X, y = collinear(600, 6, noise)
@@ -212,9 +208,8 @@ def test_collinear_columns_in_lanes_of_any_kind(noise, weighted, fit_intercept, 
         apart(errors, exact.errors, 1e-8 if noise == 1e-8 else 1e-9)
 
 
-@pytest.mark.parametrize("noise", [0.0, 1e-15])
-def test_columns_that_rounding_keeps_apart_are_dependent(noise):
-    X, y = collinear(2000, 5, noise)
+def test_columns_that_rounding_keeps_apart_are_dependent():
+    X, y = collinear(2000, 5, 1e-15)
     X[:, 4] += 0.1 - X[:, 1]
     X[:, 1] = 0.1
     found = least_squares(walk(X, y))
@@ -249,79 +244,6 @@ def test_blocks_of_any_size_and_width_give_the_same():
     np.testing.assert_allclose(grown.root, whole.root, rtol=1e-10, atol=1e-15)
 
 
-def test_weights_beyond_floating_point_are_refused():
-    X, y = collinear(50, 2, 1.0)
-    with refused(DataError, "overflow"):
-        least_squares(walk(X * 1e-90, y * 1e240))
-    for one, other in ((X * 1e-170, y), (X * 1e170, y), (X, y * 1e-170)):
-        with refused(DataError, "overflow"):
-            least_squares(walk(one, other))
-
-
-@given(st.floats(-1e100, 1e100).filter(lambda v: v == 0 or abs(v) > 1e-100))
-def test_products_have_no_error(value):
-    hi, lo = two_product(np.array(value), np.array(1.1))
-    assert rational(hi) + rational(lo) == rational(value) * rational(1.1)
-
-
-def without(X, y, row, weights):
-    """The studentized residual of a row and its Cook's distance, None where there is none."""
-    keep = np.arange(y.size) != row
-    Z = np.column_stack([np.ones(y.size), X])
-    if np.linalg.matrix_rank(Z[keep]) < Z.shape[1]:
-        return "leverage of 1"
-    whole, some = Exact(X, y, weights), Exact(X[keep], y[keep], weights[keep])
-    if not any(some.residuals.entries()):
-        return "perfect"
-    x = fmpq_mat(1, Z.shape[1], [rational(v) for v in Z[row]])
-    error = rational(y[row]) - (x * some.beta)[0, 0]
-    moved = [a - b for a, b in zip(whole.beta.entries(), some.beta.entries(), strict=True)]
-    step = whole.Z * fmpq_mat(len(moved), 1, moved)
-    w = [rational(v) for v in weights]
-    with ctx.workprec(400):
-        spread = ball((x * some.inverse * x.transpose())[0, 0] + 1 / w[row])
-        t = ball(error) / (ball(some.rss) / some.df * spread).sqrt()
-        squares = sum((ball(a * a * b) for a, b in zip(step.entries(), w, strict=True)), arb(0))
-        return t, squares / (ball(whole.rss) / whole.df * Z.shape[1])
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_leaving_out_a_row_as_in_rationals(seed):
-    """Whole numbers, of which some rows decide an estimate and some all that is left."""
-    draw = np.random.default_rng(seed)
-    n = int(draw.integers(6, 9))
-    x = draw.integers(0, 5, n).astype(float)
-    X = np.column_stack([x, np.arange(n) == 2]).astype(float)
-    y = 2 * x + 1 + (X[:, 1] * 7)
-    y[4] += 5
-    y[5] += seed % 2
-    weights = draw.integers(1, 4, n).astype(float)
-    model = LinearRegression().fit(X, y, weights)
-    found = model.assumptions(X, y, weights)
-    for row in range(n):
-        wanted = without(X, y, row, weights)
-        if isinstance(wanted, str):
-            assert np.isnan(found.studentized[row]), wanted
-            assert np.isnan(found.cooks_distance[row]) == (wanted == "leverage of 1")
-        else:
-            np.testing.assert_allclose(found.studentized[row], float(wanted[0]), rtol=1e-9)
-            np.testing.assert_allclose(found.cooks_distance[row], float(wanted[1]), rtol=1e-9)
-    if not seed % 2:
-        assert np.isnan(found["studentized residual"][2:4]).all()
-        assert "row 4" in found["studentized residual"].conclusion
-
-
-def test_tests_of_residuals_that_leave_no_variance():
-    x = np.arange(6.0)[:, None]
-    square = LinearRegression().fit(x, x[:, 0] ** 2).assumptions(x, x[:, 0] ** 2)
-    assert square["RESET"].p_value < 1e-12
-    pairs = np.array([1.0, 1, 2, 2, 3, 3, 4.3, 4.3])
-    y = 0.1 + np.array([0.0, 1.0] * 4)
-    same = LinearRegression().fit(pairs[:, None], y).assumptions(pairs[:, None], y)
-    for test in ("Breusch-Pagan", "White", "RESET"):  # of squares that do not vary
-        assert np.isnan(same[test].statistic)
-
-
 def test_what_is_constant_or_perfect_but_for_rounding():
     noise, stamps = NOISE[:50], 1.7e9 + np.arange(50.0)
     X = np.column_stack([np.where(noise > 0, 0.3, 0.1 + 0.2), noise])
@@ -332,49 +254,29 @@ def test_what_is_constant_or_perfect_but_for_rounding():
     one_off = 3 * stamps + 7
     one_off[17] += 1e-3
     assert not LinearRegression().fit(stamps[:, None], one_off).solution_.perfect
-    same = LinearRegression().fit(stamps[:, None], np.full(50, 1.7e15 + 1))
-    assert (same.solution_.y_norm, same.coef_[0], same.intercept_) == (0.0, 0.0, 1.7e15 + 1)
 
 
-@pytest.mark.parametrize("y", [[1.0, 2, 3, 4], [0.1, 0.2, 0.3, 0.4]])
-def test_a_perfect_fit_has_no_standard_errors(y):
+def test_a_perfect_fit_has_no_standard_errors():
+    y = [0.1, 0.2, 0.3, 0.4]
     X = np.arange(1.0, 5)[:, None]
     model = LinearRegression().fit(X, y)
     assert (model.rss_, model.r_squared_, model.adjusted_r_squared_) == (0.0, 1.0, 1.0)
     for undefined in (model.standard_errors_, model.covariance_, model.confidence_intervals()):
         assert np.isnan(undefined).all()
-    for interval in ("confidence", "prediction"):
-        found = model.predict(X, interval=interval)
-        np.testing.assert_allclose(found.prediction, y, rtol=1e-14)
-        assert np.isnan([found.low, found.high]).all()
+    found = model.predict(X, interval="prediction")
+    np.testing.assert_allclose(found.prediction, y, rtol=1e-14)
+    assert np.isnan([found.low, found.high]).all()
     assert np.isnan(model.likelihood_ratio_tests(X, y).columns["p_value"]).all()
     with refused(DataError, "no-estimate"):
         model.wald_test("x0")
 
 
-def test_an_estimate_of_zero_has_no_sign():
-    model = LinearRegression().fit([[-1.0], [0], [1], [-1], [1]], [-1.0, 0, -1, 1, 1])
-    assert (model.coef_[0], np.signbit(model.coef_[0])) == (0, False)
-    assert "-0.000" not in str(model.summary())
-
-
-def test_weights_of_any_range():
-    weights = np.array([1e-12, 1.0, 1e6, 3.0, 1e-6])
-    X = np.column_stack([np.arange(5.0), [1.0, 7.0, -1.0, 2.0, 3.0]])
-    y = np.array([1.0, 2.0, 0.0, -4.0, 3.0])
-    Exact(X, y, weights).assert_solved(LinearRegression().fit(X, y, weights), 1e-7)
-    exact = Exact(X[:, :1], y, fit_intercept=False)
-    exact.assert_solved(LinearRegression(fit_intercept=False).fit(X[:, :1], y))
-
-
 def test_tails_for_any_degrees_of_freedom():
     with ctx.workprec(400):
-        for df in (1, 30, 10**5, 10**9):
+        for df in (1, 10**9):
             for t in (1e-3, 1.96, 10.0):
                 apart([t_tail(t, df)], [exact_f_tail(arb(t) ** 2, 1, df)], 1e-13)
             apart([upper_tail(0.5, 7, df)], [exact_f_tail(arb(0.5), 7, df)], 1e-13)
             for level in (0.01, 0.95, 1 - 1e-6):
                 t = arb(t_reach(level, df))
                 apart([1 - arb(level)], [exact_f_tail(t * t, 1, df)], 1e-11)
-    assert np.isnan(t_tail(np.nan, 5))
-    assert (t_tail(1e200, 3), t_tail(np.inf, 3)) == (0.0, 0.0)

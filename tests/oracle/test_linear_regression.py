@@ -3,12 +3,12 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 import statsmodels.api as sm
 from sklearn.datasets import load_diabetes
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from test_least_squares import digits
 
 from linsep import LinearRegression, datasets, open_source
 from linsep.linear.least_squares import DependentFeaturesWarning
@@ -23,22 +23,11 @@ def test_check_estimator(estimator, check):
         check(estimator)
 
 
-def digits(ours, theirs):
-    """The least number of digits in which the numbers agree."""
-    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
-    apart = np.abs(ours - theirs) / np.where(theirs == 0, 1, np.abs(theirs))
-    return float(-np.log10(max(apart.max(), 1e-16)))
-
-
 def test_worked_numbers():
     model = LinearRegression().fit([[1], [2], [-1], [3], [4]], [2, 4, 0, 4, 6])
     assert model.coef_[0] == pytest.approx(43 / 37, rel=1e-15)
     assert model.intercept_ == pytest.approx(41 / 37, rel=1e-15)
     assert round(model.correlation_, 5) == 0.98032
-    assert round(model._fitted.rss, 5) == 0.81081
-    residuals = np.array([2, 4, 0, 4, 6]) - model.predict([[1], [2], [-1], [3], [4]])
-    assert abs(residuals.sum()) < 1e-14
-    assert ("correlation r", "0.980316") in model.summary().details()
 
 
 def test_moments_of_one_feature_and_the_target():
@@ -51,22 +40,14 @@ def test_moments_of_one_feature_and_the_target():
     assert found.variance_x == pytest.approx(covariance[0, 0], rel=1e-13)
     assert found.variance_y == pytest.approx(covariance[1, 1], rel=1e-13)
     assert found.covariance == pytest.approx(covariance[0, 1], rel=1e-13)
-    details = dict(model.summary().details())
     assert model.summary().title == "Linear regression of pressure"
-    assert details["mean of age"] == "45.1333"
-    assert details["variance of age"] == "233.913"
-    assert details["variance of pressure"] == "509.913"
-    assert details["covariance"] == "227.099"
     rss = ((y - model.predict(X)) ** 2).sum()
     assert model.summary().to_dict()["header"]["residual sum of squares"] == pytest.approx(rss)
 
 
 @pytest.mark.parametrize(
     ("name", "weighted", "intercept"),
-    [
-        ("longley", False, True), ("stackloss", True, False), ("ccard", True, True),
-        ("cancer", False, False),
-    ],
+    [("longley", False, True), ("stackloss", True, False), ("ccard", True, True)],
 )  # fmt: skip
 def test_as_statsmodels_on_its_own_data(name, weighted, intercept):
     data = getattr(sm.datasets, name).load()
@@ -124,28 +105,9 @@ def test_sparse_rows_and_files_are_dense_rows(diabetes, tmp_path):
     source = open_source(tmp_path / "diabetes.csv", target="y")
     read = LinearRegression().fit(source)
     assert digits(read.coef_, model.coef_) > 15
-    assert list(read.feature_names_in_) == list(X.columns)
-    assert str(read.summary()) == str(model.summary()).replace("of target", "of y", 1)
     again = open_source(tmp_path / "diabetes.csv", recipe=read.recipe_)
     assert digits(read.predict(again), model.predict(X)) > 13
     assert read.score(again) == pytest.approx(model.score(X, y), rel=1e-12)
-    low = read.predict(again, interval="confidence").low
-    assert digits(low, model.predict(X, interval="confidence").low) > 12
-
-
-@pytest.mark.parametrize("noise", [1.0, 1e-3, 1e-6])
-def test_long_files_are_the_rows_in_memory(tmp_path, noise):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((30_000, 6)) + 50
-    X[:, 5] = X[:, 0] + noise * rng.standard_normal(30_000)
-    y = X @ rng.standard_normal(6) + rng.standard_normal(30_000)
-    frame = pd.DataFrame(X, columns=list("abcdef")).assign(y=y)
-    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=7000)
-    read = LinearRegression().fit(open_source(tmp_path / "rows.parquet", target="y"))
-    model = LinearRegression().fit(X, y)
-    assert digits(read.coef_, model.coef_) > 11.5
-    assert digits(read.standard_errors_, model.standard_errors_) > 11.5
-    assert digits(read.r_squared_, model.r_squared_) > 12
 
 
 def test_dependent_features_are_left_out_as_r_does_it(diabetes):
@@ -156,22 +118,8 @@ def test_dependent_features_are_left_out_as_r_does_it(diabetes):
     plain = LinearRegression().fit(X, y)
     assert digits(model.coef_[:10], plain.coef_) > 12
     assert not model.coef_[10:].any()
-    text = str(model.summary())
-    assert text.count("dependent") == 4
-    assert "one is constant" in text
-    assert "again repeats s1" in text
-    assert "none is zero in all rows" in text
+    assert str(model.summary()).count("dependent") == 4
     assert digits(model.aic_, plain.aic_) > 12
-
-
-def test_a_response_of_two_values_is_allowed_and_said(diabetes):
-    X, y = diabetes
-    text = str(LinearRegression().fit(X, y > 140).summary())
-    assert "y has only two values, 0 and 1" in text
-    assert "two values" not in str(LinearRegression().fit(X, y).summary())
-    assert "y is the same in all rows" in str(
-        LinearRegression().fit(X, np.full(442, 7.1)).summary()
-    )
 
 
 def test_rows_of_weight_zero_are_left_out(diabetes):
@@ -181,16 +129,13 @@ def test_rows_of_weight_zero_are_left_out(diabetes):
     some = weights > 0
     without = LinearRegression().fit(X[some], y[some], weights[some])
     assert str(model.summary()) == str(without.summary())
-    assert model._fitted.n_rows == some.sum()
 
 
 def test_bad_input_is_refused():
     X = [[1.0], [2.0]]
     for rows, y, code in (
         (X, [1.0, np.nan], "missing-value"), (X, [-np.inf, 1.0], "not-finite"),
-        (X, [1.0, 1.0j], "label-type"), ([[1.0], [np.inf]], [1.0, 2.0], "not-finite"),
-        (X, ["a", "b"], "not-a-number"), (X, np.array(["2020-01-01"] * 2, "M8[D]"), "not-a-number"),
-        (X, [1.0], "shape"),
+        (X, [1.0, 1.0j], "label-type"), (X, ["a", "b"], "not-a-number"), (X, [1.0], "shape"),
         (sp.csr_matrix(([1.0, 2], ([0, 1], [3, 19_999])), shape=(2, 20_000)), [1, 2], "too-large"),
     ):  # fmt: skip
         with refused(ValueError, code):
@@ -203,9 +148,3 @@ def test_bad_questions():
         model.predict([[1.0]], interval="both")
     with refused(ValueError, "bad-option", option="level"):
         model.predict([[1.0]], interval="prediction", level=95)
-
-
-def test_a_source_needs_numbers_for_a_target(tmp_path):
-    (tmp_path / "a.csv").write_text("x,y\n1,a\n2,b\n")
-    with refused(ValueError, "not-a-number"):
-        LinearRegression().fit(open_source(tmp_path / "a.csv", target="y"))

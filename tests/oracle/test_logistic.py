@@ -1,4 +1,3 @@
-import re
 import warnings
 
 import numpy as np
@@ -14,11 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import linsep
 from estimator_configurations import SEPARABLE
 from linsep import GaussianNaiveBayes, LogisticRegression, textbook
-from linsep.batches import Batch
 from linsep.errors import SeparationError, SeparationWarning
-from linsep.logistic import limits, newton
-from linsep.logistic.objective import Objective, Penalty, Terms
-from linsep.logistic.task import RowLanes
+from linsep.logistic import limits
 from linsep.sources import ArraySource
 from parameters_in_order import covariance, ends_of, last, weights_of
 from refusals import refused
@@ -50,11 +46,10 @@ def loaded(name):
 
 @pytest.mark.parametrize(("name", "cut"), [("spector", 0.5), ("fair", 0.0)])
 def test_statsmodels_agrees_to_eight_digits(name, cut):
-    storage = sp.csr_matrix
     X, y = loaded(name)
     y = (y > cut).astype(int)
     theirs = sm.Logit(y, sm.add_constant(X, prepend=False)).fit(disp=0, tol=1e-12)
-    ours = LogisticRegression().fit(storage(X), y)
+    ours = LogisticRegression().fit(sp.csr_matrix(X), y)
     close(weights_of(ours)[0], theirs.params)
     close(last(ours, "standard_errors_")[0], theirs.bse)
     close(last(ours, "statistics_")[0], theirs.tvalues)
@@ -69,15 +64,12 @@ def test_statsmodels_agrees_to_eight_digits(name, cut):
     assert ours.stop_reason_ == "converged"
 
 
-@pytest.mark.parametrize("reference", [None, 0, 3])
-def test_statsmodels_agrees_on_several_classes(reference):
+def test_statsmodels_agrees_on_several_classes():
     X, y = loaded("anes96")
-    y = y.astype(int)
-    first = 6 if reference is None else reference  # theirs is the first label
+    y, first = y.astype(int), 3  # theirs is the first label
     moved = np.where(y == first, -1, y)
     theirs = sm.MNLogit(moved, sm.add_constant(X, prepend=False)).fit(disp=0, tol=1e-12, maxiter=99)
-    ours = LogisticRegression(reference=reference).fit(X, y)
-    assert ours.reference_ == first
+    ours = LogisticRegression(reference=first).fit(X, y)
     close(weights_of(ours), theirs.params.T)
     close(last(ours, "standard_errors_"), theirs.bse.T)
     close(last(ours, "p_values_"), theirs.pvalues.T)
@@ -110,13 +102,9 @@ def test_gradient_ascent_finds_its_own_rate():
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     taught = LogisticRegression(solver="gradient_ascent", max_iter=5000).fit(X, y)
     assert np.allclose(weights_of(taught), weights_of(LogisticRegression().fit(X, y)), atol=1e-5)
-    with pytest.warns(ConvergenceWarning):
-        LogisticRegression(solver="gradient_ascent", max_iter=3).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("classes", "storage"), [(2, np.asarray), (3, sp.csr_matrix), (4, np.asarray)]
-)
+@pytest.mark.parametrize(("classes", "storage"), [(2, np.asarray), (3, sp.csr_matrix)])
 def test_penalized_as_scikit_learn(classes, storage):
     X, y = mixed(300, 4, classes, seed=2)
     X = X / 10.0 ** np.arange(4)
@@ -126,12 +114,11 @@ def test_penalized_as_scikit_learn(classes, storage):
         assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
     assert np.isnan(ours.aic_)
     assert ours.covariance_ is None
-    assert "l2=2" in str(ours.summary())
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("storage", [np.asarray, sp.csr_matrix])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("classes", "storage", "weighted"), [(2, sp.csr_matrix, True), (3, np.asarray, False)]
+)
 def test_many_weights_go_without_a_factor(monkeypatch, classes, storage, weighted):
     X, y = mixed(300, 4, classes, seed=2)
     X, weights = X / 10.0 ** np.arange(4), np.arange(300) % 3 if weighted else None
@@ -143,7 +130,6 @@ def test_many_weights_go_without_a_factor(monkeypatch, classes, storage, weighte
     assert ours.stop_reason_ == "converged"
     free = LogisticRegression(tol=1e-10).fit(storage(X), y, weights)
     assert free.covariance_ is None
-    assert "too many weights" in str(free.summary())
     monkeypatch.undo()
     exact = LogisticRegression().fit(X, y, weights)
     assert np.allclose(weights_of(free), weights_of(exact), rtol=1e-5, atol=1e-6)
@@ -161,15 +147,11 @@ def test_weights_count_rows():
         assert np.allclose(getattr(weighted, name), getattr(repeated, name), rtol=1e-9), name
     sums = dict(weighted.summary().header)
     assert (sums["rows"], sums["sum of their weights"]) == (np.count_nonzero(counts), counts.sum())
-    assert "sum of their weights" not in dict(repeated.summary().header)
     two = LogisticRegression().fit(X, y > 0, counts)
     family = sm.families.Binomial()
     theirs = sm.GLM(y > 0, sm.add_constant(X), family, freq_weights=counts).fit()
     assert two.bic_ == pytest.approx(theirs.bic_llf)
     assert weighted.n_rows_ == (counts > 0).sum()
-    doubled = LogisticRegression(class_weight={0: 2.0}).fit(X, y)
-    same = LogisticRegression().fit(X, y, np.where(y == 0, 2.0, 1.0))
-    assert np.array_equal(doubled.coef_, same.coef_)
 
 
 def test_references_and_scores():
@@ -184,13 +166,8 @@ def test_references_and_scores():
     P = plain.predict_proba(X)
     assert np.allclose(np.log(P[:, 1] / P[:, 0]), plain.decision_function(X))
     assert np.allclose(np.exp(plain.predict_log_proba(X)), P)
-    three = LogisticRegression(reference=1).fit(X, np.arange(100) % 3)
-    assert (three.decision_function(X)[:, 1] == 0).all()
-    assert three.param_names_[:4] == ["0: intercept", "0: x0", "0: x1", "2: intercept"]
     ratios = plain.odds_ratios().tidy()
     assert np.allclose(ratios["estimate"], np.exp(plain.coef_[0]))
-    assert (ratios["low"] < ratios["estimate"]).all()
-    assert (ratios["estimate"] < ratios["high"]).all()
 
 
 def test_dependent_columns_are_said():
@@ -208,7 +185,6 @@ def test_dependent_columns_are_said():
     assert found.dependent_ == {
         "x1": ["intercept"], "x2": ["x0"], "x4": ["x0", "x3"], "x5": ["intercept"],
     }  # fmt: skip
-    assert "x4 of x0 and x3" in " ".join(str(found.summary()).split())
 
 
 # Where the likelihood has no maximum.
@@ -233,48 +209,15 @@ def test_one_feature_that_separates():
     assert found.log_likelihood_ == 0.0
     assert np.isinf(last(found)).all()
     assert np.isnan(last(found, "standard_errors_")).all()
-    assert re.search(r"x0 +\+inf\n", str(found.summary()))
-    assert found.summary().to_dict()["coefficients"][0]["estimate"] is None
 
 
-def test_a_column_that_predicts_one_class():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((200, 2)), rng.integers(0, 2, 200)
-    mark = (rng.random(200) < 0.2) & (y == 1)
-    wide = np.column_stack([X, mark])
-    found, warning = unlikely(wide, y)
-    assert warning.verdict.kind == "quasi-separable"
-    assert warning.limits == {
-        "x0": "finite", "x1": "finite", "x2": "+inf", "intercept": "finite",
-    }  # fmt: skip
-    inside = LogisticRegression().fit(X[~mark], y[~mark])
-    assert np.allclose(weights_of(found)[0, [0, 1, 3]], weights_of(inside)[0], rtol=1e-9)
-    assert np.allclose(
-        last(found, "standard_errors_")[0, [0, 1, 3]],
-        last(inside, "standard_errors_")[0],
-        rtol=1e-8,
-    )
-    assert found.log_likelihood_ == pytest.approx(inside.log_likelihood_, rel=1e-12)
-    assert (found.predict_proba(wide)[mark, 1] > 1 - 1e-5).all()
-    ratios = found.odds_ratios().tidy()
-    assert ratios["estimate"][2] == np.inf
-    assert np.isnan(ratios["low"][2])
-
-
-@pytest.mark.parametrize("reference", [None, 0, 1])
-def test_iris_runs_away_from_setosa(reference):
+def test_iris_runs_away_from_setosa():
     X, y = load_iris(return_X_y=True, as_frame=True)
-    found, warning = unlikely(X, y, reference=reference)
+    found, warning = unlikely(X, y)
     assert warning.verdict.verify(X, y, exact=True)
-    others = LogisticRegression().fit(X[50:], y[50:])
-    row = {None: 1, 0: None, 1: 1}[reference]
-    if reference == 0:  # all that is finite is the difference of the two rows
-        assert (last(found, "limits_") != "finite").all()
-        assert np.allclose(np.diff(weights_of(found), axis=0), weights_of(others), rtol=1e-6)
-        return
+    others, row = LogisticRegression().fit(X[50:], y[50:]), 1
     assert last(found, "limits_")[row].tolist() == ["finite"] * 5
-    sign = -1 if reference is None else 1
-    assert np.allclose(sign * weights_of(found)[row], weights_of(others)[0], rtol=1e-7)
+    assert np.allclose(-weights_of(found)[row], weights_of(others)[0], rtol=1e-7)
     assert np.allclose(
         last(found, "standard_errors_")[row], last(others, "standard_errors_")[0], rtol=1e-6
     )
@@ -293,15 +236,14 @@ def test_more_weights_than_a_matrix_is_made_for_are_not_silent(monkeypatch):
     assert found.covariance_ is None
 
 
-@pytest.mark.parametrize("storage", [sp.csr_matrix, np.asarray])
-def test_separation_with_weights_and_dependent_columns(storage):
+def test_separation_with_weights_and_dependent_columns():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((200, 2)), rng.integers(0, 2, 200)
     mark = (rng.random(200) < 0.2) & (y == 1)
     weights = rng.integers(0, 3, 200).astype(float)
     wide = np.column_stack([X, mark, 2 * X[:, 0]])
     with pytest.warns(SeparationWarning):
-        found = LogisticRegression().fit(storage(wide), y, weights)
+        found = LogisticRegression().fit(sp.csr_matrix(wide), y, weights)
     assert last(found, "limits_")[0].tolist() == ["finite", "finite", "+inf", "dependent", "finite"]
     inside = LogisticRegression().fit(X[~mark], y[~mark], weights[~mark])
     assert np.allclose(weights_of(found)[0, [0, 1, 4]], weights_of(inside)[0], rtol=1e-8)
@@ -320,9 +262,7 @@ def test_separation_with_weights_and_dependent_columns(storage):
     [
         ({"y": [0.5, 1.2, 3.3, 0.1]}, "label-type"),
         ({"y": [1, 1, 1, 1]}, "class-count"),
-        ({"X": [[1.0], [np.nan], [2.0], [3.0]]}, "missing-value"),
         ({"reference": 7}, "unknown-label"),
-        ({"solver": "lbfgs"}, "bad-option"),
         ({"l2": -1.0}, "bad-option"),
         ({"solver": "gradient_ascent", "learning_rate": 100.0}, "not-converged"),
     ],
@@ -334,35 +274,9 @@ def test_bad_input_is_refused(change, code):
         LogisticRegression(**{"l2": 0.1} | change).fit(X, y)
 
 
-def test_more_columns_than_rows():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((5, 9)), [0, 1, 0, 1, 1]
-    found, warning = unlikely(X, y)
-    assert warning.verdict.kind == "separable"
-    assert found.score(X, y) == 1.0
-    assert (last(found, "limits_") == "dependent").sum() == 5
-
-
-def test_where_nothing_is_inferred_the_default_is_coarser(monkeypatch):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(60, 4))
-    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
-    exact = LogisticRegression(l2=1.0, tol=1e-8).fit(X, y)
-    assert LogisticRegression(l2=1.0).fit(X, y).coef_.tolist() == exact.coef_.tolist()
-    monkeypatch.setattr("linsep.logistic.task.MOST_WEIGHTS", 3)
-    coarse = LogisticRegression(l2=1.0).fit(X, y)
-    said = LogisticRegression(l2=1.0, tol=1e-3).fit(X, y)
-    assert coarse.coef_.tolist() == said.coef_.tolist()
-    assert 0 < np.abs(coarse.coef_ - exact.coef_).max() < 1e-3
-
-
-@pytest.mark.parametrize("size", [1e-101, 1e101])
-def test_values_beyond_those_that_are_handled_are_refused(monkeypatch, size):
-    X = np.array([[1.0], [2], [3], [4], [2]]) * size
-    for most in (2500, 0):
-        monkeypatch.setattr("linsep.logistic.task.MOST_WEIGHTS", most)
-        with refused(ValueError, "overflow", column=0):
-            LogisticRegression().fit(X, [0, 1, 0, 1, 0])
+def test_values_beyond_those_that_are_handled_are_refused():
+    with refused(ValueError, "overflow", column=0):
+        LogisticRegression().fit(np.array([[1.0], [2], [3], [4], [2]]) * 1e101, [0, 1, 0, 1, 0])
 
 
 # Sources.
@@ -424,19 +338,9 @@ def test_quasi_separable_sources_beyond_memory():
     assert np.isnan(last(model, "standard_errors_")).all()
     with pytest.warns(SeparationWarning):
         limit = LogisticRegression().fit(X, y)
-    assert np.allclose(weights_of(model)[0, :3], weights_of(limit)[0, :3], atol=1e-3)
-
-
-def test_suspicious_sources_with_repeated_columns_are_only_suspected():
-    X, y = data(2, 300)
-    X[:, 3] = X[:, 1]
-    X[:, 2] = (rare := np.arange(300) % 20 == 0)
-    y[rare] = 1
-    with pytest.warns(ConvergenceWarning):
-        model = LogisticRegression().fit(large(X, y))
-    assert model.stop_reason_ == "suspect"
     assert np.isnan([model.aic_, model.bic_, *model.likelihood_ratio_[::2]]).all()
-    assert model.covariance_ is None
+    assert np.isfinite(limit.aic_)
+    assert np.allclose(weights_of(model)[0, :3], weights_of(limit)[0, :3], atol=1e-3)
 
 
 # So many rows and weights that a Hessian is slow to sum.
@@ -445,11 +349,6 @@ def test_suspicious_sources_with_repeated_columns_are_only_suspected():
 def lower_limits(patch):
     """Any number of rows and weights is large."""
     patch.setattr(limits, "FEW_WEIGHTS", 0)
-
-
-@pytest.fixture
-def many(monkeypatch):
-    lower_limits(monkeypatch)
 
 
 def with_a_maximum(classes, seed=0):
@@ -461,20 +360,15 @@ def with_a_maximum(classes, seed=0):
     return X, y, rng.integers(0, 4, 300).astype(float)
 
 
-def fitted_both_ways(monkeypatch, X, y, weights=None, **how):
-    few = LogisticRegression(**how).fit(X, y, weights)
-    lower_limits(monkeypatch)
-    return few, LogisticRegression(**how).fit(X, y, weights)
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
-    ("storage", "classes", "l2"),
-    [(np.asarray, 2, 0.0), (sp.csr_matrix, 3, 1.0), (np.asarray, 3, 1e-6)],
+    ("storage", "classes", "l2"), [(np.asarray, 2, 0.0), (sp.csr_matrix, 3, 1.0)]
 )
 def test_the_maximum_is_the_same(monkeypatch, storage, classes, l2):
     X, y, weights = with_a_maximum(classes)
-    few, found = fitted_both_ways(monkeypatch, storage(X), y, weights, l2=l2)
+    few = LogisticRegression(l2=l2).fit(storage(X), y, weights)
+    lower_limits(monkeypatch)
+    found = LogisticRegression(l2=l2).fit(storage(X), y, weights)
     assert found.stop_reason_ == "converged"
     assert np.allclose(weights_of(found), weights_of(few), rtol=1e-8, atol=0.0)
     assert found.log_likelihood_ == pytest.approx(few.log_likelihood_, rel=1e-12)
@@ -486,29 +380,20 @@ def test_the_maximum_is_the_same(monkeypatch, storage, classes, l2):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_too_few_steps_are_said(many):
-    X, y, _ = with_a_maximum(3)
-    for l2 in (0.0, 1e-3):
-        assert LogisticRegression(l2=l2, max_iter=1).fit(X, y).stop_reason_ == "max_iter"
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("gap", [0.2, 1.5])
-def test_separable_rows_are_predicted_by_the_smallest_ridge(many, gap):
+def test_separable_rows_are_predicted_by_the_smallest_ridge(monkeypatch):
+    lower_limits(monkeypatch)
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 6))
     scores = X @ rng.normal(size=(6, 4))
     top = np.sort(scores, axis=1)
-    wide = top[:, -1] > top[:, -2] + gap
+    wide = top[:, -1] > top[:, -2] + 1.5
     Z, y = StandardScaler().fit_transform(X[wide]), scores[wide].argmax(axis=1)
     theirs = Theirs(C=1.0 / (limits.RIDGES[-1] * len(y)), tol=1e-10, max_iter=100_000).fit(Z, y)
     expected = theirs.decision_function(Z)
-    for units in (1.0, np.array([1e-4, 1.0, 3.0, 1e5, 1e3, 0.2])):
-        ours = LogisticRegression().fit(Z * units, y)
-        assert ours.stop_reason_ == "separable"
-        assert ours.separation_.verify(Z * units, y)
-        found = ours.decision_function(Z * units)
-        assert np.allclose(found, expected - expected[:, -1:], rtol=0.05, atol=0.5)
+    ours = LogisticRegression().fit(Z, y)
+    assert ours.stop_reason_ == "separable"
+    assert ours.separation_.verify(Z, y)
+    assert np.allclose(ours.decision_function(Z), expected - expected[:, -1:], rtol=0.05, atol=0.5)
 
 
 def kind_of(X, y, intercept):
@@ -523,7 +408,7 @@ def whole_numbers(seed, classes, rows, d):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@examples(100, 25)
+@examples(60, 15)
 @given(
     st.integers(0, 10**6), st.integers(2, 4), st.integers(4, 16), st.integers(1, 3), st.booleans()
 )  # fmt: skip
@@ -538,31 +423,6 @@ def test_nothing_is_claimed_that_exact_arithmetic_denies(seed, classes, rows, d,
     assert model.stop_reason_ in allowed
     if model.stop_reason_ == "separable":
         assert model.score(X, y) == 1.0
-
-
-def preconditioned(X, codes, penalty):
-    """The preconditioner at zero, times the gradient there, and the exact step."""
-    terms = Terms(2, np.zeros(4), np.ones(4), True)
-    likelihood = Objective(RowLanes(lambda: [Batch(X, codes.astype(np.int32))]), terms, penalty)
-    point = likelihood.at(np.zeros((2, 5)), shares=True)
-    inverse = newton.Conjugate(likelihood, newton.Goal(1e-8, 100))
-    inverse.move(point)
-    exact, _ = newton.direction(likelihood.at(np.zeros((2, 5))), None, None, np.inf)
-    return inverse.times(point.gradient), exact
-
-
-def test_the_preconditioner_has_a_block_for_every_class():
-    rng = np.random.default_rng(0)
-    X, codes = rng.normal(size=(30, 4)), rng.integers(0, 3, 30)
-    step, exact = preconditioned(X, codes, Penalty(sp.csr_array((5, 5))))
-    assert np.allclose(step, 1.5 * exact, atol=0.05 * np.abs(exact).max())
-    penalty = Penalty(sp.diags_array([3.0, 1.0, 2.0, 3.0, 0.0], format="csr"), 1.0 / 3.0)
-    steps = []
-    for shift in range(3):  # whichever class is the reference
-        step, _ = preconditioned(X, (codes + shift) % 3, penalty)
-        every = np.roll(np.vstack([step, np.zeros(5)]), -shift, axis=0)
-        steps.append(every - every.mean(axis=0))
-    assert np.allclose(steps, steps[0], rtol=1e-4, atol=1e-6)
 
 
 # scikit-learn's own checks; ``make campaign PARTS=estimators`` asks them of more configurations.

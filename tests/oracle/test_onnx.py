@@ -1,15 +1,10 @@
 """Linear models as ONNX, run by onnxruntime: the labels and scores of linsep."""
 
 import sys
-import warnings
 
 import numpy as np
 import pytest
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
-from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
-from sklearn.linear_model import Perceptron as Theirs
-from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -24,7 +19,6 @@ from linsep import (
     PassiveAggressive,
     Perceptron,
     export,
-    kernels,
     to_onnx,
 )
 from linsep.errors import LinsepError
@@ -71,17 +65,17 @@ def test_learners_and_schemes(learner, scheme, tmp_path):
     assert_same(model, unseen(kind.positive_only), tmp_path / "m.onnx")
 
 
-@pytest.mark.parametrize("how", [{"reference": "d"}, {"tie": "positive"}, {"normalize": True}])
+@pytest.mark.parametrize("how", [{"reference": "d"}, {"tie": "positive", "normalize": True}])
 def test_two_classes(how, tmp_path):
     X, y = rows(4, 2, False)
     model = Perceptron(max_iter=3, **how).fit(np.round(X * 4), LABELS[1:][y])
     assert_same(model, unseen(), tmp_path / "m.onnx")
 
 
-@pytest.mark.parametrize("k", [2, 3])
-def test_probabilities(k, tmp_path):
-    X, y = rows(6, k, False, n=60)
-    for number, model in enumerate((GaussianNaiveBayes(), LogisticRegression(l2=1.0, reference=1))):
+def test_probabilities(tmp_path):
+    X, y = rows(6, 3, False, n=60)
+    models = GaussianNaiveBayes(), LogisticRegression(l2=1.0, reference=1)
+    for number, model in enumerate(models):
         assert_same(model.fit(X, y), unseen(), tmp_path / f"{number}.onnx")
 
 
@@ -101,31 +95,20 @@ def test_rows_beside_the_boundary():
     assert (labels == (scores > 0)).all()
 
 
-@pytest.mark.parametrize("labels", [[False, True], [-1, 1], [1.0, 2.0], [0.5, 1.5]])
+@pytest.mark.parametrize("labels", [[-1, 1], [1.0, 2.0]])
 def test_types_of_labels(labels, tmp_path):
     X, y = rows(4, 2, False)
     model = Perceptron(max_iter=3).fit(X, y)
     model.classes_ = np.array(labels)
     found = of_onnx(export(model, tmp_path / "m.onnx"), X)[0]
     assert found.tolist() == model.predict(X).tolist()
-    whole = labels == [1.0, 2.0]  # as linsep predict prints them
-    assert found.dtype == (np.int64 if whole else model.classes_.dtype)
 
 
 def test_what_onnx_cannot_hold():
     X, y = rows(4, 2, False)
-    for model in (Perceptron(tie="random"), Perceptron(keep="vote"), KernelPerceptron()):
+    for model in (Perceptron(tie="random"), KernelPerceptron()):
         with refused(LinsepError, "unsupported"):
             to_onnx(model.set_params(max_iter=2).fit(X, y))
-    with refused(LinsepError, "unsupported"):
-        to_onnx(KernelPerceptron(kernel=kernels.Spectrum(2)).fit(["ab", "ba", "aab"], [0, 1, 0]))
-    with refused(LinsepError, "unsupported"):
-        to_onnx(Theirs())
-    mixed = Perceptron().fit([[0.0], [1.0]], [0, 1])
-    for labels in ([b"a", b"b"], [2**63, 2**64 - 1]):
-        mixed.classes_ = np.array(labels)
-        with refused(LinsepError, "label-type"):
-            to_onnx(mixed)
 
 
 def test_without_the_packages(monkeypatch):
@@ -134,50 +117,43 @@ def test_without_the_packages(monkeypatch):
         to_onnx(Perceptron().fit([[0.0], [1.0]], [0, 1]))
 
 
-@pytest.mark.parametrize(("k", "opset"), [(2, 13), (3, 18)])
-def test_pipelines(k, opset):
+def test_pipelines():
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
     sklearn_onnx.register()
-    X, y = rows(7, k, False)
-    model = PassiveAggressive(max_iter=3, multiclass="ovo") if k == 3 else LogisticRegression(l2=1)
-    piped = make_pipeline(StandardScaler(), model).fit(X, LABELS[y] if k == 3 else y)
+    X, y = rows(7, 3, False)
+    model = PassiveAggressive(max_iter=3, multiclass="ovo")
+    piped = make_pipeline(StandardScaler(), model).fit(X, LABELS[y])
     for kind, dtype, near in ((DoubleTensorType, "f8", 1e-9), (FloatTensorType, "f4", 1e-3)):
         made = skl2onnx.to_onnx(
             piped, initial_types=[("X", kind([None, 5]))], options={"zipmap": False},
-            target_opset=opset,
+            target_opset=18,
         )  # fmt: skip
         session = runtime.InferenceSession(made.SerializeToString())
         Z = unseen().astype(dtype)
         labels, values = session.run(None, {"X": Z})
         assert np.mean(labels == piped.predict(Z)) >= (1.0 if dtype == "f8" else 0.995)
-        probable = hasattr(model, "predict_proba")
-        wanted = piped.predict_proba(Z) if probable else piped.decision_function(Z)
+        wanted = piped.decision_function(Z)
         assert values.dtype == dtype
         off = np.abs(values - wanted).max(axis=1) > near * max(1.0, np.abs(wanted).max())
         assert np.mean(off) <= (0.0 if dtype == "f8" else 0.005)
 
 
-def test_pipelines_of_regressions_and_odd_labels(tmp_path):
+def test_pipelines_of_regressions():
     sklearn_onnx.register()
     X, y = rows(7, 2, False)
     piped = make_pipeline(StandardScaler(), LinearRegression()).fit(X, X @ np.arange(5.0) + y)
     session = runtime.InferenceSession(skl2onnx.to_onnx(piped, X[:1]).SerializeToString())
     (found,) = session.run(None, {"X": X})
     np.testing.assert_allclose(found[:, 0], piped.predict(X), rtol=1e-9)
-    odd = Perceptron().fit(X, y)
-    odd.classes_ = np.array([0.5, 1.5])  # as from a table
-    with refused(LinsepError, "label-type"):
-        skl2onnx.to_onnx(odd, X[:1], options={"zipmap": False})
 
 
-@pytest.mark.parametrize("learner", ["perceptron", "linear"])
-def test_skl2onnx_converts_models_of_tables(learner):
+def test_skl2onnx_converts_models_of_tables():
     sklearn_onnx.register()
     frame = load_iris(as_frame=True).frame
     frame.insert(1, "tall", np.where(frame.iloc[:, 0] > 6, "yes", "no"))
     for whole in (frame, frame.drop(columns="tall")):
-        model = linsep.fit(whole, target="target", learner=learner, scale="standard")
+        model = linsep.fit(whole, target="target", learner="perceptron", scale="standard")
         X = whole.drop(columns="target").iloc[:, ::-1]
         as_frame = X, {name: X[[name]].to_numpy() for name in X}
         rows = whole.drop(columns="target").to_numpy()
@@ -187,26 +163,6 @@ def test_skl2onnx_converts_models_of_tables(learner):
             names = [one.name for one in session.get_inputs()]
             found = session.run(None, dict(zip(names, inputs.values(), strict=True)))[0]
             np.testing.assert_allclose(found.ravel(), model.predict(X), rtol=1e-12)
-    with pytest.raises(LinsepError):
-        skl2onnx.to_onnx(model, X[:1].drop(columns=X.columns[0]))
-
-
-FINAL = LogisticRegression(l2=1.0)
-META = {
-    "calibrated": lambda base: CalibratedClassifierCV(base, cv=3),
-    "calibrated pipeline": lambda base: CalibratedClassifierCV(
-        make_pipeline(StandardScaler(), base), cv=3
-    ),
-    "stacked": lambda base: StackingClassifier([("a", base)], final_estimator=FINAL),
-    "one against one": OneVsOneClassifier,
-    "one against the rest": OneVsRestClassifier,
-    "bagged": lambda base: BaggingClassifier(base, n_estimators=3, random_state=0),
-    "voting": lambda base: VotingClassifier(
-        [("a", base), ("b", GaussianNaiveBayes())], voting="soft", flatten_transform=False
-    ),
-}
-#: what skl2onnx cannot do without probabilities, or not for two classes: see docs/how-to/export.md
-NOT_ONLINE = {"voting", "bagged", "one against the rest"}
 
 
 def assert_same_probabilities(model, X):
@@ -223,36 +179,8 @@ def assert_same_probabilities(model, X):
     assert found == pytest.approx(wanted, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("online", [False, True])
-@pytest.mark.parametrize("meta", META)
-def test_meta_estimators_of_scikit_learn(meta, online, classes):
-    if online and (meta in NOT_ONLINE or (meta == "stacked" and classes == 2)):
-        pytest.skip("skl2onnx does not do that: docs/how-to/export.md")
-    X, y = rows(7, classes, False, n=300)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        base = Perceptron(keep="average", max_iter=5) if online else LogisticRegression()
-        model = META[meta](base).fit(X, y)
-    assert_same_probabilities(model, X)
-
-
-@pytest.mark.parametrize(("classes", "method"), [(2, "isotonic"), (3, "sigmoid")])
-def test_calibrated_models_have_their_probabilities(classes, method):
+def test_calibrated_models_have_their_probabilities():
+    classes, method = 3, "sigmoid"
     X, y = rows(7, classes, False, n=300)
     own = Perceptron(keep="average", max_iter=5).fit(X[:150], y[:150])
     assert_same_probabilities(linsep.calibrate(own, X[150:], y[150:], method=method), X)
-
-
-@pytest.mark.parametrize("kind", [LogisticRegression, GaussianNaiveBayes, LinearRegression])
-def test_columns_far_from_zero(kind, tmp_path):
-    """A base is added to whole numbers without rounding: predictions stay."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 120)
-    X = np.round(rng.normal(size=(120, 3)) * 4 + y[:, None] * [3, -2, 1]) * 2
-    y = X @ [1.0, -2.0, 0.5] + y if kind is LinearRegression else y
-    near, far = kind().fit(X, y), kind().fit(X + 1e6, y)
-    found = of_onnx(export(far, tmp_path / "m.onnx"), X + 1e6)[-1]
-    predict = near.predict if kind is LinearRegression else near.predict_proba
-    assert found == pytest.approx(predict(X), abs=1e-9)

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fourier_motzkin import kind_of
-from linsep import LogisticRegression, open_source, separation
-from linsep.certificate.constraints import Subject
+from linsep import LogisticRegression, separation
 from linsep.separability import data as rows_of_data, working_set
-from linsep.separability.working_set import WorkingSet
 from parameters_in_order import last
 
 COPIES = 10
@@ -23,16 +20,6 @@ def _small_pieces(monkeypatch):
     monkeypatch.setattr(rows_of_data, "SPARSE_ROWS", 16)
     monkeypatch.setattr(working_set, "LEAST_ADDED", 4)
     monkeypatch.setattr(working_set, "MOST_ADDED", 4)
-
-
-def test_equal_rows_are_added_whatever_came_before(monkeypatch):
-    monkeypatch.setattr(working_set, "LEAST_ADDED", 64)
-    monkeypatch.setattr(working_set, "MOST_ADDED", 64)
-    X = np.repeat([1.0, 2.0, -1.0, 2.0], [128, 32, 32, 300])[:, None]
-    rows = rows_of_data.data_of(np.vstack([X, [[9.0]]]), np.append(np.zeros(len(X)), 1))
-    working = WorkingSet(rows, Subject((0, 1), (1,), (0,), True, len(X) + 1, 1, None, ""))
-    assert working_set.grow(working, np.array([1.0, 0.0]), None)
-    assert working.table().toarray().tolist() == [[-2.0, -1.0]] * 64
 
 
 def drawn(seed, n_classes=2):
@@ -61,7 +48,7 @@ def same(claim, repeated, n, X, y):
     assert check, check.reason
 
 
-@pytest.mark.parametrize(("seed", "margin"), [(0, "max"), (3, None), (6, "max"), (9, None)])
+@pytest.mark.parametrize(("seed", "margin"), [(0, "max"), (3, None)])
 def test_two_classes(seed, margin):
     X, y = drawn(seed)
     many, labels = np.vstack([X] * COPIES), np.tile(y, COPIES)
@@ -71,44 +58,20 @@ def test_two_classes(seed, margin):
         assert repeated.margin == pytest.approx(claim.margin, rel=2e-6)
 
 
-def test_several_classes_sparse_rows_and_files(tmp_path):
-    seed = 0
-    X, y = drawn(seed, 3)
+def test_several_classes_and_sparse_rows():
+    X, y = drawn(0, 3)
     many, labels = np.repeat(X[:40], COPIES, axis=0), np.repeat(y[:40], COPIES)
     kinds = [one.kind for one in separation(X[:40], y[:40]).verdicts()]
     repeated = separation(sp.csr_matrix(many), labels)
     assert [one.kind for one in repeated.verdicts()] == kinds
     assert repeated.verify(sp.csr_matrix(many), labels, exact=True)
-    rows = [f"{k} " + " ".join(f"{j + 1}:{x!r}" for j, x in enumerate(row)) for row, k in
-            zip(X[:40].tolist(), y[:40].tolist(), strict=True)]  # fmt: skip
-    for name in ("a.svm", "b.svm"):
-        (tmp_path / name).write_text("\n".join(rows * (COPIES // 2)) + "\n")
-    source = open_source(str(tmp_path))
-    read = separation(source)
-    assert [one.kind for one in read.verdicts()] == kinds
-    assert read.verify(source, exact=True)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_small_tables_agree_with_the_oracle(seed):
-    rng = np.random.default_rng(seed)
-    X, y = rng.integers(-2, 3, (9, 2)), rng.integers(0, 2, 9)
-    y[:2] = 0, 1
-    kind, bound = kind_of((np.column_stack([X, np.ones(9, int)]) * (2 * y - 1)[:, None]).tolist())
-    many, labels = np.repeat(X, 60, axis=0), np.repeat(y, 60)
-    verdict = separation(many, labels)
-    assert verdict.kind == kind
-    assert verdict.verify(many, labels, exact=True)
-    if kind == "quasi-separable":
-        assert sorted({row // 60 for row in verdict.boundary}) == bound
-
-
-@pytest.mark.parametrize(("seed", "separating"), [(0, False), (2, True)])
-def test_logistic_fits(seed, separating, monkeypatch):
+def test_logistic_fits(monkeypatch):
     monkeypatch.setattr("linsep.logistic.limits.TIME_LIMIT", 300.0)
-    X, y = drawn(2 * seed + 1)
-    if separating:  # a column that is on in one class only, often
-        X = np.column_stack([X, (y == 1) & (np.arange(len(y)) % 3 == 0)])
+    X, y = drawn(5)
+    # a column that is on in one class only, often
+    X = np.column_stack([X, (y == 1) & (np.arange(len(y)) % 3 == 0)])
     many, labels = np.vstack([X] * COPIES), np.tile(y, COPIES)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

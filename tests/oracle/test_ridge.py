@@ -1,6 +1,5 @@
 """Ridge regression beside exact fractions, scikit-learn, and rows that stand for the penalty."""
 
-import re
 from fractions import Fraction
 
 import numpy as np
@@ -9,25 +8,12 @@ import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 
 import linsep
-from command_line import here
+from exact_solve import solved
 from linsep import LinearRegression
 from linsep.sources.arrays import ArraySource
 from refusals import refused
 
 rng = np.random.default_rng(7)
-
-
-def solved(A, b):
-    """Solve equations in fractions by Gauss and Jordan."""
-    n, rows = len(b), [[*row, value] for row, value in zip(A, b, strict=True)]
-    for j in range(n):
-        pivot = next(i for i in range(j, n) if rows[i][j])
-        rows[j], rows[pivot] = rows[pivot], rows[j]
-        rows[j] = [x / rows[j][j] for x in rows[j]]
-        for i in range(n):
-            if i != j:
-                rows[i] = [x - rows[i][j] * y for x, y in zip(rows[i], rows[j], strict=True)]
-    return [row[-1] for row in rows]
 
 
 def exact(X, y, weights, l2, intercept):
@@ -54,26 +40,19 @@ SMALL = np.array([[1.0, 2.0, 4.0], [2, 1, 3], [4, 4, 9], [3, 7, 1], [5, 2, 8], [
 TABLES = {
     "plain": SMALL,
     "repeated columns": np.column_stack([SMALL, SMALL[:, 0], SMALL[:, 0] + SMALL[:, 1]]),
-    "constant column": np.column_stack([SMALL[:, :2], np.full(6, 3.0)]),
     "more columns than rows": rng.integers(-9, 9, size=(6, 9)).astype(float),
     "shifted": SMALL + 2.0**30,
-    "huge": SMALL * 2.0**200,
-    "tiny": SMALL * 2.0**-200,
     "nearly the same": np.column_stack([SMALL[:, 0], SMALL[:, 0] + SMALL[:, 1] * 2.0**-30]),
-    "one row": SMALL[:1],
 }
 TARGET = np.array([1.0, 4.0, 2.5, -3.0, 7.0, 0.25])
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("weighted", [True, False])
-@pytest.mark.parametrize("relative", [2.0**-20, 1.0, 2.0**12])
 @pytest.mark.parametrize("name", TABLES)
-def test_small_tables_in_fractions(name, relative, weighted, intercept):
+@pytest.mark.parametrize(("intercept", "weighted"), [(True, False), (False, True)])
+def test_small_tables_in_fractions(name, weighted, intercept):
     X, y = TABLES[name], TARGET[: len(TABLES[name])]
     weights = np.array([1.0, 0.5, 2.0, 3.0, 0.25, 1.5])[: len(y)] if weighted else np.ones(len(y))
-    l2 = relative * 4.0 ** np.frexp(np.abs(X).max())[1]
+    l2 = 4.0 ** np.frexp(np.abs(X).max())[1]
     model = LinearRegression(l2=l2, fit_intercept=intercept).fit(X, y, weights)
     beta, rss, trace = exact(X, y, weights, l2, intercept)
     assert model.params_ == pytest.approx(beta, rel=1e-10, abs=1e-12 * np.abs(beta).max())
@@ -82,9 +61,9 @@ def test_small_tables_in_fractions(name, relative, weighted, intercept):
     assert model.df_residual_ == pytest.approx(len(y) - trace, rel=1e-11, abs=1e-11)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(20_000, 12), (300, 60)])
-@pytest.mark.parametrize("l2", [1e-2, 30.0])
-@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    ("rows", "columns", "l2", "intercept"), [(20_000, 12, 1e-2, True), (300, 60, 30.0, False)]
+)
 def test_large_tables_beside_scikit_learn(rows, columns, l2, intercept):
     X = rng.normal(size=(rows, columns)) * np.geomspace(0.01, 100, columns) + 3.0
     y = X @ rng.normal(size=columns) + rng.normal(size=rows)
@@ -103,41 +82,15 @@ def test_large_tables_beside_scikit_learn(rows, columns, l2, intercept):
     assert np.allclose(read.coef_, model.coef_, rtol=1e-11)
 
 
-def test_dependent_columns_of_large_tables_share_their_weight():
-    X = rng.normal(size=(5000, 20))
-    X = np.column_stack([X, *[X[:, 0]] * 20])  # sums of floats do not determine them without l2
-    y = X[:, 0] + rng.normal(size=5000)
-    model = LinearRegression(l2=1e-6).fit(X, y)
-    assert np.allclose(model.coef_[20:], model.coef_[0], rtol=1e-6)
-    alone = LinearRegression(l2=1e-6 / 21).fit(X[:, :20], y)
-    assert model.coef_[0] * 21 == pytest.approx(alone.coef_[0], rel=1e-5)
-
-
 def test_nothing_is_inferred_from_biased_estimates(tmp_path):
     X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
     model = LinearRegression(l2=2.0).fit(X, y)
     for found in (model.standard_errors_, model.p_values_, model.covariance_, model.f_p_value_):
         assert np.isnan(found).all()
-    text = str(model.summary())
-    assert "Penalized with l2=2: standard errors and tests are not known." in text
-    assert re.search(f"effective degrees of freedom +{model.n_parameters_:.6g} ", text)
+    assert "standard errors and tests are not known" in str(model.summary())
     with refused(ValueError, "unsupported", option="l2"):
         model.predict(X, interval="confidence")
-    with refused(ValueError, "unsupported", option="l2"):
-        model.assumptions(X, y)
     copy = linsep.load(linsep.save(model, tmp_path / "ridge.linsep"))
-    assert str(copy.summary()) == text
     assert copy.n_parameters_ == model.n_parameters_
     with refused(ValueError, "bad-option", option="l2"):
         LinearRegression(l2=-1.0).fit(X, y)
-
-
-def test_the_command(tmp_path):
-    X, y = rng.normal(size=(30, 2)).round(2), rng.normal(size=30).round(2)
-    rows = "".join(f"{a},{b},{c}\n" for (a, b), c in zip(X, y, strict=True))
-    (tmp_path / "t.csv").write_text(f"a,b,y\n{rows}")
-    how = ("--learner", "linear", "--l2", 3, "--model", "m.linsep", "--scale", "none")
-    shown = here("fit", "t.csv", "--target", "y", *how, cwd=tmp_path).stdout
-    assert "effective degrees of freedom" in shown
-    model = linsep.load(tmp_path / "m.linsep")
-    assert np.allclose(model.coef_, Ridge(alpha=3).fit(X, y).coef_, rtol=1e-12)

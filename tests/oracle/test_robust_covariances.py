@@ -5,19 +5,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from statsmodels.datasets import grunfeld, longley, macrodata
+from statsmodels.datasets import grunfeld, longley
 from statsmodels.discrete.discrete_model import MNLogit
 from statsmodels.regression.tests.results import (
     results_grunfeld_ols_robust_cluster as stata_clusters,
-    results_macro_ols_robust as stata_rows,
 )
 from statsmodels.regression.tests.results.results_regression import Longley
 
-import linsep
 from linsep import LinearRegression, LogisticRegression, open_source
-from linsep.errors import DataError, SeparationWarning
+from linsep.errors import SeparationWarning
 from linsep.linear.least_squares import DependentFeaturesWarning
-from refusals import refused
 
 NAMES = ("HC0", "HC1", "HC2", "HC3", "CR1")
 X5, Y5, CLUSTERS5 = [[1], [2], [-1], [3], [4]], [2, 4, 0, 4, 6], ["u", "u", "v", 7, 7]
@@ -34,9 +31,8 @@ TARGET = np.round(SMALL @ [1.0, -2.0, 0.5] + rng.normal(size=15) * (1 + np.abs(S
 PLACES = rng.integers(0, 5, 15).tolist()
 
 
-@pytest.mark.parametrize("name", ["HC1", "HC3"])
-def test_frequency_weights_are_repeated_rows(name):
-    copies = rng.integers(1, 4, 15)
+def test_frequency_weights_are_repeated_rows():
+    name, copies = "HC3", rng.integers(1, 4, 15)
     model = LinearRegression(weight_type="frequency", covariance=name).fit(SMALL, TARGET, copies)
     repeated = LinearRegression(covariance=name)
     repeated.fit(np.repeat(SMALL, copies, axis=0), np.repeat(TARGET, copies))
@@ -45,9 +41,8 @@ def test_frequency_weights_are_repeated_rows(name):
     assert model.f_statistic_ == pytest.approx(repeated.f_statistic_, rel=1e-10)
 
 
-@pytest.mark.parametrize("name", ["HC1", "HC2"])
-def test_precision_weights_are_those_of_whitened_rows(name):
-    weights = rng.random(15) + 0.1
+def test_precision_weights_are_those_of_whitened_rows():
+    name, weights = "HC2", rng.random(15) + 0.1
     theirs = sm.WLS(TARGET, sm.add_constant(SMALL), weights).fit(cov_type=name, use_t=True)
     model = LinearRegression(covariance=name).fit(SMALL, TARGET, weights)
     assert model.covariance_ == pytest.approx(np.array(theirs.cov_params()), rel=1e-10)
@@ -91,16 +86,6 @@ def test_grunfeld_by_company_in_stata():
     assert model.summary().to_dict()["header"]["clusters"] == 10
 
 
-def test_investment_in_stata():
-    """``regress g_realinv g_realgdp L.realint, vce(robust)``."""
-    data = macrodata.load_pandas().data
-    growth = [400 * np.diff(np.log(data[name].to_numpy())) for name in ("realgdp", "realinv")]
-    X = np.column_stack([growth[0], data["realint"][:-1]])
-    by_stata(
-        LinearRegression(covariance="HC1").fit(X, growth[1]), stata_rows.results_hc0, [2, 0, 1]
-    )
-
-
 def many_rows(random=rng, n=6000):
     X = random.normal(size=(n, 4))
     noise = random.normal(size=n) * np.exp(X[:, 1] / 2)
@@ -128,26 +113,20 @@ def test_many_rows_in_statsmodels(name, far):
     assert model.confidence_intervals() == pytest.approx(theirs.conf_int(), rel=1e-10)
     assert model.f_statistic_ == pytest.approx(theirs.fvalue, rel=1e-10)
     assert model.f_p_value_ == pytest.approx(theirs.f_pvalue, rel=1e-9)
-    for matrix, values in (([[1, 1, 0, 0], [0, 0, 1, 0]], [0, 0]), ([[1, 0, 0, 1]], [1.4]),
-                           (np.eye(4), np.zeros(4))):  # fmt: skip
-        rows = np.column_stack([np.zeros(len(matrix)), matrix])
-        expected = theirs.wald_test((rows, np.array(values)), use_f=True, scalar=True)
-        found = model.wald_test(rows, values)
-        assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
-        assert found.p_value == pytest.approx(expected.pvalue, rel=1e-8)
-        df = dict(found.header)["degrees of freedom, residuals"]
-        assert df == (29 if name == "CR1" else 5995)
-    assert found.statistic == pytest.approx(model.f_statistic_, rel=1e-10)
-    bands = model.predict(X[:50], interval="confidence")
-    reach = np.sqrt(np.einsum("ij,jk,ik->i", *[sm.add_constant(X[:50])] * 1,
-                              theirs.cov_params(), sm.add_constant(X[:50])))  # fmt: skip
+    matrix, values = np.array([[0, 1, 1, 0, 0], [0, 0, 0, 1, 0]]), np.array([0, 0.1])
+    expected = theirs.wald_test((matrix, values), use_f=True, scalar=True)
+    found = model.wald_test(matrix, values)
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-8)
+    A = sm.add_constant(X[:50])
+    reach = np.sqrt(np.einsum("ij,jk,ik->i", A, theirs.cov_params(), A))
     low, high = theirs.conf_int(0.05)[1]
     half = (high - low) / 2 / theirs.bse[1] * reach  # the same quantile of t
+    bands = model.predict(X[:50], interval="confidence")
     assert bands.high - bands.prediction == pytest.approx(half, rel=1e-9)
-    assert bands.prediction - bands.low == pytest.approx(half, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["HC0", "HC1", "CR1"])
+@pytest.mark.parametrize("name", ["HC0", "CR1"])
 def test_two_classes_in_statsmodels(name):
     X, y, clusters = many_rows(np.random.default_rng(3))
     y = (y > 0).astype(int)
@@ -156,34 +135,30 @@ def test_two_classes_in_statsmodels(name):
         correction = {"groups": clusters, "use_correction": True}
         how = {"cov_type": "cluster", "cov_kwds": correction, "use_t": True}
     theirs = sm.Logit(y, sm.add_constant(X)).fit(disp=0, tol=1e-14, maxiter=100, **how)
-    factor = 6000 / 5995 if name == "HC1" else 1.0  # statsmodels gives HC0 under all names
     model = fitted(LogisticRegression, name, X, y, clusters)
-    assert model.covariance_ == pytest.approx(theirs.cov_params() * factor, rel=1e-9)
-    if name != "HC1":
-        assert model.p_values_ == pytest.approx(theirs.pvalues, rel=1e-9)
-        assert model.confidence_intervals() == pytest.approx(theirs.conf_int(), rel=1e-9)
-        rows = np.column_stack([np.zeros(2), np.eye(2), np.zeros((2, 2))])
-        expected = theirs.wald_test(rows, use_f=name == "CR1", scalar=True)
-        found = model.wald_test(rows)
-        assert found.statistic == pytest.approx(expected.statistic, rel=1e-8)
-        assert found.p_value == pytest.approx(expected.pvalue, rel=1e-8)
-    assert model.summary().statistic == ("t" if name == "CR1" else "z")
+    assert model.covariance_ == pytest.approx(theirs.cov_params(), rel=1e-9)
+    assert model.p_values_ == pytest.approx(theirs.pvalues, rel=1e-9)
+    assert model.confidence_intervals() == pytest.approx(theirs.conf_int(), rel=1e-9)
+    rows = np.column_stack([np.zeros(2), np.eye(2), np.zeros((2, 2))])
+    expected = theirs.wald_test(rows, use_f=name == "CR1", scalar=True)
+    found = model.wald_test(rows)
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-8)
+    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-8)
 
 
-@pytest.mark.parametrize(("name", "reference"), [("HC0", 2), ("CR1", 0)])
-def test_several_classes_in_statsmodels(name, reference):
+def test_several_classes_in_statsmodels():
+    reference = 0
     X, y, clusters = many_rows(np.random.default_rng(5), 2000)
     y = np.digitize(y, [-1.0, 1.0])
-    how = {"cov_type": name}
-    if name == "CR1":
-        correction = {"groups": clusters, "use_correction": True}
-        how = {"cov_type": "cluster", "cov_kwds": correction}
+    how = {
+        "cov_type": "cluster",
+        "cov_kwds": {"groups": clusters, "use_correction": True},
+    }
     order = [reference, *(k for k in range(3) if k != reference)]  # the first of statsmodels
     theirs = MNLogit(np.argsort(order)[y], sm.add_constant(X)).fit(
         disp=0, tol=1e-14, maxiter=100, **how
     )
-    given = {"clusters": clusters} if name == "CR1" else {}
-    model = LogisticRegression(covariance=name, reference=reference).fit(X, y, **given)
+    model = LogisticRegression(covariance="CR1", reference=reference).fit(X, y, clusters=clusters)
     assert model.covariance_ == pytest.approx(theirs.cov_params(), rel=1e-8, abs=1e-13)
 
 
@@ -193,20 +168,15 @@ WEIGHTED = np.array([
     [0.75, 0, 0, 1.5], [1.25, 1, 1, 0.25], [-2, 0, 0, 2.5], [0.5, 1, 0, 1], [3, 0, 1, 0.5],
     [-1, 0, 0, 0], [1.5, 1, 0, 1.75], [0, 1, 1, 3], [2.5, 0, 1, 0.8],
 ])  # fmt: skip
-#: of R's glm(y ~ x + z, binomial, weights = w): sandwich::vcovHC, and survey::svyglm without its
-#: factor n / (n - 1), which gives HC0
-OF_R = {
-    "HC0": [0.867270355537039, 0.423092258634407, 1.296505453269292],
-    "HC1": [0.988840346300324, 0.482399395844640, 1.478243656324666],
-}
+#: of R's glm(y ~ x + z, binomial, weights = w): sandwich::vcovHC
+HC1_OF_R = [0.988840346300324, 0.482399395844640, 1.478243656324666]
 
 
-@pytest.mark.parametrize(("name", "scale"), [("HC0", 1.0), ("HC1", 1e-3)])
-def test_scores_of_weighted_rows_as_in_r(name, scale, tmp_path):
+def test_scores_of_weighted_rows_as_in_r(tmp_path):
     *X, y, weights = WEIGHTED.T
-    X, weights = np.column_stack(X), weights * scale
+    X, name = np.column_stack(X), "HC1"
     model = LogisticRegression(covariance=name).fit(X, y, weights)
-    assert model.standard_errors_ == pytest.approx(OF_R[name], rel=1e-8)
+    assert model.standard_errors_ == pytest.approx(HC1_OF_R, rel=1e-8)
     path = tmp_path / "rows.csv"
     rows = [",".join(map(str, row)) for row in np.column_stack([X, y, weights]).tolist()]
     path.write_text("\n".join(["x,z,y,w", *rows]))
@@ -219,51 +189,6 @@ def test_scores_of_weighted_rows_as_in_r(name, scale, tmp_path):
     assert twice.covariance_ == pytest.approx(both.covariance_, rel=1e-9)
 
 
-def test_scores_of_weighted_rows_of_several_classes():
-    X, y, _ = many_rows(np.random.default_rng(11), 200)
-    y = np.digitize(y, [-1.0, 1.0])
-    weights = np.random.default_rng(1).integers(0, 9, 200) / 4
-    model = LogisticRegression(covariance="HC1").fit(X, y, weights)
-    plain = LogisticRegression().fit(X, y, weights)
-    apart = np.eye(3)[y] - plain.predict_proba(X)
-    scores = (weights[:, None] * apart[:, :2])[:, :, None] * sm.add_constant(X)[:, None, :]
-    scores = scores.reshape(200, -1)
-    n, k = int((weights > 0).sum()), scores.shape[1]
-    expected = plain.covariance_ @ scores.T @ scores @ plain.covariance_ * (n / (n - k))
-    assert model.covariance_ == pytest.approx(expected, rel=1e-6, abs=1e-12)
-
-
-def test_weights_that_are_no_whole_numbers_have_one_note(tmp_path):
-    *X, y, weights = WEIGHTED.T
-    X, whole = np.column_stack(X), np.ceil(weights)
-    for given, notes in ((None, 0), (whole, 0), (weights, 1), (weights / weights.mean(), 1)):
-        model = LogisticRegression().fit(X, y, given)
-        linsep.save(model, tmp_path / "a.linsep", force=True)
-        for one in (model, linsep.load(tmp_path / "a.linsep")):
-            assert len(one.summary().notes) == notes
-            assert ("sum of their weights" in one.summary().to_dict()["header"]) == (
-                given is not None
-            )
-        robust = LogisticRegression(covariance="HC0").fit(X, y, given).summary().notes
-        assert len(robust) == 2  # on its rows, and on the likelihood ratio
-    weighed = LogisticRegression(class_weight={0: 2.5, 1: 1.0})
-    assert len(weighed.fit(X, y, weights).summary().notes) == 1
-    assert len(weighed.set_params(covariance="HC1").fit(X, y, weights).summary().notes) == 2
-
-
-def test_groups_of_trials_are_clusters_as_in_r():
-    """Of the budworms; R's sandwich of glm(cbind(dead, 20 - dead) ~ male + dose, binomial) with the
-    factors of CR1.
-    """
-    dead, dose = [1, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16], np.arange(12) % 6
-    X = np.column_stack([np.arange(12) < 6, dose])
-    group = np.repeat(np.arange(12), 20)
-    y = np.concatenate([np.arange(20) < k for k in dead])
-    model = LogisticRegression(covariance="CR1").fit(X[group], y, clusters=group)
-    expected = [0.3463730831323286, 0.2425453658477588, 0.0956355112097652]
-    assert model.standard_errors_ == pytest.approx(expected, rel=1e-8)
-
-
 def test_scores_that_cancel_in_every_cluster_have_no_error():
     """In each cluster as many rows are 1 as expected, so that the covariance is exactly zero."""
     X, y = [[0]] * 6 + [[1]] * 4, [1, 0, 0, 1, 0, 0, 1, 0, 1, 0]
@@ -271,10 +196,6 @@ def test_scores_that_cancel_in_every_cluster_have_no_error():
     model = LogisticRegression(covariance="CR1").fit(X, y, clusters=clusters)
     assert not model.standard_errors_.any()
     assert np.isnan(model.p_values_).all()
-    assert any("standard error is 0" in note for note in model.summary().notes)
-    means = LinearRegression(covariance="CR1").fit(X, np.array(y) + [0.1] * 10, clusters=clusters)
-    assert not means.standard_errors_.any()
-    assert np.isnan(means.p_values_).all()
 
 
 def test_limit_of_a_likelihood_without_a_maximum():
@@ -290,13 +211,10 @@ def test_limit_of_a_likelihood_without_a_maximum():
         assert model.params_ == pytest.approx([np.log(2 / 3), np.inf])
         assert model.standard_errors_[0] ** 2 == pytest.approx(float(expected), rel=1e-9)
         assert np.isnan(model.standard_errors_[1])
-        assert np.isnan(model.covariance_[1]).all()
-        low, high = model.confidence_intervals()[1]
-        assert np.isnan(low) and np.isnan(high)  # noqa: PT018
 
 
-@pytest.mark.parametrize("name", ["HC3", "CR1"])
-def test_dependent_columns_have_no_errors_and_change_nothing(name):
+def test_dependent_columns_have_no_errors_and_change_nothing():
+    name = "CR1"
     X = np.column_stack([SMALL, SMALL[:, 0] - SMALL[:, 1], np.ones(15)])
     with pytest.warns(DependentFeaturesWarning):
         model = fitted(LinearRegression, name, X, TARGET, PLACES)
@@ -316,6 +234,3 @@ def test_f_of_too_few_clusters_is_not_defined():
     assert model.p_values_ == pytest.approx(  # t with one degree of freedom: Cauchy's
         1 - 2 / np.pi * np.arctan(np.abs(model.statistics_)), rel=1e-9
     )
-    with refused(DataError, "bad-hypothesis"):
-        model.wald_test("x0 = 0, x1 = 0, x2 = 0")
-    assert any("fewer clusters than coefficients" in note for note in model.summary().notes)

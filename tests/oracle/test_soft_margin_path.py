@@ -9,9 +9,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
-from linsep import SoftMargin, open_source, separation, soft_margin_path
-from linsep.soft_margins import solving
-from linsep.soft_margins.path import HEADINGS
+from linsep import SoftMargin, separation, soft_margin_path
 from refusals import refused
 
 NOTES = np.array([(2, 1), (4, 3), (3, 5), (1, 3), (5, 6)], float), np.array([1, 1, 1, -1, -1])
@@ -44,9 +42,8 @@ def test_the_worked_numbers():
 
 
 @pytest.mark.parametrize(
-    ("bias", "first"), [("free", 50), ("penalized", 0), (None, 30)],
-    ids=["overlapping", "separable", "of unequal size"],
-)  # fmt: skip
+    ("bias", "first"), [("free", 50), ("penalized", 0)], ids=["overlapping", "separable"]
+)
 def test_the_ends_of_the_grid(bias, first):
     """Up to the first C all is in proportion to C; at the next one it is not. From the last on
     nothing changes, but before it does: the loss is the least, or the margin the widest.
@@ -93,7 +90,7 @@ def test_squares_tend_to_the_hard_margin_and_are_never_there():
     assert (path.losses[:-1] > path.losses[1:]).all()
 
 
-def test_rows_of_any_kind_are_the_same_rows(tmp_path):
+def test_rows_of_any_kind_are_the_same_rows():
     frame = pd.DataFrame(IRIS, columns=["a", "b", "c", "d"])
     y = np.where(SPECIES == 1, "yes", "no")
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
@@ -104,38 +101,8 @@ def test_rows_of_any_kind_are_the_same_rows(tmp_path):
     assert path.feature_names == ["a", "b", "c", "d"]
     alone = SoftMargin(C=0.1, class_weight="balanced").fit(IRIS, y, weights)
     assert path.coef[1] == pytest.approx(alone.coef_[0], abs=1e-7)
-    short = np.maximum(0, 1 - np.where(y == "yes", 1, -1) * alone.decision_function(IRIS))
-    weighed = weights * np.where(
-        y == "yes", *(weights.sum() / (2 * weights[y == side].sum()) for side in ("yes", "no"))
-    )
-    assert path.losses[1] == pytest.approx(weighed @ short)
-    turned = soft_margin_path(frame, y, Cs=[0.1], reference="yes", **{"sample_weight": weights,
-                              "class_weight": "balanced"})  # fmt: skip
-    assert turned.losses == pytest.approx(path.losses[1:2])
-    assert str(turned).startswith("no against yes, 150 rows, 4 features; loss: the hinge\n")
-    text = frame.assign(sort=["x", "y", "z"] * 50)
-    named = soft_margin_path(text, y, Cs=[1])
-    assert named.feature_names == ["a", "b", "c", "d", "sort=x", "sort=y", "sort=z"]
-    text.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
-    source = soft_margin_path(open_source(tmp_path / "t.csv", target="y", scale="none"), Cs=[1])
-    assert source.coef == pytest.approx(named.coef, abs=1e-7)
-
-
-def test_where_the_gap_hides_which_rows_are_on_the_margin_the_loss_decides(monkeypatch):
-    """As for rows so many that only coordinate descent is quick enough."""
-    monkeypatch.setattr(solving, "FEW", 0)
-    monkeypatch.setattr(solving, "QUICK", 0.0)
-    monkeypatch.setattr(solving, "cost_of_steps", lambda X: np.inf)
-    random = np.random.default_rng(0)
-    X = random.normal(size=(60, 2))
-    y = X[:, 0] + 2 * random.normal(size=60) > 0
-    path = soft_margin_path(X, y, tol=1e-2)
-    assert 3 < len(path.Cs) < 15
-    assert path.final is None
-    last = path.models[-1]
-    share = np.square(last.coef_).sum() / 2 / last.objective_
-    assert share <= 1e-2
-    assert path.losses[-1] == pytest.approx(least_hinge(X, 2.0 * y - 1, np.ones(60)), rel=0.03)
+    turned = soft_margin_path(frame, y, reference="yes", **how)
+    assert turned.losses == pytest.approx(path.losses)
 
 
 def test_rows_that_no_line_tells_apart():
@@ -147,27 +114,8 @@ def test_rows_that_no_line_tells_apart():
     assert separation([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1]).kind == "overlapping"
 
 
-def test_what_is_printed_and_exported():
-    path = soft_margin_path(IRIS[:100], SPECIES[:100])
-    lines = str(path).splitlines()
-    assert lines[1].split() == HEADINGS
-    assert lines[1 + len(path.Cs)].split()[0] == f"{path.Cs[-1]:g}"
-    told = path.to_dict()
-    assert told["constant_from"] == path.Cs[-1] == 1
-    assert told["widest_margin"] == list(path.verdict.margin)
-    assert told["coef"][-1] == path.models[-1].coef_[0].tolist()
-    assert (np.diff(told["objectives"]) > 0).all()
-    assert path._repr_html_().count("<tr>") == len(path.Cs) + 1
-
-
 @pytest.mark.parametrize(
-    ("how", "code"),
-    [
-        ({"Cs": [0, 1]}, "bad-option"),
-        ({"Cs": "all"}, "bad-option"),
-        ({"y": SPECIES}, "class-count"),
-        ({"X": np.full((150, 2), np.nan)}, "missing-value"),
-    ],
+    ("how", "code"), [({"Cs": [0, 1]}, "bad-option"), ({"y": SPECIES}, "class-count")]
 )
 def test_bad_input(how, code):
     given = {"X": IRIS, "y": SPECIES == 1} | how

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from fourier_motzkin import kind_of, of_classes, two_sided
 from linsep import separation
 from linsep.certificate.constraints import Subject
-from linsep.separability import data as rows_of_data, search
+from linsep.separability import search
 from linsep.separability.data import data_of
 from thoroughness import examples
 
@@ -45,41 +45,6 @@ def test_verdicts_on_rows_of_zeros_are_those_of_elimination(classes, draw, inter
     assert check, check.reason
     if kind == "quasi-separable":
         assert verdict.boundary == tuple(sorted({owner[i] for i in bound}))
-
-
-def on_a_boundary(seed):
-    """Sparse rows, most of them on the boundary, whose columns depend on each other."""
-    rng = np.random.default_rng(seed)
-    X = (rng.random((240, 12)) < 0.2).astype(float)
-    X[:, 8] = X[:, 9] + X[:, 10]
-    y = rng.integers(0, 2, 240)
-    y[X[:, 0] + X[:, 1] > 0] = 1
-    X[(X[:, 2] > 0) & (y == 0), 1] = 0.0
-    return sp.csr_matrix(X), y
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_rows_off_the_boundary_tell_what_all_rows_tell(seed, monkeypatch):
-    X, y = on_a_boundary(seed)
-    few = separation(X, y)
-    assert few.kind == "quasi-separable"
-    assert 100 < len(few.boundary) < 240
-    assert few.signs
-    assert few.verify(X, y, exact=True)
-    rest, off = rows_of_data.off_boundary(data_of(X, y), few.subject, few.boundary)
-    assert set(off.tolist()) == set(range(240)) - set(few.boundary)
-    assert (np.concatenate([lane.y for lane in rest.lanes()]) == y[off]).all()
-    monkeypatch.setattr(rows_of_data, "SPARSE_ROWS", 17)
-    for most in (rows_of_data.MOST_COPIED, 3):  # of lanes, and of rows that are not copied
-        monkeypatch.setattr(rows_of_data, "MOST_COPIED", most)
-        again = separation(X, y)
-        assert again.verify(X, y, exact=True)
-        assert (again.boundary, again.space, again.everything) == (
-            few.boundary,
-            few.space,
-            few.everything,
-        )
-        assert again.signs.keys() == few.signs.keys()
 
 
 def planted(n, d, nonzeros, seed, noise=0.0):

@@ -5,16 +5,12 @@ from math import exp, inf, log
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from linsep import textbook
 from linsep.teaching.textbook import (
-    AROW,
-    SCW,
     BalancedWinnow,
     BatchPerceptron,
     MarginPerceptron,
-    OnlineLogistic,
     PassiveAggressive,
     Perceptron,
     Winnow,
@@ -42,7 +38,6 @@ RULES = {
     "winnow": Winnow(1.5, 3),
     "balanced": BalancedWinnow(1.25),
 }
-REMEMBERING = {"arow": AROW(2.0), "scw": SCW(0.8), "online-logistic": OnlineLogistic(l2=0.01)}
 
 
 def after(rule, X, y, passes=1, **how):
@@ -78,14 +73,6 @@ def test_schedules_are_exact_on_fractions():
     assert (w[0], b) == pytest.approx((2 - 0.5**0.5, 1 - 0.5**0.5))
 
 
-def test_a_rate_that_is_none_is_named():
-    for rate in (0, -1, inf, float("nan")):
-        learn = run(Perceptron({1: 1, 2: rate}.get), "binary", *XOR)
-        next(learn)
-        with pytest.raises(ValueError, match=rf"learning_rate\(2\) is {rate}"):
-            next(learn)
-
-
 def test_halving_ends_where_the_margin_allows():
     assert textbook.most_updates(0.1) == pytest.approx(8 / 0.1**2)
     # A separator of margin 0.02 exists, so no aim below that fails.
@@ -98,18 +85,6 @@ def test_halving_ends_where_the_margin_allows():
     for attempt in range(last.attempt):
         made = sum(s.updates for s in steps if s.attempt == attempt)
         assert made > textbook.most_updates(0.5 ** (attempt + 1))
-    first = next(s for s in steps if s.attempt == 1)
-    assert first.weights == pytest.approx([v * (2 * y[first.row] - 1) for v in X[first.row]])
-    w = np.array(kept(steps, "average", "binary").weights)
-    own = [s.weights for s in steps if s.attempt == last.attempt]
-    assert w == pytest.approx(np.mean(own, axis=0))
-
-
-def test_rows_without_length_have_no_margin():
-    with pytest.raises(ValueError, match="Row 1 is all zeros"):
-        next(run(MarginPerceptron(0.5), "binary", [[1], [0]], [1, 0], fit_intercept=False))
-    steps = run(MarginPerceptron(0.5), "binary", [[1], [0]], [1, 0], max_iter=1, row_weights=[1, 0])
-    assert len(list(steps)) == 1
 
 
 def test_winnow_by_hand():
@@ -122,15 +97,6 @@ def test_winnow_by_hand():
     native = next(run(Winnow(Fraction(2)), "native", X, y, 2))
     assert (native.score, native.weights) == ([3, 3], [[HALF, 1, Fraction(1, 4)], [2, 1, 4]])
     assert native.intercept == [0, 0]
-    with pytest.raises(ValueError, match=r"Feature 1 of row 1 is -3;.*BalancedWinnow"):
-        next(run(Winnow(), "binary", [(1, 1), (1, -3)], [1, 0]))
-
-
-def test_multiplied_weights_never_overflow():
-    for rule in [Winnow(2), BalancedWinnow(2)]:
-        X, y = [[3000.0, 1], [1, 3000]] * 3, [1, 0, 0, 1, 0, 1]
-        for step in run(rule, "binary", X, y, max_iter=5, row_weights=[9.0] * 6):
-            assert all(abs(w) <= 1.1e150 for w in [*step.weights, step.intercept])
 
 
 def test_balanced_winnow_is_two_winnows():
@@ -159,51 +125,16 @@ def test_plain_passive_aggressive_makes_the_example_right_by_one():
     native = next(run(PassiveAggressive(inf), "native", X, y, 2, fit_intercept=False))
     a, b = textbook.scores(X[0], native.weights, [0, 0])
     assert (b - a, native.weights[0]) == (1, [-w for w in native.weights[1]])
-    zero = next(run(PassiveAggressive(), "binary", [[0], [1]], [1, 0]))
-    assert (zero.mistakes, zero.updates, zero.intercept) == (1, 0, 0)
-    soft = list(
-        run(PassiveAggressive(1, "squared_hinge"), "binary", [[0], [0]], [1, 0], max_iter=1)
-    )
+    soft = run(PassiveAggressive(1, "squared_hinge"), "binary", [[0], [0]], [1, 0], max_iter=1)
     assert [(s.updates, s.intercept) for s in soft] == [(1, 2), (1, -4)]
-    rule = PassiveAggressive(1, "squared_hinge")
-    still = next(run(rule, "binary", [[0], [1]], [1, 0], fit_intercept=False))
-    assert (still.mistakes, still.updates, still.weights) == (1, 0, [0])
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@given(
-    x=st.lists(st.fractions(-3, 3, max_denominator=8), min_size=1, max_size=3),
-    C=st.fractions(Fraction(1, 50), 20),
-    weight=st.fractions(Fraction(1, 50), 1000),
-    fit_intercept=st.booleans(),
-    scheme=st.sampled_from(["binary", "native"]),
-)
-def test_the_weight_of_a_row_multiplies_c_and_overshoots_nothing(
-    loss, x, C, weight, fit_intercept, scheme
-):
-    def margin(C, weight):
-        """y s after the row was seen once."""
-        step = next(run(
-            PassiveAggressive(C, loss), scheme, [x, x], [1, 0], 2, fit_intercept=fit_intercept,
-            row_weights=[weight, 1], max_iter=1,
-        ))  # fmt: skip
-        if scheme == "binary":
-            return textbook.score(x, step.weights, step.intercept)
-        down, up = textbook.scores(x, step.weights, step.intercept)
-        return up - down
-
-    weighted, alone = margin(C, weight), margin(C, 1)
-    assert weighted <= max(alone, 1)
-    assert (weighted >= alone) == (weight >= 1 or weighted == alone)
-    if not fit_intercept:  # then C alone keeps every step short enough
-        assert weighted == margin(C * weight, 1) <= 1
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("how", ["last", "average", "vote", "longest", "best"])
-@pytest.mark.parametrize("rule", (RULES | REMEMBERING).values(), ids=RULES | REMEMBERING)
+@pytest.mark.parametrize("how", ["last", "vote"])
+@pytest.mark.parametrize("rule", ["perceptron", "margin", "winnow"])
 @pytest.mark.parametrize("scheme", ["ovr", "ovo"])
 def test_machines_know_nothing_of_each_other(scheme, rule, how):
+    """Each machine of several is the binary learner on the rows it sees."""
+    rule = RULES[rule]
     """Each machine of several is the binary learner on the rows it sees."""
     rng = np.random.default_rng(1)
     X = rng.integers(0, 4, (24, 3)).tolist()
@@ -256,18 +187,6 @@ def test_average_and_vote_by_hand():
     assert (vote.scores([2, 1]), vote.predict([2, 1])) == ((1 + 2 - 5) / 8, 0)
     assert [kept(steps, "vote", "binary", tie=t).scores([0, 1]) for t in
             ("negative", "positive", "random")] == [-1, -0.75, -0.875]  # fmt: skip
-    exact = [[Fraction(v) for v in x] for x in SIGNED[0]]
-    steps = run(Perceptron(), "binary", exact, SIGNED[1], fit_intercept=False)
-    assert kept(steps, "average", "binary").weights == [Fraction(15, 8), Fraction(-17, 8)]
-
-
-def test_the_first_weights_are_a_version_too():
-    # (0, 1) is right already, (1, 0) is not.
-    steps = list(
-        run(Perceptron(), "binary", [(0, 1), (1, 0)], [1, 1], weights=[-1, 1], fit_intercept=False)
-    )
-    assert [s.weights for s in steps] == [[-1, 1], [0, 1], [0, 1], [1, 1], [1, 1], [1, 1]]
-    assert [v.rounds for v in kept(steps, "vote", "binary").versions[0]] == [1, 2, 3]
 
 
 def test_vote_of_classes_by_hand():
@@ -282,7 +201,6 @@ def test_vote_of_classes_by_hand():
     # (0, 1): all equal; 1 is best; 2 is best.
     assert vote.scores([0, 1]) == [1 / 3] * 3
     assert kept(steps, "vote", "native", 3, tie="positive").scores([0, 1]) == [0, 1 / 3, 2 / 3]
-    assert vote.predict([-1, 0]) == 0
 
 
 def test_pocket_by_hand():
@@ -291,46 +209,17 @@ def test_pocket_by_hand():
     # Every version lives one round; the first of them is wrong in 3 rows, the last in all 4.
     assert pocket.weights == [1, 1]
     assert kept(steps, "longest", "binary").weights == [1, 1]
-    steps = list(run(Perceptron(), "binary", *SIGNED, fit_intercept=False))
-    assert kept(steps[:3], "best", "binary", X=SIGNED[0], y=SIGNED[1]).weights == [3, -1]
-    assert kept(steps, "best", "binary", X=SIGNED[0], y=SIGNED[1]).weights == [1, -3]
-    assert kept(steps[:5], "longest", "binary").weights == [3, -1]
     with pytest.raises(ValueError, match="last, average"):
         kept(steps, "first", "binary")
-
-
-def test_the_pocket_can_weigh_mistakes():
-    X, y = [[1], [2]], [1, 0]
-    counts = [1, 3]
-    steps = list(run(Perceptron(), "binary", X, y, fit_intercept=False, max_iter=1,
-                     row_weights=counts))  # fmt: skip
-    assert [s.weights for s in steps] == [[1], [-5]]
-    # Each gets one row wrong: the first that came stays, unless its row counts more.
-    assert kept(steps, "best", "binary", X=X, y=y).weights == [1]
-    assert kept(steps, "best", "binary", X=X, y=y, row_weights=counts).weights == [-5]
-
-
-def test_unit_rows():
-    assert textbook.unit_rows([(3, 4), (0, 0)]) == [[0.6, 0.8], [0, 0]]
 
 
 X = [(1, 2), (-1, -2), (3, 1)]
 
 
 def test_labels_and_rows_that_are_none():
-    for labels in ([1, 0, -1], [1, True, -1], [1, 0.5, -1], [1, "+1", -1], [1], [1, 1, 1, 1]):
-        with pytest.raises(ValueError, match=r"Row 1 has the label|3 rows"):
-            list(binary_perceptron(X, labels))
-    for one in (1, 1.0, np.int64(1), np.float32(1)):
-        assert next(binary_perceptron(X, [one, -1, 1])).weights == [1, 2]
+    with pytest.raises(ValueError, match="Row 1 has the label"):
+        list(binary_perceptron(X, [1, 0, -1]))
     for learn in (native_perceptron, ovr_perceptron, ovo_perceptron):
-        for code in (-1, 3, 0.5, 1.0, "1", None):
-            with pytest.raises(ValueError, match="Row 2 has the class"):
-                list(learn(X, [0, 1, code], 3))
+        with pytest.raises(ValueError, match="Row 2 has the class"):
+            list(learn(X, [0, 1, 3], 3))
         assert list(learn(np.array(X), np.array([0, 1, 2]), 3))
-    for scheme, rows, codes, k in (
-        ("binary", X, [-1, 1, 1], 2), ("native", X, [0, 2, 1], 2), ("binary", X, [0, 2, 1], 3),
-        ("binary", [], [], 2),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match=r"Row|binary|no rows"):
-            list(run(Perceptron(), scheme, rows, codes, k))

@@ -9,11 +9,8 @@ from hypothesis import given, strategies as st
 
 from linsep import Perceptron
 from linsep.certificate.cycles import Cycle
-from linsep.compiled.loop import Watch, pass_loop
 from linsep.compiled.rows import as_rows
-from linsep.compiled.weights import Last
 from linsep.estimators.labels import pairs
-from linsep.learners.state import State
 from linsep.teaching.textbook import scores as twin_scores
 from storages import SCHEMES, STORAGES, per_pass, replayed, store, twin_predict, twin_steps
 from thoroughness import examples
@@ -183,42 +180,3 @@ def test_rounding_changes_no_decision_that_is_clear(scheme, storage, seed):
         score = twin_scores(x, W, b)
         if not doubtful(scheme, *((score, W) if scheme != "binary" else (score[0], W[0]))):
             assert predicted == twin_predict(scheme, score if scheme != "binary" else score[0], k)
-
-
-@pytest.mark.parametrize(("scheme", "storage"), STORED[2:])
-def test_predicting_scores_rows_to_the_bit_as_learning_does(scheme, storage):
-    rng = np.random.default_rng(7)
-    k, d = (2 if scheme == "binary" else 5), 37
-    dense = rng.standard_normal((20, d)) * (rng.random((20, d)) < 0.6)
-    X = as_rows(store(dense, storage))
-    state = State("native" if scheme == "binary" else scheme, k, d, fit_intercept=True)
-    state.W[:] = rng.standard_normal(state.W.shape)
-    if scheme in ("binary", "ovo"):
-        state.split(state.W)[1][:] = 0.0
-    scores, intercept = state.scores(X, 20, state.W), state.split(state.W)[1]
-    codes, tally = np.arange(20, dtype=np.int32) % k, np.zeros(4, dtype=np.int64)
-    for i in range(20):
-        if scheme == "binary":
-            # Mistaken for either class: exactly when the intercept cancels the rest to the bit.
-            intercept[:] = -scores[i]
-            state.bias = 1.0
-        learner = state.scheme("negative", count_errors=False)
-        for code in (0, 1):
-            codes[i] = code
-            learn_one(learner, state, X, codes, i, tally)
-            if scheme == "ovo":
-                mine = learner.machines[code]
-                assert learner.scores[: k - 1].tolist() == scores[i, mine].tolist()
-            elif scheme != "binary":
-                assert learner.scores[:k].tolist() == scores[i].tolist()
-    if scheme == "binary":
-        assert tally[0] == 40
-
-
-def learn_one(learner, state, X, codes, i, tally):
-    order, watch = np.array([i]), Watch(np.zeros(state.n_machines))
-    every = np.empty(0)
-    assert (
-        pass_loop(learner, watch, Last(), state.W, state.bias, X, codes, every, order, 0, tally)
-        == 1
-    )

@@ -5,12 +5,10 @@ passes of ``fit``, once row by row with ``partial_fit``, whose weights must be t
 after every single step.
 """
 
-from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 
 from linsep import Perceptron
 from linsep.teaching.textbook import Step, binary_perceptron, native_perceptron, predict_native
@@ -32,14 +30,6 @@ GRADES = [1, -1, -1, 1]
 STUDENTS_QUARTER = Run(STUDENTS, GRADES, [0.25] * 4, 0.25)
 STUDENTS_HALF = Run(STUDENTS, GRADES, [0.5, 0.5, 0, 0], 0)
 OVERLAP = Run([(2, 1), (4, 3), (3, 5), (1, 3), (5, 6)], [1, 1, 1, -1, -1], [1, 1], 1)
-RUNS = {
-    "signed": SIGNED,
-    "xor": XOR,
-    "long": LONG,
-    "students_quarter": STUDENTS_QUARTER,
-    "students_half": STUDENTS_HALF,
-    "overlap": OVERLAP,
-}
 
 
 def twin(run: Run, passes: int = 1000) -> list[Step]:
@@ -101,7 +91,6 @@ def test_exclusive_or_cycles():
     assert bare(model) == ([0, 0], 0)
     assert model.mistakes_.tolist() == [4]
     assert model.stop_reason_ == "cycle"
-    assert model.stop_sentence_.startswith("the weights before pass 1 recurred before pass 2,")
 
 
 def test_long_run():
@@ -143,7 +132,6 @@ def test_overlap_cycles_after_121_passes():
     model = estimator(OVERLAP, 1000)
     assert (model.stop_reason_, model.n_iter_) == ("cycle", 130)
     assert (model.cycle_.first, model.cycle_.again) == (121, 130)
-    assert "before pass 122 recurred before pass 131," in model.stop_sentence_
     assert model.cycle_.verify(OVERLAP.X, OVERLAP.y)
 
 
@@ -163,19 +151,3 @@ def test_one_step_of_three_classes():
     assert model.decision_function(X).tolist() == [[11, 13, 8]]
     assert model.predict(X).tolist() == [1]
     assert model.partial_fit(X, [2]).coef_.tolist() == step.weights
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_twin_is_exact_on_fractions(name):
-    run = RUNS[name]
-    thirds = Run(
-        [[Fraction(v) / 3 for v in x] for x in run.X],
-        run.y,
-        [Fraction(w) / 3 for w in run.weights],
-        Fraction(run.intercept),
-        run.fit_intercept,
-    )
-    step = twin(thirds, 20)[-1]
-    assert all(isinstance(w, Fraction) for w in step.weights)
-    if run.intercept == 0 and not run.fit_intercept:
-        assert [3 * w for w in step.weights] == twin(run, 20)[-1].weights

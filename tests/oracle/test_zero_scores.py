@@ -5,16 +5,14 @@ from functools import partial
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from test_worked_numbers import LONG, OVERLAP, SIGNED, STUDENTS_HALF, STUDENTS_QUARTER, XOR
+from test_worked_numbers import LONG, OVERLAP, XOR
 
 from linsep import Perceptron, convergence, from_json, load, save, textbook, trace
-from linsep.batches import Batch
 from linsep.errors import ParameterError
-from linsep.learners.mixing import fit_mixed, setting_of
 from linsep.sources import ArraySource
 from refusals import refused
-from sharded import fit_in_shards, learn_here
-from storages import classes_of, per_pass, replayed, store, weights
+from sharded import fit_in_shards
+from storages import classes_of, per_pass, replayed, store
 from thoroughness import examples
 
 ZEROS = ("mistake", "negative", "correct")
@@ -132,32 +130,18 @@ def test_converged_means_that_every_score_has_its_sign(scheme, update, data):
 
 
 NOTES = [
-    (SIGNED, "single", {"mistake": (2, 3, [0, 1, -3], None), "negative": (2, 3, [0, 1, -3], None)}),
-    (XOR, "single", {"mistake": (1, 4, [0, 0, 0], (0, 1)), "negative": (1, 2, [0, 0, 0], (0, 1))}),
     (LONG, "single", {
         "mistake": (232, 446, [-31, 12, 2], None), "negative": (173, 332, [-23, 10, 1], None),
         "correct": (112, 217, [-16, 8, 0], None),
     }),
     (LONG, "batch", {
         "mistake": (116, 115, [-33, 13, 2], None), "negative": (26, 25, [-13, 5, 1], None),
-        "correct": (26, 25, [-13, 5, 1], None),
-    }),
-    (STUDENTS_QUARTER, "single", dict.fromkeys(
-        ZEROS, (2, 3, [-0.75, 1.25, -0.75, -0.75, -0.75], None)
-    )),
-    (STUDENTS_HALF, "single", {
-        "mistake": (2, 3, [-1, 1.5, -0.5, -1, -1], None),
-        "negative": (3, 3, [-1, 1.5, -0.5, -1, -1], None),
-        "correct": (3, 3, [-1, 1.5, -0.5, -1, -1], None),
     }),
     (OVERLAP, "single", {
         "mistake": (130, None, None, (121, 130)), "negative": (126, None, None, (117, 126)),
         "correct": (119, None, None, (110, 119)),
     }),
-    (OVERLAP, "batch", {
-        "mistake": (272, None, None, (258, 272)), "negative": (267, None, None, (253, 267)),
-        "correct": (215, None, None, (201, 215)),
-    }),
+    (OVERLAP, "batch", {"correct": (215, None, None, (201, 215))}),
 ]  # fmt: skip
 
 
@@ -186,140 +170,54 @@ def test_exclusive_or_with_zeros_of_the_negative_class():
     assert [row.mistakes for row in table] == [1, 0, 0, 1]
     assert [row.weights[0][1:] for row in table] == [(1, 1), (1, 1), (1, 1), (0, 0)]
     assert table.stop_reason == "cycle"
-    assert "yes" in str(table)
-
-
-def test_the_batch_rule_leaves_out_zeros_that_are_right():
-    """A pass adds the rows with y s < 0 and, unless zeros are correct, the positive one with 0."""
-    for zero, added in [("mistake", 3), ("negative", 3), ("correct", 2)]:
-        X, y = np.array(OVERLAP.X), OVERLAP.y
-        model = Perceptron(
-            update="batch", shuffle=False, max_iter=1, zero=zero, fit_intercept=False
-        )
-        model.fit(X, y, [[1.0, -2.0]])  # scores 0, -2, -7 of the class +1, -5 and -7 of -1
-        assert model.mistakes_.tolist() == [added]
-        assert (model.coef_[0] - [1, -2]).tolist() == X[:3][-added:].sum(axis=0).tolist()
-        assert model.criterion_.tolist() == [9.0]
 
 
 LEFT = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]), np.array([1, 0, 0])
 
 
-@pytest.mark.parametrize("update", RULES)
-def test_a_clean_pass_with_zeros_does_not_separate(update, tmp_path):
+def test_a_clean_pass_with_zeros_does_not_separate(tmp_path):
     X, y = LEFT  # through 0: positive rows above 0, negative ones at 0
-    model = Perceptron(fit_intercept=False, zero="negative", update=update).fit(X, y)
+    model = Perceptron(fit_intercept=False, zero="negative").fit(X, y)
     assert (model.stop_reason_, model.n_iter_) == ("clean", 2)
     assert (X @ model.coef_[0]).tolist() == [1, 0, 0]
     assert model.predict(X).tolist() == [1, 0, 0]  # tie is "negative", too
     assert model.separation(X, y).kind == "quasi-separable"
     back = load(save(model, tmp_path / "m"))
-    assert (back.stop_reason_, back.zero, back.stop_sentence_) == (
-        "clean",
-        "negative",
-        model.stop_sentence_,
-    )
-    assert Perceptron(fit_intercept=False, max_iter=50).fit(X, y).stop_reason_ == "max_iter"
+    assert (back.stop_reason_, back.zero) == ("clean", "negative")
 
 
 def test_accuracy_of_a_clean_pass_is_measured():
     """A run that separates its rows predicts all of them; zeros are predicted by ``tie``."""
-    for keep in ["last", "best"]:
-        X, y = LEFT
-        for tie, share in (("negative", 1.0), ("positive", 1 / 3)):
-            model = Perceptron(fit_intercept=False, zero="negative", tie=tie, keep=keep)
-            model.fit(ArraySource(X, y))
-            assert model.stop_reason_ == "clean"
-            assert model.training_accuracy_ == pytest.approx(share)
-            assert model.score(X, y) == pytest.approx(share)
-
-
-def test_the_pocket_counts_mistakes_as_training_does():
-    X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
-    y = np.array([1, 0, 0, 1, 0])
-    model = Perceptron(fit_intercept=False, zero="negative", keep="best").fit(X, y)
-    assert model.stop_reason_ == "clean"
-    assert model.coef_.tolist() == [[1.0, 0.0]]
-
-
-def test_held_out_rows_decide_where_a_pass_is_clean_but_separates_nothing():
-    """The second weight falls by 1 for each row (0, 1), to 0, where all scores of -1 are 0."""
-    X, y = np.tile(LEFT[0], (10, 1)), np.tile(LEFT[1], 10)
-    model = Perceptron(fit_intercept=False, zero="negative", tie="positive", early_stopping=True,
-                       validation_fraction=0.3).fit(X, y, [[1.0, 12.0]])  # fmt: skip
-    assert model.stop_reason_ == "clean"
-    assert model.validation_scores_[0] > model.validation_scores_[-1]
-    assert model.coef_[0, 1] > 0  # the weights of an earlier pass, as those of a run that goes on
+    X, y = LEFT
+    for tie, share in (("negative", 1.0), ("positive", 1 / 3)):
+        model = Perceptron(fit_intercept=False, zero="negative", tie=tie).fit(ArraySource(X, y))
+        assert model.stop_reason_ == "clean"
+        assert model.training_accuracy_ == pytest.approx(share)
+        assert model.score(X, y) == pytest.approx(share)
 
 
 def test_correct_from_zero_is_refused():
     model = Perceptron(zero="correct")
-    for start in ({}, {"coef_init": [[0.0, 0.0]], "intercept_init": [0.0]}):
-        for act in (model.fit, partial(trace, model), partial(convergence, model)):
-            with refused(ParameterError, "conflict"):
-                act(XOR.X, XOR.y, **start)
-            assert not hasattr(model, "coef_")
+    for act in (model.fit, partial(trace, model), partial(convergence, model)):
+        with refused(ParameterError, "conflict"):
+            act(XOR.X, XOR.y)
 
 
 def test_correct_from_zero_is_refused_for_rows_that_come_later_and_one_machine_of_several():
     X, y = np.eye(3), [0, 1, 2]
     with refused(ParameterError, "conflict"):
         Perceptron(zero="correct", multiclass="ovr").partial_fit(X, y, classes=y)
-    with refused(ParameterError, "conflict"):
-        Perceptron(zero="correct", multiclass="ovr").fit(ArraySource(X, np.array(y)))
     coef = [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     with refused(ParameterError, "conflict"):
         Perceptron(zero="correct", multiclass="ovr").fit(X, y, coef)
-    start = {"coef_init": coef, "intercept_init": [0.0, 1.0, 0.0]}
-    model = Perceptron(zero="correct", multiclass="ovr").fit(X, y, **start)
-    assert model.stop_reason_ == "converged" or model.n_updates_
 
 
 def test_native_learning_of_several_classes_has_no_zero():
-    X, y, zero = np.eye(3), [0, 1, 2], "negative"
-    model = Perceptron(zero=zero)
-    for learn in (
-        lambda: model.fit(X, y, X), lambda: trace(model, X, y, coef_init=X),
-        lambda: model.partial_fit(X, y, classes=y), lambda: model.fit(ArraySource(X, np.array(y))),
-        lambda: fit_in_shards(Perceptron(zero=zero), X, np.array(y), [2, 1]),
-    ):  # fmt: skip
+    X, y = np.eye(3), [0, 1, 2]
+    model = Perceptron(zero="negative")
+    for learn in (lambda: model.fit(X, y, X), lambda: model.partial_fit(X, y, classes=y)):
         with refused(ParameterError, "conflict", option="zero"):
             learn()
-    with pytest.raises(ValueError, match="choose ovr or ovo"):
-        list(textbook.run(textbook.Perceptron(zero=zero), "native", X.tolist(), y, 3))
-    # Of two classes every method is the same single machine.
-    assert Perceptron(zero=zero).fit([[1.0], [-1.0]], [1, 0], [[1.0]]).stop_reason_
-
-
-def test_other_values_are_refused():
-    with refused(ValueError, "bad-option", option="zero"):
-        Perceptron(zero="positive").fit(XOR.X, XOR.y)
-    with pytest.raises(ValueError, match="zero must be one of"):
-        textbook.Perceptron(zero="positive")
-
-
-def test_partial_fit_and_files_give_the_same_bits(tmp_path):
-    rng = np.random.default_rng(3)
-    X = rng.integers(-2, 3, (60, 4)).astype(float)
-    y = (X @ [1, -1, 2, 0] + rng.integers(-2, 3, 60) > 0).astype(int)
-    how = {"zero": "negative", "fit_intercept": False}
-    whole = Perceptron(**how, max_iter=4).fit(X, y)
-    source = ArraySource(X, y, batch_rows=7)
-    source.memory_bytes = 0
-    streamed = Perceptron(**how, max_iter=4).fit(source)
-    assert weights(streamed) == weights(whole)
-    assert streamed.mistakes_.tolist() == whole.mistakes_.tolist()
-    once, parts = (Perceptron(**how).partial_fit(X[:9], y[:9], classes=[0, 1]) for _ in range(2))
-    once.partial_fit(X[9:], y[9:])
-    for at in range(9, 60, 5):
-        parts.partial_fit(X[at : at + 5], y[at : at + 5])
-        parts = load(save(parts, tmp_path / f"m{at}"))
-    assert weights(parts) == weights(once)
-    assert weights(once) != weights(
-        Perceptron(fit_intercept=False).partial_fit(X, y, classes=[0, 1])
-    )
-    with refused(ValueError, "conflict", option="zero"):
-        once.set_params(zero="mistake").partial_fit(X, y)
 
 
 @examples(15, 5)
@@ -336,34 +234,13 @@ def test_shards_learn_by_the_rule_of_their_twin(data):
     fit_in_shards(model, np.array(X, float), np.array(y), [4, 4], mixing)
     assert model.mixture_.mistakes[-1].tolist() == last.mistakes
     np.testing.assert_allclose(model.coef_, [last.weights], rtol=1e-9, atol=1e-9)
-    if model.stop_reason_ in ("converged", "clean"):
-        signed = reflected_scores("binary", last.weights, last.intercept, X, y, 2)
-        assert (model.stop_reason_ == "converged") == (min(signed) > 0)
 
 
-def test_shards_start_from_given_weights():
-    X, y = np.array(LONG.X, float), (np.array(LONG.y) == 1).astype(np.int64)
-    model = Perceptron(shuffle=False, zero="correct", max_iter=500)
-    model.checked_rows(X, y, model.learner(), reset=True, checked=True)
-    setting = setting_of(model, np.array([0, 1]), np.array([2.0, 3.0]), 2, "uniform")
-    shards = [setting.coded(Batch(X[:3], y[:3])), setting.coded(Batch(X[3:], y[3:]))]
-    fit_mixed(model, setting, learn_here(setting, shards), 2, False, [[0.0, 0.0]], [-1.0])
-    assert model.stop_reason_ in ("converged", "clean")
-    assert model.n_updates_ > 0
-    with refused(ParameterError, "conflict"):
-        fit_in_shards(Perceptron(zero="correct"), X, y, [3, 2])
-
-
-@pytest.mark.parametrize(
-    ("tie", "row", "winner"), [("negative", 0, "smaller"), ("positive", 2, "larger")]
-)
-def test_a_class_that_wins_a_tie_is_no_separation(tie, row, winner):
+@pytest.mark.parametrize(("tie", "row"), [("negative", 0), ("positive", 2)])
+def test_a_class_that_wins_a_tie_is_no_separation(tie, row):
     """The native rule makes no mistake in the zero row, whose scores are all zero."""
     X, y = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]), np.array([row, 0, 1, 2])
     model = Perceptron(fit_intercept=False, shuffle=False, tie=tie).fit(X, y)
     assert model.stop_reason_ == "converged"
     assert model.separation(X, y).multinomial.kind != "separable"
-    expected = f"equal scores go to the {winner} class"
-    assert model.stop_sentence_.endswith(expected)
-    assert expected in str(trace(model, X, y))
     assert model.set_params(tie="random", max_iter=20).fit(X, y).stop_reason_ != "converged"
