@@ -10,7 +10,8 @@ from sklearn.datasets import load_iris
 
 import linsep
 from command_line import assert_refused, here
-from linsep import from_json, separation
+from linsep import Perceptron, from_json, open_source, separation
+from linsep.certificate.canonical import sha256_of
 from linsep.errors import DataError
 from linsep.separability import deciding
 from linsep.separability.time_limit import TooLarge
