@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -63,19 +62,14 @@ def rows_of(path, **how):
 KIND = ["--target", "kind"]
 
 
-@pytest.mark.parametrize("out", ["o.svm", "o.svm.gz", "o.libsvm.zst", "o.txt.bz2"])
-@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize(("name", "out"), [("t.csv", "o.svm"), ("t.parquet", "o.libsvm.zst")])
 def test_tables_as_svmlight_text(folder, tmp_path, name, out):
     found = converted(folder / name, out, *KIND, "--weight", "w", cwd=tmp_path)
     ours, y, _ = rows_of(tmp_path / out)
     theirs, kinds, _ = rows_of(folder / name, target="kind", weight="w")
     np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(y, np.searchsorted(["p", "q", "r"], kinds))
-    assert found["lost"] == [
-        "feature names are not written; the feature numbers are 1 = a, 2 = b, 3 = c and so on",
-        "labels are written as numbers: 0 = p, 1 = q, 2 = r",
-        "row weights are not written",
-    ]
+    assert len(found["lost"]) == 3  # names, labels and weights
     if out == "o.svm":
         X, labels = load_svmlight_file(str(tmp_path / out))
         np.testing.assert_array_equal((X.toarray() + 0.0).view(np.uint64), ours)
@@ -176,71 +170,51 @@ def test_a_model_of_rows_reads_what_they_were_made_from(folder, tmp_path):
     assert sorted(one["label"] for one in described["label"]["classes"]) == ["p", "q", "r"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said", "code"),
-    [
-        (["t.svm", "o.csv"], "o.csv has no format: end it in .svm", 2),
-        (["t.svm", "t.parquet"], "t.parquet exists: choose another name or .* --force", 1),
-        (["t.svm", "t.svm", "--force"], "t.svm is an input of this command", 1),
-        (["t.csv", "o.svm"], "needs a label column: name it with --target", 1),
-        (["t.csv", "o.parquet", "--text", "town"], "--text is about features", 2),
-        (["t.csv", "o.parquet", "--target", "z"], "has no column 'z', only a, b", 1),
-        (["t.csv", "o.parquet", *[x for c in "abc" for x in ("--exclude", c)], "--exclude", "town",
-          "--exclude", "w", "--exclude", "kind"], "has no columns left to write", 1),
-        (["t.vw", "o.parquet"], "262,144 features, more than the 10,000", 1),
-        (["long.csv", "o.parquet"], "long.csv row 2, column 'a' is 9007199254740993", 1),
-        (["bad.svm", "o.svm"], "bad.svm line 5001: ", 1),
-        (["list.jsonl", "o.parquet"], "column 'a' holds lists or objects .*--exclude a", 1),
-        (["t.svm", "none/o.svm"], "There is no folder none", 1),
-    ],
-)  # fmt: skip
-def test_refusals(folder, arguments, said, code):
-    (folder / "long.csv").write_text("a,b\n1,2\n9007199254740993,3\n")
+def test_refusals(folder):
     (folder / "bad.svm").write_text("1 1:1\n" * 5000 + "1 x\n")
     (folder / "list.jsonl").write_text('{"a": [1]}\n')
-    assert_refused("convert", *arguments, cwd=folder, said=said, exit_code=code)
+    columns = " ".join(f"--exclude {name}" for name in ("a", "b", "c", "town", "w", "kind"))
+    for words, code, exit_code in (
+        ("t.svm o.csv", None, 2), ("t.svm t.parquet", "file-exists", 1),
+        ("t.svm t.svm --force", "conflict", 1), ("t.csv o.svm", "no-labels", 1),
+        ("t.csv o.parquet --text town", None, 2),
+        ("t.csv o.parquet --target z", "unknown-column", 1),
+        (f"t.csv o.parquet {columns}", "no-columns", 1), ("t.vw o.parquet", "too-large", 1),
+        ("bad.svm o.svm", None, 1), ("list.jsonl o.parquet", "column-type", 1),
+        ("t.svm none/o.svm", "no-file", 1),
+    ):  # fmt: skip
+        assert_refused("convert", *words.split(), cwd=folder, code=code, exit_code=exit_code)
 
 
 LONG = 2**53 + 1
 
 
-@pytest.mark.parametrize("out", ["o.svm", "o.rows", "o.parquet"])
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("t.csv", "t.csv row 1, column 'a' is 9007199254740993"),
-        ("t.jsonl", "t.jsonl row 1, column 'a' is 9007199254740993"),
-        ("t.parquet", "t.parquet row 1, feature 'a' is 9007199254740993"),
-        ("decimal.parquet", "decimal.parquet row 1, feature 'a' is 9007199254740993"),
-        ("t.svm", "t.svm line 1, feature 1 is 9007199254740993"),
-        ("t.vw", "t.vw line 1, feature 'a' is 9007199254740993"),
-    ],
-)
-def test_no_number_becomes_another(tmp_path, monkeypatch, name, said, out):
+#: a file, an output, and the exact place of the number
+ROUNDED = [
+    ("t.csv", "o.svm", "t.csv row 1, column 'a'"),
+    ("t.csv", "o.parquet", "t.csv row 1, column 'a'"),
+    ("t.jsonl", "o.rows", "t.jsonl row 1, column 'a'"),
+    ("t.parquet", "o.svm", "t.parquet row 1, feature 'a'"),
+    ("decimal.parquet", "o.rows", "decimal.parquet row 1, feature 'a'"),
+    ("t.svm", "o.parquet", "t.svm line 1, feature 1"),
+    ("t.vw", "o.svm", "t.vw line 1, feature 'a'"),
+]
+
+
+@pytest.mark.parametrize(("name", "out", "place"), ROUNDED)
+def test_no_number_becomes_another(tmp_path, name, out, place):
     """Whole numbers beyond 2^53 were rounded; rows of weight 0 were left out with the check."""
-    monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text(f"a,w,y\n{LONG},0,1\n1,1,2\n")
-    Path("t.jsonl").write_text(f'{{"a":{LONG},"w":0,"y":1}}\n{{"a":2,"w":1,"y":2}}\n')
+    (tmp_path / "t.csv").write_text(f"a,w,y\n{LONG},0,1\n1,1,2\n")
+    (tmp_path / "t.jsonl").write_text(f'{{"a":{LONG},"w":0,"y":1}}\n{{"a":2,"w":1,"y":2}}\n')
     table = pa.table({"a": [LONG, 1], "w": [0, 1], "y": [1, 2]})
-    pq.write_table(table, "t.parquet")
+    pq.write_table(table, tmp_path / "t.parquet")
     decimals = table["a"].cast(pa.decimal128(19))
-    pq.write_table(table.set_column(0, "a", decimals), "decimal.parquet")
-    Path("t.svm").write_text(f"1 1:{LONG}\n2 2:1\n")
-    Path("t.vw").write_text(f"1 0 | a:{LONG} b\n-1 | b:{LONG - 1}\n")
+    pq.write_table(table.set_column(0, "a", decimals), tmp_path / "decimal.parquet")
+    (tmp_path / "t.svm").write_text(f"1 1:{LONG}\n2 2:1\n")
+    (tmp_path / "t.vw").write_text(f"1 0 | a:{LONG} b\n-1 | b:{LONG - 1}\n")
     table_only = ["--target", "y", "--weight", "w"]
     how = {"t.vw": ["--hash-bits", "5"], "t.svm": []}.get(name, table_only)
-    done = here("convert", name, out, *how, cwd=tmp_path)
-    if name.endswith(".parquet") and out == "o.parquet":
-        assert pq.read_table(out).equals(pq.read_table(name))
-        return
-    assert (done.returncode, done.stderr.startswith(f"linsep: error: {said}")) == (1, True), (
-        done.stderr
-    )
-    if name == "t.csv" and out != "o.parquet":
-        Path(name).write_text(f"a,w,y\n{LONG - 1},0,1\n1,1,2\n")
-        assert (
-            json.loads(here("convert", name, out, *how, "--json", cwd=tmp_path).stdout)["rows"] == 2
-        )
+    assert_refused("convert", name, out, *how, cwd=tmp_path, said=f"{place} is {LONG}")
 
 
 def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):

@@ -39,12 +39,8 @@ def folder(tmp_path_factory):
 
 def test_effects_are_a_screen(folder):
     done = here("effects", "ill.linsep", "rows.csv", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert max(map(len, done.stdout.splitlines())) <= 80
     table = linsep.load(folder / "ill.linsep").marginal_effects(ROWS)
-    assert done.stdout == f"{table}\n"
-    assert done.stdout.startswith("Average marginal effects on the probability of yes\nrows  120\n")
-    assert "smoker (from 0 to 1), town (from Bonn)" in done.stdout
+    assert (done.returncode, done.stdout) == (0, f"{table}\n")
 
 
 @pytest.mark.parametrize(
@@ -55,27 +51,24 @@ def test_effects_are_a_screen(folder):
         (["--at", "age=40", "--at", "town=Ulm"], {"age": 40, "town": "Ulm"}),
     ],
 )
-@pytest.mark.parametrize("model", ["ill", "kind"])
-def test_where_they_are(folder, model, words, at):
-    done = here("effects", f"{model}.linsep", "rows.csv", *words, "--json", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    table = linsep.load(folder / f"{model}.linsep").marginal_effects(ROWS, at=at).to_dict()
+def test_where_they_are(folder, words, at):
+    words = ("effects", "kind.linsep", "rows.csv", *words, "--level", "0.8", "--json")
+    found = json.loads(here(*words, cwd=folder).stdout)
+    model = linsep.load(folder / "kind.linsep")
+    table = model.marginal_effects(ROWS, at=at, level=0.8).to_dict()
     assert found["coefficients"] == table["coefficients"]
-    done = here("effects", f"{model}.linsep", "rows.csv", *words, "--level", "0.8", cwd=folder)
-    assert "80% low" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "exit_code"),
-    [
-        (["ill.linsep", "rows.csv", "--at", "height=3"], "unknown-column", 1),
-        (["ill.linsep", "rows.csv", "--at", "mean,age=3"], None, 2),
-        (["points.linsep", "rows.csv"], "unsupported", 1),
-    ],
-)
-def test_what_has_no_effects_is_refused(folder, words, code, exit_code):
-    assert_refused("effects", *words, cwd=folder, code=code, exit_code=exit_code)
+def test_what_has_no_effects_is_refused(folder):
+    for words, code, exit_code in (
+        ("effects ill.linsep rows.csv --at height=3", "unknown-column", 1),
+        ("effects ill.linsep rows.csv --at mean,age=3", None, 2),
+        ("effects points.linsep rows.csv", "unsupported", 1),
+        ("summary pay.linsep --odds-ratios", "unsupported", 1),
+        ("predict points.linsep rows.csv --interval confidence", "unsupported", 1),
+        ("predict ill.linsep rows.csv --interval prediction", "unsupported", 1),
+    ):
+        assert_refused(*words.split(), cwd=folder, code=code, exit_code=exit_code)
 
 
 def test_a_level_that_diverges_has_no_error(folder, tmp_path):
@@ -108,11 +101,8 @@ def test_odds_ratios(folder):
     model = linsep.load(folder / "ill.linsep")
     done = here("summary", "ill.linsep", "--odds-ratios", cwd=folder)
     assert done.stdout == f"{model.odds_ratios()}\n"
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "odds ratio  std. error" in done.stdout
     done = here("summary", "ill.linsep", "--odds-ratios", "--json", cwd=folder)
     assert json.loads(done.stdout) == json.loads(json.dumps(model.odds_ratios().to_dict()))
-    assert_refused("summary", "pay.linsep", "--odds-ratios", cwd=folder, code="unsupported")
 
 
 @pytest.mark.parametrize("model", ["ill", "kind"])
@@ -128,21 +118,6 @@ def test_intervals_of_probabilities(folder, tmp_path, model):
         for name, values in zip(("probability", "low", "high"), expected, strict=True):
             assert np.allclose(found[f"{name} {label}"], values[:, k], rtol=1e-14)
     lines = here(*words, "--json", cwd=folder).stdout.splitlines()
-    first = json.loads(lines[0])
-    assert len(lines) == N
-    assert list(first) == list(found.columns)
-    assert first == pytest.approx(dict(found.iloc[0]))
+    assert (len(lines), json.loads(lines[0])) == (N, pytest.approx(dict(found.iloc[0])))
     plain = here(*words, cwd=folder).stdout.splitlines()[0].split("\t")
     assert [float(cell) for cell in plain[1:]] == pytest.approx(found.iloc[0, 1:].tolist(), 1e-14)
-
-
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        (["points.linsep", "--interval", "confidence"], "unsupported"),
-        (["ill.linsep", "--interval", "prediction"], "unsupported"),
-    ],
-)
-def test_other_intervals_are_refused(folder, words, code):
-    model, *options = words
-    assert_refused("predict", model, "rows.csv", *options, cwd=folder, code=code)

@@ -60,33 +60,24 @@ def test_models_say_their_formula_or_products(folder):
     assert "gre:town=b" in here("summary", "products", cwd=folder).stdout
 
 
-def test_a_grid_of_a_formula(folder):
-    words = ("--formula", "admit ~ gre * C(rank) - 1", "--grid", "max_iter=2,3", "--json")
-    done = here("tune", "p.csv", *words, cwd=folder)
-    assert done.returncode == 0, done.stderr
-
-
 REFUSED = [
-    (["--formula", "admit ~ gre * foo(rank)"], "bad-formula", 1),
-    (["--formula", "admit ~ gre +"], "bad-formula", 1),
-    (["--formula", "admit ~ gree"], "unknown-column", 1),
-    (["--formula", "admit ~ offset(gre)"], "bad-formula", 2),
-    (["--formula", "admit ~ gre", "--target", "admit"], "conflict", 1),
-    (["--formula", "admit ~ gre", "--exclude", "gpa"], "conflict", 1),
-    (["--formula", "admit ~ gre", "--categorical", "rank"], "conflict", 1),
-    (["--formula", "admit ~ gre", "--include", "gre"], "conflict", 1),
-    (["--formula", "admit ~ gre", "--products", "gre:gpa"], "conflict", 1),
-    (["--formula", "admit ~ gre", "--missing", "mean"], "conflict", 1),
-    (["--formula", "admit ~ gre", "--no-fit-intercept"], "conflict", 2),
-    (["--target", "admit", "--products", "gre"], "bad-option", 1),
-    (["--target", "admit", "--products", "gre:gap"], "unknown-column", 1),
-    (["--target", "admit", "--products", "gre:admit"], "unknown-column", 1),
+    ("--formula", "admit ~ gre * foo(rank)", "", "bad-formula", 1),
+    ("--formula", "admit ~ gree", "", "unknown-column", 1),
+    ("--formula", "admit ~ offset(gre)", "", "bad-formula", 2),
+    ("--formula", "admit ~ gre", "--target admit", "conflict", 1),
+    ("--formula", "admit ~ gre", "--exclude gpa", "conflict", 1),
+    ("--formula", "admit ~ gre", "--products gre:gpa", "conflict", 1),
+    ("--formula", "admit ~ gre", "--missing mean", "conflict", 1),
+    ("--formula", "admit ~ gre", "--no-fit-intercept", "conflict", 2),
+    ("--target", "admit", "--products gre", "bad-option", 1),
+    ("--target", "admit", "--products gre:admit", "unknown-column", 1),
 ]
 
 
-@pytest.mark.parametrize(("words", "said", "code"), REFUSED, ids=[" ".join(w) for w, *_ in REFUSED])
-def test_bad_options_are_refused_in_a_sentence(folder, words, said, code):
-    assert_refused("fit", "p.csv", *words, cwd=folder, code=said, exit_code=code)
+def test_bad_options_are_refused_in_a_sentence(folder):
+    for name, value, more, code, exit_code in REFUSED:
+        words = ("fit", "p.csv", name, value, *more.split())
+        assert_refused(*words, cwd=folder, code=code, exit_code=exit_code)
 
 
 def test_servers_read_raw_rows(folder):
@@ -121,15 +112,13 @@ def test_rows_with_a_missing_value_may_be_skipped(folder):
     assert found == [*wanted[:4], None, *wanted[5:]]
 
 
-@pytest.mark.parametrize("formula", ["admit ~ gre * C(rank)", "admit ~ gre + gpa - 1"])
-def test_proofs_about_the_features_of_a_formula(folder, formula):
-    proved = here(
-        "separate", "p.csv", "--formula", formula, "--proof", "p.json", "--force", cwd=folder
-    )
-    assert (proved.returncode, proved.stderr) == (0, "")
+def test_proofs_about_the_features_of_a_formula(folder):
+    formula = "admit ~ gre * C(rank) - 1"
+    words = ("separate", "p.csv", "--formula", formula, "--proof", "p.json")
+    assert here(*words, cwd=folder).returncode == 0
     verdict = linsep.from_json((folder / "p.json").read_text())
     source = linsep.open_source(folder / "p.csv", formula=formula)
-    assert verdict == linsep.separation(source, fit_intercept="- 1" not in formula)
+    assert verdict == linsep.separation(source, fit_intercept=False)
     assert here("verify", "p.json", "p.csv", "--formula", formula, cwd=folder).returncode == 0
     assert here("verify", "p.json", "p.csv", "--target", "admit", cwd=folder).returncode == 1
     assert here("bounds", "p.csv", "--formula", formula, cwd=folder).returncode == 0

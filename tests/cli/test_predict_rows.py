@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 import warnings
 from contextlib import suppress
 from functools import partial
@@ -30,7 +29,6 @@ NEW = (
 IDS, EMPTY = ["007", "008", "009", "0,10", "011"], [False, True, True, False, False]
 LEARNERS = {
     "logistic": ["--learner", "logistic", "--l2", "1"],
-    "naive-bayes": ["--learner", "naive-bayes"],
     "perceptron": ["--learner", "perceptron"],
     "reference": ["--learner", "pa", "--reference", "yes"],
     "calibrated": ["--learner", "perceptron", "--calibrate", "train.csv"],
@@ -63,20 +61,18 @@ def _rows(text, delimiter=","):
 
 
 @pytest.mark.parametrize("file", ["new.csv", "new.parquet", "new.jsonl"])
-@pytest.mark.parametrize("name", ["logistic", "naive-bayes", "perceptron", "calibrated"])
-def test_rows_with_gaps_have_empty_lines_and_the_others_the_predictions_they_had(
-    folder, name, file
-):
-    done = here("predict", f"{name}.linsep", file, "--missing", "skip", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert "no prediction for 2 rows with missing values" in done.stderr
+def test_rows_with_gaps_have_empty_lines_and_the_others_the_predictions_they_had(folder, file):
     (folder / "some.csv").write_text(
         "".join(line for k, line in enumerate(NEW.splitlines(True)) if k not in (2, 3))
     )
-    some = here("predict", f"{name}.linsep", "some.csv", cwd=folder).stdout.splitlines()
-    found = done.stdout.splitlines()
-    assert [line == "" for line in found] == EMPTY
-    assert [line for line in found if line] == some
+    for name in ("logistic", "perceptron", "calibrated"):
+        done = here("predict", f"{name}.linsep", file, "--missing", "skip", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert "no prediction for 2 rows with missing values" in done.stderr
+        some = here("predict", f"{name}.linsep", "some.csv", cwd=folder).stdout.splitlines()
+        found = done.stdout.splitlines()
+        assert [line == "" for line in found] == EMPTY
+        assert [line for line in found if line] == some
 
 
 @pytest.mark.parametrize("file", ["new.csv", "new.parquet", "new.jsonl"])
@@ -119,38 +115,26 @@ def test_numbers_with_intervals_skip_rows_too(folder):
     assert lines[2].split("\t")[1:] == [repr(float(part[2])) for part in bands]
 
 
-@pytest.mark.parametrize(
-    ("words", "said", "code"),
-    [
-        (["linear.linsep", "new.csv", "--threshold", "1"], "unsupported", 1),
-        (["three.linsep", "new.csv", "--threshold", "1"], "class-count", 1),
-        (["logistic.linsep", "new.csv", "--threshold", "2"], "choose one from 0 to 1", 2),
-        (["logistic.linsep", "new.csv", "--threshold", "x"], "--threshold must be a", 2),
-        (["logistic.linsep", "new.csv", "--keep-columns", "ids"], "no column 'ids'", 1),
-        (["logistic.linsep", "new.csv", "--missing", "drop"], "--missing must be .*error", 2),
-        (["logistic.linsep", "new.csv"], r"row 2, .*'age'.* --missing skip", 1),
-        (["logistic.linsep", "clash.csv", "--keep-columns", "prediction", "-o", "p.csv"],
-         "names 'prediction', which is also a column of the output", 1),
-    ],
-)  # fmt: skip
-def test_what_makes_no_sense_is_refused(folder, words, said, code):
+def test_what_makes_no_sense_is_refused(folder):
     (folder / "clash.csv").write_text("age,town,prediction\n1,ulm,2\n")
-    assert_refused("predict", *words, cwd=folder, said=said, exit_code=code)
-
-
-def test_columns_are_not_kept_of_text_without_names(folder):
     (folder / "t.svm").write_text("0 1:1\n1 2:1\n")
     here("fit", "t.svm", "--model", "svm.linsep", "--force", cwd=folder)
-    assert_refused(
-        "predict", "svm.linsep", "t.svm", "--keep-columns", "id", cwd=folder, code="no-columns"
-    )
-    assert_refused("predict", "svm.linsep", "t.svm", "--missing", "skip", cwd=folder,
-                   code="conflict")  # fmt: skip
+    for words, code, exit_code in (
+        ("linear.linsep new.csv --threshold 1", "unsupported", 1),
+        ("three.linsep new.csv --threshold 1", "class-count", 1),
+        ("logistic.linsep new.csv --threshold 2", None, 2),
+        ("logistic.linsep new.csv --threshold x", None, 2),
+        ("logistic.linsep new.csv --keep-columns ids", "unknown-column", 1),
+        ("logistic.linsep new.csv --missing drop", None, 2),
+        ("logistic.linsep new.csv", "missing-value", 1),
+        ("logistic.linsep clash.csv --keep-columns prediction -o p.csv", "duplicate-name", 1),
+        ("svm.linsep t.svm --keep-columns id", "no-columns", 1),
+        ("svm.linsep t.svm --missing skip", "conflict", 1),
+    ):
+        assert_refused("predict", *words.split(), cwd=folder, code=code, exit_code=exit_code)
 
 
-@pytest.mark.parametrize(
-    "name", ["logistic", "naive-bayes", "calibrated", "perceptron", "reference"]
-)
+@pytest.mark.parametrize("name", ["calibrated", "perceptron", "reference"])
 def test_the_positive_class_is_predicted_from_the_threshold_on(folder, name):
     model = model_files.load(folder / f"{name}.linsep")
     source = open_source(folder / "train.csv", recipe=model.recipe_, labeled=False)
@@ -159,18 +143,15 @@ def test_the_positive_class_is_predicted_from_the_threshold_on(folder, name):
         numbers = model.predict_proba(source)[:, positive]
     else:
         numbers = model.decision_function(source) * (1 if positive else -1)
-    for k in (5, 30, 50):
+    for k in (5, 30):
         least = numbers[numbers.argsort()[k]]  # a row on the threshold is positive
         wanted = [model.classes_[positive if x >= least else 1 - positive] for x in numbers]
         words = ["predict", f"{name}.linsep", "train.csv", f"--threshold={float(least)!r}"]
-        done = here(*words, cwd=folder)
-        assert done.stdout.split() == wanted
+        assert here(*words, cwd=folder).stdout.split() == wanted
         assert len(set(wanted)) == 2
-        said = f"{model.classes_[positive]} is predicted where its .* at least"
-        assert re.search(said, done.stderr)
 
 
-@pytest.mark.parametrize("name", ["logistic", "naive-bayes", "perceptron", "calibrated", "three"])
+@pytest.mark.parametrize("name", ["logistic", "perceptron", "three"])
 def test_python_gives_none_and_nan_in_place(folder, name):
     model = model_files.load(folder / f"{name}.linsep")
     frame = pd.read_csv(io.StringIO(NEW), dtype={"id": str})
@@ -209,8 +190,8 @@ def other_codes(some=False):
 
 
 @pytest.mark.parametrize("some", [True, False])
-@pytest.mark.parametrize("beside", ["alone", "date", "text"])
-@pytest.mark.parametrize("learner", ["perceptron", "logistic", "linear", "kernel", "soft-margin"])
+@pytest.mark.parametrize("beside", BESIDE)
+@pytest.mark.parametrize("learner", ["perceptron", "logistic", "linear"])
 def test_python_warns_of_unseen_values_as_the_command_line_does(tmp_path, learner, beside, some):
     how, columns = BESIDE[beside]
     target = "price" if learner == "linear" else "kind"

@@ -45,7 +45,7 @@ def test_moments_are_those_of_numpy():
     assert (means[3], spreads[3]) == (0.1, 1.0)  # whose sum is rounded
 
 
-@pytest.mark.parametrize("cuts", [[], [1], [1023, 1024], range(1, 2500), [5, 5, 2499]])
+@pytest.mark.parametrize("cuts", [[1], [1023, 1024], range(1, 2500)])
 def test_moments_do_not_depend_on_how_rows_are_cut(cuts):
     X = np.random.default_rng(2).lognormal(0, 3, (2500, 3))
     whole, cut = Moments(3), Moments(3)
@@ -74,12 +74,8 @@ def test_rows_left_out_count_for_nothing(folder):
     source = TableSource([folder / "d.csv"], target="kind", missing="drop", scale="standard")
     assert source.recipe()["scale"] == {"x": [2.0, 1.0], "z": [5.5, 0.5]}
     assert source.feature_names == ["x", "z", "w=p", "w=q"]
-
-
-def test_another_scale_is_refused(folder):
-    (folder / "b.csv").write_text("x,kind\n1,a\n2,b\n")
     with refused(DataError, "bad-option", option="scale"):
-        load_table(folder / "b.csv", target="kind", scale="big")
+        load_table(folder / "d.csv", target="kind", scale="big")
 
 
 def mixed(folder, rows=700):
@@ -110,17 +106,16 @@ def test_rows_do_not_depend_on_files_batches_or_memory(folder):
     ])  # fmt: skip
     how, found = {"target": "y", "scale": "standard"}, []
     for paths in sources:
-        for batch_rows in (None, 7):
-            for memory in (1 << 20, 0):
-                source = TableSource(paths, batch_rows=batch_rows, **how)
-                source.memory_bytes = memory
-                batches = list(source.batches())
-                assert {batch.X.shape[1] for batch in batches} == {7}
-                found.append(np.vstack([batch.X.toarray() for batch in batches]))
-                assert source.feature_names == [
-                    "big", "small", "town=a", "town=b", "town=c", "size=S", "size=XL"]  # fmt: skip
-                last = f"{paths[-1].name} " + ("row 700" if len(paths) == 1 else "row 400")
-                assert source.where(699).endswith(last)
+        for batch_rows, memory in ((None, 1 << 20), (None, 0), (7, 0)):
+            source = TableSource(paths, batch_rows=batch_rows, **how)
+            source.memory_bytes = memory
+            batches = list(source.batches())
+            assert {batch.X.shape[1] for batch in batches} == {7}
+            found.append(np.vstack([batch.X.toarray() for batch in batches]))
+            assert source.feature_names == [
+                "big", "small", "town=a", "town=b", "town=c", "size=S", "size=XL"]  # fmt: skip
+            last = f"{paths[-1].name} " + ("row 700" if len(paths) == 1 else "row 400")
+            assert source.where(699).endswith(last)
     np.testing.assert_allclose(found[0], expected, rtol=1e-9, atol=1e-9)
     assert all(np.array_equal(found[0], other) for other in found[1:])
 
@@ -177,14 +172,6 @@ def test_reference_levels(folder):
 
 def test_commands_scale_and_average_by_themselves(folder):
     fit = ("fit", "t.csv", "--target", "kind", "--max-iter", 30, "--test", "t.csv")
-    shown = here(*fit, cwd=folder).stdout
-    assert (
-        "scaled       3 numeric columns to mean 0 and standard deviation 1; --scale none" in shown
-    )
-    assert "right, averaged weights" in shown
-    rows = (folder / "t.csv").read_text().split()[1:]
-    most = max(sum(row.endswith(kind) for row in rows) for kind in "ab") / len(rows)
-    assert f"rows right; baseline {100 * most:.2f}%, always " in shown
     plain = json.loads(here(*fit, "--json", cwd=folder).stdout)
     said = ("--scale", "standard", "--keep", "average", "--model", "m")
     told = json.loads(here(*fit, *said, "--json", cwd=folder).stdout)
@@ -201,8 +188,6 @@ def test_commands_scale_and_average_by_themselves(folder):
 @pytest.mark.filterwarnings("ignore:overflow")  # of powers, in weights of Winnow
 def test_columns_left_as_they_are(folder):
     fit = ("fit", "t.csv", "--target", "kind", "--max-iter", 30, "--scale", "none")
-    shown = here(*fit, cwd=folder).stdout
-    assert "scaled" not in shown
     assert here(*fit, "--keep", "last", "--model", "m", cwd=folder).returncode == 0
     X, y, _ = load_table(folder / "t.csv", target="kind")
     textbook = linsep.Perceptron(max_iter=30).fit(X, y)
@@ -212,10 +197,7 @@ def test_columns_left_as_they_are(folder):
         fit = ("fit", "t.csv", "--target", target, "--learner", learner)
         assert json.loads(here(*fit, "--json", cwd=folder).stdout)["scale"] == "none"
     assert_refused("fit", "t.svm", "--scale", "standard", cwd=folder, code="conflict")
-    assert "scaled" not in here("fit", "t.svm", cwd=folder).stdout
-    assert_refused(
-        *fit, "--scale", "both", cwd=folder, said="one of 'none', 'standard'", exit_code=2
-    )
+    assert_refused(*fit, "--scale", "both", cwd=folder, exit_code=2)
 
 
 def test_effects_are_of_the_columns_as_they_are(folder):

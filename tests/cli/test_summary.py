@@ -3,11 +3,9 @@
 import json
 import math
 from dataclasses import replace
-from io import StringIO
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import linsep
 from command_line import assert_refused, assert_they_run, here, table
@@ -47,18 +45,6 @@ def test_text_is_aligned_and_p_values_are_not_zero():
         "\n"
         "x2 is left out."
     )
-
-
-def test_rich_and_html_say_the_same():
-    console = Console(width=100, record=True, file=StringIO())
-    console.print(SUMMARY)
-    text = console.export_text()
-    for row in SUMMARY._cells()[1:]:
-        assert all(cell in text for cell in row)
-    html = SUMMARY._repr_html_()
-    assert "x&lt;1&gt;" in html
-    assert "&lt;0.001" in html
-    assert "x2 is left out." in html
 
 
 def test_programs_get_all_digits_and_no_nan():
@@ -104,29 +90,16 @@ def test_the_command_prints_tables_for_a_paper(tmp_path):
     fit = ["fit", "t.csv", "--target", "y", "--learner", "linear", "--model", "m"]
     assert here(*fit, cwd=tmp_path).returncode == 0
     model = linsep.load(tmp_path / "m")
-    for form, expected in (
-        ("markdown", model.summary().to_markdown()), ("latex", model.summary().to_latex()),
-    ):  # fmt: skip
-        assert here("summary", "m", "--table", form, cwd=tmp_path).stdout == expected + "\n"
-    for words in (("t.csv", "--table", "latex"), ("--table", "latex", "--json")):
+    shown = here("summary", "m", "--table", "markdown", cwd=tmp_path).stdout
+    assert shown == model.summary().to_markdown() + "\n"
+    for words in (("t.csv", "--table", "latex"), ("--table", "latex", "--json"), ("--level", "1")):
         assert_refused("summary", "m", *words, cwd=tmp_path, exit_code=2)
-
-
-@pytest.mark.uncompiled
-def test_the_level_of_intervals_and_the_count_of_rows(tmp_path):
-    table(tmp_path, "t.csv", ["x", "y"], [(k, k * k % 7) for k in range(12)])
-    fit = ["fit", "t.csv", "--target", "y", "--learner", "linear", "--model", "m"]
-    assert here(*fit, cwd=tmp_path).returncode == 0
-    ends = linsep.load(tmp_path / "m").confidence_intervals(0.9)
-    assert "90% low" in here("summary", "m", "--level", "0.9", cwd=tmp_path).stdout
+    ends = model.confidence_intervals(0.9)
     told = json.loads(here("summary", "m", "--level", "0.9", "--json", cwd=tmp_path).stdout)
     assert told["level"] == 0.9
     assert [[one["low"], one["high"]] for one in told["coefficients"]] == ends.tolist()
     paper = here("summary", "m", "--level", "0.9", "--table", "latex", cwd=tmp_path).stdout
     assert r"90\% CI" in paper
-    assert_refused("summary", "m", "--level", "1", cwd=tmp_path, exit_code=2)
-    rows = here("summary", "m", "t.csv", cwd=tmp_path).stdout
-    assert "\nRows are counted from 0.\n" in rows
 
 
 @pytest.mark.uncompiled
@@ -177,11 +150,9 @@ def test_inspect_shows_standard_deviations(folder):
     lines = printed(folder, "inspect", "two.linsep").splitlines()
     (own,) = np.sqrt(model.variances_)
     order = np.argsort(-np.abs(model.coef_[0]), kind="stable")
-    table = [line.split() for line in lines[-2:]]
-    assert lines[-4].split() == ["feature", "weight", "std.", "dev."]
-    assert lines[-3].split()[::2] == ["intercept", f"{np.sqrt(model.intercept_variances_[0]):.6g}"]
-    assert [row[0] for row in table] == [["a", "b"][j] for j in order]
-    assert [float(row[2]) for row in table] == pytest.approx(own[order].tolist(), rel=1e-5)
+    shown = [line.split() for line in lines[-2:]]
+    assert [row[0] for row in shown] == [["a", "b"][j] for j in order]
+    assert [float(row[2]) for row in shown] == pytest.approx(own[order].tolist(), rel=1e-5)
     (found,) = json.loads(printed(folder, "inspect", "two.linsep", "--json"))["weights"]
     assert found["standard_deviations"] == own[order].tolist()
     assert found["intercept_standard_deviation"] == np.sqrt(model.intercept_variances_[0])
@@ -191,13 +162,10 @@ def test_inspect_shows_standard_deviations(folder):
 @pytest.mark.parametrize("name", ["two", "words"])
 def test_audit_has_a_column_for_them(folder, name):
     words = ("audit", f"{name}.linsep", f"{name}.csv", "--row", "2")
-    heading = next(x for x in printed(folder, *words).splitlines() if x.startswith("feature"))
-    assert heading.split() == ["feature", "value", "weight", "std.", "dev.", "product"]
+    assert "std. dev." in printed(folder, *words)
     terms = json.loads(printed(folder, *words, "--json"))["terms"]
     assert all(0 < term["standard_deviation"] <= 1 for term in terms)
-    assert list(terms[0]) == ["feature", "value", "weight", "standard_deviation", "product"]
-    plain = printed(folder, "audit", "p.linsep", "several.csv")
-    assert "std. dev." not in plain
+    assert "std. dev." not in printed(folder, "audit", "p.linsep", "several.csv")
 
 
 @pytest.mark.uncompiled
@@ -221,8 +189,6 @@ def test_the_picture_has_a_bar_for_every_weight(folder, name):
 
 @pytest.mark.uncompiled
 def test_the_command_draws_it_without_odds(folder):
-    printed(folder, "plot", "coefficients", "two.linsep", "-o", "two.svg")
-    assert "standard deviation" in (folder / "two.svg").read_text()
     odds = ("plot", "coefficients", "two.linsep", "--odds", "-o", "odds.svg")
     assert_refused(*odds, cwd=folder, code="unsupported")
     with refused(DataError, "unsupported"):

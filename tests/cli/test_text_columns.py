@@ -83,12 +83,8 @@ def test_from_raw_text_to_predictions(folder):
     options = ["--target", "kind", "--text", "body", "--text", "subject", "--reference", "ham"]
     done = here("fit", "mail.csv", *options, "--model", "m.linsep", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "features" in done.stdout
-    assert "text         body, subject: words, hashed into 262,144 columns, l2 norm" in done.stdout
     done = here("predict", "m.linsep", "mail.csv", cwd=folder)
     assert done.stdout.split() == column(0)
-    done = here("score", "m.linsep", "mail.csv", cwd=folder)
-    assert "6 of 6 rows right" in done.stdout or "100.00%" in done.stdout
     done = here("inspect", "m.linsep", "--top", "40", "--json", cwd=folder)
     shown = dict(json.loads(done.stdout)["weights"][0]["heaviest"])
     assert shown["body:prize"] > 0 > shown["body:home"]
@@ -96,6 +92,14 @@ def test_from_raw_text_to_predictions(folder):
     X, _ = read(folder / "mail.csv", text=["body", "subject"], scale="standard")
     same = AROW(keep="average", max_iter=10, reference="ham", random_state=0)
     assert np.array_equal(same.fit(sp.csr_matrix(X), column(0)).coef_, model.coef_)
+    fit = [*FIT_BODY, "--text-bits", "2", "--exclude", "color", "--exclude", "subject"]
+    assert here(*fit, "--model", "n.linsep", cwd=folder).returncode == 0
+    shown = here("inspect", "n.linsep", "--top", "9", cwd=folder).stdout
+    assert "(shares its column with " in shown
+    terms, columns = linsep.load(folder / "n.linsep").recipe_["seen"]["body"]
+    for term, place in zip(terms, columns, strict=True):
+        assert HashingVectorizer(n_features=4).transform([term]).indices.tolist() == [place]
+    assert max(np.bincount(columns)) == 4
 
 
 def test_a_vocabulary_on_the_command_line(folder):
@@ -112,41 +116,15 @@ def test_a_vocabulary_on_the_command_line(folder):
     terms = [f"body:{term}" for term in theirs.get_feature_names_out()]
     assert model.get_feature_names_out().tolist() == terms
     assert here("predict", "m.linsep", "mail.csv", cwd=folder).returncode == 0
-    done = here("inspect", "m.linsep", "--top", "3", cwd=folder)
-    assert "body:" in done.stdout
-    assert "text     body: n-grams of 1 to 2 words, " in done.stdout
-
-
-def test_words_that_share_a_column_are_listed(folder):
-    fit = ["fit", "mail.csv", "--target", "kind", "--text", "body", "--text-bits", "2"]
-    fit += ["--exclude", "color", "--exclude", "subject", "--model", "m.linsep"]
-    assert here(*fit, cwd=folder).returncode == 0
-    shown = here("inspect", "m.linsep", "--top", "9", cwd=folder).stdout
-    assert "(shares its column with " in shown
-    recipe = linsep.load(folder / "m.linsep").recipe_
-    terms, columns = recipe["seen"]["body"]
-    for term, place in zip(terms, columns, strict=True):
-        assert HashingVectorizer(n_features=4).transform([term]).indices.tolist() == [place]
-    assert max(np.bincount(columns)) == 4
-
-
-def test_a_text_column_that_is_not_named_has_an_indicator_per_value(folder):
-    _, source = read(folder / "mail.csv", exclude=["body", "subject"])
-    assert source.feature_names == ["length", "color=blue", "color=red"]
-    assert "words" not in source.recipe()
 
 
 def test_bytes_that_are_not_utf8(folder):
     (folder / "bad.csv").write_bytes(b"kind,body\nspam,free prize\nham,caf\xe9 at\n")
-    said = r"bad.csv row 2, column 'body' is not UTF-8 text"
-    assert_refused("fit", "bad.csv", "--target", "kind", "--text", "body", cwd=folder, said=said)
     body = pa.array([b"fine", b"caf\xe9"], pa.binary()).view(pa.string())
     pq.write_table(pa.table({"kind": ["a", "b"], "body": body}), folder / "bad.parquet")
-    said = r"bad.parquet row 2, column 'body' is not UTF-8 text \(byte 0xe9 after 3 others\)"
-    for more in ([], ["--vocabulary"]):
-        assert_refused(
-            "fit", "bad.parquet", "--target", "kind", "--text", "body", *more, cwd=folder, said=said
-        )
+    for name, more in (("bad.csv", []), ("bad.parquet", []), ("bad.parquet", ["--vocabulary"])):
+        fit = ("fit", name, "--target", "kind", "--text", "body", *more)
+        assert_refused(*fit, cwd=folder, code="encoding", said=f"{name} row 2, column 'body'")
 
 
 #: options that are refused, with the code of the error, None for wrong use
@@ -171,20 +149,21 @@ def test_refusals(folder):
 
 
 @pytest.mark.parametrize("how", [
-    ["--text-bits", "8"], ["--vocabulary", "--tf-idf", "--ngrams", "1-2", "--min-df", "2"],
+    ["--vocabulary", "--tf-idf", "--ngrams", "1-2", "--min-df", "2"],
     ["--text-bits", "9", "--norm", "none", "--binary", "--keep-case", "--analyzer", "char"],
 ])  # fmt: skip
-@pytest.mark.parametrize("overlap", [False, True])
-def test_a_verdict_on_words_is_proved_and_verified(tmp_path, how, overlap):
+def test_a_verdict_on_words_is_proved_and_verified(tmp_path, how):
     texts = ["Free entry", "free prize now", "see you now", "you said so", "so free we are", "ok"]
     rows = [f"{'spam' if 'ree' in text else 'ham'},{k},{text}" for k, text in enumerate(texts)]
-    rows += ["ham,0,Free entry"] * overlap
-    (tmp_path / "t.csv").write_text("\n".join(["kind,w,text", *rows]) + "\n")
     given = ["--target", "kind", "--text", "text", "--exclude", "w", *how]
-    done = here("separate", "t.csv", *given, "--proof", "p.json", cwd=tmp_path)
-    assert ("verdict     quasi-separable" if overlap else "verdict     separable") in done.stdout
-    command = re.search("linsep (verify .*)", done.stdout)[1].split()
-    assert {*given} < {*command}
-    assert here(*command, cwd=tmp_path).returncode == 0
-    other = here("verify", "p.json", "t.csv", *given, "--sublinear", cwd=tmp_path)
-    assert (other.returncode, "read with words" in other.stderr) == (1, True)
+    for verdict in ("separable", "quasi-separable"):
+        (tmp_path / "t.csv").write_text("\n".join(["kind,w,text", *rows]) + "\n")
+        rows.append("ham,0,Free entry")
+        words = ("separate", "t.csv", *given, "--proof", "p.json", "--force")
+        done = here(*words, cwd=tmp_path)
+        assert done.stdout.startswith(f"verdict     {verdict}")
+        command = re.search("linsep (verify .*)", done.stdout)[1].split()
+        assert {*given} < {*command}
+        assert here(*command, cwd=tmp_path).returncode == 0
+        other = here("verify", "p.json", "t.csv", *given, "--sublinear", cwd=tmp_path)
+        assert (other.returncode, "read with words" in other.stderr) == (1, True)

@@ -1,8 +1,6 @@
 """Thresholds and calibration on the command line."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -54,31 +52,23 @@ def test_it_is_chosen_in_folds_and_used_by_all_commands(folder, tmp_path, learne
     found = fit(folder, *options, "--model", path)
     about = found["threshold"]
     assert found["warnings"] == []
-    assert about["measured"]["on"] == "5 folds"
-    assert about["measured"]["rows"] == 400
+    assert (about["measured"]["on"], about["measured"]["rows"]) == ("5 folds", 400)
     assert about["measured"]["chosen"]["recall"] >= 0.8
     assert about["positive"] == "fraud"
-    assert about["of"] == ("score" if learner in ("perceptron", "kernel") else "probability")
+    assert about["of"] == ("score" if learner == "perceptron" else "probability")
     model = linsep.load(path)
     assert found["test"]["accuracy"] == pytest.approx(model.score(folder / "test.csv"))
     labels = model.predict(folder / "test.csv").tolist()
     assert here("predict", path, "test.csv", cwd=folder).stdout.split() == labels
     scored = json.loads(here("score", path, "test.csv", "--json", cwd=folder).stdout)
     assert scored["accuracy"] == found["test"]["accuracy"]
-    shown = here("inspect", path, cwd=folder).stdout
-    assert "threshold" in shown
-    assert "recall=0.8 on 5 folds (400 rows): recall 8" in shown
-    assert "; by default: recall" in shown
     assert json.loads(here("inspect", path, "--json", cwd=folder).stdout)["threshold"] == about
     usual = here("predict", path, "test.csv", "--threshold",
                  0.5 if about["of"] == "probability" else 0, cwd=folder)  # fmt: skip
     assert usual.stdout.split() != labels
-    assert "fraud is predicted where its" in usual.stderr
     again = linsep.fit(folder / "train.csv", target="kind", exclude="who", learner=learner,
                        threshold="recall=0.8")  # fmt: skip
     assert again.threshold_ == model.threshold_
-    audited = here("audit", path, "test.csv", "--row", labels.index("fraud") + 1, cwd=folder)
-    assert "prediction  fraud" in audited.stdout or learner != "logistic"
 
 
 def test_it_is_chosen_on_the_rows_of_calibrate(folder, tmp_path):
@@ -155,18 +145,8 @@ def test_bad_input_is_refused(folder):
         ("f1", "--calibrate", "fine.csv"), ("f1", "--keep", "last"),
     ):  # fmt: skip
         assert_refused("fit", *READ, "--threshold", *options, cwd=folder)
-
-
-def test_more_classes_are_refused(folder):
-    refused = ("fit", "three.csv", "--target", "kind", "--threshold", "f1")
-    assert_refused(*refused, cwd=folder, code="class-count", exit_code=1)
-
-
-def test_help_says_what_a_number_is_with_winnow(folder):
-    for learner in ("perceptron", "winnow"):
-        shown = here("fit", "--learner", learner, "--help-all", cwd=folder).stdout
-        assert shown.count("--threshold") == 1
-        assert "cost=10:1" in shown
+    more = ("fit", "three.csv", "--target", "kind", "--threshold", "f1")
+    assert_refused(*more, cwd=folder, code="class-count")
 
 
 def unbalanced(n=600, seed=3):
@@ -179,7 +159,7 @@ def unbalanced(n=600, seed=3):
 
 
 @pytest.mark.parametrize(("learner", "threshold"), [
-    ("logistic", 0.08), ("perceptron", "f1"), ("soft-margin", "recall=0.7"),
+    ("logistic", 0.08), ("perceptron", "f1"),
 ])  # fmt: skip
 def test_every_number_of_a_fit_is_at_the_threshold(tmp_path, learner, threshold):
     frame = unbalanced()
@@ -206,8 +186,6 @@ def test_every_number_of_a_fit_is_at_the_threshold(tmp_path, learner, threshold)
         X, y, *_ = known.batch.rows(test)
         expected.append(np.mean(fold.predict(X) == y))
     np.testing.assert_allclose(folds, expected, rtol=1e-12)
-    shown = json.loads(here("inspect", "m.linsep", "--json", cwd=tmp_path).stdout)
-    assert shown["training_accuracy"] in (None, found["training_accuracy"])
 
 
 def test_the_threshold_of_calibrate_is_that_of_training_and_folds(tmp_path):
@@ -228,12 +206,9 @@ def test_the_threshold_of_calibrate_is_that_of_training_and_folds(tmp_path):
 def test_what_passes_measured_says_that_it_is_at_zero(tmp_path):
     unbalanced().to_csv(tmp_path / "t.csv", index=False)
     options = ("fit", "t.csv", "--target", "kind", "--learner", "perceptron", "--early-stopping",
-               "--curve")  # fmt: skip
-    said = here(*options, "--threshold", 0.4, cwd=tmp_path).stdout
-    usual = here(*options, cwd=tmp_path).stdout
-    assert (said.count("at score 0"), usual.count("at score 0")) == (4, 0)
-    told = json.loads(here(*options, "--threshold", 0.4, "--json", cwd=tmp_path).stdout)
-    plain = json.loads(here(*options, "--json", cwd=tmp_path).stdout)
+               "--curve", "--json")  # fmt: skip
+    told = json.loads(here(*options, "--threshold", 0.4, cwd=tmp_path).stdout)
+    plain = json.loads(here(*options, cwd=tmp_path).stdout)
     assert (told["passes_at_score"], "passes_at_score" in plain) == (0, False)
     for name in ("progressive_accuracy", "validation_accuracy", "curve"):
         assert told[name] == plain[name]
@@ -250,59 +225,27 @@ def test_a_threshold_set_later_drops_the_training_accuracy():
 FOUR = "x,y,k\n1,0,a\n2,0,a\n0,3,b\n0,4,b\n-2,-2,c\n-3,-2,c\n4,4,d\n5,5,d\n"
 
 
-@pytest.mark.parametrize(("multiclass", "rows"), [("native", 7), ("ovo", 9)])
-def test_calibration_leaves_the_equation(tmp_path, multiclass, rows):
-    (tmp_path / "k.csv").write_text("\n".join(FOUR.splitlines()[:rows]) + "\n")
-    (tmp_path / "new.csv").write_bytes((tmp_path / "k.csv").read_bytes())
-    fit = f"fit k.csv --target k --multiclass {multiclass}".split()
+def test_calibration_leaves_the_equation(tmp_path):
+    (tmp_path / "k.csv").write_text(FOUR)
+    fit = ["fit", "k.csv", "--target", "k", "--multiclass", "ovo"]
     assert here(*fit, "--model", "plain", cwd=tmp_path).returncode == 0
+    (tmp_path / "new.csv").write_text(FOUR)
     done = here(*fit, "--calibrate", "new.csv", "--model", "calibrated", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert here("inspect", "calibrated", cwd=tmp_path).returncode == 0
     plain, calibrated = load(tmp_path / "plain"), load(tmp_path / "calibrated")
     assert hasattr(calibrated, "predict_proba")
     assert str(calibrated.equation_) == str(plain.equation_)
 
 
-def test_scores_of_two_classes_are_no_log_odds(tmp_path):
-    (tmp_path / "a.csv").write_text("a,y\n-2,n\n-1,n\n1,p\n2,p\n")
-    (tmp_path / "b.csv").write_text("a,y\n-3,n\n-2,n\n-1,p\n0,n\n1,p\n2,n\n3,p\n4,p\n")
-    fit = "fit a.csv --target y --scale none --calibrate b.csv --model m"
-    done = here(*fit.split(), cwd=tmp_path)
-    assert "\nequation     2 a > 1 means p\n" in done.stdout
-
-
-@pytest.mark.parametrize("cell", ["?", "2024-01-01"])
-def test_predictions_need_no_labels_and_no_weights(tmp_path, cell):
+def test_predictions_need_no_labels_and_no_weights(tmp_path):
     (tmp_path / "a.csv").write_text("a,y,w\n1,1,1\n2,0,1\n3,1,2\n-1,0,1\n")
-    (tmp_path / "b.csv").write_text(f"a,y,w\n1,{cell},{cell}\n2,1,1\n")
     fit = "fit a.csv --target y --weight w --model m"
     assert here(*fit.split(), cwd=tmp_path).returncode == 0
-    done = here("predict", "m", "b.csv", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
     model = load(tmp_path / "m")
     (tmp_path / "c.csv").write_text("a\n1\n2\n")
     known = model.predict(open_source(tmp_path / "c.csv", recipe=model.recipe_, labeled=False))
-    assert done.stdout.split() == [str(label) for label in known]
-    same = open_source(tmp_path / "b.csv", recipe=model.recipe_, labeled=False)
-    assert model.predict(same).tolist() == known.tolist()
-    assert next(same.batches()).y is None
-
-
-def test_the_options_that_tune_prints_learn_the_same(tmp_path):
-    rows = [f"{i},{i * 7 % 13},g{i % 9},{i % 2}" for i in range(1, 61)]
-    (tmp_path / "a.csv").write_text("\n".join(["a,b,g,y", *rows]) + "\n")
-    tune = "tune a.csv --target y --group g --grid max_iter=1,5 --model m"
-    done = here(*tune.split(), cwd=tmp_path)
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("command")]
-    fit = line.split()[2:]
-    assert "--exclude g" in line
-    assert here(*fit, "--model", "n", cwd=tmp_path).returncode == 0
-    assert load(tmp_path / "n").coef_.tolist() == load(tmp_path / "m").coef_.tolist()
-
-
-def test_the_checker_has_help():
-    command = [sys.executable, "-m", "linsep.check", "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert "PROOF and DATA" in done.stdout
+    for cell in ("?", "2024-01-01"):
+        (tmp_path / "b.csv").write_text(f"a,y,w\n1,{cell},{cell}\n2,1,1\n")
+        done = here("predict", "m", "b.csv", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.split() == [str(label) for label in known]

@@ -86,20 +86,23 @@ def test_a_logistic_regression_weighs_rows(text):
 def test_the_commands(text, tmp_path):
     learn = ["fit", text, "--interactions", "wn", "--hash-bits", "12", "--model", "m.linsep"]
     summary = json.loads(here(*learn, "--test", text, "--json", cwd=tmp_path).stdout)
-    assert summary["features"] == 4096
-    assert summary["test"]["rows"] == 120
-    labels = [line.split()[0] for line in lines()]
+    assert (summary["features"], summary["test"]["rows"]) == (4096, 120)
     weights = [float(line.split("'")[0][2:].strip() or 1) for line in lines()]
     assert summary["test"]["weight"] == sum(weights)
     new = tmp_path / "new.vw"
     new.write_text("".join("|" + line.split("|", 1)[1] for line in lines()))
     with_labels = here("predict", "m.linsep", text, cwd=tmp_path).stdout
     assert here("predict", "m.linsep", new, cwd=tmp_path).stdout == with_labels
-    right = sum(a == b for a, b in zip(with_labels.split(), labels, strict=True))
-    assert right > 100
     assert_refused("score", "m.linsep", new, cwd=tmp_path, code="missing-value")
     text.with_suffix(".csv").write_text("a,y\n1,2\n")
     assert_refused("predict", "m.linsep", "mail.csv", cwd=tmp_path, code="wrong-format")
+    assert_refused("fit", text, "mail.csv", cwd=tmp_path, code="mixed-formats")
+    for words, code in (
+        ((text, "--target", "y"), "conflict"), ((text, "--interactions", "abc"), "bad-option"),
+        ((text, "--index-base", "1"), "conflict"),
+        (("mail.csv", "--target", "y", "--interactions", "ab"), "conflict"),
+    ):  # fmt: skip
+        assert_refused("fit", *words, cwd=tmp_path, code=code)
 
 
 def test_separate_leaves_out_importance_0(tmp_path):
@@ -135,24 +138,6 @@ def test_lines_that_are_refused(tmp_path):
         path.write_bytes(b"1 |a x\n\n" + text + b"\n")
         with refused(DataError, code, path=path, row=3):
             list(open_source(path, interactions="ab").batches())
-
-
-def test_options_that_do_not_fit(text, tmp_path):
-    for arguments, code in [
-        (["--target", "y"], "conflict"),
-        (["--interactions", "abc"], "bad-option"),
-        (["--index-base", "1"], "conflict"),
-    ]:
-        assert_refused("fit", text, *arguments, cwd=tmp_path, code=code)
-    (tmp_path / "rows.csv").write_text("a,y\n1,2\n")
-    code = "conflict"
-    assert_refused(
-        "fit", "rows.csv", "--target", "y", "--interactions", "ab", cwd=tmp_path, code=code
-    )
-    assert_refused("fit", text, "rows.csv", cwd=tmp_path, code="mixed-formats")
-    (tmp_path / "rows.svm").write_text("1 1:2\n")
-    code = "conflict"
-    assert_refused("fit", "rows.svm", "--keep-namespaces", "a", cwd=tmp_path, code=code)
 
 
 def test_interactions_that_are_too_many(tmp_path):

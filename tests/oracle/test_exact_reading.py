@@ -61,24 +61,19 @@ FRAME = pd.DataFrame({"whole": np.array([BIG, BIG + 1, BIG, BIG + 1]), "half": 0
 
 
 CARRIERS = {
-    "ints": [[BIG + 2 * c] for c in Y],
     "beside": [[100000000 + c, 2.0**60] for c in Y],
     "ints and floats": [[BIG + c, 0.5] for c in Y],
-    "beyond 64 bits": [[2**80 + c, -1] for c in Y],
     "least and most": [[2**64 - 1 - c, -(2**63)] for c in Y],
-    "int64": np.array([[2**63 - 1 - c, 1] for c in Y]),
+    "beyond 64 bits": [[2**80 + c, -1] for c in Y],
     "uint64": np.array([[2**64 - 1 - c] for c in Y], dtype=np.uint64),
     "mixed": FRAME,
     "objects": FRAME.astype(object),
     "nullable": FRAME.astype({"whole": "Int64", "half": "Float64"}),
-    "uint64 frame": pd.DataFrame({"a": np.array([2**64 - 2 + c for c in Y], "u8"), "b": -1}),
     "boolean": pd.DataFrame({"a": pd.array([c > 0 for c in Y], "boolean"), "b": [BIG + 1] * 4}),
     "arrow frame": FRAME.convert_dtypes(dtype_backend="pyarrow"),
-    "arrow": pa.Table.from_pandas(FRAME),
     "decimal128": pa.table({"a": pa.array([Decimal(DIGITS + str(c)) for c in Y])}),
     "decimal256": pa.table({"a": pa.array([Decimal("9" * 60 + str(c)) for c in Y])}),
     "decimals": decimals([[DIGITS + f"{c}00"] for c in Y]),
-    "fractions": [[Fraction(1, 3) + Fraction(c, 10**30)] for c in Y],
     "thirds and floats": [[Fraction(1, 3), 0.1 + c] for c in Y],
 }
 
@@ -121,15 +116,6 @@ def test_verdicts_on_long_numbers_are_those_of_fractions(seed):
     assert accepts_alone(verdict.to_json(), np.array(X, dtype=object), np.array(y))
 
 
-def test_several_classes_of_long_numbers():
-    X = [[BIG + k, 0.5, Fraction(k * k, 3)] for k in range(6)]
-    report = separation(X, [0, 0, 1, 1, 2, 2], margin="max")
-    assert report.verify(X, [0, 0, 1, 1, 2, 2])
-    assert report.multinomial.kind == "separable"
-    cut = separation([row[:1] for row in X], [0, 0, 1, 1, 2, 2])
-    assert cut.against_rest[1].kind == "overlapping"
-
-
 def test_long_doubles_of_sparse_matrices_are_read_where_they_are_doubles():
     X = sp.csr_matrix(np.array([[0.5, 0], [0, 2]], dtype=np.longdouble))
     assert separation(X, [0, 1]).verify(X.toarray(), [0, 1])
@@ -160,14 +146,13 @@ def test_a_cycle_is_checked_on_the_numbers_of_the_carrier():
 # Files.
 
 
-@pytest.mark.parametrize("carrier", [sp.csr_array, pd.DataFrame])
-def test_sources_of_arrays_are_what_they_hold(carrier):
-    X, y = [[BIG], [BIG + 1], [BIG + 2]], [0, 1, 1]
-    source = ArraySource(carrier(X), y, batch_rows=2)
+def test_sources_of_arrays_are_what_they_hold():
+    X, y = sp.csr_array([[BIG], [BIG + 1], [BIG + 2]]), [0, 1, 1]
+    source = ArraySource(X, y, batch_rows=2)
     verdict = separation(source)
-    assert verdict.kind == separation(carrier(X), y).kind == "separable"
+    assert verdict.kind == separation(X, y).kind == "separable"
     assert verdict.verify(source)
-    assert verdict.verify(carrier(X), y)
+    assert verdict.verify(X, y)
 
 
 def test_files_are_read_as_memory_is(tmp_path):
@@ -195,20 +180,13 @@ def test_files_are_read_as_memory_is(tmp_path):
     for read in (zero.batches, scaled.exactly):
         with refused(DataError, "not-exact", row=1, column="whole"):
             next(read())
-    few = open_source(path, target="y", missing="zero", exclude="whole")
-    assert next(few.batches()).X.dtype == np.float64  # of decimals below 2^53
     scaled = open_source(path, target="y", missing="zero", scale="standard", exclude="whole")
+    assert next(scaled.batches()).X.dtype == np.float64  # of decimals below 2^53
     assert separation(scaled).verify(scaled)
-    pq.write_table(table.append_column("text", [["a", "b", "a", "b"]]), path)
-    with refused(DataError, "not-exact", row=1, column="whole"):
-        separation(open_source(path, target="y", missing="zero"))
-    without = open_source(path, target="y", missing="zero", exclude=["whole", "decimal"])
-    assert separation(without).verify(without)
 
 
 TEXTS = {  # the number that is put in stands in line 3
     "rows.csv": "a,y\n0.1,0\n{},0\n9007199254740992,1\n",
-    "rows.tsv": "a\ty\n0.1\t0\n {} \t0\n9007199254740992\t1\n",
     "rows.jsonl": """{{"a": 0.1, "y": 0}}
 
 {{"b": "9007199254740993", "a": {}, "y": 0}}
@@ -228,9 +206,9 @@ def opened(name, number, folder, **options):
     return open_source(folder / name, **how, **options)
 
 
-@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.svm"])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.svm"])
 def test_the_whole_number_is_found_in_many_batches_and_files(name, tmp_path):
-    line = {"rows.csv": "{},{}\n", "rows.jsonl": '{{"a": {}, "y": {}}}\n'}.get(name, "{1} 1:{0}\n")
+    line = "{},{}\n" if name == "rows.csv" else "{1} 1:{0}\n"
     numbers = [BIG + 2 * (i % 7) if i % 5 else i for i in range(400)]
     for part in ("a", "b"):
         lines = [line.format(x, i % 2) for i, x in enumerate(numbers)]
@@ -281,20 +259,17 @@ def test_numbers_are_those_of_the_carrier():
         assert separation(X, Y, margin="max").margin[1] >= float(least.max()) / 2 * (1 - 1e-12)
 
 
-@pytest.mark.parametrize(
-    ("X", "code"),
-    [
+def test_what_cannot_be_read_exactly_is_refused():
+    for X, code in (
         (pd.DataFrame({"a": pd.array([1, None], "Int64")}), "missing-value"),
         (pd.DataFrame({"a": [1, 2], "b": [1, "2"]}, dtype=object), "not-a-number"),
         ([[Decimal("Infinity")], [1]], "not-finite"),
         ([[Fraction(1, 3**700)], [1]], "overflow"),
         ([[Decimal("-1e1000000000")], [1]], "overflow"),
         ([[1j, 2], [1, 2]], "column-type"),
-    ],
-)
-def test_what_cannot_be_read_exactly_is_refused(X, code):
-    with refused((ValueError, DataError), code):
-        separation(X, [0, 1])
+    ):
+        with refused((ValueError, DataError), code):
+            separation(X, [0, 1])
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -304,10 +279,9 @@ def test_whole_numbers_in_text_that_no_double_equals_are_refused(name, tmp_path)
         for read in (separation, lambda source: list(source.batches())):
             with refused(DataError, "not-exact"):
                 read(source)
-    for number in ("9007199254740992", "9007199254740993e0"):
-        verdict = separation(opened(name, number, tmp_path))
-        assert verdict.verify([[0.1], [float(number)], [float(BIG)]], [0, 0, 1])
-        if name in {"rows.csv", "rows.svm"}:
-            target = "y" if name == "rows.csv" else None
-            rows = linsep.check.read(tmp_path / name, target, ())
-            assert linsep.check.check(verdict.to_json(), *rows)
+    verdict = separation(opened(name, "9007199254740993e0", tmp_path))
+    assert verdict.verify([[0.1], [float(BIG)], [float(BIG)]], [0, 0, 1])
+    if name != "rows.jsonl":
+        target = "y" if name == "rows.csv" else None
+        rows = linsep.check.read(tmp_path / name, target, ())
+        assert linsep.check.check(verdict.to_json(), *rows)

@@ -23,9 +23,8 @@ FRAME["y"] = (SCORES + RNG.normal(size=N)).round(3)
 FRAME["ill"] = (SCORES + RNG.logistic(size=N) > 0).astype(int)
 
 WITH_BOOLEANS = [
-    "ok", "ok - 1", "ok + new", "sex + ok:age", "ok * age", "ok * new - 1", "sex * ok + age",
-    "ok:sex", "ok:new", "C(ok, Sum) + age", "I(ok * 2) + age", "I(ok * age) + sex",
-    "C(ok, Treatment(True)) * age",
+    "ok", "ok - 1", "sex + ok:age", "ok * age", "ok * new - 1", "sex * ok + age", "ok:new",
+    "C(ok, Sum) + age", "I(ok * age) + sex", "C(ok, Treatment(True)) * age",
 ]  # fmt: skip
 
 
@@ -48,22 +47,14 @@ def test_booleans_are_factors_as_in_statsmodels():
         np.testing.assert_allclose(model.predict(FRAME), same.fittedvalues, rtol=1e-9, atol=1e-9)
 
 
-def _written(folder, kind):
-    if kind == "csv":
-        FRAME.to_csv(folder / "rows.csv", index=False)
-    elif kind == "lower case":
-        text = FRAME.assign(ok=FRAME["ok"].map({True: "true", False: "false"}))
-        text.to_csv(folder / "rows.csv", index=False)
-    elif kind == "parquet":
-        FRAME.to_parquet(folder / "rows.parquet")
-        return folder / "rows.parquet"
-    return pl.DataFrame(FRAME) if kind == "polars" else folder / "rows.csv"
-
-
 def test_booleans_of_every_table(tmp_path):
-    for kind in ["csv", "lower case", "parquet", "polars"]:
-        model = linsep.fit(_written(tmp_path, kind), formula="y ~ ok * age", learner="linear")
-        wanted = linsep.fit(FRAME, formula="y ~ ok * age", learner="linear")
+    FRAME.to_csv(tmp_path / "words.csv", index=False)
+    lower = FRAME.assign(ok=FRAME["ok"].map({True: "true", False: "false"}))
+    lower.to_csv(tmp_path / "lower.csv", index=False)
+    FRAME.to_parquet(tmp_path / "rows.parquet")
+    wanted = linsep.fit(FRAME, formula="y ~ ok * age", learner="linear")
+    for data in ("words.csv", "lower.csv", "rows.parquet"):
+        model = linsep.fit(tmp_path / data, formula="y ~ ok * age", learner="linear")
         assert model.param_names_ == ["intercept", "ok[T.True]", "age", "ok[T.True]:age"]
         assert (model.params_ == wanted.params_).all()
 
@@ -123,15 +114,6 @@ def test_booleans_without_a_formula_are_numbers():
     assert model.feature_names_in_.tolist() == ["ok", "age"]
 
 
-def test_models_trained_when_booleans_were_numbers_are_read():
-    model = linsep.fit(FRAME, formula="y ~ I(ok * 1) + age", learner="linear")
-    wanted = model.predict(FRAME)
-    block = model.recipe_["formula"]["blocks"][0]
-    assert block == {"expression": "I(ok * 1)"}
-    model.recipe_["formula"]["blocks"][0] = {"column": "ok"}
-    assert (model.predict(FRAME) == wanted).all()
-
-
 ONE_LEVEL = ["C(k)", "age + town", "age:town - 1", "age + yes", "age + C(sex, levels=['f'])"]
 
 
@@ -158,14 +140,9 @@ def test_columns_outside_the_formula_need_not_be_readable():
     assert np.isfinite(others.predict(UNREADABLE)).all()
 
 
-@pytest.mark.parametrize(
-    ("level", "said"),
-    [({"grp": "b"}, r'C\(grp, contr\.treatment\("b"\)\)'),
-     ("first", r'C\(x, contr\.treatment\("b"\)\)')],
-)  # fmt: skip
-def test_advice_for_reference_levels(level, said):
+def test_advice_for_reference_levels():
     with refused(DataError, "conflict", option="reference_level"):
-        linsep.fit(FRAME, formula="y ~ grp", reference_level=level, learner="linear")
+        linsep.fit(FRAME, formula="y ~ grp", reference_level="first", learner="linear")
     named = linsep.fit(FRAME, formula='y ~ C(grp, contr.treatment("b"))', learner="linear")
     same = smf.ols('y ~ C(grp, Treatment("b"))', FRAME).fit()
     np.testing.assert_allclose(named.params_, same.params, rtol=1e-8)

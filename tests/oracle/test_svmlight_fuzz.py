@@ -105,13 +105,6 @@ def mutated_text(draw):
     return bytes(text)
 
 
-@examples(300, 25)
-@given(valid_text())
-def test_valid_text(text):
-    assert not isinstance(read_plainly(text, 1), int)
-    assert scan_text(text, 1) == read_plainly(text, 1)
-
-
 @examples(600, 60)
 @given(mutated_text(), bases)
 def test_mutated_text(text, base):
@@ -185,11 +178,8 @@ def test_numbers_are_those_of_python(numbers):
 
 def test_a_million_numbers():
     count = 500 if not COMPILING else 300_000 if THOROUGH else 100_000
-    spread = 10.0 ** SEED.uniform(-300, 300, count)
     for values, form in (
-        (SEED.standard_normal(count), repr),
-        (SEED.standard_normal(count) * spread, "{:.18e}".format),
-        (SEED.standard_normal(count), "{:.5f}".format),
+        (SEED.standard_normal(count) * 10.0 ** SEED.uniform(-300, 300, count), "{:.18e}".format),
         (SEED.integers(0, 2**64, count, dtype=np.uint64).view(np.float64), repr),
     ):
         texts = [form(float(value)) for value in values if np.isfinite(value)]
@@ -201,14 +191,8 @@ def test_a_million_numbers():
 
 @pytest.mark.skipif(not SHARED.exists(), reason="no shared data")
 @pytest.mark.parametrize(
-    "name",
-    ["heart_scale.gz"]
-    if not COMPILING
-    else [
-        "a9a.gz", "a9a.t.gz", "agaricus.txt.train", "agaricus.txt.test", "dna.scale.gz",
-        "dna.scale.t.gz", "heart_scale.gz", "ijcnn1.bz2", "w8a.gz",
-    ],
-)  # fmt: skip
+    "name", ["heart_scale.gz", "a9a.gz", "ijcnn1.bz2"][: 3 if COMPILING else 1]
+)
 def test_agrees_with_scikit_learn(name):
     X, y = load_svmlight(SHARED / name)
     wanted, labels = load_svmlight_file(str(SHARED / name), zero_based=False)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import linsep
-from linsep import LogisticRegression, model_files, open_source
+from linsep import model_files, open_source
 from linsep.errors import DataError, ModelFileError, ParameterError
 from linsep.sources.tables.formulas import parsed
 from linsep.sources.tables.table import TableSource
@@ -25,19 +25,18 @@ formulaic = pytest.importorskip("formulaic")
 
 
 RIGHT_SIDES = [
-    "x", "x - 1", "x + 0", "x * rank", "C(rank)", "C(rank) - 1", "x * C(rank) + poly(age, 2)",
-    "C(rank) * city", "0 + C(rank):city", "C(rank, contr.sum) * x", "C(rank, contr.poly)",
+    "x - 1", "x * rank", "C(rank)", "C(rank) - 1", "x * C(rank) + poly(age, 2)",
+    "0 + C(rank):city", "C(rank, contr.sum) * x", "C(rank, contr.poly)",
     "C(city, contr.helmert)", "C(city, Treatment('b')):x", "C(city, Treatment(reference='b'))",
-    "C(city, contr.treatment(base='c'))", "C(rank, contr.treatment(base=3))", "C(rank, Sum) + x",
+    "C(city, contr.treatment(base='c'))", "C(rank, contr.treatment(base=3))",
     "C(rank, contr.diff) + C(city, contr.SAS)", "C(city, levels=['c', 'b', 'a'])", "C(flag) * x",
-    "C(rank):C(city) - 1", "city:flag:C(rank)", "x / age / city", "(x + (age - 1)) * city",
+    "city:flag:C(rank)", "x / age / city", "(x + (age - 1)) * city",
     "poly(age, 3, raw=True)", "poly(log(age), 2):C(rank)", "poly(x + age, degree=2)",
     "bs(age, df=5) * city", "bs(age, knots=[20, 30.5])", "bs(age, 4, degree=2)", "cr(age, df=5)",
     "cr(age, df=5, constraints='center')", "cr(age, knots=[10, 20, 40]) - 1",
-    "`a b` * log(age)", "I(`a b` ** 2)", "C(`c d`)", "I(x ** 2) + flag", "x / C(rank)",
-    "(x + age + city) ** 2 - x:age", "x:C(rank):city", "exp(x / 10) + sqrt(age)", "I(x + age)",
-    "C(rank):x + C(rank)", "-1 + city:x + city", "a.b + I(-x)",
-    "I((x - 1) * (+age)) + 1", "flag + city", ".",
+    "`a b` * log(age)", "I(`a b` ** 2)", "C(`c d`)", "x / C(rank)",
+    "(x + age + city) ** 2 - x:age", "exp(x / 10) + sqrt(age)", "C(rank):x + C(rank)",
+    "-1 + city:x + city", "a.b + I(-x)", "I((x - 1) * (+age)) + 1", "flag + city", ".",
 ]  # fmt: skip
 
 
@@ -86,24 +85,6 @@ def test_features_are_those_of_formulaic():
         np.testing.assert_allclose(rows, values, rtol=1e-9, atol=1e-12, err_msg=right)
 
 
-PATSY = [
-    "x * C(rank)", "C(rank, Sum) * x", "C(city, Treatment('b')) + age", "bs(age, df=5)",
-    "C(rank) - 1", "C(rank, Poly)", "np.log(age) * city", "city:C(rank)",
-]  # fmt: skip
-
-
-def test_features_are_those_of_patsy():
-    patsy = pytest.importorskip("patsy")
-    for right in PATSY:
-        wanted = np.asarray(patsy.dmatrix(right, PEOPLE))
-        rows = features(open_source(PEOPLE, formula=f"y ~ {right.replace('np.', '')}"))[1]
-        ones = np.ones((len(rows), 0 if right.endswith("- 1") else 1))
-        rows = np.hstack([ones, rows])
-        order = [np.argmin(np.abs(wanted - column[:, None]).max(axis=0)) for column in rows.T]
-        assert sorted(order) == list(range(wanted.shape[1]))
-        np.testing.assert_allclose(rows, wanted[:, order], rtol=1e-8, atol=1e-10)
-
-
 @pytest.mark.parametrize("right", some(RIGHT_SIDES, 4))
 def test_batches_and_recipes_give_the_same_bits(right):
     whole = open_source(PEOPLE, formula=f"y ~ {right}")
@@ -121,12 +102,7 @@ def test_batches_and_recipes_give_the_same_bits(right):
 FORMULA = "y ~ x * C(rank) + poly(age, 2) + city + flag"
 
 
-def _csv(folder, name="p.csv"):
-    PEOPLE.to_csv(folder / name, index=False)
-    return folder / name
-
-
-def _parts(folder):
+def _csv(folder):
     for k, part in enumerate(np.array_split(np.arange(len(PEOPLE)), 3)):
         PEOPLE.iloc[part].to_csv(folder / f"p{k}.csv", index=False)
     return folder / "p*.csv"
@@ -143,9 +119,8 @@ def _jsonl(folder):
 
 
 TABLES = {
-    "csv": _csv, "several files": _parts, "parquet": _parquet, "json lines": _jsonl,
-    "polars": lambda _: pl.from_pandas(PEOPLE), "arrow": lambda _: pa.table(PEOPLE),
-    "gzip": lambda folder: _csv(folder, "p.csv.gz"),
+    "csv": _csv, "parquet": _parquet, "json lines": _jsonl,
+    "polars": lambda _: pl.from_pandas(PEOPLE),
     "dictionary": lambda _: pa.table(PEOPLE.assign(city=PEOPLE.city.astype("category"))),
 }  # fmt: skip
 
@@ -231,25 +206,20 @@ def test_rows_that_the_model_does_not_know_are_refused(model):
 
 
 REFUSED = [
-    "y ~ x +", "y ~ (x", "y ~ x x", "y ~ x $ age", "y ~ `x", "y ~ I(x + )", "y ~ x ~ age",
+    "y ~ x +", "y ~ (x", "y ~ x x", "y ~ x $ age", "y ~ `x", "y ~ x ~ age", "y ~ ", "~",
     "y ~ x ** age", "y ~ lambda x: x", "log(y) ~ x", "y + x ~ age", "y ~ x + y", "y ~ 0", "",
     "y ~ foo(x)", "y ~ x + log(offset(age))", "y ~ np.log(x)", "y ~ x.mean()",
-    "y ~ x[0]", "y ~ I(x[0])", "y ~ I(lambda x: x)", "y ~ I(x if x else x)",
-    "y ~ I([x for x in x])", "y ~ I(x := 3)", "y ~ I(x @ x)", "y ~ I('a')", "y ~ 'a'",
+    "y ~ I(x[0])", "y ~ I(lambda x: x)", "y ~ I(x if x else x)",
+    "y ~ I([x for x in x])", "y ~ I(x := 3)", "y ~ I(x @ x)", "y ~ 'a'",
     "y ~ I(3)", "y ~ log(poly(x, 2))", "y ~ log(x, 2)", "y ~ log(*x)",
-    "y ~ poly()", "y ~ poly(x, 2.5)", "y ~ poly(x, 10**9)", "y ~ poly(x, 1000)",
-    "y ~ poly(x, 2, True, 3)", "y ~ poly(x, power=2)", "y ~ poly(x, degree=age)",
-    "y ~ bs(x, df=4, extrapolation='clip')", "y ~ cr(x, df=4, constraints='middle')",
-    "y ~ bs(x, **age)", "y ~ C(x + 1)", "y ~ C(rank, 'a')", "y ~ C(rank, contr.custom([1]))",
-    "y ~ C(rank, levels='ab')", "y ~ C(rank, order=1)",
-    "y ~ C(rank, contr.sum(1))", "y ~ C(rank, contr.treatment(3))",
-    "y ~ hashed(city)", "y ~ Q('x')", "y ~ x | age", "y ~ [x ~ age]",
+    "y ~ poly(x, 2.5)", "y ~ poly(x, 10**9)", "y ~ poly(x, power=2)", "y ~ poly(x, degree=age)",
+    "y ~ bs(x, df=4, extrapolation='clip')", "y ~ bs(x, **age)", "y ~ C(x + 1)",
+    "y ~ C(rank, contr.custom([1]))", "y ~ C(rank, levels='ab')", "y ~ C(rank, order=1)",
+    "y ~ hashed(city)", "y ~ Q('x')", "y ~ x | age",
     "__import__('os').system('touch evil')(1) ~ x", "y ~ __import__('os').system('touch evil')",
     "y ~ {__import__('os').system('touch evil')}", "y ~ C(__import__('os'))", "y ~ eval('x')",
     "y ~ log(" + "(" * 300 + "x" + ")" * 300 + ")",
-    "y ~ rank %in% city", "y ~ 2:x", "y ~ {x + age}", "y ~ x:offset(age)", "y ~ (x + age)^0",
-    "y ~ I(0 < x < 1)", "y ~ ns(x, df=3)", "y ~ cut(x, 3)", "y ~ scale(x)", "y ~ I(x in age)",
-    "y ~ bs(age, df=5, include_intercept=True)", "y ~ C(rank, contr.helmert(scale=True))",
+    "y ~ rank %in% city", "y ~ 2:x", "y ~ x:offset(age)", "y ~ I(0 < x < 1)", "y ~ scale(x)",
 ]  # fmt: skip
 
 
@@ -292,13 +262,8 @@ def test_formulas_that_do_not_fit_the_table_are_refused():
 OPTIONS = [
     ({"target": "y"}, "conflict"),
     ({"exclude": "age"}, "conflict"),
-    ({"include": ["x"]}, "conflict"),
-    ({"categorical": "rank"}, "conflict"),
     ({"text": "city"}, "conflict"),
-    ({"hash_bits": 9}, "conflict"),
     ({"reference_level": "first"}, "conflict"),
-    ({"min_count": 3}, "conflict"),
-    ({"products": ["x:age"]}, "conflict"),
     ({"missing": "mean"}, "conflict"),
     ({"weight": "age", "formula": "y ~ age"}, "column-role"),
 ]
@@ -319,42 +284,27 @@ def test_the_intercept_is_the_models():
         linsep.fit(PEOPLE, formula="y ~ x", learner="linear", fit_intercept=False)
 
 
-@pytest.mark.parametrize("learner", ["perceptron", "naive-bayes"])
-def test_other_learners_learn_from_formulas(learner):
-    model = linsep.fit(PEOPLE, formula="y ~ x * C(rank)", learner=learner, test=PEOPLE)
+def test_other_learners_learn_from_formulas():
+    model = linsep.fit(PEOPLE, formula="y ~ x * C(rank)", learner="perceptron", test=PEOPLE)
     assert model.test_scores_["rows"] == len(PEOPLE)
     assert (model.predict(PEOPLE) == model.predict(PEOPLE.iloc[::-1])[::-1]).all()
     scale = model.recipe_["scale"]
-    assert set(scale) == (set(model.get_feature_names_out()) if learner != "naive-bayes" else set())
-    if scale:
-        _, rows = matrix("x * C(rank)", PEOPLE)
-        centers, spreads = np.array(list(scale.values())).T
-        np.testing.assert_allclose(centers, rows.mean(axis=0), atol=1e-12)
-        np.testing.assert_allclose(spreads, rows.std(axis=0))
-
-
-def test_separable_rows_of_a_formula_are_proved():
-    frame = PEOPLE.assign(y=(PEOPLE["rank"] > 2).astype(int))
-    with pytest.warns(linsep.errors.SeparationWarning):
-        model = LogisticRegression(max_iter=5).fit(open_source(frame, formula="y ~ C(rank) + x"))
-    assert model.feature_names_in_[0] == "C(rank)[T.2]"
+    assert set(scale) == set(model.get_feature_names_out())
+    _, rows = matrix("x * C(rank)", PEOPLE)
+    centers, spreads = np.array(list(scale.values())).T
+    np.testing.assert_allclose(centers, rows.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(spreads, rows.std(axis=0))
 
 
 EVIL = "__import__('os').system('touch evil')"
 FORGED = {
     "code": lambda blocks: blocks[-1].update(expression=EVIL),
-    "code in a column": lambda blocks: blocks[-1].update(expression=f"log({EVIL})"),
     "code in a transformation": lambda blocks: blocks[-1].update(expression=f"bs({EVIL}, df=4)"),
     "attribute": lambda blocks: blocks[-1].update(expression="bs(age.values, df=4)"),
     "other column": lambda blocks: blocks[-1].update(expression="bs(salary, df=4)"),
-    "text column": lambda blocks: blocks[-1].update(expression="bs(city, df=4)"),
     "no constants": lambda blocks: blocks[-1].pop("constants"),
     "constants of text": lambda blocks: blocks[-1]["constants"].update(knots=["x"]),
-    "levels of objects": lambda blocks: blocks[1].update(levels=[{}, {}, {}, {}]),
     "fewer rows of codes": lambda blocks: blocks[1]["coding"].pop(),
-    "an option that was": lambda blocks: blocks[-1].update(
-        expression="bs(age, df=4, include_intercept=True)"
-    ),
     "fewer constants": lambda blocks: blocks[-1]["constants"].pop("knots"),
     "expression that is no text": lambda blocks: blocks[-1].update(expression=3),
     "far codes": lambda blocks: blocks[1]["coding"][1].__setitem__(0, [99]),
@@ -407,21 +357,6 @@ def test_slopes_of_splines_are_exact_up_to_their_bounds():
     np.testing.assert_allclose(beyond.X @ knots, PEOPLE["age"], rtol=1e-12)
 
 
-def test_parsing():
-    found = parsed("admit ~ gre * C(rank) + poly(gpa, 2) - 1")
-    assert (found.target, found.intercept, found.columns) == (
-        "admit", False, ["gre", "rank", "gpa"],
-    )  # fmt: skip
-
-
-def test_a_right_side_that_is_empty_is_refused():
-    """As of ``y ~ $UNSET`` in a shell."""
-    for text in ("y ~", "y ~ ", "~"):
-        with refused(DataError, "bad-formula"):
-            parsed(text)
-    assert parsed("y ~ 1").intercept
-
-
 def test_everyday_forms_of_r():
     x = np.array([-2.0, 0.5, 3, 4, -1, 7])
     frame = pd.DataFrame({"x": x, "z": np.abs(x), "r": [1, 2, 3, 1, 2, 3], "y": [0, 1, 0, 1, 1, 0]})
@@ -462,98 +397,47 @@ FRAME = pd.DataFrame(
     {"id": [BASE + k for k in (1, 3, 5, 7, 2, 4)], "x": [1.0, 2, 4, 3, 5, 7],
      "n": [3, 2, 4, 5, 6, 7], "y": [1.0, 3, 5, 7, 2, 4], "c": [0, 1, 0, 1, 1, 0]}
 )  # fmt: skip
-SAID = f"column 'id' is {BASE + 1}, which is not exactly representable as float64"
-
-
-def _as_csv(frame, folder):
-    frame.to_csv(folder / "rows.csv", index=False)
-    return folder / "rows.csv"
-
-
-def _as_parquet(frame, folder):
-    frame.to_parquet(folder / "rows.parquet")
-    return folder / "rows.parquet"
-
-
-def _json(frame, folder):
-    frame.to_json(folder / "rows.jsonl", orient="records", lines=True)
-    return folder / "rows.jsonl"
-
-
-WRITTEN = {
-    "pandas": lambda frame, _: frame, "polars": lambda frame, _: pl.DataFrame(frame),
-    "csv": _as_csv, "parquet": _as_parquet, "json lines": _json,
-}  # fmt: skip
-
 PARTS = {
     "column": {"formula": "y ~ id"},
     "product": {"formula": "y ~ x:id"},
-    "log": {"formula": "y ~ log(id)"},
-    "poly": {"formula": "y ~ poly(id, 2)"},
     "spline": {"formula": "y ~ bs(id, df=4)"},
     "arithmetic": {"formula": f"y ~ I(id - {BASE})"},
     "factor": {"formula": "y ~ C(id)"},
-    "dot": {"formula": "y ~ . - n - c"},
     "offset in the formula": {"formula": "y ~ x + offset(id)"},
-    "offset": {"formula": "y ~ x", "offset": "id"},
-    "offset without a formula": {"target": "y", "include": ["x"], "offset": "id"},
     "weight": {"formula": "y ~ x", "weight": "id"},
-    "weight without a formula": {"target": "y", "include": ["x"], "weight": "id"},
     "products": {"target": "y", "include": ["x", "id"], "products": ["x:id"]},
-    "logistic": {"formula": "c ~ id", "learner": "logistic"},
-    "perceptron": {"formula": "c ~ id + x", "learner": "perceptron"},
 }  # fmt: skip
 
 
 def test_whole_numbers_are_refused(tmp_path):
-    for stored in WRITTEN.values():
+    FRAME.to_csv(tmp_path / "rows.csv", index=False)
+    for data in (FRAME, tmp_path / "rows.csv"):
         for part in PARTS.values():
-            with pytest.raises(DataError) as caught:
-                linsep.fit(stored(FRAME, tmp_path), **{"learner": "linear"} | part)
-            said = str(caught.value)
-            assert SAID in said
-            assert "row 1" in said
+            with refused(DataError, "not-exact", row=1, column="id"):
+                linsep.fit(data, **{"learner": "linear"} | part)
 
 
-def test_the_target_is_refused_as_without_a_formula(tmp_path):
-    for stored in WRITTEN.values():
-        data = stored(FRAME, tmp_path)
-        said = []
-        for how in ({"formula": "id ~ x"}, {"target": "id", "include": ["x"]}):
-            with pytest.raises(DataError) as caught:
-                linsep.fit(data, learner="linear", **how)
-            said.append(str(caught.value))
-        assert said[0] == said[1]
-
-
-def test_large_numbers_that_float64_holds_are_exact(tmp_path):
-    for stored in WRITTEN.values():
-        even = FRAME.assign(id=[BASE + 2**20 * k for k in (1, 3, 5, 7, 2, 4)], w=[2 * BASE] * 6)
-        data = stored(even, tmp_path)
-        model = linsep.fit(data, formula="y ~ id", learner="linear", weight="w")
-        x, y = [Fraction(int(v)) for v in even["id"]], [Fraction(v) for v in even["y"]]
-        mx, my = sum(x) / 6, sum(y) / 6
-        slope = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
-        slope /= sum((a - mx) ** 2 for a in x)
-        assert model.coef_[0] == pytest.approx(float(slope), rel=1e-12)
-        shifted = linsep.fit(data, formula=f"y ~ I(id - {BASE})", learner="linear")
-        assert shifted.coef_[0] == pytest.approx(float(slope), rel=1e-12)
-
-
-def test_rows_that_are_left_out_may_hold_any_number(tmp_path):
-    frame = FRAME.assign(x=[np.nan, 2, 4, 3, 5, 7], id=[BASE + 1, 3, 5, 7, 2, 4])
-    for table in ("pandas", "csv", "parquet"):
-        data = WRITTEN[table](frame, tmp_path)
-        model = linsep.fit(data, formula="y ~ x + id", learner="linear", missing="drop")
-        assert model.n_rows_ == 5
+def test_large_numbers_that_float64_holds_are_exact():
+    even = FRAME.assign(id=[BASE + 2**20 * k for k in (1, 3, 5, 7, 2, 4)], w=[2 * BASE] * 6)
+    model = linsep.fit(even, formula="y ~ id", learner="linear", weight="w")
+    x, y = [Fraction(int(v)) for v in even["id"]], [Fraction(v) for v in even["y"]]
+    mx, my = sum(x) / 6, sum(y) / 6
+    slope = sum((a - mx) * (b - my) for a, b in zip(x, y, strict=True))
+    slope /= sum((a - mx) ** 2 for a in x)
+    assert model.coef_[0] == pytest.approx(float(slope), rel=1e-12)
+    shifted = linsep.fit(even, formula=f"y ~ I(id - {BASE})", learner="linear")
+    assert shifted.coef_[0] == pytest.approx(float(slope), rel=1e-12)
 
 
 def test_decimals_and_later_rows(tmp_path):
+    frame = FRAME.assign(x=[np.nan, 2, 4, 3, 5, 7], id=[BASE + 1, 3, 5, 7, 2, 4])
+    model = linsep.fit(frame, formula="y ~ x + id", learner="linear", missing="drop")
+    assert model.n_rows_ == 5  # rows that are left out may hold any number
     long = pd.DataFrame({"id": np.arange(9000), "y": np.arange(9000) % 7.0})
     long.loc[8765, "id"] = BASE + 1
-    for table in ("csv", "pandas", "parquet"):
-        with refused(DataError, "not-exact", row=8766, column="id"):
-            linsep.fit(WRITTEN[table](long, tmp_path), formula="y ~ log(id + 1)", learner="linear")
+    long.to_csv(tmp_path / "rows.csv", index=False)
+    with refused(DataError, "not-exact", row=8766, column="id"):
+        linsep.fit(tmp_path / "rows.csv", formula="y ~ log(id + 1)", learner="linear")
     decimals = FRAME.assign(id=[Decimal(BASE + 1 + 2**20 * k) / 2 for k in (1, 3, 5, 7, 2, 4)])
     linsep.fit(decimals, formula="y ~ id", learner="linear")  # rounded, below 2^53
     with refused(DataError, "not-exact", row=1, column="id"):

@@ -32,10 +32,8 @@ def people(n=210):
 
 
 PEOPLE = people()
-CASES = [
-    ["x:z"], ["z:z"], ["x:f"], ["x:city"], ["city:x"], ["city:size"], ["size:city"],
-    ["x:z", "x:city", "city:size", "z:size"], ["a:b:x"], ["x:a:b"], ["a:b:size"], ["f:city"],
-]  # fmt: skip
+CASES = [["x:z"], ["z:z"], ["x:city"], ["x:z", "x:city", "city:size", "z:size"], ["a:b:x"],
+         ["a:b:size"], ["f:city"]]  # fmt: skip
 MAIN = ["x", "z", "f", "a:b", "city=Aachen", "city=Bonn", "city=Köln", "size=l", "size=m"]
 
 
@@ -174,13 +172,10 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("product", "code"), REFUSED, ids=[str(p) for p, _ in REFUSED])
-def test_what_is_no_product_is_refused(product, code):
-    with refused(DataError, code):
-        open_source(PEOPLE, target="y", products=[product])
-
-
-def test_products_of_one_name_are_refused():
+def test_what_is_no_product_is_refused():
+    for product, code in REFUSED:
+        with refused(DataError, code):
+            open_source(PEOPLE, target="y", products=[product])
     frame = PEOPLE.rename(columns={"a:b": "x:z"})
     with refused(DataError, "duplicate-name"):
         open_source(frame, target="y", products=["x:z"])
@@ -197,20 +192,14 @@ def test_models_keep_products(tmp_path):
     assert (loaded.predict_proba(PEOPLE.iloc[::-1]) == wanted[::-1]).all()
     with refused(linsep.exports.ExportError, "unsupported"):
         linsep.export(model, tmp_path / "m.sql")
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
+    for edit in (
         lambda stored: stored["columns"].append("x"), lambda stored: stored.pop("features"),
         lambda stored: stored["columns"].__setitem__(0, "q"),
-    ],
-)  # fmt: skip
-def test_forged_products_are_refused(edit):
-    recipe = open_source(PEOPLE, target="y", products=["x:city"]).recipe()
-    edit(recipe["products"][0])
-    with refused(DataError, "bad-model-file"):
-        open_source(PEOPLE, recipe=recipe)
+    ):  # fmt: skip
+        recipe = json.loads(json.dumps(model.recipe_))
+        edit(recipe["products"][0])
+        with refused(DataError, "bad-model-file"):
+            open_source(PEOPLE, recipe=recipe)
 
 
 def test_scaled_products_are_no_equation():

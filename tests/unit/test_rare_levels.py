@@ -1,6 +1,5 @@
 """Values of few rows that share an indicator: how rows are encoded, and every use of the model."""
 
-import re
 from collections import Counter
 
 import numpy as np
@@ -32,7 +31,7 @@ def model():
     return linsep.fit(SALES, target="sold", min_count=3)
 
 
-@pytest.mark.parametrize("min_count", [None, 1, 2, 3, 6, 7])
+@pytest.mark.parametrize("min_count", [None, 2, 3, 7])
 def test_features_are_those_of_scikit_learn(min_count):
     theirs = OneHotEncoder(min_frequency=min_count, handle_unknown="ignore", sparse_output=False)
     wanted = theirs.fit_transform(SALES[["town"]])
@@ -105,46 +104,24 @@ def test_a_column_of_rare_values_only():
     assert source.feature_names == ["size"]
 
 
-@pytest.mark.parametrize(
-    ("how", "code"),
-    [
-        ({"min_count": 0}, "bad-option"),
-        ({"min_count": 2.5}, "bad-option"),
+def test_what_cannot_be():
+    for how, code in (
+        ({"min_count": 0}, "bad-option"), ({"min_count": 2.5}, "bad-option"),
         ({"min_count": 3, "hash_bits": 8}, "conflict"),
         ({"min_count": 3, "reference_level": {"town": "Calw"}}, "unknown-value"),
-        ({"min_count": 3, "reference_level": {"town": "Rom"}}, "unknown-value"),
-    ],
-)
-def test_what_cannot_be(how, code):
-    with refused(DataError, code):
-        rows_of(open_source(SALES, target="sold", **how))
+    ):  # fmt: skip
+        with refused(DataError, code):
+            rows_of(open_source(SALES, target="sold", **how))
 
 
 def test_commands_say_what_is_rare(tmp_path):
     SALES.to_csv(tmp_path / "sales.csv", index=False)
     NEW.to_csv(tmp_path / "new.csv", index=False)
-    said = "rare         town=(rare) stands for 4 values in fewer than 3 rows each"
-    fitted = here("fit", "sales.csv", "--target", "sold", "--min-count", 3, "--model", "m.linsep",
-                  cwd=tmp_path)  # fmt: skip
-    assert said in fitted.stdout
-    assert "town=(rare)" in fitted.stdout
-    assert (
-        "town=(rare) stands for 4 values in fewer than 3 rows each"
-        in here("inspect", "m.linsep", cwd=tmp_path).stdout
-    )
-    assert (
-        "2 values of column 'town' not seen"
-        in here("predict", "m.linsep", "new.csv", cwd=tmp_path).stderr
-    )
-    here("convert", "sales.csv", "sales.svm", "--target", "sold", "--min-count", 3,
-         cwd=tmp_path)  # fmt: skip
-    assert max(map(int, re.findall(r"(\d+):", (tmp_path / "sales.svm").read_text()))) == 4
-
-
-def test_the_function_and_the_command_agree(tmp_path, model):
-    SALES.to_csv(tmp_path / "sales.csv", index=False)
-    here("fit", "sales.csv", "--target", "sold", "--min-count", 3, "--model", "m.linsep",
-                  cwd=tmp_path)  # fmt: skip
+    how = ("sales.csv", "--target", "sold", "--min-count", 3, "--model", "m.linsep")
+    assert "4 values in fewer than 3 rows each" in here("fit", *how, cwd=tmp_path).stdout
+    predicted = here("predict", "m.linsep", "new.csv", cwd=tmp_path)
+    assert "2 values of column 'town' not seen" in predicted.stderr
+    model = linsep.fit(SALES, target="sold", min_count=3)
     loaded = linsep.load(tmp_path / "m.linsep")
     assert (loaded.coef_ == model.coef_).all()
     assert loaded.recipe_["rare"] == model.recipe_["rare"]
