@@ -186,7 +186,8 @@ def test_bounds_hold_and_reasons_are_given():
 def test_kernels_are_decided_in_their_space():
     urls = ["data=xor&learner=kernel&kernel=poly&degree=1", "data=xor&learner=kernel&kernel=poly",
             "data=iris-hard&learner=kernel",
-            "data=moons&learner=kernel&kernel=poly&degree=4", "data=xor&learner=kernel&kernel=linear",
+            "data=moons&learner=kernel&kernel=poly&degree=4",
+            "data=xor&learner=kernel&kernel=linear",
             "data=xor&learner=kernel&kernel=all-subsets"]  # fmt: skip
     kinds = [one["proof"]["verdict"]["kind"] for one in asked("proof", *urls)]
     assert kinds == [

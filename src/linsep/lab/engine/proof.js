@@ -14,9 +14,9 @@ const SAID = { "quasi-separable": "nearly separable (some points can only be on 
 const TITLES = { separable: "Scores, one per class, can classify every point correctly.",
   "quasi-separable": "No scores of this kind classify every point correctly, but some fail only by ties.",
   overlapping: "No scores of this kind classify every point correctly.", undecided: "Undecided" };
-//: most pairs of classes that are listed, points of which the plainest witness is looked for, points of
-//: several classes, or with more than two numbers, that are decided, and such numbers
-const [MOST_PAIRS, MOST_SEARCHED, MOST_OF_MANY, MOST_NUMBERS] = [6, 200, 150, 15];
+//: most points of which the plainest witness is looked for, points of several classes, or with more than
+//: two numbers, that are decided, and such numbers
+const [MOST_SEARCHED, MOST_OF_MANY, MOST_NUMBERS] = [200, 150, 15];
 const digits = (value) => minus(short(value));
 
 // What can be proved: the verdict in the plane, or in the space of a kernel, and bounds on mistakes.
@@ -115,18 +115,12 @@ function ofSeveral(scene, X, codes, intercept, until) {
   const kind = (rows, sides) => separation(rows.map((row) => X[row]), sides.map((side) => (side ? 1 : -1)), intercept, until).kind;
   const all = [...X.keys()];
   const lines = names.map((name, k) => `${name} against the rest: ${said(kind(all, codes.map((code) => code === k)))}.`);
-  let pairs = pairsOf(names.length).map(([a, b]) => {
+  const pairs = pairsOf(names.length).map(([a, b]) => {
     const both = all.filter((row) => [a, b].includes(codes[row]));
-    return [`${names[b]} against ${names[a]}`, said(kind(both, both.map((row) => codes[row] === b)))];
+    return `${names[b]} against ${names[a]}: ${said(kind(both, both.map((row) => codes[row] === b)))}.`;
   });
-  if (pairs.length > MOST_PAIRS) {
-    const kinds = pairs.map(([, one]) => one);
-    const usual = kinds.reduce((a, b) => (kinds.filter((x) => x === b).length > kinds.filter((x) => x === a).length ? b : a));
-    lines.push(`${kinds.filter((x) => x === usual).length} of ${pairs.length} pairs of classes: ${usual}.`);
-    pairs = pairs.filter(([, one]) => one !== usual);
-  }
-  const joint = decided(jointRows(X, codes, intercept), until).kind;
-  return verdict(joint, TITLES[joint], [...lines, ...pairs.map(([pair, one]) => `${pair}: ${one}.`)]);
+  const joint = kindOf(jointRows(X, codes, intercept), until).kind;
+  return verdict(joint, TITLES[joint], [...lines, ...pairs]);
 }
 
 // The verdict on the images of the points in the space of the kernel.
@@ -148,32 +142,29 @@ function ofKernel(scene) {
   }
   const images = products(scene.points, scene.settings);
   const codes = denseCodes(scene);
-  const signs = codes.map((code) => 2 * code - 1);
-  const several = presentCodes(scene).length > 2;
-  const separable = verdict("separable", yes, [`In the space of the kernel, spanned by ${images[0].length} products of coordinates, a `
-    + "hyperplane has every point on its side."]);
-  if (!several && guessSeparates(images, signs)) return separable;
   if (images[0].length > MOST_NUMBERS || images.length > MOST_OF_MANY) {
     return verdict("undecided", "Undecided", [`Kernels are decided up to degree 4, for at most ${MOST_OF_MANY} points here.`]);
   }
   return decidedSoon((until) => {
-    if (several) return ofSeveral(scene, images, codes, false, until);
-    const found = separation(images, signs, false, until);
+    if (presentCodes(scene).length > 2) return ofSeveral(scene, images, codes, false, until);
+    const found = kindOf(whole(images)[0].map((row, i) => row.map((v) => BigInt(2 * codes[i] - 1) * v)), until);
+    if (found.kind === "separable") {
+      return verdict("separable", yes, [`In the space of the kernel, spanned by ${images[0].length} products of coordinates, a `
+        + "hyperplane has every point on its side."]);
+    }
     const rows = [...found.multipliers.keys()];
-    if (found.kind === "separable") return separable;
     return verdict(found.kind, no, ["Reflect the images of the first class through the origin. A separating hyperplane would give every "
       + `image a positive score, yet a positive combination of the images of ${listed(rows)} is exactly 0.`,
     ...(found.kind === "quasi-separable" ? [`Every curve without a point on the wrong side goes through ${listed(found.boundary)}.`] : [])], rows);
   });
 }
 
-// Whether weights found in floats separate rows, without rounding.
-function guessSeparates(images, signs) {
-  const floats = images.map((row) => row.map((v) => v.number()));
-  const sizes = floats[0].map((_, j) => Math.max(...floats.map((row) => Math.abs(row[j]))) || 1);
-  const found = hingeOptimum(floats.map((row) => row.map((v, j) => v / sizes[j])), signs, 1e6).map((w, j) => exact(w / sizes[j]));
-  const [[weights]] = whole([found]);
-  return images.every((row, i) => dot(row.map(({ top }) => top), weights) * BigInt(signs[i]) > 0n);
+// Whether weights separate sign-flipped rows of whole numbers: a guess in floats is checked without rounding.
+function kindOf(A, until) {
+  const sizes = A[0].map((_, j) => Math.max(...A.map((row) => Math.abs(Number(row[j])))) || 1);
+  const found = hingeOptimum(A.map((row) => row.map((v, j) => Number(v) / sizes[j])), A.map(() => 1), 1e6);
+  const [[weights]] = whole([found.map((w, j) => exact(w / sizes[j]))]);
+  return A.every((row) => dot(row, weights) > 0n) ? { kind: "separable" } : decided(A, until);
 }
 
 // The products of coordinates that span the space of a kernel, in units that make them whole.
