@@ -145,17 +145,26 @@ def test_rows_that_are_not_shown_are_said(tmp_path):
 def test_a_model_and_its_rows_are_a_scene(tmp_path):
     rows = "x,y,k\n" + "".join(f"{k % 5},{k % 3},{'ab'[k % 5 > 2]}\n" for k in range(30))
     (tmp_path / "t.csv").write_text(rows)
-    how = ("--target", "k", "--learner", "pa", "--C", "0.5", "--model", "m.linsep")
+    how = (
+        "--target",
+        "k",
+        "--learner",
+        "perceptron",
+        "--learning-rate",
+        "0.5",
+        "--model",
+        "m.linsep",
+    )
     done = here("fit", "t.csv", *how, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     here("lab", "m.linsep", "t.csv", "--target", "k", "--output", "a.html", cwd=tmp_path)
     scene = first(tmp_path)
-    assert (scene["settings"]["learner"], scene["settings"]["C"]) == ("passive-aggressive", 0.5)
+    assert (scene["settings"]["learner"], scene["settings"]["rate"]) == ("perceptron", 0.5)
     assert len(scene["points"]) == 30
     with refused(DataError, "unsupported"):
         settings_of(linsep.SCW())
-    with refused(DataError, "unsupported", option="zero"):
-        settings_of(Perceptron(zero="correct"))
+    with refused(DataError, "unsupported", option="tie"):
+        settings_of(Perceptron(tie="positive"))
 
 
 def test_a_trace_becomes_a_page_with_the_same_run():

@@ -26,18 +26,17 @@ SCALED = " (scaled)"
 LEARNERS = {
     "Perceptron": "perceptron", "MarginPerceptron": "margin", "Winnow": "winnow",
     "BalancedWinnow": "balanced-winnow",
-    "PassiveAggressive": "passive-aggressive", "AROW": "arow", "KernelPerceptron": "kernel",
+    "KernelPerceptron": "kernel",
 }  # fmt: skip
 SETTINGS = {
     "learning_rate": "rate", "schedule": "schedule", "gamma": "gamma", "promotion": "promotion",
-    "C": "C", "r": "r",
+    "zero": "zero",
     "fit_intercept": "intercept", "multiclass": "classes", "shuffle": "shuffle", "keep": "keep",
 }  # fmt: skip
 #: parameters that change a run and that the lab does not have, with the values it runs
 FIXED = {
-    "zero": ("mistake",), "tie": ("negative",), "normalize": (False,), "class_weight": (None,),
-    "epsilon": (0.5,),
-    "threshold": (None, 0.0), "loss": ("hinge",), "early_stopping": (False,),
+    "tie": ("negative",), "normalize": (False,), "class_weight": (None,), "epsilon": (0.5,),
+    "threshold": (None, 0.0), "early_stopping": (False,),
 }  # fmt: skip
 
 

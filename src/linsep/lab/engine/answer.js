@@ -1,12 +1,12 @@
 // The answers to the page, which runs this beside itself: stateless, of scenes that it sends.
 
 import { certified, pointsCsv } from "./certificate.js";
-import { READING, MOST_BYTES, sceneOfCsv } from "./csv.js";
+import { MOST_BYTES, sceneOfCsv } from "./csv.js";
 import { fitOf } from "./fits.js";
 import { parsedLesson } from "./lessons.js";
 import { proofOf } from "./proof.js";
 import { runOf } from "./runs.js";
-import { checkedScene, classNames, MOST_CLASSES, MOST_POINTS, urlOf, sceneOfUrl } from "./scene.js";
+import { checkedScene, classNames, LEFT, MOST_CLASSES, MOST_POINTS, urlOf, sceneOfUrl } from "./scene.js";
 import { scriptOf } from "./script.js";
 import { FIELDS } from "./settings.js";
 
@@ -60,10 +60,12 @@ function opened({ url }) {
   const found = withResult(scene);
   const last = found.run?.rounds ?? (found.fit?.kind === "descent" ? found.fit.rows.length - 1 : scene.at);
   if (scene.at > last) fault = `The last step is ${last.toLocaleString("en")}: for more, see Maximum steps and Beyond a cycle.`;
+  const left = LEFT.find((name) => url.includes(`learner=${name}`));
+  if (left) fault = `The lab has no ${left} any more: the perceptron learns these points.`;
   const titles = Object.keys(file.lessons).map((name) => ({ name, title: /^\s*# +(.*)/.exec(file.lessons[name])?.[1] ?? name }));
   return { ...found, fields: FIELDS, lessons: titles, limits: { points: MOST_POINTS, classes: MOST_CLASSES, file: MOST_BYTES },
     ready: Object.entries(file.ready).map(([name, { group, title }]) => ({ name, group, title })),
-    reading: READING.map(([name, label, choices]) => ({ name, label, choices })), ...(fault ? { fault } : {}) };
+    ...(fault ? { fault } : {}) };
 }
 
 const KINDS = {

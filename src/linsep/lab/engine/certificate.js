@@ -1,6 +1,7 @@
 // The verdict on two classes as a proof file that linsep.check and linsep verify read, and its points.
 
 import { exact, lowestTerms, ONE, root, whole, ZERO } from "./exact.js";
+import { csvText } from "./numbers.js";
 import { denseCodes, learnsIntercept } from "./runs.js";
 import { classNames, presentCodes, rowsOf } from "./scene.js";
 import { separation } from "./separation.js";
@@ -9,11 +10,6 @@ import { hexOf, sha256 } from "./sha256.js";
 //: names of the column of classes: the first that is not an axis
 const TARGETS = ["class", "label", "target"];
 const NUMBER = /^[ \t]*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[ \t]*$/;
-
-export function csvText(lines) {
-  const quoted = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
-  return lines.map((cells) => `${cells.map(String).map(quoted).join(",")}\n`).join("");
-}
 
 // The points as CSV, and the name of the column of their classes.
 export function pointsCsv(scene) {

@@ -1,13 +1,13 @@
 // Weights of a perceptron that recur at the start of a pass: noticed in floats, confirmed in whole
-// numbers, in which the passes between are repeated without rounding.
+// numbers, in which the passes between are repeated without rounding. Coordinates are decimals as they
+// are printed, so what recurs is sure only if no weights separate the rows.
 
-import { exact, printed } from "./exact.js";
+import { exact, printed, whole } from "./exact.js";
 import { pairsOf } from "./schemes.js";
 
 const GRID = 1e9;
-//: bits, or decimals, of a value that are repeated; recurrences that are not confirmed before one gives up
-const MOST_DIGITS = { 2: 256, 10: 15 };
-const MOST_FAILURES = 3;
+//: decimals of a value, and recurrences that are not confirmed before one gives up
+const [MOST_DECIMALS, MOST_FAILURES] = [15, 3];
 
 // The binary classifiers of a scheme: rows, their classes, and their weight vectors.
 function partsOf(scheme, codes, k) {
@@ -22,25 +22,11 @@ function partsOf(scheme, codes, k) {
   });
 }
 
-// A float as it is stored (base 2), or as it is printed (base 10): a whole number, and the places that
-// it has behind the point.
-function placed(x, base) {
-  if (base === 10) return printed(x);
-  const { top, bottom } = exact(x);
-  return [top, bottom.toString(2).length - 1];
-}
-
-// A float as a whole number of steps of base ** -places.
-function onGrid(x, base, places) {
-  const [all, own] = placed(x, base);
-  return all * BigInt(base) ** BigInt(places - own);
-}
-
 export class Recurrence {
-  // `inseparable` decides whether no weights separate rows: those that are short decimals only as they
-  // are printed recur surely only then.
+  // `inseparable` decides whether no weights separate rows.
   constructor(settings, scheme, rows, codes, k, start, inseparable) {
-    Object.assign(this, { settings, rows, k: scheme === "native" ? k : 2, inseparable, failures: 0,
+    const power = Math.max(...rows.flat().map((x) => printed(x)[1]));
+    Object.assign(this, { settings, rows, start, inseparable, power, failures: power > MOST_DECIMALS ? MOST_FAILURES : 0,
       parts: partsOf(scheme, codes, k) });
     this.seen = this.keys(start).map((key) => new Map([[key, 0]]));
   }
@@ -54,50 +40,34 @@ export class Recurrence {
     if (this.failures === MOST_FAILURES || !vectors.flat().every(Number.isFinite)) return false;
     const keys = this.keys(vectors);
     const lengths = keys.map((key, p) => passes - (this.seen[p].get(key) ?? passes));
-    const found = !lengths.includes(0) && this.confirmed(vectors, lengths);
-    if (!lengths.includes(0) && !found) this.failures += 1;
     keys.forEach((key, p) => this.seen[p].set(key, passes));
+    if (lengths.includes(0)) return false;
+    const mistakes = this.parts.map((part, p) => this.again(vectors, part, lengths[p]));
+    const found = mistakes.some(Boolean) && this.parts.every((part, p) => mistakes[p] === 0
+      || (mistakes[p] && this.inseparable(part.rows.map((row) => this.rows[row]), part.codes)));
+    if (!found) this.failures += 1;
     return found;
   }
 
-  confirmed(vectors, lengths) {
-    for (const base of [2, 10]) {
-      const power = Math.max(...this.rows.flat().map((v) => placed(v, base)[1]));
-      if (power > MOST_DIGITS[base]) continue; // eslint-disable-line no-continue
-      let some = false;
-      const all = this.parts.every((part, p) => {
-        const mistakes = this.again(part.vectors.map((v) => vectors[v]), part, lengths[p], base, power);
-        if (mistakes) some = true;
-        return mistakes !== null && (base === 2 || !mistakes
-          || this.inseparable(part.rows.map((row) => this.rows[row]), part.codes));
-      });
-      if (all && some) return true;
-    }
-    return false;
-  }
-
-  // The mistakes of passes that lead back to their weights, null if they do not.
-  again(vectors, part, passes, base, power) {
-    const { rate, intercept, learner } = this.settings;
-    const values = vectors.map(([b, ...w]) => (intercept ? [...w, b] : w));
-    const places = Math.max(placed(rate, base)[1] + power,
-      ...(base === 2 ? values.flat().map((v) => placed(v, 2)[1]) : []));
-    if (places > 4 * MOST_DIGITS[2]) return null;
-    const unit = BigInt(base) ** BigInt(places);
-    const begun = values.map((vector) => vector.map((v) => rounded(exact(v), unit)));
-    if (base === 10 && values.some((vector, c) => vector.some((v, j) => (
-      Math.abs(Number(begun[c][j]) / Number(unit) - v) > 1e-9 * Math.max(1, Math.abs(v)))))) return null;
-    const rows = part.rows.map((row) => [...this.rows[row].map((v) => onGrid(v, base, power)),
-      ...(intercept ? [BigInt(base) ** BigInt(power)] : [])]);
-    return repeated(begun, rows, part.codes, onGrid(rate, base, places - power), passes, learner === "batch");
+  // The mistakes of passes that lead back to their weights, null if they do not. In units that make them
+  // whole, weights are those at the start and a whole number of steps of the learning rate.
+  again(vectors, part, passes) {
+    const { power, start, settings: { rate, intercept, learner } } = this;
+    const [ten, from] = [10 ** power, intercept ? 0 : 1];
+    const of = (all) => part.vectors.map((v) => [...all[v].slice(1), ...all[v].slice(0, 1 - from)]);
+    const [firsts, values] = [of(start), of(vectors)];
+    const steps = values.map((vector, c) => vector.map((w, j) => Math.round(((w - firsts[c][j]) / rate) * ten)));
+    const near = (w, first, n) => Math.abs(first + (n / ten) * rate - w) <= 1e-9 * Math.max(1, Math.abs(w));
+    if (!values.every((vector, c) => vector.every((w, j) => near(w, firsts[c][j], steps[c][j])))) return null;
+    const [[[step], ...begun]] = whole([[exact(rate)], ...firsts.map((vector) => vector.map(exact))]);
+    const rows = part.rows.map((row) => [...this.rows[row], ...(intercept ? [1] : [])].map((x) => {
+      const [all, places] = printed(x);
+      return all * 10n ** BigInt(power - places);
+    }));
+    return repeated(begun.map((vector, c) => vector.map((w, j) => w * BigInt(ten) + step * BigInt(steps[c][j]))),
+      rows, part.codes, step, passes, learner === "batch");
   }
 }
-
-// The whole number nearest to a fraction times a unit.
-const rounded = ({ top, bottom }, unit) => {
-  const [up, down] = [2n * top * unit + bottom, 2n * bottom];
-  return up / down - (up % down < 0n ? 1n : 0n);
-};
 
 // The mistakes of passes of whole numbers, by one vector or by one for each class; null if they do not
 // return to the weights.

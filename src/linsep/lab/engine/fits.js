@@ -1,7 +1,7 @@
 // The modes without a run: least squares, logistic curves, naive Bayes, soft margins and descents, laid
 // out as the page shows them: numbers, sentences, a table, and what is drawn.
 
-import { minus, short } from "./numbers.js";
+import { counted, minus, short } from "./numbers.js";
 import { contours, descend, hingeSolution, likelihoodGradient, logLikelihood, newton, solve } from "./optimum.js";
 import { classNames, codesOf, presentCodes } from "./scene.js";
 
@@ -12,7 +12,6 @@ const NARROW = 1e-9;
 const digits = (value) => minus(short(value));
 const total = (values) => values.reduce((sum, v) => sum + v, 0);
 const mean = (values) => total(values) / values.length;
-const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
 export function fitOf(scene) {
   const fits = { line: lineOf, curve: curveOf, bayes: bayesOf, soft: softOf, descent: descentOf };

@@ -1,4 +1,4 @@
-// Numbers as text.
+// Numbers, and rows of cells, as text.
 
 const RAISED = { "-": "\u207B", 1: "\u00B9", 2: "\u00B2", 3: "\u00B3" };
 const raised = (power) => [...String(power)].map((digit) => (
@@ -22,3 +22,10 @@ export function short(value, digits = 3) {
 export function sixDigits(value) { return String(Number(value.toPrecision(6))); }
 
 export function minus(text) { return text.replace(/^-/, "\u2212"); }
+
+export function csvText(lines) {
+  const quoted = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+  return lines.map((cells) => `${cells.map(String).map(quoted).join(",")}\n`).join("");
+}
+
+export const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;

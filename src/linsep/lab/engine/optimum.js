@@ -21,72 +21,38 @@ export function solve(A, b) {
 const inner = (a, b) => a.reduce((sum, v, j) => sum + v * b[j], 0);
 
 // The weights that minimize sum of penalty_j w_j² / 2 + C sum of max(0, 1 - y <w, z>), and their dual
-// variables, by a primal-dual interior point (Mehrotra's predictor and corrector).
+// variables, by a primal-dual interior point.
 //
 // With a in [0, C], u = max(0, -(1 - y <w, z>)) and v = max(0, 1 - y <w, z>): y <w, z> - 1 + v - u = 0,
 // penalty_j w_j = sum of a y z_j, a u = 0 and (C - a) v = 0.
 export function hingeSolution(Z, signs, penalty, C) {
   const [rows, n, d] = [Z.map((z, i) => z.map((v) => v * signs[i])), Z.length, penalty.length];
   let [w, a, u, v] = [new Array(d).fill(0), ...[C / 2, 1, 1].map((x) => new Array(n).fill(x))];
-  let best = null;
-  for (let step = 0; step < 200; step += 1) {
+  let best = { gap: Infinity, weights: w, dual: a };
+  for (let step = 0; step < 300; step += 1) {
     const left = rows.map((z, i) => -(inner(w, z) - 1 + v[i] - u[i]));
     const slope = penalty.map((p, j) => a.reduce((sum, ai, i) => sum + ai * rows[i][j], 0) - p * w[j]);
     const gap = a.reduce((sum, ai, i) => sum + ai * u[i] + (C - ai) * v[i], 0);
     const objective = inner(w.map((x, j) => penalty[j] * x), w) / 2 + C * v.reduce((sum, x) => sum + x, 0);
     const far = Math.max(...left.map(Math.abs), ...slope.map((s) => Math.abs(s) / (C * n)));
-    if (far < 1e-8 && !(gap >= best?.gap)) best = { gap, weights: w, dual: a };
+    if (far < 1e-8 && gap < best.gap) best = { gap, weights: w, dual: a };
+    else if (best.gap <= 1e-8 * objective) break; // points on the margin that decide nothing
     if (gap <= 1e-12 * objective && far < 1e-12) break;
-    if (best?.gap <= 1e-8 * objective && !(gap <= best.gap)) break; // points on the margin that decide nothing
-    const mean = gap / (2 * n);
+    const aim = (0.1 * gap) / (2 * n);
     const D = a.map((ai, i) => v[i] / (C - ai) + u[i] / ai);
-    const direction = (first, second) => {
-      const right = left.map((r, i) => r + first[i] / a[i] - second[i] / (C - a[i]));
-      const H = penalty.map((p, j) => penalty.map((_, k) => (j === k ? p : 0)
-        + rows.reduce((sum, z, i) => sum + (z[j] * z[k]) / D[i], 0)));
-      const g = slope.map((s, j) => s + rows.reduce((sum, z, i) => sum + (z[j] * right[i]) / D[i], 0));
-      const dw = solve(H, g);
-      const da = rows.map((z, i) => (right[i] - inner(z, dw)) / D[i]);
-      return { dw, da, du: da.map((x, i) => (first[i] - u[i] * x) / a[i]), dv: da.map((x, i) => (second[i] + v[i] * x) / (C - a[i])) };
-    };
-    const reach = ({ da, du, dv }) => Math.min(1, ...a.flatMap((x, i) => [
-      ...(da[i] < 0 ? [-x / da[i]] : da[i] > 0 ? [(C - x) / da[i]] : []), ...(du[i] < 0 ? [-u[i] / du[i]] : []),
-      ...(dv[i] < 0 ? [-v[i] / dv[i]] : [])]));
-    const guess = direction(a.map((x, i) => -x * u[i]), a.map((x, i) => -(C - x) * v[i]));
-    const most = reach(guess);
-    const later = a.reduce((sum, x, i) => sum + (x + most * guess.da[i]) * (u[i] + most * guess.du[i])
-      + (C - x - most * guess.da[i]) * (v[i] + most * guess.dv[i]), 0) / (2 * n);
-    const aim = mean * (later / mean) ** 3;
-    const found = direction(a.map((x, i) => aim - x * u[i] - guess.da[i] * guess.du[i]),
-      a.map((x, i) => aim - (C - x) * v[i] + guess.da[i] * guess.dv[i]));
-    const share = Math.min(1, 0.995 * reach(found));
-    if (![...found.dw, ...found.da].every(Number.isFinite)) break;
-    w = w.map((x, j) => x + share * found.dw[j]);
-    a = a.map((x, i) => x + share * found.da[i]);
-    u = u.map((x, i) => x + share * found.du[i]);
-    v = v.map((x, i) => x + share * found.dv[i]);
+    const right = left.map((r, i) => r + (aim - a[i] * u[i]) / a[i] - (aim - (C - a[i]) * v[i]) / (C - a[i]));
+    const dw = solve(penalty.map((p, j) => penalty.map((_, k) => (j === k ? p : 0) + rows.reduce((sum, z, i) => sum + (z[j] * z[k]) / D[i], 0))),
+      slope.map((s, j) => s + rows.reduce((sum, z, i) => sum + (z[j] * right[i]) / D[i], 0)));
+    const da = rows.map((z, i) => (right[i] - inner(z, dw)) / D[i]);
+    const du = da.map((x, i) => (aim - a[i] * u[i] - u[i] * x) / a[i]);
+    const dv = da.map((x, i) => (aim - (C - a[i]) * v[i] + v[i] * x) / (C - a[i]));
+    if (![...dw, ...da].every(Number.isFinite)) break;
+    const share = Math.min(1, ...a.flatMap((x, i) => [[x, da[i]], [C - x, -da[i]], [u[i], du[i]], [v[i], dv[i]]]
+      .map(([value, way]) => (way < 0 ? (-0.995 * value) / way : 1))));
+    const moved = (values, ways) => values.map((x, i) => x + share * ways[i]);
+    [w, a, u, v] = [moved(w, dw), moved(a, da), moved(u, du), moved(v, dv)];
   }
-  const { weights, dual } = best ?? { weights: w, dual: a };
-  return { weights: sharpened(rows, penalty, C, weights), dual };
-}
-
-// Weights that have the rows near the margin exactly on it, if their objective is no larger: of these
-// rows as many as are independent, the rows inside pull with C.
-function sharpened(rows, penalty, C, w) {
-  const value = (x) => inner(x.map((v, j) => penalty[j] * v), x) / 2 + C * rows.reduce((sum, z) => sum + Math.max(0, 1 - inner(z, x)), 0);
-  const near = rows.filter((z) => Math.abs(inner(z, w) - 1) < 1e-3).sort((y, z) => Math.abs(inner(y, w) - 1) - Math.abs(inner(z, w) - 1));
-  const inside = rows.filter((z) => inner(z, w) <= 1 - 1e-3);
-  const [on, space] = [[], []];
-  near.forEach((z) => {
-    const rest = space.reduce((left, u) => left.map((v, j) => v - inner(left, u) * u[j]), z);
-    const long = Math.hypot(...rest);
-    if (long > 1e-6 * Math.hypot(...z)) { on.push(z); space.push(rest.map((v) => v / long)); }
-  });
-  const d = penalty.length;
-  const M = [...penalty.map((p, j) => [...penalty.map((_, k) => (j === k ? p : 0)), ...on.map((z) => -z[j])]),
-    ...on.map((z) => [...z, ...on.map(() => 0)])];
-  const found = solve(M, [...penalty.map((_, j) => C * inside.reduce((sum, z) => sum + z[j], 0)), ...on.map(() => 1)]).slice(0, d);
-  return value(found) <= value(w) ? found : w;
+  return best;
 }
 
 // The weights, each with a penalty, of a small hinge loss.

@@ -14,15 +14,14 @@ const SAID = { "quasi-separable": "nearly separable (some points can only be on 
 const TITLES = { separable: "Scores, one per class, can classify every point correctly.",
   "quasi-separable": "No scores of this kind classify every point correctly, but some fail only by ties.",
   overlapping: "No scores of this kind classify every point correctly.", undecided: "Undecided" };
-//: most pairs of classes that are listed, points of which the plainest witness is looked for, points of
-//: several classes, or with more than two numbers, that are decided, and such numbers
-const [MOST_PAIRS, MOST_SEARCHED, MOST_OF_MANY, MOST_NUMBERS] = [6, 200, 150, 15];
+//: most points of which the plainest witness is looked for, points of several classes, or with more than
+//: two numbers, that are decided, and such numbers
+const [MOST_SEARCHED, MOST_OF_MANY, MOST_NUMBERS] = [200, 150, 15];
 const digits = (value) => minus(short(value));
 
-// What can be proved: the verdict in the plane, that in the space of a kernel, and bounds on mistakes.
+// What can be proved: the verdict in the plane, or in the space of a kernel, and bounds on mistakes.
 export function proofOf(scene, run) {
-  const kernel = scene.settings.learner === "kernel";
-  return { verdict: inPlane(scene), kernel: kernel ? ofKernel(scene) : null, ...boundsOf(scene, run) };
+  return { verdict: scene.settings.learner === "kernel" ? ofKernel(scene) : inPlane(scene), ...boundsOf(scene, run) };
 }
 
 function verdict(kind, title, sentences, rows = []) {
@@ -37,7 +36,7 @@ function decidedSoon(decide) {
   }
 }
 
-export function inPlane(scene) {
+function inPlane(scene) {
   const [rows, codes, intercept] = [rowsOf(scene), denseCodes(scene), learnsIntercept(scene)];
   return decidedSoon((until) => (presentCodes(scene).length > 2 ? ofSeveral(scene, rows, codes, intercept, until)
     : ofTwo(scene, rows, codes, intercept, until)));
@@ -116,25 +115,19 @@ function ofSeveral(scene, X, codes, intercept, until) {
   const kind = (rows, sides) => separation(rows.map((row) => X[row]), sides.map((side) => (side ? 1 : -1)), intercept, until).kind;
   const all = [...X.keys()];
   const lines = names.map((name, k) => `${name} against the rest: ${said(kind(all, codes.map((code) => code === k)))}.`);
-  let pairs = pairsOf(names.length).map(([a, b]) => {
+  const pairs = pairsOf(names.length).map(([a, b]) => {
     const both = all.filter((row) => [a, b].includes(codes[row]));
-    return [`${names[b]} against ${names[a]}`, said(kind(both, both.map((row) => codes[row] === b)))];
+    return `${names[b]} against ${names[a]}: ${said(kind(both, both.map((row) => codes[row] === b)))}.`;
   });
-  if (pairs.length > MOST_PAIRS) {
-    const kinds = pairs.map(([, one]) => one);
-    const usual = kinds.reduce((a, b) => (kinds.filter((x) => x === b).length > kinds.filter((x) => x === a).length ? b : a));
-    lines.push(`${kinds.filter((x) => x === usual).length} of ${pairs.length} pairs of classes: ${usual}.`);
-    pairs = pairs.filter(([, one]) => one !== usual);
-  }
-  const joint = decided(jointRows(X, codes, intercept), until).kind;
-  return verdict(joint, TITLES[joint], [...lines, ...pairs.map(([pair, one]) => `${pair}: ${one}.`)]);
+  const joint = kindOf(jointRows(X, codes, intercept), until).kind;
+  return verdict(joint, TITLES[joint], [...lines, ...pairs]);
 }
 
 // The verdict on the images of the points in the space of the kernel.
 function ofKernel(scene) {
   const no = "No curve of this kernel separates the classes.";
   const yes = "A curve of this kernel separates the classes.";
-  const { kernel, degree } = scene.settings;
+  const { kernel } = scene.settings;
   const same = contradictions(scene);
   if (same.length) {
     const [[first, second]] = same;
@@ -147,46 +140,39 @@ function ofKernel(scene) {
     return verdict("separable", yes, ["All points have different coordinates. With a radial kernel their images are then linearly "
       + "independent, so a hyperplane separates them whatever their classes are (Micchelli 1986)."]);
   }
-  const images = monomials(scene.points, degree);
+  const images = products(scene.points, scene.settings);
   const codes = denseCodes(scene);
-  const signs = codes.map((code) => 2 * code - 1);
-  const several = presentCodes(scene).length > 2;
-  const separable = verdict("separable", yes, [`In the space of the kernel, spanned by the ${images[0].length} products of up to ${degree} `
-    + "coordinates, a hyperplane has every point on its side."]);
-  if (!several && guessSeparates(images, signs)) return separable;
   if (images[0].length > MOST_NUMBERS || images.length > MOST_OF_MANY) {
     return verdict("undecided", "Undecided", [`Kernels are decided up to degree 4, for at most ${MOST_OF_MANY} points here.`]);
   }
   return decidedSoon((until) => {
-    if (several) return ofSeveral(scene, images, codes, false, until);
-    const found = separation(images, signs, false, until);
+    if (presentCodes(scene).length > 2) return ofSeveral(scene, images, codes, false, until);
+    const found = kindOf(whole(images)[0].map((row, i) => row.map((v) => BigInt(2 * codes[i] - 1) * v)), until);
+    if (found.kind === "separable") {
+      return verdict("separable", yes, [`In the space of the kernel, spanned by ${images[0].length} products of coordinates, a `
+        + "hyperplane has every point on its side."]);
+    }
     const rows = [...found.multipliers.keys()];
-    if (found.kind === "separable") return separable;
     return verdict(found.kind, no, ["Reflect the images of the first class through the origin. A separating hyperplane would give every "
       + `image a positive score, yet a positive combination of the images of ${listed(rows)} is exactly 0.`,
     ...(found.kind === "quasi-separable" ? [`Every curve without a point on the wrong side goes through ${listed(found.boundary)}.`] : [])], rows);
   });
 }
 
-// Whether weights found in floats separate rows, without rounding.
-function guessSeparates(images, signs) {
-  const floats = images.map((row) => row.map((v) => v.number()));
-  const sizes = floats[0].map((_, j) => Math.max(...floats.map((row) => Math.abs(row[j]))) || 1);
-  const found = hingeOptimum(floats.map((row) => row.map((v, j) => v / sizes[j])), signs, 1e6).map((w, j) => exact(w / sizes[j]));
-  const [[weights]] = whole([found]);
-  return images.every((row, i) => dot(row.map(({ top }) => top), weights) * BigInt(signs[i]) > 0n);
+// Whether weights separate sign-flipped rows of whole numbers: a guess in floats is checked without rounding.
+function kindOf(A, until) {
+  const sizes = A[0].map((_, j) => Math.max(...A.map((row) => Math.abs(Number(row[j])))) || 1);
+  const found = hingeOptimum(A.map((row) => row.map((v, j) => Number(v) / sizes[j])), A.map(() => 1), 1e6);
+  const [[weights]] = whole([found.map((w, j) => exact(w / sizes[j]))]);
+  return A.every((row) => dot(row, weights) > 0n) ? { kind: "separable" } : decided(A, until);
 }
 
-// All products of up to so many coordinates, in units that make them whole: they span the space of a
-// polynomial kernel.
-function monomials(points, degree) {
+// The products of coordinates that span the space of a kernel, in units that make them whole.
+function products(points, { kernel, degree }) {
   const axes = [0, 1].map((axis) => whole(points.map((point) => [exact(point[axis])]))[0]);
-  return points.map((_, row) => {
-    const [[x], [y]] = axes.map((column) => column[row]);
-    const found = [];
-    for (let a = 0; a <= degree; a += 1) for (let b = 0; a + b <= degree; b += 1) found.push(new Fraction(x ** BigInt(a) * y ** BigInt(b)));
-    return found;
-  });
+  const powers = { linear: [[1, 0], [0, 1]], "all-subsets": [[0, 0], [1, 0], [0, 1], [1, 1]],
+    poly: [...Array((degree + 1) ** 2).keys()].map((k) => [k % (degree + 1), Math.floor(k / (degree + 1))]).filter(([a, b]) => a + b <= degree) };
+  return points.map((_, row) => powers[kernel].map(([a, b]) => new Fraction(axes[0][row][0] ** BigInt(a) * axes[1][row][0] ** BigInt(b))));
 }
 
 // Pairs of points with the same coordinates and different classes, one for each place.
@@ -201,7 +187,7 @@ function contradictions({ points }) {
 }
 
 // The numbers of points, counted from 1, as a phrase.
-export function listed(rows) {
+function listed(rows) {
   const names = rows.slice(0, 12).map((row) => row + 1);
   if (rows.length > 12) return `points ${names.join(", ")} and ${rows.length - 12} others`;
   return names.length === 1 ? `point ${names[0]}` : `points ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
@@ -209,10 +195,10 @@ export function listed(rows) {
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-// The bounds on the mistakes of a run, or why there is none; `widest` has the terms of ||w||/M.
+// The bounds on the mistakes of a run, or why there is none.
 function boundsOf(scene, run) {
-  const none = (unbounded) => ({ bounds: [], unbounded, widest: null });
-  const { learner, gamma, start, schedule, rate, intercept } = scene.settings;
+  const none = (unbounded) => ({ bounds: [], unbounded });
+  const { learner, gamma, start, schedule, intercept } = scene.settings;
   if (learner === "batch") return none("No bound: the theorems are about rules that update on one point at a time.");
   if (start.some(Boolean) && LEARNERS[learner].start) {
     return none("The theorems bound the mistakes of a run that starts from zero weights. This run starts from [b, w1, w2] = ["
@@ -232,16 +218,14 @@ function boundsOf(scene, run) {
     if (problem instanceof TooLong) return none(problem.message);
     throw problem;
   }
-  const margin = square.top ? root(square)[0] : null;
   if (learner === "margin") {
-    return margin >= gamma ? { bounds: [{ name: "8/gamma²", value: 8 / gamma ** 2, what: "updates",
-      about: "for points scaled to length 1" }], unbounded: "", widest: null } : none("No bound: no line has the target margin.");
+    return square.top && root(square)[0] >= gamma ? { bounds: [{ name: "8/gamma²", value: 8 / gamma ** 2, what: "updates",
+      about: "for points scaled to length 1" }], unbounded: "" } : none("No bound: no line has the target margin.");
   }
   const longest = most(Z.map((z) => z.map(exact).reduce((sum, v) => sum.plus(v.times(v)), new Fraction(0n))));
   const bounds = square.top ? [{ name: "Novikoff", value: beside(longest.over(square).number(), 1), what: "mistakes",
     about: "(R/margin)², for any number of passes" }] : [];
-  return { bounds: [...bounds, ...hingeBounds(Z, signs, longest.number(), run.pass.at(-1))], unbounded: "",
-    widest: { rate, intercept, margin } };
+  return { bounds: [...bounds, ...hingeBounds(Z, signs, longest.number(), run.pass.at(-1))], unbounded: "" };
 }
 
 // Of p passes: ||w||² R² + 2 p hinge(w), and the largest M with M - p hinge(w) <= ||w|| R sqrt(M), for

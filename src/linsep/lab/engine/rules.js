@@ -3,7 +3,7 @@
 
 export class Machine {
   constructor(weights, intercept) {
-    Object.assign(this, { weights: [...weights], intercept: [...intercept], updates: 0, waiting: [], memory: null });
+    Object.assign(this, { weights: [...weights], intercept: [...intercept], updates: 0, waiting: [] });
   }
 
   // Add `amount` times an example to the weights.
@@ -25,24 +25,13 @@ export function product(x, w) {
 
 const whole = ({ x, ones }) => [...x, ...ones];
 
-// An example, or weights, by constant features: one part, or one per class of a joint rule.
-function partsOf({ x, ones }) {
-  const d = x.length / ones.length;
-  return ones.map((one, k) => [...x.slice(k * d, (k + 1) * d), one]);
-}
-
-const joined = (parts) => ({ x: parts.flatMap((part) => part.slice(0, -1)), ones: parts.map((part) => part.at(-1)) });
-const byPart = (left, right, made) => left.map((part, k) => part.map((v, j) => made(v, right[k][j])));
-const sumOfSquares = (x) => product(x, x);
-
 // What rules have in common: a mistake asks for an update, weights begin at 0.
 class Rule {
   constructor(settings) { Object.assign(this, settings); }
 
-  // Whether an example that asks for an update is a mistake even where its score has the right sign.
-  get marginMistakes() { return true; }
-
   get learnsIntercept() { return true; }
+
+  get zeros() { return "mistake"; }
 
   first() { return [0, 0]; }
 
@@ -60,6 +49,8 @@ class Rule {
 const rateOf = (rate, schedule, k) => ({ constant: rate, inverse: rate / k, inverse_sqrt: rate / Math.sqrt(k) })[schedule];
 
 class Perceptron extends Rule {
+  get zeros() { return this.zero; }
+
   update(machine, example, y) {
     machine.add(example, rateOf(this.rate, this.schedule, machine.updates + 1) * y);
     return true;
@@ -139,39 +130,10 @@ class BalancedWinnow extends Rule {
   }
 }
 
-class PassiveAggressive extends Rule {
-  asks(machine, example, y, s, wrong) { return wrong || 1 - y * s > 0; }
-
-  update(machine, example, y, s) {
-    const q = sumOfSquares(example.x);
-    if (q === 0) return false;
-    machine.add(example, Math.min(this.C, (1 - y * s) / q) * y);
-    return true;
-  }
-}
-
-// Sigma z of diagonal variances, which are 1 at first.
-function spread(machine, example) {
-  const parts = partsOf(example);
-  const sigma = machine.memory ?? parts.map((part) => part.map(() => 1));
-  return [sigma, joined(byPart(sigma, parts, (s, z) => s * z))];
-}
-
-const observed = (sigma, example, r) => byPart(sigma, partsOf(example), (s, z) => (s * r) / (r + s * z * z));
-
-class Arow extends Rule {
-  get marginMistakes() { return false; }
-
-  asks(machine, example, y, s, wrong) { return wrong || y * s < 1; }
-
-  update(machine, example, y, s) {
-    const [sigma, direction] = spread(machine, example);
-    const v = product(whole(example), whole(direction));
-    if (v === 0) return false;
-    machine.add(direction, ((1 - y * s) / (v + this.r)) * y);
-    machine.memory = observed(sigma, example, this.r);
-    return true;
-  }
+// The kernel of two points.
+export function kernelValue({ kernel, width, degree }, [x, y], [u, v]) {
+  return kernel === "linear" ? x * u + y * v : kernel === "all-subsets" ? (1 + x * u) * (1 + y * v)
+    : kernel === "poly" ? (width * (x * u + y * v) + 1) ** degree : Math.exp(-width * ((x - u) ** 2 + (y - v) ** 2));
 }
 
 // A row is its kernel values with all rows, then its unit vector, by which a mistake finds its weight.
@@ -189,5 +151,4 @@ class KernelPerceptron extends Rule {
 
 //: by the name of a learner
 export const RULES = { perceptron: Perceptron, batch: Batch, margin: Margin, winnow: Winnow,
-  "balanced-winnow": BalancedWinnow, "passive-aggressive": PassiveAggressive, arow: Arow,
-  kernel: KernelPerceptron };
+  "balanced-winnow": BalancedWinnow, kernel: KernelPerceptron };

@@ -5,7 +5,7 @@ import { pairsOf, SCHEMES } from "./schemes.js";
 // Every step of a run: one row, its scores before, and the weights after. It ends with a pass without
 // a mistake. Rows are lists of numbers; `start` has an intercept and weights for every vector.
 export function* run(rule, scheme, rows, codes, k, { intercept, orders, start = null, passes = Infinity }) {
-  const how = new SCHEMES[scheme](k);
+  const how = new SCHEMES[scheme](k, rule.zeros);
   const one = intercept && rule.learnsIntercept ? 1 : 0;
   const d = rows[0].length;
   const begin = (given) => {
@@ -51,7 +51,7 @@ function learn(rule, machines, shown) {
   for (const { machine: number, example, y, score, wrong } of shown) {
     const machine = machines[number];
     if (!rule.asks(machine, example, y, score, wrong)) continue; // eslint-disable-line no-continue
-    if (wrong || rule.marginMistakes) mistakes += 1;
+    mistakes += 1;
     if (rule.update(machine, example, y, score)) { machine.updates += 1; updated.push(number); }
   }
   return [mistakes, updated];
@@ -89,8 +89,8 @@ export function averages(steps) {
 
 // The pocket after every step: of the longest-lived weights and the last ones of the passes that ended,
 // those with the fewest mistakes on the rows (Gallant 1990).
-export function pockets(steps, scheme, rows, codes, k, start) {
-  const how = new SCHEMES[scheme](k);
+export function pockets(steps, rule, scheme, rows, codes, k, start) {
+  const how = new SCHEMES[scheme](k, rule.zeros);
   const joined = (vectors) => how.weights(how.machines(vectors));
   const wrong = (vectors, visited) => {
     const machines = how.machines(vectors);

@@ -1,7 +1,7 @@
 // A run of a scene, in columns that the page scrubs: position 0 is before its first step, t after step t.
 
 import { Recurrence } from "./cycles.js";
-import { RULES } from "./rules.js";
+import { kernelValue, RULES } from "./rules.js";
 import { averages, cycleOf, pockets, run, vectorNames } from "./running.js";
 import { classNames, codesOf, presentCodes, rowsOf } from "./scene.js";
 import { decided, jointRows, TooLong } from "./separation.js";
@@ -28,6 +28,11 @@ function vectorsIn(scene) {
 export function runOf(scene) {
   const present = presentCodes(scene);
   if (present.length < 2) throw new Error("Place points of at least two classes.");
+  const { zero, learner, start } = scene.settings;
+  if (zero !== "mistake" && ["perceptron", "batch"].includes(learner)) {
+    if (schemeOf(scene) === "native") throw new Error("The joint rule compares scores, so a score of zero has no meaning: choose one-vs-rest or one-vs-one.");
+    if (zero === "correct" && !start.some(Boolean)) throw new Error("If scores of zero are correct, zero weights never change: choose initial weights.");
+  }
   const columns = scene.settings.learner === "kernel" ? kernelColumns(scene) : linearColumns(scene);
   if (![columns.weights, columns.average, columns.scores].every((column) => column.every(Number.isFinite))) {
     throw new Error("The weights overflow: use smaller coordinates or a smaller rate.");
@@ -76,7 +81,8 @@ function linearColumns(scene) {
   }
   const [rows, codes, k, scheme] = [rowsOf(scene), denseCodes(scene), presentCodes(scene).length, schemeOf(scene)];
   const rule = new RULES[settings.learner](settings);
-  const plain = ["perceptron", "batch"].includes(settings.learner) && settings.schedule === "constant" && !settings.shuffle;
+  const plain = ["perceptron", "batch"].includes(settings.learner) && settings.schedule === "constant"
+    && settings.zero === "mistake" && !settings.shuffle;
   const inseparable = (own, sides) => {
     try { return decided(jointRows(own, sides, settings.intercept)).kind !== "separable"; } catch (problem) {
       if (problem instanceof TooLong) return false;
@@ -87,7 +93,7 @@ function linearColumns(scene) {
     ? (start) => new Recurrence(settings, scheme, rows, codes, k, start, inseparable) : null);
   const path = [first, ...found.map(({ weights }) => weights)];
   return { ...columnsOf(found), weights: path.flat(2), average: [first, ...averages(found)].flat(2),
-    best: [first, ...pockets(found, scheme, rows, codes, k, first)].flat(2), reason,
+    best: [first, ...pockets(found, rule, scheme, rows, codes, k, first)].flat(2), reason,
     cycle: reason === "cycle" ? cycleOf(found, path) : null };
 }
 
@@ -98,10 +104,6 @@ function columnsOf(found) {
     margins: of("margin").filter(Boolean) };
 }
 
-export function kernelOf({ settings: { kernel, width, degree } }) {
-  return kernel === "rbf" ? (a, b) => Math.exp(-width * ((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2))
-    : (a, b) => (width * (a[0] * b[0] + a[1] * b[1]) + 1) ** degree;
-}
 
 function kernelColumns(scene) {
   const rows = rowsOf(scene);
@@ -109,8 +111,7 @@ function kernelColumns(scene) {
   if (n * rounds * vectorsIn(scene) > MOST_PRODUCTS) {
     throw new Error(`${rounds} steps with ${n} points are too many for a kernel: use fewer steps.`);
   }
-  const kernel = kernelOf(scene);
-  const dual = rows.map((x, i) => [...rows.map((z) => kernel(x, z)), ...rows.map((_, j) => Number(i === j))]);
+  const dual = rows.map((x, i) => [...rows.map((z) => kernelValue(scene.settings, x, z)), ...rows.map((_, j) => Number(i === j))]);
   const { found, reason } = steps(scene, new RULES.kernel(scene.settings), dual, null);
   let before = Array.from({ length: vectorsIn(scene) }, () => new Array(n).fill(0));
   const duals = found.map(({ weights }) => {

@@ -1,9 +1,11 @@
 // A scene: points, their names, and settings. It comes from a shared link or from the page, so nothing in
 // it is trusted: every value is checked, sizes are limited, and errors are one sentence.
 
-import { checkedSetting, DEFAULTS, FIELDS, LARGEST, numberOf, parsedSetting, spelledSetting } from "./settings.js";
+import { checkedSetting, DEFAULTS, FIELDS, LARGEST, numberOf, parsedSetting, SETTINGS, spelledSetting } from "./settings.js";
 
 export const [MOST_POINTS, MOST_CLASSES, LONGEST_NAME] = [500, 10, 40];
+//: learners that the lab had before, whose points are shown with the usual one
+export const LEFT = ["passive-aggressive", "arow", "scw", "online-logistic"];
 const MOST_CHARACTERS = 40000;
 const LETTERS = "ABCDEFGHIJ";
 const FEATURES = ["x1", "x2"];
@@ -17,24 +19,20 @@ function checkedNames(given, most, what, empty = false) {
   return given;
 }
 
-const different = (names, said) => {
-  if (new Set(names).size < names.length) throw new Error(said);
-  return names;
-};
-
-export const checkedLabels = (labels) => different(checkedNames(labels, MOST_CLASSES, "classes"),
-  "The names of the classes must be different.");
+export function checkedLabels(labels) {
+  if (new Set(labels).size < labels.length) throw new Error("The names of the classes must be different.");
+  return checkedNames(labels, MOST_CLASSES, "classes");
+}
 
 // A scene of checked values, else an error about the first that is not valid.
 export function checkedScene({ points = [], name = "", labels = [], features = FEATURES, settings = {}, at = 0 }) {
   if (!Array.isArray(points) || points.length > MOST_POINTS) throw new Error(`At most ${MOST_POINTS} points can be shown.`);
   const values = Object.fromEntries(Object.entries(settings).map(([key, value]) => [key, checkedSetting(key, value)]));
   if (!(Number.isInteger(at) && at >= 0 && at <= 10000)) throw new Error("The step must be a whole number from 0 to 10,000.");
-  const axes = different(checkedNames(features, 2, "axes"), "The axes need two different names.");
-  if (axes.length !== 2) throw new Error("The axes need two different names.");
-  const made = { points: points.map((point, k) => checkedPoint(point, k + 1)), name: checkedNames([name], 1, "name", true)[0],
+  const axes = checkedNames(features, 2, "axes");
+  if (new Set(axes).size !== 2) throw new Error("The axes need two different names.");
+  return { points: points.map((point, k) => checkedPoint(point, k + 1)), name: checkedNames([name], 1, "name", true)[0],
     labels: checkedLabels(labels), features: axes, settings: { ...DEFAULTS, ...values }, at };
-  return made;
 }
 
 function checkedPoint(point, number) {
@@ -82,6 +80,10 @@ export function sceneOfUrl(text, ready) {
     return place < 0 ? [part, ""] : [part.slice(0, place), part.slice(place + 1)];
   }));
   const { data, points = "", labels = "", features = "", at = "0", ...others } = parts;
+  if (LEFT.includes(others.learner)) {
+    delete others.learner;
+    Object.keys(others).filter((key) => !SETTINGS[key]).forEach((key) => { delete others[key]; });
+  }
   const settings = Object.fromEntries(Object.entries(others).map(([key, value]) => [key, parsedSetting(key, decoded(value))]));
   const step = numberOf(at);
   if (data !== undefined) {

@@ -13,7 +13,12 @@ const highest = (scores) => scores.indexOf(Math.max(...scores));
 
 // A machine for each weight vector.
 class Separate {
-  constructor(k) { this.k = k; }
+  constructor(k, zero = "mistake") { Object.assign(this, { k, zero }); }
+
+  // Whether a score is a mistake for the target y; a score of 0 as the setting says.
+  wrong(score, y) {
+    return score === 0 ? this.zero === "mistake" || (this.zero === "negative" && y > 0) : y * score < 0;
+  }
 
   get vectors() { return this.k; }
 
@@ -27,7 +32,7 @@ class Separate {
   show(machines, x, one, code) {
     const scores = this.scores(machines, x);
     return this.sides(code).map(([machine, y]) => ({ machine, example: { x, ones: [one] }, y,
-      score: scores[machine], wrong: y * scores[machine] <= 0 }));
+      score: scores[machine], wrong: this.wrong(scores[machine], y) }));
   }
 }
 

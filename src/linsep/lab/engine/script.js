@@ -1,13 +1,11 @@
 // A scene as a Python script that prints the numbers of the page.
 
 import { classNames, codesOf, presentCodes } from "./scene.js";
-import { LEARNERS } from "./settings.js";
+import { FIELDS, LEARNERS } from "./settings.js";
 
-//: settings of a learner by the names of its parameters, where they differ
-const PARAMETERS = { rate: "learning_rate", width: "gamma" };
-const OF_LEARNERS = { perceptron: ["rate", "schedule"], batch: ["rate", "schedule"], margin: ["gamma"], winnow: ["promotion"],
-  "balanced-winnow": ["promotion"], "passive-aggressive": ["C"], arow: ["r"],
-  kernel: ["kernel", "width"] };
+//: settings that are parameters, by the names of these
+const PARAMETERS = { rate: "learning_rate", schedule: "schedule", zero: "zero", gamma: "gamma", promotion: "promotion", kernel: "kernel",
+  degree: "degree", width: "gamma" };
 
 // Text of a value in Python.
 function python(value) {
@@ -37,8 +35,8 @@ function ofRun(scene) {
   const y = codesOf(scene).map((code) => names[present.indexOf(code)]);
   const parameters = { max_iter: rounds, shuffle, ...(shuffle ? { random_state: seed } : {}), ...(k > 2 ? { multiclass: settings.classes } : {}),
     ...(has ? { fit_intercept: intercept } : {}), ...(learner === "batch" ? { update: "batch" } : {}),
-    ...Object.fromEntries(OF_LEARNERS[learner].map((name) => [PARAMETERS[name] ?? name, settings[name]])),
-    ...(learner === "kernel" && settings.kernel === "poly" ? { degree: settings.degree } : {}) };
+    ...Object.fromEntries(FIELDS.filter((one) => PARAMETERS[one.name] && one.usedBy.includes(learner))
+      .map(({ name }) => [PARAMETERS[name], settings[name]])) };
   const vectors = k <= 2 ? 0 : settings.classes === "ovo" ? (k * (k - 1)) / 2 : k;
   const each = (value) => (vectors ? Array.from({ length: vectors }, () => value) : value);
   const first = start.some(Boolean) && takes ? { coef_init: each(start.slice(1)), ...(intercept || !has ? { intercept_init: each(start[0]) } : {}) } : {};

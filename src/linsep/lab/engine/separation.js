@@ -5,7 +5,6 @@
 // is 0, its multipliers prove that there is none. Multipliers are Maps from rows to fractions.
 
 import { dot, exact, Fraction, least, most, ONE, whole, ZERO } from "./exact.js";
-import { solve } from "./optimum.js";
 
 //: milliseconds that exact arithmetic may take
 export const TIME_LIMIT = 3000;
@@ -34,12 +33,9 @@ export function separation(X, signs, intercept, until = Date.now() + TIME_LIMIT)
     return { ...found, square: found.square.over(new Fraction(unit * unit)) };
   }
   const [up, down] = [1, -1].map((side) => [...signs.keys()].filter((i) => signs[i] === side));
-  const hull = (own) => {
-    const [first, second] = [lowestOf(own, up), lowestOf(own.map((x) => x.map((v) => -v)), down)];
-    return { at: (key) => { const [i, j] = key.split(",").map(Number); return own[i].map((p, k) => p - own[j][k]); },
-      lowest: (v) => { const [[i, a], [j, b]] = [first(v), second(v)]; return [`${i},${j}`, a.map((p, k) => p + b[k])]; } };
-  };
-  const { point, unit: scale, weights } = nearest(hull, rows, until);
+  const [first, second] = [lowestOf(rows, up), lowestOf(rows.map((x) => x.map((v) => -v)), down)];
+  const lowest = (v) => { const [[i, a], [j, b]] = [first(v), second(v)]; return [`${i},${j}`, a.map((p, k) => p + b[k])]; };
+  const { point, unit: scale, weights } = nearest(lowest, rows[0], until);
   const each = new Map();
   weights.forEach((m, pair) => pair.split(",").map(Number)
     .forEach((row) => each.set(row, (each.get(row) ?? ZERO).plus(m))));
@@ -57,7 +53,7 @@ export function separation(X, signs, intercept, until = Date.now() + TIME_LIMIT)
 
 // The verdict on sign-flipped rows of whole numbers: all positive, or none negative, or neither.
 export function decided(A, until = Date.now() + TIME_LIMIT) {
-  const { point, unit, weights } = nearest(hullOf, A, until);
+  const { point, unit, weights } = nearest(lowestOf(A), A[0], until);
   if (!nonzero(point)) return peeled(A, sorted(weights), until);
   return { kind: "separable", weights: point.map((v) => new Fraction(v, unit)), multipliers: sorted(weights),
     square: new Fraction(dot(point, point), unit * unit), boundary: [] };
@@ -67,7 +63,7 @@ export function decided(A, until = Date.now() + TIME_LIMIT) {
 export function among(x, X, until) {
   const [[here, ...rows]] = whole([x, ...X].map((row) => row.map(exact)));
   const moved = rows.map((row) => row.map((v, j) => v - here[j]));
-  const { point, weights } = nearest(hullOf, moved, until);
+  const { point, weights } = nearest(lowestOf(moved), moved[0], until);
   return nonzero(point) ? null : sorted(weights);
 }
 
@@ -83,18 +79,11 @@ export function jointRows(X, codes, intercept) {
   });
 }
 
-const hullOf = (rows) => ({ lowest: lowestOf(rows), at: (i) => rows[i] });
-
 // The point of a hull nearest to 0, as whole numbers over a unit, and the multipliers of its vertices,
-// which `names` may number. It begins with the vertices that floats find.
-function nearest(hull, rows, until, names = null) {
-  const { lowest, at } = hull(rows);
-  let vertices = new Map(guessed(hull, rows).map((key) => [key, at(key)]));
-  let weights = affineNearest(vertices);
-  if (!weights?.size || ![...weights.values()].every(positive)) {
-    const [key, point] = lowest(rows[0]);
-    [vertices, weights] = [new Map([[key, point]]), new Map([[key, ONE]])];
-  }
+// which `names` may number. `lowest` has the vertex where a product is least.
+function nearest(lowest, start, until, names = null) {
+  const [key, first] = lowest(start);
+  let [vertices, weights] = [new Map([[key, first]]), new Map([[key, ONE]])];
   for (;;) {
     const [point, unit] = combined([...vertices.values()], [...weights.values()]);
     const [next, found] = lowest(point);
@@ -117,34 +106,6 @@ function nearest(hull, rows, until, names = null) {
   }
 }
 
-// The vertices that the same search finds in floats, up to rounding.
-function guessed(hull, rows) {
-  const size = Math.max(...rows.flat().map((v) => Math.abs(Number(v))), Number.MIN_VALUE);
-  const { lowest, at } = hull(rows.map((row) => row.map((v) => Number(v) / size)));
-  let point = rows[0].map((v) => Number(v) / size);
-  let [keys, weights] = [[lowest(point)[0]], [1]];
-  for (let step = 0; step < 300; step += 1) {
-    point = point.map((_, j) => keys.reduce((sum, key, k) => sum + weights[k] * at(key)[j], 0));
-    const [next, found] = lowest(point);
-    if (dot(found, point) >= dot(point, point) - 1e-12 * Math.max(...point.map(Math.abs)) || keys.includes(next)) break;
-    keys.push(next);
-    weights.push(0);
-    for (;;) {
-      const [first, ...others] = keys.map(at);
-      const edges = others.map((place) => place.map((v, j) => v - first[j]));
-      const rest = solve(edges.map((one) => edges.map((other) => dot(one, other))), edges.map((one) => -dot(one, first)));
-      const goal = [1 - rest.reduce((sum, v) => sum + v, 0), ...rest];
-      if (!goal.every(Number.isFinite)) return keys.slice(0, -1);
-      if (goal.every((v) => v > 0)) { weights = goal; break; }
-      const share = Math.min(...weights.flatMap((w, k) => (goal[k] <= 0 ? [w / (w - goal[k])] : [])));
-      weights = weights.map((w, k) => w + share * (goal[k] - w));
-      const kept = [...keys.keys()].filter((k) => weights[k] > 1e-14);
-      [keys, weights] = [kept.map((k) => keys[k]), kept.map((k) => weights[k])];
-    }
-  }
-  return keys;
-}
-
 // The sum of rows of whole numbers times fractions, as whole numbers over a unit.
 function combined(rows, fractions) {
   const [[times], unit] = whole([fractions]);
@@ -153,11 +114,9 @@ function combined(rows, fractions) {
 
 // The multipliers, which add up to 1, of the nearest point to 0 of the plane through vertices.
 function affineNearest(vertices) {
-  if (!vertices.size) return null;
   const [first, ...others] = vertices.values();
   const edges = others.map((place) => place.map((v, j) => v - first[j]));
   const found = solved(edges.map((one) => edges.map((other) => dot(one, other))), edges.map((one) => -dot(one, first)));
-  if (!found) return null;
   const rest = found.reduce((sum, m) => sum.minus(m), ONE);
   return new Map([...vertices.keys()].map((key, k) => [key, k ? found[k - 1] : rest]));
 }
@@ -193,7 +152,8 @@ function peeled(A, witness, until) {
     const common = { multipliers: witness, boundary, spanning, square: ZERO };
     if (!left.size) return { kind: "overlapping", weights: [], ...common };
     const rows = [...left.keys()];
-    const { point, unit, weights } = nearest(hullOf, rows.map((i) => left.get(i)), until, rows);
+    const rests = [...left.values()];
+    const { point, unit, weights } = nearest(lowestOf(rests), rests[0], until, rows);
     if (nonzero(point)) return { kind: "quasi-separable", weights: point.map((v) => new Fraction(v, unit)), ...common };
     // the rows that add up to 0 here, with as much of the known ones as takes the rest
     const [more, shares] = [[...weights.keys()], [...weights.values()].map((m, k) => m.times(left.get([...weights.keys()][k]).factor))];

@@ -7,8 +7,6 @@ export const LEARNERS = {
   margin: { title: "margin perceptron", estimator: "MarginPerceptron", intercept: true },
   winnow: { title: "Winnow", estimator: "Winnow" },
   "balanced-winnow": { title: "balanced Winnow", estimator: "BalancedWinnow", start: true },
-  "passive-aggressive": { title: "passive-aggressive", estimator: "PassiveAggressive", intercept: true, start: true },
-  arow: { title: "AROW", estimator: "AROW", intercept: true, start: true },
   kernel: { title: "kernel perceptron", estimator: "KernelPerceptron" },
 };
 //: largest absolute value of a coordinate or of a weight
@@ -40,9 +38,10 @@ export const FIELDS = [
     { low: TINY, high: 1, word: "auto", usedBy: ["margin"] }),
   field("promotion", "Promotion", 2, "Factor of weights in an update, for a feature of 1.",
     { low: 1 + TINY, usedBy: ["winnow", "balanced-winnow"] }),
-  field("C", "Aggressiveness C", 1, "Largest step; smaller values tolerate more noise.", { low: TINY, usedBy: ["passive-aggressive"] }),
-  field("r", "Noise r", 1, "Noise variance of a row; larger values reduce the effect of each row.", { low: TINY, usedBy: ["arow"] }),
-  field("kernel", "Kernel", "rbf", "Kernel, the similarity of two rows.", { choices: ["poly", "rbf"], usedBy: ["kernel"] }),
+  field("zero", "A score of zero", "mistake", "What a score of zero is during training: a mistake, a prediction of the first class, or correct.",
+    { choices: ["mistake", "negative", "correct"], usedBy: ["perceptron", "batch"] }),
+  field("kernel", "Kernel", "rbf", "Kernel, the similarity of two rows.",
+    { choices: ["linear", "poly", "all-subsets", "rbf"], usedBy: ["kernel"] }),
   field("degree", "Degree", 2, "Degree of the polynomial kernel.", { low: 1, high: 10, whole: true, usedBy: ["kernel"] }),
   field("width", "Gamma of the kernel", 1, "Factor of the product or distance in the kernel.", { low: TINY, usedBy: ["kernel"] }),
   field("classes", "Several classes", "native", "Strategy for more than two classes: one joint rule, one-vs-rest, or one-vs-one.",

@@ -31,12 +31,10 @@ export class Controls {
       if (chosen) this.use(await sentFile(chosen, lab.limits.file));
       file.value = "";
     } });
-    this.reading = make("details", { class: "reading" }, make("summary", {}, "Reading options"));
     this.own = make("details", { class: "own" }, make("summary", {}, "Your own points"),
       make("p", {}, "Click in the plane, or paste columns of numbers and a class:"), this.paste,
       make("div", { class: "row" }, make("button", { type: "button",
-        onclick: () => this.use({ text: this.paste.value }) }, "Use"), file), this.columns,
-      this.reading);
+        onclick: () => this.use({ text: this.paste.value }) }, "Use"), file), this.columns);
     this.node = make("section", { class: "card controls", "aria-label": "Settings" },
       lab.lessons.node,
       make("label", { class: "field" }, make("span", {}, "Points"), this.ready), this.own,
@@ -52,65 +50,43 @@ export class Controls {
       ...options);
     const show = (name, text) => make("label", { class: "check" }, make("input", {
       type: "checkbox", checked: this.lab.shows[name], "data-show": name,
-      onchange: (event) => this.lab.show(name, event.target.checked) }), text);
+      onchange: (event) => this.lab.setShown(name, event.target.checked) }), text);
     this.shows.append(show("kept", "all four lines"), show("proof", "proof in the plane"));
-    this.told = this.lab.reading.map(({ name, label, choices }) => {
-      const select = make("select", { "aria-label": label, "data-reading": name,
-        onchange: () => { if (this.given) this.load(); } },
-      make("option", { value: "" }, "detected"),
-      ...choices.map(([value, words]) => make("option", { value }, words)));
-      this.reading.append(make("label", { class: "field" }, make("span", {}, label), select));
-      return select;
-    });
-  }
-
-  // The notes about the text before do not apply to other points, or to another text.
-  forget(given = null) {
-    Object.assign(this, { given, chosen: null, showing: null });
-    this.columns.replaceChildren();
-    if (!given) this.told.forEach((select) => { select.value = ""; });
   }
 
   // Show the points of a text or a file.
   use(given) {
-    this.forget(given);
-    this.load();
+    this.given = given;
+    this.load(null);
   }
 
-  // Load it, with the chosen columns and reading options; after a fault nothing changes.
-  async load(chosen = this.chosen) {
-    const reading = Object.fromEntries(this.told.filter((select) => select.value)
-      .map((select) => [select.dataset.reading, select.value]));
-    const { given } = this;
-    const columns = await this.lab.load({ ...given, columns: chosen, reading });
-    if (given !== this.given) return;
-    if (columns) { this.chosen = chosen; this.showing = columns; }
-    if (this.showing) this.showColumns(this.showing);
-  }
+  // Load it, with chosen columns; after a fault nothing changes.
+  load(columns) { this.lab.show("load", { ...this.given, columns, scene: this.lab.scene }, { at: 0, fit: true }); }
 
   // Choose the columns of a text that was loaded.
-  showColumns({ names, numeric, x, y, label, said }) {
+  loaded({ names, numeric, said, ...at }) {
     const menu = (title, value, choices, change) => {
-      const select = make("select", { "aria-label": title,
-        onchange: () => this.load(change(select.value)) },
-      ...choices.map(([key, name]) => make("option", { value: key }, name)));
+      const select = make("select", { "aria-label": title, onchange: () => this.load({ ...at, ...change(select.value) }) },
+        ...choices.map(([key, name]) => make("option", { value: key }, name)));
       select.value = value;
       return make("label", { class: "field" }, make("span", {}, title), select);
     };
+    const { x, y, label, scale } = at;
     const of = (list) => list.map((j) => [j, names[j]]);
     const numbers = of(numeric.filter((j) => j !== label));
     const other = (j, than) => (j === than ? numbers.find(([k]) => k !== than)[0] : j);
     this.columns.replaceChildren(
-      menu("Horizontal", x, numbers, (value) => ({ x: Number(value), y: other(y, Number(value)), label })),
-      menu("Vertical", y, numbers, (value) => ({ x: other(x, Number(value)), y: Number(value), label })),
-      menu("Class", label, of(names.map((_, j) => j)), (value) => ([x, y].includes(Number(value))
-        ? { label: Number(value) } : { x, y, label: Number(value) })),
+      menu("Horizontal", x, numbers, (value) => ({ x: Number(value), y: other(y, Number(value)) })),
+      menu("Vertical", y, numbers, (value) => ({ x: other(x, Number(value)), y: Number(value) })),
+      menu("Class", label, of(names.map((_, j) => j)), (value) => ({ label: Number(value),
+        ...([x, y].includes(Number(value)) ? { x: undefined, y: undefined } : {}) })),
+      menu("Scale", scale, [["", "as needed"], ["none", "as in the file"], ["standard", "standardized"]], (value) => ({ scale: value })),
       ...said.map((text) => make("p", { class: "status" }, text)));
   }
 
   scene() {
     const { scene } = this.lab;
-    if (scene.name && this.given) this.forget();
+    if (scene.name) this.columns.replaceChildren();
     if (!this.ready.childElementCount) return;
     this.ready.value = scene.name;
     this.shows.querySelector("label").classList.toggle("hidden", !this.lab.plane.kept.possible);
@@ -118,16 +94,15 @@ export class Controls {
     if (this.slides && names === this.names) { this.sliders.forEach((show) => show()); return; }
     this.names = names;
     this.sliders = [];
-    const busy = this.fields.contains(this.lab.root.getRootNode().activeElement)
-      ? this.lab.root.getRootNode().activeElement.id : null;
+    const busy = this.fields.contains(document.activeElement) ? document.activeElement.id : null;
     this.fields.replaceChildren(...this.lab.fields.filter((field) => this.used(field))
       .map((field) => this.control(field)));
     if (busy) this.fields.querySelector(`#${busy}`)?.focus();
   }
 
   // While a slider is moved it stays the element that it is.
-  get slides() { return this.fields.contains(this.lab.root.getRootNode().activeElement)
-    && this.lab.root.getRootNode().activeElement.type === "range"; }
+  get slides() { return this.fields.contains(document.activeElement)
+    && document.activeElement.type === "range"; }
 
   shownNames() {
     const { settings } = this.lab.scene;

@@ -1,11 +1,9 @@
-// The modes without a run: numbers and sentences of a fit, its table and its drawing.
+// The modes without a run: numbers and sentences of a fit, and its drawing.
 
 import { make, makeSvg } from "./dom.js";
-import { minus, short } from "../engine/numbers.js";
+import { minus } from "../engine/numbers.js";
 import { boxFree, chord, clipped, corners, Scale } from "./geometry.js";
 import { classColor } from "./looks.js";
-
-const MOST_ROWS = 500;
 
 export class Fit {
   constructor(lab) {
@@ -17,58 +15,20 @@ export class Fit {
     this.panels = make("div", { class: "panels" });
     this.node = make("section", { class: "card fit", "aria-label": "Fit" },
       this.name, this.title, this.words, this.numbers, this.panels);
-    this.head = make("tr");
-    this.heading = make("h2");
-    this.says = make("p", { class: "stopped" });
-    this.body = make("tbody");
-    this.table = make("section", { class: "card table", "aria-label": "Points and residuals" },
-      this.heading, this.says, make("div", { class: "scroll", tabindex: "0", role: "region",
-        "aria-label": "Table of points" }, make("table", {}, make("thead", {}, this.head),
-        this.body)));
   }
 
   scene() {
-    const { fit, idle } = this.lab;
-    this.node.classList.toggle("hidden", !this.lab.regression);
-    this.table.classList.toggle("hidden", !fit);
-    const none = { title: "", sentences: [idle], numbers: [], panels: [], columns: [] };
-    const { title, sentences, numbers, panels, columns } = fit ?? none;
+    const { fit, idle, regression, descends } = this.lab;
+    this.node.classList.toggle("hidden", !regression);
+    const { title, sentences, numbers, panels } = fit ?? { title: "", sentences: [idle], numbers: [], panels: [] };
+    this.name.textContent = descends ? "Gradient descent" : "Fit";
     this.title.textContent = title;
     this.words.replaceChildren(...sentences.map((text) => make("p", {}, text)));
     this.numbers.replaceChildren(...numbers.flatMap(([name, value]) => [make("dt", {}, minus(name)), make("dd", {}, minus(value))]));
     this.panels.replaceChildren(...panels.map((panel) => this.panel(panel)));
-    this.head.replaceChildren(...columns.map((name) => make("th", { scope: "col" }, name)));
-    this.first = -1;
-    const { descends } = this.lab;
-    [this.name.textContent, this.heading.textContent] = descends
-      ? ["Gradient descent", "Steps"] : ["Fit", "Points"];
-    this.at(this.lab.at);
   }
 
-  // The lines of the table around a position, which is marked if it is a step.
-  at(t) {
-    const rows = this.lab.fit?.rows ?? [];
-    const first = t - (t % MOST_ROWS);
-    if (first !== this.first) {
-      this.first = first;
-      const shown = rows.slice(first, first + MOST_ROWS);
-      const text = (value) => (typeof value === "number" ? minus(short(value)) : minus(value));
-      this.body.replaceChildren(...shown.map((row, k) => make("tr",
-        { onclick: () => this.lab.goTo(first + k) },
-        ...row.map((value) => make("td", {}, text(value))))));
-      this.says.textContent = rows.length > shown.length
-        ? `${shown.length} of ${rows.length.toLocaleString("en")} rows shown; CSV has all rows.` : "";
-    }
-    if (!this.lab.descends) return;
-    this.body.querySelector(".now")?.classList.remove("now");
-    const line = this.body.children[t - first];
-    line?.classList.add("now");
-    const box = this.body.closest(".scroll");
-    if (line && (line.offsetTop < box.scrollTop + 28
-      || line.offsetTop > box.scrollTop + box.clientHeight - 56)) {
-      box.scrollTop = line.offsetTop - box.clientHeight / 2;
-    }
-  }
+  at() {}
 
   // A small scatter plot with the line that the points should lie around.
   panel({ title, x, line, points }) {

@@ -20,14 +20,14 @@ function typesText({ tagName, type, value, defaultValue }) {
 // What a key with Ctrl or Cmd does.
 function withControl({ undo }, event) {
   const key = event.key.toLowerCase();
-  if (event.altKey || typesText(event.composedPath()[0])) return null;
+  if (event.altKey || typesText(event.target)) return null;
   if (key === "y" || (key === "z" && event.shiftKey)) return () => undo.redo();
   return key === "z" ? () => undo.undo() : null;
 }
 
 function alone(lab, event) {
   const { clock, plane, stage } = lab;
-  const target = event.composedPath()[0];
+  const target = event.target;
   const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (key === "Escape" && stage.on) return () => stage.toggle();

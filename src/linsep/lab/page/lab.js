@@ -40,12 +40,12 @@ export class Lab {
     this.controls = new Controls(this);
     this.fits = new Fit(this);
     this.story = new Story(this);
-    this.views = [this.clock, this.story, this.plane, new Weights(this), this.proofs, new Table(this),
-      this.fits, this.sharing, this.controls, this.stage];
+    this.weights = new Weights(this);
+    this.table = new Table(this);
+    this.views = [this.clock, this.story, this.plane, this.weights, this.proofs, this.table, this.fits,
+      this.sharing, this.controls, this.stage];
     this.fault = make("p", { class: "fault", id: "fault", role: "alert" });
     this.heard = make("p", { class: "heard", id: "heard", role: "status" });
-    const [, , , weights, , table] = this.views;
-    this.table = table;
     this.node = make("main", { class: "lab" },
       make("header", {}, make("h1", {}, "linsep", make("span", {}, " lab")),
         this.stage.node, this.moreButton = make("button", { type: "button", class: "more-button",
@@ -55,7 +55,6 @@ export class Lab {
       this.footer = make("footer"));
     this.narrow = matchMedia("(max-width: 720px)");
     this.narrow.addEventListener("change", () => this.arrange());
-    this.weights = weights;
     this.arrange();
     root.append(this.node);
     document.addEventListener("keydown", (event) => press(this, event));
@@ -66,16 +65,16 @@ export class Lab {
   // Put the parts of the page where they are seen, so that Tab goes from one to the next: in columns,
   // or on a phone below each other, exports last.
   arrange() {
-    const [lesson, settings, story, clock, plane, rounds, fit, proof, weights, sharing] = [
+    const [lesson, settings, story, clock, plane, table, fit, proof, weights, sharing] = [
       this.lessons.column, ...[this.controls, this.story, this.clock, this.plane, this.table,
         this.fits, this.proofs, this.weights, this.sharing].map(({ node }) => node)];
     const column = (name, ...parts) => make("div", { class: name }, ...parts);
     const early = ["descent", "soft"].includes(this.scene?.settings.room); // they have a slider
     this.columns.replaceChildren(...(this.narrow.matches
-      ? [lesson, story, plane, clock, ...(early ? [settings] : []), fit, proof, weights, rounds,
-        this.fits.table, ...(early ? [] : [settings]), sharing]
+      ? [lesson, story, plane, clock, ...(early ? [settings] : []), fit, proof, weights, table,
+        ...(early ? [] : [settings]), sharing]
       : [column("side left", lesson, settings),
-        column("middle", story, clock, plane, rounds, this.fits.table),
+        column("middle", story, clock, plane, table),
         column("side right", proof, fit, weights, sharing)]));
   }
 
@@ -93,42 +92,36 @@ export class Lab {
     this.waiting.delete(answer.number);
   }
 
-  // Ask for a URL; null if another URL was asked for meanwhile.
-  async opened(url) {
+  // Show the scene of an answer; of questions that come while one is answered only the last is asked.
+  async show(kind, given, how = {}) {
+    this.clock.pause();
     clearTimeout(this.remembering);
-    this.openings = (this.openings ?? 0) + 1;
-    const mine = this.openings;
-    const answer = await this.ask("open", { url });
-    clearTimeout(this.remembering);
-    if (mine !== this.openings) return null;
-    // What was changed meanwhile was the scene before.
-    if (answer.scene) {
-      Object.assign(this, { next: null, wanted: null, asking: null });
-      this.undo.begin(answer.scene);
+    Object.assign(this, { next: { kind, given, how }, wanted: given.scene ?? null });
+    if (this.busy) return;
+    this.busy = true;
+    while (this.next) {
+      const asked = this.next;
+      this.next = null;
+      const answer = await this.ask(asked.kind, asked.given); // eslint-disable-line no-await-in-loop
+      if (!this.next) this.wanted = null;
+      // what was changed before a URL was opened is another scene
+      if (this.next?.kind !== "open") this.take(answer, asked.how);
     }
-    return answer;
+    this.busy = false;
+    this.remember();
   }
 
   async reopen() {
-    const answer = await this.opened(location.hash);
-    if (!answer) return;
-    if (!answer.scene) { this.fail(answer.fault); return; }
-    if (!this.fields.length) this.begin(answer);
-    else this.take(answer, { at: answer.scene.at, fit: true });
-    if (location.hash && location.hash.slice(1) !== answer.url) {
-      history.replaceState(null, "", `#${answer.url}`);
-    }
+    await this.show("open", { url: location.hash }, { at: null, fit: true, edits: false });
     await this.lessons.follow();
-    if (!location.hash) history.replaceState(null, "", `#${answer.url}`);
+    if (!location.hash) history.replaceState(null, "", `#${this.url}`);
   }
 
   begin(answer) {
-    const { fields, ready, limits, reading } = answer;
-    Object.assign(this, { fields, ready, limits, reading });
-    this.undo.begin(answer.scene);
+    const { fields, ready, limits } = answer;
+    Object.assign(this, { fields, ready, limits });
     this.controls.start();
     this.lessons.start(answer.lessons);
-    this.take(answer, { at: answer.scene.at, fit: true });
     this.node.classList.add("begun");
   }
 
@@ -142,15 +135,23 @@ export class Lab {
     if (this.heard) this.heard.textContent = text;
   }
 
-  // Show an answer with a scene; `seen` is the part of the plane to show.
-  take(answer, { at, fit = false, seen = null }) {
+  // Show an answer with a scene, at a step or its own (null). `seen` is the part of the plane to show;
+  // edits can be undone, and have an address unless something is still dragged (not `final`).
+  take(answer, { at = this.at, fit = false, final = true, seen = null, edits = true }) {
     this.fail(answer.fault ?? "");
-    if (!answer.scene) return;
+    if (!answer.scene) { this.redraw(); return; }
+    if (!this.fields.length) this.begin(answer);
+    if (!edits) this.undo.begin(answer.scene);
+    else if (!seen) this.undo.edited(answer.scene, final);
+    if (edits && final) history.pushState(null, "", `#${answer.url}`);
+    else if (!edits && location.hash) history.replaceState(null, "", `#${answer.url}`);
+    const atEnd = at && at === this.rounds && !seen;
+    this.url = answer.url;
     const { scene, run, idle, classNames } = answer;
     const { room, surface } = scene.settings;
     const view = room === "descent" ? surface : room;
     const same = run && this.run && JSON.stringify(scene.points) === JSON.stringify(this.scene.points);
-    Object.assign(this, { scene, idle, classNames, proof: answer.proof ?? null });
+    Object.assign(this, { scene, idle, classNames, proof: null });
     this.run = run ? new Run(run, scene.points) : null;
     this.fit = answer.fit ?? null;
     this.node.classList.toggle("regression", this.regression);
@@ -158,7 +159,7 @@ export class Lab {
     this.node.dataset.room = room;
     this.footer.textContent = keysOf(room);
     if (!same) this.selected = this.selected < scene.points.length ? this.selected : null;
-    this.at = Math.max(0, Math.min(at, this.rounds));
+    this.at = Math.max(0, Math.min(atEnd ? Infinity : at ?? scene.at, this.rounds));
     if (fit || view !== this.view) this.plane.view.fit();
     if (seen) this.plane.view.restore(seen);
     if (view !== this.view && this.narrow.matches) this.arrange();
@@ -166,7 +167,8 @@ export class Lab {
     if (fit) this.clock.pace();
     this.redraw();
     if (!this.more && needsMore(answer.url)) this.showMore(true);
-    if (run && !answer.proof) this.prove();
+    if (answer.columns) this.controls.loaded(answer.columns);
+    if (run) this.prove();
     else this.node.dataset.proved = answer.number ?? 0;
   }
 
@@ -213,67 +215,26 @@ export class Lab {
 
   // Keep the position in the URL, once it rests.
   remember() {
-    if (!this.scene) return;
     clearTimeout(this.remembering);
     this.remembering = setTimeout(() => {
-      if (this.clock.playing || !this.scene || this.changing) return;
+      if (this.clock.playing || this.busy) return;
       this.scene.at = this.at;
       const bare = location.hash.slice(1).replace(/&?at=\d+/, "");
       history.replaceState(null, "", `#${bare}${this.at ? `&at=${this.at}` : ""}`);
     }, 250);
   }
 
-  // Ask for the run of a changed scene; while an answer is awaited only the last change is kept.
-  async change(scene, { at = this.at, fit = false, final = true, seen = null } = {}) {
-    if (typeof scene !== "string" && !seen) this.undo.edited(scene, final);
-    this.clock.pause();
-    clearTimeout(this.remembering);
-    this.next = { request: scene, at, fit, final, seen };
-    this.wanted = typeof scene === "string" ? null : scene;
-    if (this.changing) return;
-    this.changing = true;
-    try {
-      while (this.next) {
-        const mine = this.next;
-        const { request, ...how } = mine;
-        Object.assign(this, { next: null, asking: mine });
-        // eslint-disable-next-line no-await-in-loop
-        const answer = await this.ask("scene", typeof request === "string" ? { ready: request }
-          : { scene: { ...request, at: 0 } });
-        if (mine !== this.asking) continue; // a URL was opened meanwhile
-        if (!this.next) this.wanted = null;
-        if (!answer.scene) this.undo.refused(request);
-        else if (typeof request === "string") this.undo.edited(answer.scene);
-        const atEnd = how.at && how.at === this.rounds && !how.seen;
-        this.take(answer, { ...how, at: atEnd ? Infinity : how.at });
-        if (!answer.scene) this.redraw();
-        else if (how.final) history.pushState(null, "", `#${answer.url}`);
-      }
-    } finally {
-      this.changing = false;
-      this.wanted = null;
-    }
-    this.remember();
-  }
+  change(scene, how) { this.show("scene", { scene: { ...scene, at: 0 } }, how); }
 
   // The scene as its user left it, which may be ahead of the last answer.
   latest() { return this.wanted ?? this.scene; }
 
-  open(name) { this.selected = null; this.change(name, { at: 0, fit: true }); }
+  open(ready) { this.selected = null; this.show("scene", { ready }, { at: 0, fit: true }); }
 
   changeSetting(name, value, how = {}) {
     const scene = this.latest();
     this.change({ ...scene, settings: { ...scene.settings, [name]: value } },
       { at: name === "keep" || (this.descends && name !== "room") ? this.at : 0, ...how });
-  }
-
-  // Take the points of a CSV text or file; returns from which of its columns, if it could be read.
-  async load(given) {
-    const answer = await this.ask("load", { ...given, scene: this.scene });
-    if (answer.scene) this.undo.edited(answer.scene);
-    this.take(answer, { at: 0, fit: true });
-    if (answer.scene) history.pushState(null, "", `#${answer.url}`);
-    return answer.columns;
   }
 
   changePoints(points, how) {
@@ -338,7 +299,7 @@ export class Lab {
     this.plane.tools.draw();
   }
 
-  show(name, value) {
+  setShown(name, value) {
     this.shows[name] = value;
     this.plane.drawProof();
     this.plane.kept.scene();

@@ -59,10 +59,8 @@ export class Lesson {
     this.step = Math.max(0, Math.min(step, this.lesson.steps.length - 1));
     this.draw();
     const { url } = this.lesson.steps[this.step];
-    this.lab.clock.pause();
     this.remember(`#${url}`, pushes);
-    const answer = await this.lab.opened(url);
-    if (answer) this.lab.take(answer, { at: answer.scene?.at, fit: true });
+    await this.lab.show("open", { url }, { at: null, fit: true, edits: false });
     if (this.lesson?.steps[this.step].more) this.lab.showMore(true);
   }
 

@@ -28,10 +28,10 @@ export class Points {
   // A point stays the element that it is, unless its class changes.
   draw() {
     const { points } = this.lab.scene;
-    const size = (points.length > 120 ? 4 : points.length > NUMBERED ? 6 : 8) * this.lab.stage.times;
+    const size = (points.length > NUMBERED ? 6 : 8) * this.lab.stage.times;
     this.size = size;
     const looks = points.map(([, , code]) => `${code} ${size}`);
-    const focused = this.lab.root.getRootNode().activeElement?.dataset?.point;
+    const focused = document.activeElement?.dataset?.point;
     this.node.classList.toggle("few", points.length <= NUMBERED);
     this.dots.splice(points.length).forEach((dot) => dot.remove());
     points.forEach(([, , code], j) => {
@@ -57,7 +57,7 @@ export class Points {
     const ring = (name, r) => makeSvg("circle", { class: name, r });
     const dot = makeSvg("g", { class: "dot", tabindex: "0", role: "button", "data-point": j,
       "data-class": code }, ring("touch", size + 9), ring("halo", size + 12),
-    ring("wrong-ring", size + 5), mark(code, 0, 0, size),
+    ring("wrong-ring", size + 3), mark(code, 0, 0, size),
     makeSvg("text", { class: "number", x: size + 7, y: -size - 4 }, j + 1));
     dot.addEventListener("keydown", (event) => this.key(event, j));
     dot.addEventListener("focus", () => this.lab.select(j));

@@ -1,8 +1,8 @@
 // What happened in a step, in one sentence, and the buttons for the next step.
 
 import { toldStep } from "./descent.js";
-import { kernelValue } from "./regions.js";
 import { make } from "./dom.js";
+import { kernelValue } from "../engine/rules.js";
 import { minus, short } from "../engine/numbers.js";
 
 const ENDS = {

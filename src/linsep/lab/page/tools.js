@@ -13,7 +13,7 @@ export class Tools {
   draw() {
     const { lab, plane } = this;
     const { undo, scene } = lab;
-    const focused = lab.root.getRootNode().activeElement?.dataset?.key;
+    const focused = document.activeElement?.dataset?.key;
     const tool = (label, action, off = false, sign = label) => make("button", { type: "button",
       onclick: action, disabled: off, "data-key": label, "aria-label": label, title: label }, sign);
     const edits = [tool("Add", () => lab.addPoint(plane.middle())),
