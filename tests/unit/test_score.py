@@ -1,6 +1,7 @@
 """``linsep.score`` and the command: every kind of data and of model, and what each error says."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -8,9 +9,11 @@ import polars as pl
 import pytest
 import sklearn.metrics as oracle
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 
 import linsep
-from command_line import assert_refused, here
+from command_line import here
 from linsep.errors import DataError, ParameterError
 from linsep.scoring import MOST_ROWS, Scored, scored
 from linsep.sources import ArraySource, open_source
@@ -121,8 +124,11 @@ def test_weights_and_groups_by_column_and_by_row(folder, flats):
     towns = linsep.score(model, "flats.csv", groups="city")  # which is a feature, too
     assert towns["intervals"]["groups"] == 3
     linsep.save(model, "m")
-    told = here("score", "m", "flats.csv", "--group", "house", "--json", cwd=folder)
+    by_house = ("score", "m", "flats.csv", "--group", "house")
+    told = here(*by_house, "--json", cwd=folder)
     assert json.loads(told.stdout) == linsep.score(model, flats, groups="house")
+    told = here(*by_house, cwd=folder)
+    assert "resamples of 30 groups)" in told.stdout
 
 
 def test_another_label_column(folder, flats):
@@ -193,8 +199,10 @@ def test_refusals(flats):
     for data, options, error, code in [
         (flats, {"metrics": "auc"}, ParameterError, "bad-option"),
         (flats, {"metrics": ["accuracy", "log_loss"]}, DataError, None),
+        (flats, {"metrics": "f1"}, DataError, None),
         (flats[flats.kind == "cheap"], {"metrics": "roc_auc"}, DataError, "undefined"),
         (flats, {"sample_weight": 0 * times}, DataError, "no-rows"),
+        (flats, {"sample_weight": np.ones(7)}, DataError, "shape"),
         (pair, {"groups": np.ones(200)}, ValueError, None),
         (flats, {"sample_weight": -times}, ValueError, "out-of-range"),
         (flats, {"groups": "site"}, DataError, "unknown-column"),
@@ -203,6 +211,7 @@ def test_refusals(flats):
         (pair, {"groups": [None] * 150}, DataError, "missing-value"),
         ("flats.csv", {"sample_weight": times}, TypeError, None),
         (pair, {"target": "kind"}, TypeError, None),
+        (pair, {"groups": "house"}, TypeError, None),
         (np.ones((3, 2)), {}, TypeError, None),
         (flats[FEATURES], {}, DataError, "unknown-column"),
     ]:
@@ -233,8 +242,19 @@ def test_one_class_is_one_sentence_and_no_nan(folder, flats):
     flats[flats.two == "much"][:1].to_csv("one.csv", index=False)
     done = here("score", "m", "one.csv", cwd=folder)
     assert done.returncode == 0
+    assert "note      roc_auc is not defined: it compares rows of different classes" in done.stdout
     assert "nan" not in done.stdout
-    assert_refused("score", "m", "one.csv", "--metrics", "roc_auc", cwd=folder, code="undefined")
+    refused = here("score", "m", "one.csv", "--metrics", "roc_auc", cwd=folder)
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert here("score", "m", "one.csv", "--metrics", "auc", cwd=folder).returncode == 2
+
+
+def test_what_fit_prints_of_test_rows(folder, flats):
+    flats[[*FEATURES, "two"]].to_csv("two.csv", index=False)
+    done = here("fit", "two.csv", "--target", "two", "--learner", "logistic", "--l2", 1,
+                "--test", "flats.csv", cwd=folder)  # fmt: skip
+    said = r"metrics +balanced accuracy \d+\.\d\d%, ROC AUC 0\.\d{4}, log loss \d\.\d{4} on the te"
+    assert re.search(said, done.stdout)
 
 
 def test_of_very_many_rows_some_are_kept(monkeypatch):
