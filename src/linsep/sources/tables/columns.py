@@ -37,16 +37,6 @@ from linsep.sources.tables.table_file import (
     unknown_column,
 )
 
-#: different values that are inspected to find out how numbers and dates are written
-MOST_TRIED = 1000
-#: rows from which a text column without a repeated value is treated as an ID
-_MANY_ROWS = 100
-#: different numbers from which a text column with few other values is treated as numeric
-_MANY_NUMBERS = 10
-#: or below a first cell, which may hold units
-_UNITS = 3
-#: different ones that mark missing values, however few numbers there are
-_MARKS = 3
 # Text with a leading zero, such as 02134, is a code and not a number.
 _NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
 #: marks of missing values among numbers
@@ -149,7 +139,7 @@ def text_refusal(
             f"looks like numbers stored as text (such as '{values[0]}')",
             hint("read them with {}", numeric=[name]), *[later] * file.marks_missing, leave,
         )  # fmt: skip
-    some = [value for value in values if value.strip() not in NO_NUMBER][:MOST_TRIED]
+    some = [value for value in values if value.strip() not in NO_NUMBER][:1000]
     tried = pa.array(some, pa.string())
     if (options := number_options(tried)) is not None:
         units = dict(zip(Spelling(units=True).parts(tried)[1].to_pylist(), some, strict=True))
@@ -167,14 +157,15 @@ def text_refusal(
     rows = np.flatnonzero(np.isin(codes, odd))
     marks = sorted({values[code].strip() for code in odd})
     numbers = len(values) - len(odd)
-    few = rows.size <= (1 - MOST) * filled or len(marks) <= max(_MARKS, numbers // 10)
+    # A few others among different numbers: up to three marks, one of a known form, or units.
+    few = rows.size <= (1 - MOST) * filled or len(marks) <= max(3, numbers // 10)
     lone = len(marks) == 1 and _MARK.fullmatch(marks[0])
     second = rows.tolist() == [0]  # below the names
-    many = numbers >= (1 if lone else _UNITS if second else _MANY_NUMBERS)
+    many = numbers >= (1 if lone else 3 if second else 10)
     if marks and ((few and many) or rows[0] >= SAMPLE_ROWS):
         more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
         cell, place = values[codes[rows[0]]], file.where(int(rows[0]))
-        told = missing_mark(*(marks if len(marks) <= 2 * _MARKS else [cell]))
+        told = missing_mark(*(marks if len(marks) <= 6 else [cell]))
         return DataError(
             place + f", column '{name}' holds '{cell[:60]}'{more}, but nearly all other values are "
             "numbers",
@@ -184,7 +175,7 @@ def text_refusal(
             hint("leave the column out with {}", exclude=[name]),
             code="not-a-number", path=file.path, column=name,
         )  # fmt: skip
-    if len(values) == filled >= _MANY_ROWS and not hashed:
+    if len(values) == filled >= 100 and not hashed:
         return refused(
             f"has a different text in each of its first {filled:,} rows, so it looks like an ID or "
             "free text",
