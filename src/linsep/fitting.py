@@ -73,11 +73,11 @@ def chosen_learner(
     the perceptron.
     """
     # Rows of a converted file are treated like the original file.
-    made_from = source.recipe() if source.kind == "rows" else {"format": source.kind}
-    rows, words = None, source.options().get("text") or made_from.get("words") or {}
+    made: Any = source.recipe() if source.kind == "rows" else {"format": source.kind}
+    rows, words = None, source.options().get("text") or made.get("words") or {}
     if words and all(how.get("settings", how)["norm"] for how in words.values()):
         rows = "text"
-    elif not words and made_from["format"] in ("svmlight", "vw"):
+    elif not words and made["format"] in ("svmlight", "vw"):
         rows = like_texts(source)
     named = {name for name, value in given.items() if value is not None}
     if rows is None or named - parameters_of(ESTIMATORS[OF_TEXT]).keys():

@@ -206,7 +206,7 @@ def matching(patterns: Iterable[str], names: list[str]) -> list[str]:
 #: the place of a missing value or reference level, and of a value not seen in training
 NONE, UNKNOWN = -1, -2
 #: key of a feature of a product: empty for two numbers, else the text value, or both text values
-Key = tuple[str, ...]
+Key = tuple[Any, ...]
 
 
 class Product(NamedTuple):
@@ -233,7 +233,7 @@ class Columns:
 
     numeric: dict[str, str]  #: "number" or "bool" by name, in the order of features
     #: the feature of each value by name; empty when hashed; numeric ones of which values miss, too
-    text: dict[str, dict[str, int]]
+    text: dict[str, dict[Any, int]]
     target: str | None  #: the label column
     target_kind: str | None = None  #: "int", "float", "bool" or "text"
     missing: str = "error"  #: or "zero", "drop", "mean", "indicator", "skip"
