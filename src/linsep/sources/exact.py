@@ -76,8 +76,8 @@ def far_rows(X: Any) -> list[int]:
 
 
 def check_written(place: str, feature: str, line: str, written: re.Pattern[str]) -> None:
-    """Raise DataError for a whole number, in digits, in a line that no double equals; ``written``
-    matches the name and the digits of a feature.
+    """Raise DataError for a whole number in a line that no double equals; ``written`` matches the
+    name and the digits of a feature.
     """
     for name, digits in written.findall(line):
         if is_rounded(digits):

@@ -269,9 +269,8 @@ def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
 
 
 def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> None:
-    """Raise DataError for files of a different kind than the model's. Parsed rows contain their
-    recipe."""
     read = "table" if kind == "frame" else kind
+    # Parsed rows contain their recipe.
     if recipe is not None and read not in ("rows", recipe.get("format")):
         learned = _WORDS.get(str(recipe.get("format")), "something unknown").partition(",")[0]
         text = kind == "svmlight" and recipe.get("words")
@@ -287,8 +286,7 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
     """Return the files of names, folders and globs, folders and globs sorted by name.
 
     Folders yield files with known endings, or all files if ``format`` is given; a folder of folders
-    of texts is a single source, also with files named .txt beside two or more of these. As in a
-    shell, hidden files are skipped; ``**`` matches any depth of folders.
+    of texts is a single source. As in a shell, hidden files are skipped.
     """
     found: list[File] = []
     for item in data:

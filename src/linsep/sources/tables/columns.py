@@ -90,9 +90,7 @@ def column_types(files: list[TableFile], exclude: Iterable[str] = ()) -> dict[st
 def no_feature(
     file: TableFile, name: str, kind: pa.DataType, role: str = "column", code: str = "column-type"
 ) -> DataError:
-    """Return the error for a column whose type has no use in its role; DataError, which names the
-    line, for text of another encoding.
-    """
+    """Return the error for a column whose type has no use in its role."""
     if pa.types.is_binary(kind) and not file.typed:
         for _ in file.chunks({name: "text"}):  # which names the row that is not text
             pass
@@ -346,9 +344,7 @@ class Columns:
 
 
 def columns_of(types: dict[str, pa.DataType]) -> tuple[Columns, dict[str, pa.DataType]]:
-    """Return columns of these types as features, none with another role, and the types of those
-    that cannot be features.
-    """
+    """Return columns of these types as features, and the types of those that cannot be."""
     families = {name: family_of(kind) for name, kind in types.items()}
     numeric = {name: kind for name, kind in families.items() if kind in ("number", "bool")}
     text: dict[str, Any] = {name: {} for name, kind in families.items() if kind == "text"}
@@ -381,12 +377,9 @@ def guess_columns(
     files: list[TableFile], columns: Columns, require_target: bool, options: TableOptions,
     levels: Iterable[str] = (),
 ) -> None:  # fmt: skip
-    """Infer the types of the columns without a role, of labels and of groups, from the first file
-    with rows, and from the next files for columns without a value.
-
-    Columns of weights, groups and words must be in the file; the target only if
-    ``require_target``. Raises DataError when there are no rows, or columns that cannot be features,
-    such as text that is nearly all numbers, or never repeats, unless it is to have ``levels``.
+    """Infer the types of the columns without a role, of labels and of groups, from the first rows.
+    Raises DataError for columns that cannot be features, such as text that is nearly all numbers,
+    or never repeats, unless it is to have ``levels``.
     """
     file, head = first_rows(files)
     names, beside = list(file.columns()), columns.beside
@@ -595,9 +588,7 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
 
 
 def from_recipe(recipe: dict[str, Any]) -> Columns:
-    """Return the columns a recipe describes; DataError when the recipe is not one that
-    :func:`to_recipe` could have made.
-    """
+    """Return the columns that a recipe describes; DataError if it is damaged."""
     try:
         kinds = {name: "bool" if name in recipe["bool"] else "number" for name in recipe["numeric"]}
         given = {name: recipe[name] for name in (*_GIVEN, "group", "group_kind") if name in recipe}
@@ -634,10 +625,7 @@ def from_recipe(recipe: dict[str, Any]) -> Columns:
 
 
 def word_counters(text: Any) -> dict[str, Any]:
-    """Return what counts the words of each text column, and keeps some that are hashed.
-
-    Raises ParameterError for invalid settings.
-    """
+    """Return what counts the words of each text column, and keeps some that are hashed."""
     if not text:
         return {}
     from linsep.sources.text import Text, TextCounter  # compiles loops

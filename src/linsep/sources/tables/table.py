@@ -262,7 +262,6 @@ class TableSource(FilesInOrder, Source):
         return kept if self._rows_at_once == at_once else None
 
     def _every_table(self) -> Iterator[tuple[int, int, pa.Table]]:
-        """Yield file number, row number in the file and rows of every table."""
         for number, file in enumerate(self.each_file()):
             for start, table in self._tables(number):
                 yield number, start, table
@@ -386,7 +385,6 @@ class TableSource(FilesInOrder, Source):
         return to_recipe(self._columns) | self.reading.recipe() | unknown
 
     def _tables(self, number: int) -> Iterator[tuple[int, pa.Table]]:
-        """Yield tables of one file, each with the number of its first row in the file."""
         start = 0
         others = None if self.by_recipe else self._columns.exclude
         chunks = self._files[number].chunks(self._kinds[number], others)
