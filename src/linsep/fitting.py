@@ -21,13 +21,8 @@ from linsep.catalog import (
     is_scaled,
 )
 from linsep.errors import ArgumentError, DataError, ParameterError, hint, in_python
-from linsep.estimators.thresholds import (
-    Rule,
-    check_two,
-    chosen_threshold,
-    set_threshold,
-    with_threshold,
-)
+from linsep.estimators import thresholds
+from linsep.estimators.thresholds import Rule
 from linsep.other_names import advice_for
 from linsep.parameters import parameters_of
 from linsep.scoring import scored, scores_of
@@ -78,11 +73,11 @@ def chosen_learner(
     the perceptron.
     """
     # Rows of a converted file are treated like the original file.
-    made_from = source.recipe() if source.kind == "rows" else {"format": source.kind}
-    rows, words = None, source.options().get("text") or made_from.get("words") or {}
+    made: Any = source.recipe() if source.kind == "rows" else {"format": source.kind}
+    rows, words = None, source.options().get("text") or made.get("words") or {}
     if words and all(how.get("settings", how)["norm"] for how in words.values()):
         rows = "text"
-    elif not words and made_from["format"] in ("svmlight", "vw"):
+    elif not words and made["format"] in ("svmlight", "vw"):
         rows = like_texts(source)
     named = {name for name, value in given.items() if value is not None}
     if rows is None or named - parameters_of(ESTIMATORS[OF_TEXT]).keys():
@@ -222,10 +217,8 @@ def fit(
     again = {n: how[n] for n in ("format", *ReadingOptions.names()) if n in how}
     like = source
     if calibrate is not None:
-        from linsep.estimators.thresholds import calibrate as calibrated
-
         like = open_source(calibrate, recipe=model.recipe_, **again)
-        calibrated(model, like, method=calibration)
+        thresholds.calibrate(model, like, method=calibration)
     if rule is not None:
         decide(model, rule, like, folds if in_folds else None, source)
     if cv is not None:
@@ -280,15 +273,16 @@ def decide(model: Any, rule: Rule, like: Source, folds: Any, learned: Source) ->
     of these, and measure its training accuracy again.
     """
     if folds is None:
-        set_threshold(model, rule, like)
+        thresholds.set_threshold(model, rule, like)
     else:
         from linsep.cross_validation import out_of_fold
 
-        check_two(model)
+        thresholds.check_two(model)
         found = out_of_fold(model, learned, folds)
         many = folds.cv if isinstance(folds.cv, int) else "the"
-        chosen = found.scores, found.truth, found.weights
-        with_threshold(model, chosen_threshold(model, rule, chosen, f"{many} folds"))
+        scores = found.scores, found.truth, found.weights
+        chosen = thresholds.chosen_threshold(model, rule, scores, f"{many} folds")
+        thresholds.with_threshold(model, chosen)
     learned.stage = "measuring"
     found = scored(model, learned)
     right = found.predicted == found.truth
@@ -307,7 +301,6 @@ def with_intercept(
     from linsep.sources.tables.formulas import parsed
 
     read = parsed(formula, ["other"])  # a dot stands for some columns
-    intercept = read.intercept
     if not read.terms and learner not in ("linear", "logistic"):
         raise ParameterError(
             f"The formula '{formula}' has no terms, which only linear and logistic regressions "
@@ -318,15 +311,15 @@ def with_intercept(
         )  # fmt: skip
     if "fit_intercept" not in parameters_of(ESTIMATORS[learner]):
         return dict(parameters)
-    if parameters.get("fit_intercept") not in (None, intercept):
-        has, change = ("an", "write - 1 in it") if intercept else ("no", "leave out its - 1")
+    if parameters.get("fit_intercept") not in (None, read.intercept):
+        has, change = ("an", "write - 1 in it") if read.intercept else ("no", "leave out its - 1")
         raise ParameterError(
             f"The formula '{formula}' has {has} intercept",
             change,
             hint("leave out {}", fit_intercept=parameters["fit_intercept"]),
             code="conflict", option="fit_intercept",
         )  # fmt: skip
-    return dict(parameters) if intercept else {**parameters, "fit_intercept": False}
+    return dict(parameters) if read.intercept else {**parameters, "fit_intercept": False}
 
 
 def make_estimator(learner: str, given: Mapping[str, Any], usual: Mapping[str, Any] = USUAL) -> Any:

@@ -85,9 +85,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if _are_files(X):
             return open_source(X, **options)
         options = {name: value for name, value in options.items() if name not in OF_FILES}
-        if not is_frame(X):
-            X = self._checked(X)
-            X = _table(X, [f"x{k}" for k in range(X.shape[1])])
+        X = X if is_frame(X) else self._as_table(X)
         label, given = self._label, {"y": y, **beside}
         if any(values is not None for values in given.values()):
             named = {"target": label, "weight": self.weight, "offset": self.offset}
@@ -121,11 +119,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def learned(self, source: Any) -> Self:
         """Take the recipe of a source that :meth:`open` returned."""
-        self.recipe_, beside = source.recipe(), {"target"}
-        beside |= {role for role in ("weight", "offset") if getattr(self, role) is None}
-        left_out = {self.recipe_.get(role) for role in beside}
-        names = [name for name in source.column_names if name not in left_out]
-        self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)
+        recipe, given = source.recipe(), {"weight": self.weight, "offset": self.offset}
+        beside = {recipe.get(role) for role, name in given.items() if name is None}
+        beside.add(recipe.get("target"))
+        return self._fitted(recipe, [name for name in source.column_names if name not in beside])
+
+    def _fitted(self, recipe: dict[str, Any], names: list[str]) -> Self:
+        self.recipe_, self.n_features_in_ = recipe, len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
         return self
 
     def to_json(self) -> dict[str, Any]:
@@ -146,10 +147,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             from linsep.sources.text import Text  # which compiles loops
 
             options["text"] = {name: Text(**how) for name, how in text.items()}
-        encoder, names = cls(**options), [str(name) for name in stored["names"]]
-        encoder.recipe_, encoder.n_features_in_ = recipe, len(names)
-        encoder.feature_names_in_ = np.array(names, dtype=object)
-        return encoder
+        return cls(**options)._fitted(recipe, [str(name) for name in stored["names"]])
 
     def transform(self, X: Any) -> Any:
         """Return the features of rows with the columns of the fit, in any order, or of an array
@@ -166,12 +164,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if is_frame(X) or isinstance(X, Source) or _are_files(X):
             return X
         with of_features():  # arrays have no names
-            return _table(self._checked(X, reset=False), self.feature_names_in_)
+            return self._as_table(X, self.feature_names_in_, reset=False)
 
-    def _checked(self, X: Any, **how: Any) -> np.ndarray:
+    def _as_table(self, X: Any, names: Any = None, **how: Any) -> pa.Table:
         finite = "allow-nan" if self.missing in FILLED else True
-        found: np.ndarray = validate_data(self, X, dtype=None, ensure_all_finite=finite, **how)
-        return found
+        X = validate_data(self, X, dtype=None, ensure_all_finite=finite, **how)
+        columns = (column.tolist() if X.dtype == object else column for column in X.T)
+        arrays = [pa.array(column, from_pandas=True) for column in columns]
+        names = [f"x{k}" for k in range(X.shape[1])] if names is None else map(str, names)
+        return pa.Table.from_arrays(arrays, list(names))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the features, as text."""
@@ -182,12 +183,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 def _are_files(X: Any) -> bool:
     first = X[0] if isinstance(X, list | tuple) and X else X
     return isinstance(first, str | Path)
-
-
-def _table(X: np.ndarray, names: Any) -> pa.Table:
-    columns = (column.tolist() if X.dtype == object else column for column in X.T)
-    arrays = [pa.array(column, from_pandas=True) for column in columns]
-    return pa.Table.from_arrays(arrays, [str(name) for name in names])
 
 
 def _of_learner(name: str) -> Any:

@@ -68,7 +68,12 @@ def test_folders_are_labels_and_files_texts(mails):
 def test_a_text_beside_folders_of_texts_is_no_data(mails):
     """README.txt made svmlight text of the folder."""
     (mails / "README.txt").write_text("About these mails")
-    assert [b.y.size for b in open_source(mails, text="text").batches()] == [len(READ)]
+    source = open_source(mails, text="text")
+    assert [batch.y.size for batch in source.batches()] == [len(READ)]
+    every = open_source(mails, recipe=source.recipe(), labeled=False)
+    assert [batch.size for batch in every.batches()] == [
+        len(READ) + 2
+    ]  # as the top has a note, too
     (mails / "rows.svm").write_text("1 1:2\n")
     assert open_source(mails / "rows.svm").kind == "svmlight"
     with refused(DataError, "wrong-format"):

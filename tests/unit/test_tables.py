@@ -381,6 +381,13 @@ def test_rows_without_a_label_are_left_out_by_an_option_of_their_own():
     assert next(again.batches()).y.tolist() == ["p", "q"]
 
 
+def test_rows_of_counts_are_not_skipped_in_training():
+    gaps = pa.table({"a": [1.0, None], "k": [1, 2], "n": [3, 3]})
+    with refused(DataError, "missing-value", column="a") as caught:
+        list(open_source(gaps, successes="k", trials="n").batches())
+    assert "skip" not in str(caught.value)
+
+
 def test_a_class_that_is_left_out_whole_is_named():
     gaps = pa.table({"a": [1.0, 2.0, None, None], "y": ["p", "q", "r", None]})
     with pytest.warns(UserWarning, match="r in column 'y'"):

@@ -3,12 +3,12 @@
 ``opening`` turns names, folders and globs into a source, which ``base`` defines. ``lines`` reads
 text in chunks, scanned by threads; ``svmlight`` and ``vw`` explain what their scanners refuse. In
 ``tables``, ``table`` is the source, ``files`` finds the columns of each file, ``reading_options``
-has the options for text, ``column_types`` the type of each column, ``columns`` its role,
-``encoding`` its features, and ``survey`` the statistics of all rows; each format has its own
-module. ``text`` turns words into features. ``row_cache`` keeps parsed rows on disk, and reads such
-a file as a source. ``formats`` has names, compressions and opened files; ``fingerprints`` detects
-changed files; ``exact`` has numbers that floats cannot represent. ``remote`` reads files of servers
-through fsspec.
+has the options, ``columns`` the type and role of each column, ``spellings`` how its numbers and
+dates are written, ``encoding`` its features, after a survey of all rows, and ``formulas`` those of
+a formula; each format has its own module. ``text`` turns words into features. ``row_cache`` keeps
+parsed rows on disk, and reads such a file as a source. ``formats`` has names, compressions and
+opened files; ``fingerprints`` detects changed files; ``exact`` has numbers that floats cannot
+represent. ``remote`` reads files of servers through fsspec.
 """
 
 import lazy_loader

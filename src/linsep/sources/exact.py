@@ -39,22 +39,15 @@ def rounded_cells(
 
 
 class WholeNumbers:
-    """The whole numbers of a text file that are rounded when they are read as floats.
-
-    Parameters
-    ----------
-    file : TextFile
-    """
+    """The whole numbers of a text file that are rounded when they are read as floats."""
 
     def __init__(self, file: Any):
         self._file, self._cells, self._passed = file, file.written(), 0
 
-    def check(self, start: int, numbers: pa.Table, rows: np.ndarray, proof: bool) -> None:
-        """Raise DataError for a whole number, in digits, that no double equals; ``proof`` is
-        whether it would be exact in a file that states types.
-
-        ``start`` is the number of the first row in the file, larger in every call; ``numbers`` are
-        columns, as floats, of which some ``rows`` count.
+    def check(self, start: int, numbers: pa.Table, rows: np.ndarray) -> None:
+        """Raise DataError for a whole number, in digits, that no double equals, in columns read as
+        floats, of which some ``rows`` count; ``start`` is the number of the first row in the file,
+        larger in every call.
         """
         long = np.zeros(numbers.num_rows, bool)
         for column in numbers.columns:
@@ -65,9 +58,8 @@ class WholeNumbers:
             self._passed = row + 1
             for name in numbers.column_names:
                 if is_rounded(text := cells.get(name, "")):
-                    way = "export the data as Parquet instead" if proof else SMALLER
                     where = self._file.where(row) + f", column '{name}'"
-                    raise not_exact(where, text, way=way, column=name)
+                    raise not_exact(where, text, column=name)
 
 
 def is_rounded(text: str) -> bool:
@@ -84,16 +76,14 @@ def far_rows(X: Any) -> list[int]:
 
 
 def check_written(place: str, feature: str, line: str, written: re.Pattern[str]) -> None:
-    """Raise DataError for a whole number, in digits, in a line that no double equals; ``written``
-    matches the name and the digits of a feature.
+    """Raise DataError for a whole number in a line that no double equals; ``written`` matches the
+    name and the digits of a feature.
     """
     for name, digits in written.findall(line):
         if is_rounded(digits):
             raise not_exact(f"{place}, {feature.format(name)}", digits, column=name)
 
 
-def not_exact(
-    place: str, value: Any, *others: Hint, way: str = SMALLER, **fields: Any
-) -> DataError:
+def not_exact(place: str, value: Any, *others: Hint, **fields: Any) -> DataError:
     said = f" is {str(value).strip()[:60]}, which is not exactly representable as float64"
-    return DataError(place + said, way, *others, code="not-exact", value=value, **fields)
+    return DataError(place + said, SMALLER, *others, code="not-exact", value=value, **fields)

@@ -73,9 +73,7 @@ def is_delimiter(given: Any) -> bool:
 
 
 def format_by_name(path: File) -> str | None:
-    """Return the format by the ending of a name, ignoring compression endings, or None; "folder"
-    for a folder of texts.
-    """
+    """Return the format by the ending of a name, "folder" for a folder, or None."""
     endings = [ending.lower() for ending in path.suffixes]
     compressed = bool(endings) and endings[-1] in CODECS
     found = ENDINGS.get("".join(endings[-2:-1] if compressed else endings[-1:]))
@@ -145,7 +143,6 @@ def format_by_content(path: File) -> str | None:
 
 
 def _most(found: list[Any]) -> bool:
-    """Return whether there is something in the first place, and in more than half of all."""
     return bool(found[0]) and 2 * sum(map(bool, found)) > len(found)
 
 
@@ -167,8 +164,6 @@ def first_lines(path: File) -> list[bytes] | None:
 def opened(path: File, encoding: str | None = None) -> Iterator[tuple[Any, Callable[[], int]]]:
     """Open a file, decompressed, and from another encoding as UTF-8; yield the stream and what
     returns the bytes on disk read so far.
-
-    Raises DataError when there is no such file, or it is a directory or may not be read.
     """
     codec = codec_of(path)
     with ExitStack() as stack:

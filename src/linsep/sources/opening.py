@@ -187,7 +187,7 @@ def open_source(
         kind, place = kind_of(paths, format), paths[0]
     _check_kind(place, kind, recipe)
     options = of_kind(place, kind, options)
-    how = {"require_labels": bool(labeled), "max_line": bytes_of(max_line or MAX_LINE)}
+    max_line = bytes_of(max_line or MAX_LINE)
     if kind == "rows":
         source: Source = RowsSource(paths)
     elif kind in ("table", "frame"):
@@ -196,15 +196,18 @@ def open_source(
         folders = kind == "table" and all(format_of(path, format) == "folder" for path in paths)
         if recipe is None and folders:
             options |= {"target": options["target"] or LABEL, "text": options["text"] or TEXT}
-        how["require_target"] = how.pop("require_labels")
-        source = TableSource(paths, format=format, recipe=read, **how, **options)
+        source = TableSource(
+            paths, format=format, recipe=read, require_target=bool(labeled), max_line=max_line,
+            **options,
+        )  # fmt: skip
     else:
         from linsep.sources.vw import VwSource
 
         opener: Any = {"svmlight": SvmlightSource, "vw": VwSource}[kind]
         given = {{"hash_bits": "bits"}.get(name, name): value for name, value in options.items()}
         own = given if read is None else {name: read.get(name) for name in given}
-        source = opener(paths, **how, **{n: value for n, value in own.items() if value is not None})
+        own = {name: value for name, value in own.items() if value is not None}
+        source = opener(paths, require_labels=bool(labeled), max_line=max_line, **own)
     source.cache, source.by_recipe = _cache_of(cache, paths), recipe is not None
     source.max_features = max_features
     return source
@@ -266,9 +269,8 @@ def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
 
 
 def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> None:
-    """Raise DataError for files of a different kind than the model's. Parsed rows contain their
-    recipe."""
     read = "table" if kind == "frame" else kind
+    # Parsed rows contain their recipe.
     if recipe is not None and read not in ("rows", recipe.get("format")):
         learned = _WORDS.get(str(recipe.get("format")), "something unknown").partition(",")[0]
         text = kind == "svmlight" and recipe.get("words")
@@ -284,8 +286,7 @@ def find_files(data: list[Any], format: str | None = None) -> list[File]:
     """Return the files of names, folders and globs, folders and globs sorted by name.
 
     Folders yield files with known endings, or all files if ``format`` is given; a folder of folders
-    of texts is a single source, also with files named .txt beside two or more of these. As in a
-    shell, hidden files are skipped; ``**`` matches any depth of folders.
+    of texts is a single source. As in a shell, hidden files are skipped.
     """
     found: list[File] = []
     for item in data:

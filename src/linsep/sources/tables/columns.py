@@ -37,16 +37,6 @@ from linsep.sources.tables.table_file import (
     unknown_column,
 )
 
-#: different values that are inspected to find out how numbers and dates are written
-MOST_TRIED = 1000
-#: rows from which a text column without a repeated value is treated as an ID
-_MANY_ROWS = 100
-#: different numbers from which a text column with few other values is treated as numeric
-_MANY_NUMBERS = 10
-#: or below a first cell, which may hold units
-_UNITS = 3
-#: different ones that mark missing values, however few numbers there are
-_MARKS = 3
 # Text with a leading zero, such as 02134, is a code and not a number.
 _NUMBER = re.compile(r"\s*[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?\s*")
 #: marks of missing values among numbers
@@ -100,9 +90,7 @@ def column_types(files: list[TableFile], exclude: Iterable[str] = ()) -> dict[st
 def no_feature(
     file: TableFile, name: str, kind: pa.DataType, role: str = "column", code: str = "column-type"
 ) -> DataError:
-    """Return the error for a column whose type has no use in its role; DataError, which names the
-    line, for text of another encoding.
-    """
+    """Return the error for a column whose type has no use in its role."""
     if pa.types.is_binary(kind) and not file.typed:
         for _ in file.chunks({name: "text"}):  # which names the row that is not text
             pass
@@ -149,7 +137,7 @@ def text_refusal(
             f"looks like numbers stored as text (such as '{values[0]}')",
             hint("read them with {}", numeric=[name]), *[later] * file.marks_missing, leave,
         )  # fmt: skip
-    some = [value for value in values if value.strip() not in NO_NUMBER][:MOST_TRIED]
+    some = [value for value in values if value.strip() not in NO_NUMBER][:1000]
     tried = pa.array(some, pa.string())
     if (options := number_options(tried)) is not None:
         units = dict(zip(Spelling(units=True).parts(tried)[1].to_pylist(), some, strict=True))
@@ -167,14 +155,15 @@ def text_refusal(
     rows = np.flatnonzero(np.isin(codes, odd))
     marks = sorted({values[code].strip() for code in odd})
     numbers = len(values) - len(odd)
-    few = rows.size <= (1 - MOST) * filled or len(marks) <= max(_MARKS, numbers // 10)
+    # A few others among different numbers: up to three marks, one of a known form, or units.
+    few = rows.size <= (1 - MOST) * filled or len(marks) <= max(3, numbers // 10)
     lone = len(marks) == 1 and _MARK.fullmatch(marks[0])
     second = rows.tolist() == [0]  # below the names
-    many = numbers >= (1 if lone else _UNITS if second else _MANY_NUMBERS)
+    many = numbers >= (1 if lone else 3 if second else 10)
     if marks and ((few and many) or rows[0] >= SAMPLE_ROWS):
         more = f" (one of {rows.size:,} such rows)" if rows.size > 1 else ""
         cell, place = values[codes[rows[0]]], file.where(int(rows[0]))
-        told = missing_mark(*(marks if len(marks) <= 2 * _MARKS else [cell]))
+        told = missing_mark(*(marks if len(marks) <= 6 else [cell]))
         return DataError(
             place + f", column '{name}' holds '{cell[:60]}'{more}, but nearly all other values are "
             "numbers",
@@ -184,7 +173,7 @@ def text_refusal(
             hint("leave the column out with {}", exclude=[name]),
             code="not-a-number", path=file.path, column=name,
         )  # fmt: skip
-    if len(values) == filled >= _MANY_ROWS and not hashed:
+    if len(values) == filled >= 100 and not hashed:
         return refused(
             f"has a different text in each of its first {filled:,} rows, so it looks like an ID or "
             "free text",
@@ -215,7 +204,7 @@ def matching(patterns: Iterable[str], names: list[str]) -> list[str]:
 #: the place of a missing value or reference level, and of a value not seen in training
 NONE, UNKNOWN = -1, -2
 #: key of a feature of a product: empty for two numbers, else the text value, or both text values
-Key = tuple[str, ...]
+Key = tuple[Any, ...]
 
 
 class Product(NamedTuple):
@@ -242,7 +231,7 @@ class Columns:
 
     numeric: dict[str, str]  #: "number" or "bool" by name, in the order of features
     #: the feature of each value by name; empty when hashed; numeric ones of which values miss, too
-    text: dict[str, dict[str, int]]
+    text: dict[str, dict[Any, int]]
     target: str | None  #: the label column
     target_kind: str | None = None  #: "int", "float", "bool" or "text"
     missing: str = "error"  #: or "zero", "drop", "mean", "indicator", "skip"
@@ -355,9 +344,7 @@ class Columns:
 
 
 def columns_of(types: dict[str, pa.DataType]) -> tuple[Columns, dict[str, pa.DataType]]:
-    """Return columns of these types as features, none with another role, and the types of those
-    that cannot be features.
-    """
+    """Return columns of these types as features, and the types of those that cannot be."""
     families = {name: family_of(kind) for name, kind in types.items()}
     numeric = {name: kind for name, kind in families.items() if kind in ("number", "bool")}
     text: dict[str, Any] = {name: {} for name, kind in families.items() if kind == "text"}
@@ -390,12 +377,9 @@ def guess_columns(
     files: list[TableFile], columns: Columns, require_target: bool, options: TableOptions,
     levels: Iterable[str] = (),
 ) -> None:  # fmt: skip
-    """Infer the types of the columns without a role, of labels and of groups, from the first file
-    with rows, and from the next files for columns without a value.
-
-    Columns of weights, groups and words must be in the file; the target only if
-    ``require_target``. Raises DataError when there are no rows, or columns that cannot be features,
-    such as text that is nearly all numbers, or never repeats, unless it is to have ``levels``.
+    """Infer the types of the columns without a role, of labels and of groups, from the first rows.
+    Raises DataError for columns that cannot be features, such as text that is nearly all numbers,
+    or never repeats, unless it is to have ``levels``.
     """
     file, head = first_rows(files)
     names, beside = list(file.columns()), columns.beside
@@ -604,9 +588,7 @@ def to_recipe(columns: Columns) -> dict[str, Any]:
 
 
 def from_recipe(recipe: dict[str, Any]) -> Columns:
-    """Return the columns a recipe describes; DataError when the recipe is not one that
-    :func:`to_recipe` could have made.
-    """
+    """Return the columns that a recipe describes; DataError if it is damaged."""
     try:
         kinds = {name: "bool" if name in recipe["bool"] else "number" for name in recipe["numeric"]}
         given = {name: recipe[name] for name in (*_GIVEN, "group", "group_kind") if name in recipe}
@@ -643,10 +625,7 @@ def from_recipe(recipe: dict[str, Any]) -> Columns:
 
 
 def word_counters(text: Any) -> dict[str, Any]:
-    """Return what counts the words of each text column, and keeps some that are hashed.
-
-    Raises ParameterError for invalid settings.
-    """
+    """Return what counts the words of each text column, and keeps some that are hashed."""
     if not text:
         return {}
     from linsep.sources.text import Text, TextCounter  # compiles loops

@@ -26,19 +26,18 @@ class Documents(ArrowFile):
     """The texts of folders, with columns ``text`` and ``label``.
 
     A folder has a folder of texts for each label, at any depth, or texts alone, which have no
-    label. Files beside folders of labels are left out, and so is what has a name that begins with a
-    dot. Text is UTF-8. For an e-mail (.eml), it is the subject and the plain-text body, or else the
-    HTML source, decoded with the declared charset. ``mixed`` texts come in a fixed random order:
-    online learners need mixed labels.
+    label. Files beside folders are left out if texts shall be ``labeled``, and so is what has a
+    name that begins with a dot. Text is UTF-8. For an e-mail (.eml), it is the subject and the
+    plain-text body, or else the HTML source, decoded with the declared charset. ``mixed`` texts
+    come in a fixed random order: online learners need mixed labels.
     """
 
-    def __init__(self, paths: Sequence[File], mixed: bool = False, max_bytes: int = MAX_LINE):
+    def __init__(
+        self, paths: Sequence[File], mixed: bool = False, max_bytes: int = MAX_LINE,
+        labeled: bool = True,
+    ):  # fmt: skip
         self.path, self.max_bytes = paths[0], max_bytes
-        #: texts beside the folders of labels, which are left out
-        self.beside: list[Path] = []
-        found: list[tuple[Path, str | None]] = []
-        for path in paths:
-            found += self._of_folder(path)
+        found = [text for path in paths for text in _texts_in(path, labeled)]
         if not found:
             raise self.error(" holds no text", "give a folder of texts", code="no-rows")
         for path, _ in found:
@@ -50,8 +49,8 @@ class Documents(ArrowFile):
                 )  # fmt: skip
         self._files: list[File] = [path for path, _ in found]
         self.unchanged = Unchanged(self._files)
-        labeled = any(label is not None for _, label in found)
-        self._schema = pa.schema([(name, pa.string()) for name in [TEXT] + [LABEL] * labeled])
+        names = [TEXT] + [LABEL] * any(label is not None for _, label in found)
+        self._schema = pa.schema([(name, pa.string()) for name in names])
         order = np.random.default_rng(0).permutation(len(found)) if mixed else range(len(found))
         self._documents = [found[number] for number in order]
         self.n_rows, self.size = len(found), sum(path.stat().st_size for path in self._files)
@@ -79,18 +78,6 @@ class Documents(ArrowFile):
                 yield pa.RecordBatch.from_pylist(rows, self._schema)
                 rows, size = [], 0
 
-    def _of_folder(self, folder: File) -> list[tuple[Path, str | None]]:
-        """Return the texts of the folders inside, or without any the texts."""
-        if not isinstance(folder, Path) or not folder.is_dir():
-            raise DataError(
-                f"{folder} is not a folder of texts: give a folder.", code="not-a-file", path=folder
-            )
-        inside = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
-        seen = [path for path in inside if not any(part[0] == "." for part in path.parts)]
-        if labeled := [path for path in seen if len(path.parts) > 1]:
-            self.beside += [folder / path for path in seen if len(path.parts) == 1]
-        return [(folder / path, path.parts[0] if labeled else None) for path in labeled or seen]
-
     def _text_of(self, path: Path) -> str:
         with opened(path) as (stream, _):
             data: bytes = stream.read(self.max_bytes + 1)
@@ -110,6 +97,17 @@ class Documents(ArrowFile):
                 "convert it, for example with iconv -f latin1 -t utf-8.",
                 code="encoding", path=path,
             ) from None  # fmt: skip
+
+
+def _texts_in(folder: File, labeled: bool) -> list[tuple[Path, str | None]]:
+    if not isinstance(folder, Path) or not folder.is_dir():
+        raise DataError(
+            f"{folder} is not a folder of texts: give a folder.", code="not-a-file", path=folder
+        )
+    inside = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
+    seen = [path for path in inside if not any(part[0] == "." for part in path.parts)]
+    texts = [(folder / path, path.parts[0] if len(path.parts) > 1 else None) for path in seen]
+    return [text for text in texts if text[1] is not None and labeled] or texts
 
 
 def text_of_message(data: bytes) -> str:

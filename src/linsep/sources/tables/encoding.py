@@ -390,10 +390,8 @@ def crossed(product: Product, cells: dict[str, Cells], rows: int) -> Cells:
 
 
 class Moments:
-    """Counts, means and spreads of ``width`` columns, ignoring NaN.
-
-    Rows are summed in blocks of :attr:`BLOCK` rows from the first one, so that no digit depends on
-    the batches.
+    """Counts, means and spreads of ``width`` columns, ignoring NaN; sums are of blocks of rows from
+    the first one, so that no digit depends on the batches.
     """
 
     BLOCK = 1024
@@ -443,9 +441,7 @@ class Moments:
 
 
 class Survey:
-    """Takes all rows of a table once and completes its columns; ``name`` is that of the table in
-    errors.
-    """
+    """Takes all rows of a table once and completes its columns; ``name`` is for errors."""
 
     def __init__(self, encoder: Encoder, name: str, moments: bool, min_count: int | None):
         self._columns, self._encoder, self._name = encoder.columns, encoder, name
@@ -458,7 +454,7 @@ class Survey:
 
     def take(self, table: pa.Table, place: Place) -> int:
         """Count values, learn the words of texts, and add up numbers in the rows that an encoder
-        keeps; return how many these are. Raises what an encoder would raise.
+        keeps; return how many these are.
         """
         columns = self._columns
         table, place, X, rows, _ = self._encoder.selected(table, place)

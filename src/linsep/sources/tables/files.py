@@ -59,14 +59,7 @@ def open_tables(
     others = [open_table(p, format, options) for p in paths if p not in documents]
     if not documents:
         return others
-    texts = Documents(documents, mixed, options.max_line)
-    for lost in () if labeled else texts.beside:
-        raise DataError(
-            f"{lost} would be ignored, because there are folders beside it",
-            "give the texts and the folders one after the other",
-            "put the texts into a folder, too", code="mixed-formats", path=lost,
-        )  # fmt: skip
-    return [texts, *others]
+    return [Documents(documents, mixed, options.max_line, labeled), *others]
 
 
 def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -> None:

@@ -196,7 +196,6 @@ class Factor:
     coding: np.ndarray | None = None  #: a row of numbers for each level
 
     def values(self, column: Callable[[str], Any]) -> np.ndarray:
-        """Return its columns, if it has no levels."""
         x = np.asarray(_value(self.node, column))
         if self.kind not in TRANSFORMS:
             return x[:, None]
@@ -393,7 +392,6 @@ class Formula:
         return next((levels[0] for levels in own if levels), None)
 
     def _cells(self, table: pa.Table, name: str) -> pa.ChunkedArray:
-        """Return the values of a column as text or as numbers."""
         if self.inputs[name] == "text":
             return as_text(table.column(name))
         return pa.chunked_array([numbers_in(table, name)])
@@ -485,7 +483,6 @@ class Formula:
         return made
 
     def _coded(self, block: Factor, table: pa.Table, place: Place) -> np.ndarray:
-        """Return the coding of the level of each row."""
         name, levels = block.columns[0], block.levels or []
         codes, distinct = text_codes(self._cells(table, name), name, place)
         written = {str(level): number for number, level in enumerate(levels)}
@@ -543,8 +540,6 @@ _ONE: Terms = {frozenset(): ()}
 
 @dataclass
 class _Reader:
-    """Returns the terms of syntax trees."""
-
     names: list[str]  #: the columns that a dot stands for
     factors: dict[tuple[str, str], Factor] = field(default_factory=dict)  #: each once
 

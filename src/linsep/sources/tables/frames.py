@@ -9,9 +9,7 @@ from linsep.errors import DataError
 
 def to_arrow(data: Any) -> pa.Table:
     """Return a data frame as an Arrow table, without the index of pandas. Values of several types
-    in a column become text, as in a file.
-
-    Raises DataError for columns whose names are not text, and for tables that Arrow cannot read.
+    in a column become text, as in a file. DataError for tables that Arrow cannot read.
     """
     if hasattr(data, "iloc"):
         return _of_pandas(data)
@@ -49,12 +47,8 @@ def _with_order(table: pa.Table) -> pa.Table:
 def _of_pandas(data: Any) -> pa.Table:
     """Return a frame of pandas; its categories are ordered as in their list."""
     if odd := [name for name in data.columns if not isinstance(name, str | int)]:
-        raise DataError(
-            f"the table has a column named {odd[0]!r}",
-            "use text as column names",
-            code="bad-value",
-            column=odd[0],
-        )
+        said, way = f"the table has a column named {odd[0]!r}", "use text as column names"
+        raise DataError(said, way, code="bad-value", column=odd[0])
     arrays = []
     for number in range(data.shape[1]):
         column = data.iloc[:, number]

@@ -48,22 +48,12 @@ _SAME_UNITS = {
 
 
 class Spelling(NamedTuple):
-    """How numbers are written.
-
-    Attributes
-    ----------
-    decimal : str
-        Decimal mark.
-    thousands : str or None
-        Separator of groups of three digits; in India, groups beyond the thousands have two.
-    units : bool
-        Whether to accept a percent sign, a currency, brackets around negative amounts, minus signs
-        other than the hyphen, digits of other scripts, and the dash of a currency for 0, as
-        accountants write it; 5% is read as 5.
-    """
+    """How numbers are written."""
 
     decimal: str = "."
-    thousands: str | None = None
+    thousands: str | None = None  #: between groups of three digits, or of two as in India
+    #: percent signs, currencies, brackets around negative amounts, minus signs other than the
+    #: hyphen, digits of other scripts, and the dash of a currency for 0, as accountants write it
     units: bool = False
 
     def plain(self, texts: pa.Array) -> pa.Array:

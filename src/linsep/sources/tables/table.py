@@ -59,12 +59,10 @@ _BATCH_VALUES = 1 << 21
 class TableSource(FilesInOrder, Source):
     """Rows of one table in one or several files, read in batches with flat memory.
 
-    Numeric and bool columns are features in file order; text columns become indicator features
-    behind them, ordered by column and value (see :mod:`linsep.sources.tables.encoding`). X is a
-    C-contiguous array when there is no text column, else a canonical csr_matrix; float32 when the
-    files hold nothing wider than float32 and at least one such column, else float64. The first file
-    (with the recipe, if there is one) says what the columns mean; others must have the same
-    columns, in any order.
+    X is a C-contiguous array when there is no text column, else a canonical csr_matrix; float32
+    when the files hold nothing wider than float32 and at least one such column, else float64. The
+    first file (with the recipe, if there is one) says what the columns mean; others must have the
+    same columns, in any order.
 
     Scaling, means and the values of text columns are computed from all rows before the first batch.
     A table that takes up to a quarter of :attr:`memory_bytes` is kept in memory meanwhile, a larger
@@ -204,7 +202,6 @@ class TableSource(FilesInOrder, Source):
         encoder = self._encoder = Encoder(columns, self._require_target)
         self.dropped, self.skipped, self.filled = 0, 0, {}
         texts = {k: WholeNumbers(x) for k, x in enumerate(self._files) if isinstance(x, TextFile)}
-        proof = exact and not (columns.scale or columns.formula)
         sent, read = 0, 0
         # No name holds the iterator, so that an error closes it at once.
         for number, start, table in (
@@ -217,7 +214,7 @@ class TableSource(FilesInOrder, Source):
             batch, rows = encoder.encode(table, self._files[number].places_from(start), exact)
             far = [name for name in encoder.far if name not in columns.converted]
             if number in texts and far:  # whose text is more precise than a float
-                texts[number].check(start, table.select(far), rows, proof)
+                texts[number].check(start, table.select(far), rows)
             if encoder.unseen and not self.by_recipe:
                 raise changed(self.name)
             self.dropped += table.num_rows - rows.size
@@ -265,7 +262,6 @@ class TableSource(FilesInOrder, Source):
         return kept if self._rows_at_once == at_once else None
 
     def _every_table(self) -> Iterator[tuple[int, int, pa.Table]]:
-        """Yield file number, row number in the file and rows of every table."""
         for number, file in enumerate(self.each_file()):
             for start, table in self._tables(number):
                 yield number, start, table
@@ -389,7 +385,6 @@ class TableSource(FilesInOrder, Source):
         return to_recipe(self._columns) | self.reading.recipe() | unknown
 
     def _tables(self, number: int) -> Iterator[tuple[int, pa.Table]]:
-        """Yield tables of one file, each with the number of its first row in the file."""
         start = 0
         others = None if self.by_recipe else self._columns.exclude
         chunks = self._files[number].chunks(self._kinds[number], others)
