@@ -34,12 +34,7 @@ def names_in_recipe(recipe: dict[str, Any]) -> dict[str, str]:
 
 
 class FeatureNames:
-    """Names of the features of a recipe whose text columns are hashed.
-
-    Parameters
-    ----------
-    recipe : dict as of ``TableSource.recipe``
-    """
+    """Names of the features of a recipe of a table."""
 
     def __init__(self, recipe: dict[str, Any]):
         self._shown = shown = names_in_recipe(recipe)

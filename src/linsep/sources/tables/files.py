@@ -26,8 +26,7 @@ MOST_TEXT = 1 << 23
 def open_table(
     path: File, format: str | None = None, options: ReadingOptions = AS_USUAL
 ) -> TableFile:
-    """Open a file of a format, by default inferred from its name; DataError for other formats than
-    tables."""
+    """Open a file of a format, by default inferred from its name."""
     match format or format_by_name(path):
         case "csv" | "tsv" as kind:
             return CsvFile(path, options, kind)
@@ -46,8 +45,7 @@ def open_tables(
     paths: list[Any], format: str | None, options: ReadingOptions, mixed: bool, labeled: bool = True
 ) -> list[TableFile]:
     """Open files as :func:`open_table` does, and Arrow tables; texts are one table, ``mixed`` if
-    they are learned. DataError for texts beside folders of texts, which have no label, if these
-    are not needed.
+    they are learned.
     """
     if any(isinstance(path, pa.Table) for path in paths):
         return [FrameFile(path) for path in paths]
@@ -78,9 +76,8 @@ def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -
 def kinds_in(
     file: TableFile, columns: Columns, require_target: bool, first: File | None
 ) -> dict[str, str]:
-    """Return the columns to read from `file` and their kinds; DataError for mismatches.
-
-    ``first`` is the file that the columns were inferred from, None if a model defines them.
+    """Return the columns to read from `file` and their kinds; ``first`` is the file whose columns
+    all have, None if a model defines them.
     """
     beside, inputs, found = columns.beside, columns.inputs, file.columns()
     model = "the model was trained on" if first is None else f"{first} has"
@@ -138,9 +135,7 @@ def _fits(stored: pa.DataType, kind: str, is_input: bool) -> bool:
 def rechunked(
     chunks: Iterable[pa.RecordBatch], rows: int, words: bool = False
 ) -> Iterator[pa.Table]:
-    """Yield the rows in tables of `rows` rows, or fewer if they are large, and what is left;
-    ``words`` says whether words are counted.
-    """
+    """Yield tables of `rows` rows, or fewer if they are large; ``words`` are to be counted."""
     held: list[pa.RecordBatch] = []
     count = size = 0
     for chunk in chunks:
@@ -157,7 +152,7 @@ def rechunked(
 
 
 class FilesInOrder:
-    """Base class of what reads the files of a table one after the other."""
+    """Reads the files of a table one after the other."""
 
     stage = "reading"
     doing: Callable[[], str] | None = None
@@ -172,8 +167,8 @@ class FilesInOrder:
 
     @property
     def position(self) -> int:
-        done = sum(file.size for file in self._files[: self._running])
-        return int(done + self._files[self._running].position)
+        *done, running = self._files[: self._running + 1]
+        return int(sum(file.size for file in done) + running.position)
 
     def each_file(self) -> Iterator[Any]:
         for number, file in enumerate(self._files):

@@ -25,7 +25,6 @@ _KINDS = {bool: "bool", str: "text", int: "number", float: "number"}
 class JsonFile(TextFile):
     """JSON lines: one object per line, its fields the columns. Blank lines are skipped."""
 
-    #: fields that the last reading left out, each with the row where it first occurs
     others: dict[str, int] = {}  # noqa: RUF012 - set by each reading
     _names: dict[str, None] | None = None
 
