@@ -63,7 +63,7 @@ class LineReader:
     Attributes
     ----------
     position : bytes on disk read so far, over all files
-    marked : whether the file at hand begins with a byte-order mark
+    marked : whether a file began with a byte-order mark
     """
 
     def __init__(
@@ -103,9 +103,9 @@ class LineReader:
                         self._unchanged.check(path)
                     if not size:
                         continue
-                    self.marked = self.marked if read else buffer.startswith(BYTE_ORDER_MARK)
-                    if self.marked and not read:
+                    if not read and buffer.startswith(BYTE_ORDER_MARK):
                         buffer[: len(BYTE_ORDER_MARK)] = b" " * len(BYTE_ORDER_MARK)
+                        self.marked = True
                     read += size
                     self.position = before + tell()
                     if compressed:

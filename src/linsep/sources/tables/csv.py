@@ -48,16 +48,14 @@ _LINE = (
 
 
 class OpenQuote(bytes):
-    """Rows that begin with a quoted field that never ends, or in the middle of a field in a later
-    line.
-    """
+    """Rows that begin with a quoted field that never ends, or ends within a later field."""
 
     __slots__ = ()
 
 
 class CsvFile(TextFile):
-    """Values separated by commas, tabs or the like, with a header row. Quoted fields may hold the
-    delimiter and line breaks. Empty lines are skipped.
+    """Values separated by commas, tabs or the like. Quoted fields may hold the delimiter and line
+    breaks. Empty lines are skipped.
     """
 
     marks_missing = True
@@ -99,8 +97,8 @@ class CsvFile(TextFile):
         self._block = max(text_file.BLOCK_BYTES, 4 * len(first))
 
     def _check_header(self, header: list[str], first: str, second: str, told: bool) -> None:
-        """Raise DataError for a first line that is no header: of Excel, numbers, or with another
-        delimiter, but for blanks if users have ``told`` how to read it.
+        """Raise DataError for a first line that is no header, or has another delimiter; blanks are
+        none if users have ``told`` how to read it.
         """
         place, where = f"{self.path} line 1", {"path": self.path, "row": 1}
         if first.startswith("sep=") and len(first) <= 5:
@@ -126,8 +124,8 @@ class CsvFile(TextFile):
     def _check_values(
         self, rows: pa.Table, names: list[str], done: int, untold: bool = False
     ) -> None:
-        """Raise DataError for a row, of those after so many others, that holds the names of the
-        columns; if it is ``untold`` whether the first one does, for a name among its own values.
+        """Raise DataError for a row, after so many others, that holds the names of the columns; if
+        it is ``untold`` whether the first line does, also for a name among its own values.
         """
         for name in filter(None, names):
             if (at := pc.index(rows.column(name), name).as_py()) < 0:
@@ -135,7 +133,9 @@ class CsvFile(TextFile):
             if [*rows.slice(at, 1).to_pylist()[0].values()] == rows.schema.names:
                 raise self._header_again(done + at + 1, name)
             if untold:
-                raise no_names(self.path, name)
+                shown = name if len(name) <= SHOWN else name[:SHOWN] + "..."
+                said = f"does not seem to be a header row: '{shown}' is also a value of its column"
+                raise no_header(self.path, said, column=name)
 
     def blocks(self) -> Generator[bytes, None, None]:
         """Yield the blocks, with lines that are not rows replaced by empty lines."""
@@ -209,14 +209,12 @@ class CsvFile(TextFile):
             yield from table.to_batches()
 
     def _parsed(self, rows: bytes, kinds: Kinds, names: list[str] | None) -> pa.Table:
-        """Return the columns, None for all; those without a kind have their types guessed. Without
-        threads Arrow counts rows.
-        """
+        """Return the columns, None for all; those without a kind have their types guessed."""
         if isinstance(rows, OpenQuote):
             raise pa.ArrowInvalid(_OPEN)
         return pa.csv.read_csv(
             pa.BufferReader(rows or b"\n"),
-            read_options=pa.csv.ReadOptions(
+            read_options=pa.csv.ReadOptions(  # with threads Arrow does not count rows
                 block_size=len(rows) + 1, column_names=self._header, use_threads=False
             ),
             parse_options=pa.csv.ParseOptions(
@@ -298,9 +296,3 @@ def no_header(path: File, said: str, *advice: str | Hint, **fields: Any) -> Data
         hint("as column names with {}", header=True),
         code="bad-line", path=path, row=1, **fields,
     )  # fmt: skip
-
-
-def no_names(path: File, name: str) -> DataError:
-    shown = name if len(name) <= SHOWN else name[:SHOWN] + "..."
-    said = f"does not seem to be a header row: '{shown}' is also a value of its column"
-    return no_header(path, said, column=name)
