@@ -6,9 +6,8 @@ text in chunks, scanned by threads; ``svmlight`` and ``vw`` explain what their s
 has the options for text, ``column_types`` the type of each column, ``columns`` its role,
 ``encoding`` its features, and ``survey`` the statistics of all rows; each format has its own
 module. ``text`` turns words into features. ``row_cache`` keeps parsed rows on disk, and reads such
-a file as a source. ``formats`` has names, compressions and opened files; ``fingerprints`` detects
-changed files; ``exact`` has numbers that floats cannot represent. ``remote`` reads files of servers
-through fsspec.
+a file as a source. ``formats`` has names, compressions and opened files; ``exact`` has numbers that
+floats cannot represent. ``remote`` reads files of servers through fsspec, and sees what changed.
 """
 
 import lazy_loader

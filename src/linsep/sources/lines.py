@@ -18,10 +18,9 @@ from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError, Located, NoRows, hint
 from linsep.sources.base import Source, as_matrix
 from linsep.sources.exact import check_written, far_rows
-from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import DAMAGE, bytes_on_disk, codec_of, damage, opened
 from linsep.sources.limits import MAX_LINE, check_growth, line_too_long
-from linsep.sources.remote.file import File, located
+from linsep.sources.remote.file import File, Unchanged, located
 from linsep.sources.tables.reading_options import ReadingOptions
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

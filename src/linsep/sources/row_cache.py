@@ -42,8 +42,7 @@ from linsep.batches import Batch
 from linsep.compiled.loop import BLOCK
 from linsep.errors import DataError, LinsepError, Located, ModelFileError, hint
 from linsep.sources.base import Source, as_matrix
-from linsep.sources.fingerprints import state_of
-from linsep.sources.remote.file import File, located
+from linsep.sources.remote.file import File, located, state_of
 from linsep.validation.checks import tidy
 
 MAGIC = b"linsep\0S"

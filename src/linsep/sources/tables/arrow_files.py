@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.errors import DataError
-from linsep.sources.fingerprints import Unchanged
-from linsep.sources.remote.file import File, RemoteFile
+from linsep.sources.remote.file import File, RemoteFile, Unchanged
 from linsep.sources.tables.table_file import (
     SAMPLE_ROWS,
     Kinds,

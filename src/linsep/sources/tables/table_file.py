@@ -16,9 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.errors import DataError, Hint, Located, hint
-from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import arrow_file, local_file
-from linsep.sources.remote.file import File, RemoteFile, no_file
+from linsep.sources.remote.file import File, RemoteFile, Unchanged, no_file
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
