@@ -19,7 +19,7 @@ import weakref
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -205,7 +205,7 @@ class RowCache:
         self._end()
 
 
-class RowCacheWriter:
+class RowCacheWriter(AbstractContextManager["RowCacheWriter"]):
     """Writes a :class:`RowCache`; as a context manager it aborts unless :meth:`commit` was called.
 
     Until the commit there is only a temporary file beside ``path``, which only this user can read.
@@ -293,9 +293,6 @@ class RowCacheWriter:
         with suppress(ModelFileError):  # of what is still to be written
             self._stack.__exit__(RowCacheError, RowCacheError(), None)
 
-    def __enter__(self) -> "RowCacheWriter":
-        return self
-
     def __exit__(self, *exception: object) -> None:
         self.abort()
 
@@ -335,8 +332,8 @@ class RowsSource(Source):
             raise DataError(said, again, code="damaged-file", path=paths[0])
         self._cache = found
         self.size = self.memory_needed = found.n_bytes
-        for name in ("weighted", "dropped", "filled", "n_rows", "feature_names"):
-            setattr(self, name, getattr(found, name))
+        self.weighted, self.dropped, self.filled = found.weighted, found.dropped, found.filled
+        self.n_rows, self.feature_names = found.n_rows, found.feature_names
 
     def _read(self) -> Iterator[Batch]:
         labels = np.array(self._cache.labels)

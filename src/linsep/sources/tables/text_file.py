@@ -7,7 +7,6 @@ text among numbers is an error wherever it comes.
 
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future
 from contextlib import closing, suppress
 from typing import Any
 
@@ -98,9 +97,8 @@ class TextFile(TableFile):
         found: dict[str, pa.DataType] = {}
         with closing(self.records()) as blocks, suppress(pa.ArrowInvalid):  # said by later readers
             for schema in (self._guessed(rows, names).schema for rows in blocks):
-                empty = [name for name in names if name not in found and name in schema.names]
-                kinds = {name: schema.field(name).type for name in empty}
-                found |= {n: kind for n, kind in kinds.items() if not pa.types.is_null(kind)}
+                kinds = {x.name: x.type for x in schema if not pa.types.is_null(x.type)}
+                found = {name: kinds[name] for name in names if name in kinds} | found
                 if len(found) == len(names):
                     break
         return found
@@ -110,9 +108,7 @@ class TextFile(TableFile):
     ) -> Generator[tuple[pa.Table, int], None, None]:
         """Yield what Arrow makes of each block, with how many rows come before it."""
 
-        def read(coming: "Future[bytes | None]") -> tuple[bytes, Any] | None:
-            if (rows := coming.result()) is None:
-                return None
+        def read(rows: bytes) -> tuple[bytes, Any]:
             try:
                 return rows, parse(rows)
             except pa.ArrowInvalid as error:
@@ -150,6 +146,6 @@ def whole_lines(reader: LineReader) -> Iterator[tuple[int, bytes]]:
     for chunk in reader.chunks():
         mark = len(BYTE_ORDER_MARK) * (not read and reader.marked)
         block = bytes(memoryview(chunk.text)[mark : chunk.size])
-        reader.give_back(chunk)
+        reader.give_back(chunk.text)
         yield read + mark, block
         read += chunk.size
