@@ -155,8 +155,8 @@ class RowCache:
         ``y`` are int32 codes, to look up in ``labels``, and ``first`` is the number of the first
         row. OSError when the file is closed. Thread-safe.
         """
-        blocks = np.ascontiguousarray(blocks, np.int64)
-        return self._batch(list(self._runs(blocks)), BLOCK * int(blocks[0]))
+        starts = (BLOCK * np.asarray(blocks)).tolist()
+        return self._batch([run for start in starts for run in self._runs(start)], starts[0])
 
     def iterate(self) -> Iterator[Batch]:
         """Yield all rows in order, in the batches that were written, as :meth:`read_blocks` returns
@@ -187,17 +187,14 @@ class RowCache:
             at += end - first
         return joined
 
-    def _runs(self, blocks: np.ndarray) -> Iterator[tuple[Any, int, int]]:
-        """Yield neighboring rows of blocks: the arrays of a chunk, and from where to where."""
-        starts = BLOCK * blocks
-        stops = np.minimum(starts + BLOCK, self.n_rows)
-        apart = np.r_[True, starts[1:] != stops[:-1], True]
-        for start, stop in zip(starts[apart[:-1]].tolist(), stops[apart[1:]].tolist(), strict=True):
-            first, last = bisect_right(self._rows, start), bisect_left(self._rows, stop)
-            edges = [start, *self._rows[first:last], stop]
-            for chunk, (begin, end) in enumerate(pairwise(edges), first - 1):
-                before = self._rows[chunk]
-                yield self._chunks[chunk], begin - before, end - before
+    def _runs(self, start: int) -> Iterator[tuple[Any, int, int]]:
+        """Yield the rows of a block: the arrays of a chunk, and from where to where."""
+        stop = min(start + BLOCK, self.n_rows)
+        first, last = bisect_right(self._rows, start), bisect_left(self._rows, stop)
+        edges = [start, *self._rows[first:last], stop]
+        for chunk, (begin, end) in enumerate(pairwise(edges), first - 1):
+            before = self._rows[chunk]
+            yield self._chunks[chunk], begin - before, end - before
 
     def close(self) -> None:
         """Close the file, as forgetting the object does, while no thread reads it."""

@@ -219,7 +219,7 @@ def failure(error: Exception, address: str, seen: bool) -> DataError:
         return DataError(said, check, code="access-denied", path=file)
     if isinstance(cause, FileNotFoundError) or status in (404, 410):
         return (changed if seen else no_file)(file)
-    if isinstance(cause, ValueError) and not seen:
+    if isinstance(cause, TypeError | ValueError) and not seen:
         return _bad_url(address)
     return _unreachable(file, what)
 
@@ -309,10 +309,8 @@ def filesystem(address: str) -> tuple[Any, str]:
         extra = "gs" if protocol == "gs" else "remote"
         advice = f"install that package, such as with pip install 'linsep[{extra}]'"
         raise DataError(said, advice, code="missing-package") from None
-    except (TypeError, ValueError):
-        raise _bad_url(address) from None
     except Exception as error:
-        raise failure(error, address, True) from None
+        raise failure(error, address, False) from None
 
 
 def state_of(path: File) -> list[Any]:
