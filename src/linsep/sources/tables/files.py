@@ -97,12 +97,10 @@ def kinds_in(
         absent = [name for name in absent if name not in later]
     if absent:
         name, others = absent[0], f", only {listed(found)}"
-        ones = ", with ones to weight all rows equally" * (beside.get(name) == "weights")
-        null = " to the first row (null will do)" * isinstance(file, JsonFile)
         skip = hint("if other lines come before the names, skip them with {}", skip_rows=1)
         raise file.error(
             f" has no column '{name}', which {model}{others * (name == columns.target)}",
-            f"add it{ones}{null}", *[skip] * (file.marks_missing and len(found) < len(kinds)),
+            "add it", *[skip] * (file.marks_missing and len(found) < len(kinds)),
             code="unknown-column", column=name,
         )  # fmt: skip
     for name in found.keys() - {*kinds, *beside, *columns.exclude} if first else ():
