@@ -18,7 +18,7 @@ from linsep.compiled.scanners.numbers import PADDING
 from linsep.errors import DataError, Located, NoRows, hint, refuse
 from linsep.sources.base import Source, as_matrix
 from linsep.sources.exact import check_written, far_rows
-from linsep.sources.formats import DAMAGE, bytes_on_disk, codec_of, damage, opened
+from linsep.sources.formats import DAMAGE, bytes_on_disk, damage, opened
 from linsep.sources.limits import MAX_LINE, check_growth, line_too_long
 from linsep.sources.remote.file import File, Unchanged, located
 from linsep.sources.tables.reading_options import ReadingOptions
@@ -83,7 +83,6 @@ class LineReader:
         for file, path in enumerate(self.paths):
             with opened(path, self._encoding) as (stream, tell):
                 self._unchanged.check(path, ended=False)
-                compressed = codec_of(path) is not None
                 tail, ended, read = b"", False, 0
                 while not ended:
                     # The first access to fresh memory is slow, so buffers are reused.
@@ -93,12 +92,10 @@ class LineReader:
                     buffer[: len(tail)] = tail
                     end, ended = self._read(path, stream, buffer, len(tail), room)
                     size = end if ended else buffer.rfind(b"\n", 0, end) + 1
-                    if end > self._max_line:
-                        first = buffer.find(b"\n", 0, end)
-                        if not 0 <= first < self._max_line:
-                            raise self._too_long(path, read)
+                    if end > self._max_line and buffer.find(b"\n", 0, self._max_line) < 0:
+                        raise self._too_long(path, read)
                     tail = bytes(memoryview(buffer)[size:end])
-                    if ended:
+                    if ended:  # before what was changed is said to be wrong
                         self._unchanged.check(path)
                     if not size:
                         continue
@@ -107,8 +104,7 @@ class LineReader:
                         self.marked = True
                     read += size
                     self.position = before + tell()
-                    if compressed:
-                        check_growth(path, tell(), read)
+                    check_growth(path, tell(), read)
                     buffer[size : size + self._padding] = b"\n" * self._padding
                     yield Chunk(file, buffer, size)
                 before += tell()
