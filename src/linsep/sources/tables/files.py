@@ -27,18 +27,19 @@ def open_table(
     path: File, format: str | None = None, options: ReadingOptions = AS_USUAL
 ) -> TableFile:
     """Open a file of a format, by default inferred from its name."""
-    match format or format_by_name(path):
-        case "csv" | "tsv" as kind:
-            return CsvFile(path, options, kind)
-        case "jsonl":
-            return JsonFile(path, options.max_line)
-        case "parquet":
-            return ParquetFile(path)
-        case "arrow":
-            return IpcFile(path)
-        case "folder":
-            return Documents([path], max_bytes=options.max_line)
-    raise unknown_format(path)
+    kind = format or format_by_name(path)
+    if kind not in _OPENED:
+        raise unknown_format(path)
+    return _OPENED[kind](path, options)
+
+
+#: what opens a file of each format
+_OPENED: dict[str | None, Callable[[File, ReadingOptions], TableFile]] = {
+    "csv": CsvFile, "tsv": lambda path, options: CsvFile(path, options, "tsv"),
+    "jsonl": lambda path, options: JsonFile(path, options.max_line),
+    "parquet": lambda path, _: ParquetFile(path), "arrow": lambda path, _: IpcFile(path),
+    "folder": lambda path, options: Documents([path], max_bytes=options.max_line),
+}  # fmt: skip
 
 
 def open_tables(

@@ -159,7 +159,7 @@ def unknown_column(
     """Return the error for a name that is not one of ``names``; ``what`` it should be."""
     names = list(names)
     choose = hint("choose one of these with {}", **{option: None}) if option else "check its name"
-    near = [f"did you mean '{one}'?" for one in get_close_matches(name, names, 1)]
+    near: list[str | Hint] = [f"did you mean '{one}'?" for one in get_close_matches(name, names, 1)]
     return DataError(
         f"{path} has no {what} '{name}', only {listed(names)}", *(near or [choose]),
         code="unknown-column", path=path, column=name, option=option,
