@@ -202,8 +202,7 @@ class ScannedFiles(Source):
     ):
         self.paths = [located(path) for path in paths]
         self._unchanged = Unchanged(self.paths)
-        others = len(paths) - 1
-        self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
+        self.name = str(self.paths[0]) + f" and {len(paths) - 1} more" * (len(paths) > 1)
         self._chunk_bytes, self.reading = chunk_bytes, ReadingOptions(max_line=max_line)
         self.threads, self._width = threads or thread_count(), 0
         self._reader: LineReader | None = None

@@ -86,17 +86,17 @@ class CsvFile(TextFile):
             said = f"{path} has no {'header row' if self._headed else 'rows'}"
             raise NoRows(said, "give a file with column names and rows", path=path)
         left = rows.lstrip(b"\r\n")
-        line = self._line_in(left)
+        line = self._line.match(left)[0]
         self._begin = len(rows) - len(left) + len(line)
         try:
             first = line.decode()
         except UnicodeDecodeError:
             said = f"{path} line 1 is not UTF-8 text"
             raise DataError(said, *ENCODINGS, code="encoding", path=path, row=1) from None
-        second = self._line_in(left[len(line) :].lstrip(b"\r\n")).decode(errors="replace")
+        second = self._line.match(left[len(line) :].lstrip(b"\r\n"))[0].decode(errors="replace")
         header = self._parsed(f"{first}\n".encode(), {}, None).column_names
         if not self._headed:
-            self._begin, header = 0, names_of(len(header))
+            self._begin, header = 0, [f"column_{number + 1}" for number in range(len(header))]
         told = options.delimiter is not None or options.header is not None
         self._check_header(header, first, second, told)
         self._header, self._first_line = header, first
@@ -169,9 +169,6 @@ class CsvFile(TextFile):
                 break
         if rows:
             yield OpenQuote(rows)
-
-    def _line_in(self, rows: bytes) -> bytes:
-        return bytes(self._line.match(rows)[0])
 
     def columns(self) -> dict[str, pa.DataType | None]:
         return dict.fromkeys(self._header)
@@ -289,10 +286,6 @@ class CsvFile(TextFile):
 def _shown(delimiter: str | None) -> str:
     named = {"\t": "a tab", " ": "a space", WHITESPACE: "blanks"}
     return named.get(delimiter or "", f"'{delimiter}'")
-
-
-def names_of(width: int) -> list[str]:
-    return [f"column_{number}" for number in range(1, width + 1)]
 
 
 def no_header(path: File, said: str, *advice: str | Hint, **fields: Any) -> DataError:
