@@ -16,8 +16,7 @@ import linsep
 from linsep.checkpoints.saving import CHECKPOINT, Checkpoint, complete
 from linsep.errors import CheckpointError, LinsepError, warn_caller
 from linsep.kernels.base import Kernel
-from linsep.sources.fingerprints import state_of
-from linsep.sources.remote.file import located
+from linsep.sources.remote.file import located, state_of
 
 #: longest text of a value in a message
 LONGEST = 90

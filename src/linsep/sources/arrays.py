@@ -22,13 +22,9 @@ class ArraySource(Source):
     X : array or sparse matrix of shape (rows, features)
         Not copied where it is C-contiguous or CSR, float32 or float64.
     y : array of shape (rows,) or None
-    weights : array of shape (rows,) or None
-        The weight of each row, already checked.
     batch_rows : rows in a batch
-    unanswered : bool array of shape (rows,) or None
-        Which rows do not get a prediction, see :class:`Batch`.
-    offset : array of shape (rows,) or None
-        Offsets of the linear predictors of the rows, already checked.
+    weights, unanswered, offset : arrays of shape (rows,) or None
+        As of :class:`Batch`, already checked.
 
     Raises
     ------

@@ -103,15 +103,14 @@ class Source(ABC):
         return self._read_exactly() if weightless else weighed(self._read_exactly())
 
     def where(self, row: int) -> str:
-        """Return the place of a row (0-based, of the last reading) for messages.
-
-        May read the file again, so it is called for errors only.
+        """Return the place of a row (0-based, of the last reading), for errors: it may read the
+        file again.
         """
         return self._place(self.number(row) - 1)
 
     def number(self, row: int) -> int:
         """Return the number, from 1, that a row (0-based, of the last reading) has among all rows
-        of the files, including rows that are left out; ``linsep audit`` takes this number.
+        of the files, including rows that are left out.
         """
         return int(self.numbers(row + 1)[row]) + 1
 
@@ -136,9 +135,7 @@ class Source(ABC):
 
     @property
     def ignored(self) -> dict[str, str]:
-        """Fields of the last reading that the recipe does not have, each with the place of its
-        first occurrence.
-        """
+        """Fields of the last reading that the recipe does not have, with their first places."""
         return {}
 
     @property
@@ -165,33 +162,27 @@ class Source(ABC):
         return 0
 
     def cells(self, columns: list[str]) -> Iterator[Any]:
-        """Yield Arrow tables of some columns of all rows as stored in the files, whatever their
-        role; DataError if there are no columns.
-
-        ``columns`` are names, globs, or several of these with commas between them.
+        """Yield Arrow tables of some columns of all rows as stored in the files; names, globs, or
+        several of these with commas between them. DataError if there are no columns.
         """
         said, leave = f"{self.name} has no named columns", hint("leave out {}", keep_columns=None)
         raise DataError(said, leave, code="no-columns", option="keep_columns")
 
     @abstractmethod
     def options(self) -> dict[str, Any]:
-        """Return what the rows depend on besides the files, as JSON, for the key of the cache."""
+        """Return what the rows depend on besides the files, as JSON."""
 
     def of_groups(self) -> dict[str, Any]:
         """Return what other sources need, besides :meth:`recipe`, to read the groups of rows."""
         return {}
 
     def layout(self) -> dict[str, Any]:
-        """Return the recipe as far as it is known before all rows are read, to compare the columns
-        of other files.
-        """
+        """Return the recipe as far as it is known before all rows are read."""
         return self.recipe()
 
     @abstractmethod
     def recipe(self) -> dict[str, Any]:
-        """Return how raw rows become features, as plain JSON. Models store it, so that
-        :func:`linsep.sources.open_source` reads new files in the same way.
-        """
+        """Return how raw rows become features, as plain JSON, which models store."""
 
 
 def as_matrix(
@@ -207,8 +198,6 @@ def as_matrix(
 
 
 def is_frame(data: Any) -> bool:
-    """Return whether ``data`` is a table in memory: of pandas, polars, Arrow, DuckDB or whatever
-    else gives an Arrow C stream.
-    """
+    """Return whether ``data`` is a table in memory, which gives an Arrow C stream."""
     gives = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
     return gives and (hasattr(data, "columns") or hasattr(data, "schema"))

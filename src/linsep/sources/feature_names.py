@@ -34,20 +34,15 @@ def names_in_recipe(recipe: dict[str, Any]) -> dict[str, str]:
 
 
 class FeatureNames:
-    """Names of the features of a recipe whose text columns are hashed.
-
-    Parameters
-    ----------
-    recipe : dict as of ``TableSource.recipe``
-    """
+    """Names of the features of a recipe of a table."""
 
     def __init__(self, recipe: dict[str, Any]):
         self._shown = shown = names_in_recipe(recipe)
         plain = [shown[name] for name in recipe["numeric"]]
+        hashed, placed = 0, dict[int, str]()
         if recipe["text"] and recipe["hash_bits"] is not None:
-            hashed = [(1 << recipe["hash_bits"], lambda at: (f"hashed value {at}", 1))]
+            hashed = 1 << recipe["hash_bits"]
         else:
-            hashed, placed = [], dict[int, str]()
             for column, known in recipe["text"].items():
                 placed |= {place: f"{shown[column]}={value}" for value, place in known.items()}
             for product in recipe.get("products", ()):
@@ -57,10 +52,10 @@ class FeatureNames:
                         shown[name] + (f"={next(values)}" if name in product["texts"] else "")
                         for name in product["columns"]
                     )
-            plain += [placed[place] for place in sorted(placed)]
+        plain += [placed[place] for place in sorted(placed)]
         #: groups of features: how many, and what returns the name and the sign of one
         self._groups: list[tuple[int, Callable[[int], tuple[str, int]]]] = [
-            (len(plain), lambda at: (plain[at], 1)), *hashed
+            (len(plain), lambda at: (plain[at], 1)), (hashed, lambda at: (f"hashed value {at}", 1))
         ]  # fmt: skip
         for name, stored in recipe.get("words", {}).items():
             settings, seen = stored["settings"], dict[int, list[str]]()

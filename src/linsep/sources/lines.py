@@ -15,13 +15,12 @@ import numpy as np
 from linsep._system.threads import thread_count
 from linsep.batches import Batch
 from linsep.compiled.scanners.numbers import PADDING
-from linsep.errors import DataError, Located, NoRows, hint
+from linsep.errors import DataError, Located, NoRows, hint, refuse
 from linsep.sources.base import Source, as_matrix
 from linsep.sources.exact import check_written, far_rows
-from linsep.sources.fingerprints import Unchanged
-from linsep.sources.formats import DAMAGE, bytes_on_disk, codec_of, damage, opened
+from linsep.sources.formats import DAMAGE, bytes_on_disk, damage, opened
 from linsep.sources.limits import MAX_LINE, check_growth, line_too_long
-from linsep.sources.remote.file import File, located
+from linsep.sources.remote.file import File, Unchanged, located
 from linsep.sources.tables.reading_options import ReadingOptions
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -63,7 +62,7 @@ class LineReader:
     Attributes
     ----------
     position : bytes on disk read so far, over all files
-    marked : whether the file at hand begins with a byte-order mark
+    marked : whether a file began with a byte-order mark
     """
 
     def __init__(
@@ -84,7 +83,6 @@ class LineReader:
         for file, path in enumerate(self.paths):
             with opened(path, self._encoding) as (stream, tell):
                 self._unchanged.check(path, ended=False)
-                compressed = codec_of(path) is not None
                 tail, ended, read = b"", False, 0
                 while not ended:
                     # The first access to fresh memory is slow, so buffers are reused.
@@ -94,29 +92,26 @@ class LineReader:
                     buffer[: len(tail)] = tail
                     end, ended = self._read(path, stream, buffer, len(tail), room)
                     size = end if ended else buffer.rfind(b"\n", 0, end) + 1
-                    if end > self._max_line:
-                        first = buffer.find(b"\n", 0, end)
-                        if not 0 <= first < self._max_line:
-                            raise self._too_long(path, read)
+                    if end > self._max_line and buffer.find(b"\n", 0, self._max_line) < 0:
+                        raise self._too_long(path, read)
                     tail = bytes(memoryview(buffer)[size:end])
-                    if ended:
+                    if ended:  # before what was changed is said to be wrong
                         self._unchanged.check(path)
                     if not size:
                         continue
-                    self.marked = self.marked if read else buffer.startswith(BYTE_ORDER_MARK)
-                    if self.marked and not read:
+                    if not read and buffer.startswith(BYTE_ORDER_MARK):
                         buffer[: len(BYTE_ORDER_MARK)] = b" " * len(BYTE_ORDER_MARK)
+                        self.marked = True
                     read += size
                     self.position = before + tell()
-                    if compressed:
-                        check_growth(path, tell(), read)
+                    check_growth(path, tell(), read)
                     buffer[size : size + self._padding] = b"\n" * self._padding
                     yield Chunk(file, buffer, size)
                 before += tell()
 
-    def give_back(self, chunk: Chunk) -> None:
-        """Let the buffer of a chunk be used again; its text must not be touched any more."""
-        self._free.append(chunk.text)
+    def give_back(self, text: bytearray) -> None:
+        """Let the text of a chunk be used again; it must not be touched any more."""
+        self._free.append(text)
 
     def _too_long(self, path: File, left: int) -> DataError:
         """Return the error for the line after the first ``left`` bytes."""
@@ -207,8 +202,7 @@ class ScannedFiles(Source):
     ):
         self.paths = [located(path) for path in paths]
         self._unchanged = Unchanged(self.paths)
-        others = len(paths) - 1
-        self.name = str(self.paths[0]) + (f" and {others} more" if others else "")
+        self.name = str(self.paths[0]) + f" and {len(paths) - 1} more" * (len(paths) > 1)
         self._chunk_bytes, self.reading = chunk_bytes, ReadingOptions(max_line=max_line)
         self.threads, self._width = threads or thread_count(), 0
         self._reader: LineReader | None = None
@@ -259,46 +253,43 @@ class ScannedFiles(Source):
                     yield Batch(X, None if np.isnan(y).any() else y, first, part.importance)
                 first += y.size
         if first == 0:
-            what = "holds" if len(self.paths) == 1 else "hold"
-            raise NoRows(f"{self.name} {what} no rows: give lines such as '{self.example}'.")
+            raise NoRows(f"There are no rows in {self.name}: give lines such as '{self.example}'.")
         self.n_rows = first
 
     def _parts(self) -> Generator[ScannedChunk, None, None]:
         """Yield what each chunk holds, in file order; DataError for a line that is refused."""
-        lines = file = 0
+        lines = [0] * len(self.paths)
         self._reader = reader = LineReader(
             self.paths, self._chunk_bytes, PADDING, max_line=self.reading.max_line,
             unchanged=self._unchanged,
         )  # fmt: skip
 
-        def scan(coming: "Future[Chunk | None]") -> Any:
-            if (chunk := coming.result()) is None:
-                return None
+        def scan(chunk: Chunk) -> ScannedChunk:
             scanned = self._scan(chunk)
-            reader.give_back(chunk)
+            reader.give_back(chunk.text)
             return scanned
 
         with closing(scanned_chunks(reader.chunks(), scan, self.threads, self._ahead)) as parts:
             for part in parts:
-                if part.file != file:
-                    file, lines = part.file, 0
                 if part.refused is not None:
                     number, line = part.refused
-                    path, row = self.paths[file], lines + number + 1
-                    said, advice = "this line cannot be read", f"write it like '{self.example}'"
+                    path, row = self.paths[part.file], lines[part.file] + number + 1
                     try:
-                        if b"\0" in line or "\ufffd" in line.decode(errors="replace"):
-                            said, advice = "this is not UTF-8 text", "check the name of the file"
-                            raise DataError(said, "save it as UTF-8", advice, code="encoding")
+                        refuse(
+                            DataError,
+                            (b"\0" in line or "\ufffd" in line.decode(errors="replace"),
+                             "this is not UTF-8 text", "encoding", None, "save it as UTF-8",
+                             "check the name of the file"),
+                        )  # fmt: skip
                         self._explain(line, part)
-                        raise DataError(said, advice, code="bad-line")
+                        way = f"write it like '{self.example}'"
+                        raise DataError("this line cannot be read", way, code="bad-line")
                     except DataError as error:
                         raise error.at(f"{path} line {row}: ", path=path, row=row) from None
-                lines += part.lines
+                lines[part.file] += part.lines
                 yield part
 
     def _place(self, row: int) -> str:
-        """Return "file line N" of the row; reads the files up to it. IndexError beyond the last."""
         file, number, _ = self.line(row)
         path = self.paths[file]
         return Located(f"{path} line {number + 1}", path=path, row=number + 1)
@@ -311,30 +302,28 @@ class ScannedFiles(Source):
 
     def _data_lines(self) -> Generator[tuple[int, int, bytes], None, None]:
         """Yield the lines that hold rows, each with its file and its number there, from 0."""
-        lines = file = 0
+        lines = [0] * len(self.paths)
         reader = LineReader(self.paths, self._chunk_bytes, max_line=self.reading.max_line)
-        for chunk in reader.chunks():
-            if chunk.file != file:
-                file, lines = chunk.file, 0
-            text = bytes(memoryview(chunk.text)[: chunk.size]).split(b"\n")
-            yield from ((file, n, x) for n, x in enumerate(text, lines) if self.row.match(x))
-            lines += len(text) - 1
-            reader.give_back(chunk)
+        for file, text, size in reader.chunks():
+            found = bytes(memoryview(text)[:size]).split(b"\n")
+            yield from ((file, n, x) for n, x in enumerate(found, lines[file]) if self.row.match(x))
+            lines[file] += len(found) - 1
+            reader.give_back(text)
 
 
 Piece = TypeVar("Piece")
 
 
 def scanned_chunks(
-    chunks: Generator[Piece, None, None],
-    scan: Callable[["Future[Piece | None]"], Any],
-    threads: int,
+    chunks: Generator[Piece, None, None], scan: Callable[[Piece], Any], threads: int,
     ahead: Callable[[], int],
-) -> Generator[Any, None, None]:
-    """Read on one thread, scan on others, up to ``ahead()`` chunks at a time; yield in file order.
-    ``scan`` takes a chunk that is coming, and returns None where none is left.
-    """
+) -> Generator[Any, None, None]:  # fmt: skip
+    """Read on one thread, scan on others, up to ``ahead()`` chunks at a time; yield in order."""
     pending: deque[Future[Any]] = deque()
+
+    def scanned(coming: Future[Any]) -> Any:
+        return None if (chunk := coming.result()) is None else scan(chunk)
+
     # Reading ends first: a scan may be waiting for its chunk.
     with (
         closing(chunks),
@@ -343,7 +332,7 @@ def scanned_chunks(
     ):
         while True:
             while len(pending) < ahead():
-                pending.append(scanning.submit(scan, reading.submit(next, chunks, None)))
+                pending.append(scanning.submit(scanned, reading.submit(next, chunks, None)))
             if (part := pending.popleft().result()) is None:
                 return
             yield part

@@ -19,7 +19,7 @@ import weakref
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,7 @@ from linsep.batches import Batch
 from linsep.compiled.loop import BLOCK
 from linsep.errors import DataError, LinsepError, Located, ModelFileError, hint
 from linsep.sources.base import Source, as_matrix
-from linsep.sources.fingerprints import state_of
-from linsep.sources.remote.file import File, located
+from linsep.sources.remote.file import File, located, state_of
 from linsep.validation.checks import tidy
 
 MAGIC = b"linsep\0S"
@@ -156,8 +155,8 @@ class RowCache:
         ``y`` are int32 codes, to look up in ``labels``, and ``first`` is the number of the first
         row. OSError when the file is closed. Thread-safe.
         """
-        blocks = np.ascontiguousarray(blocks, np.int64)
-        return self._batch(list(self._runs(blocks)), BLOCK * int(blocks[0]))
+        starts = (BLOCK * np.asarray(blocks)).tolist()
+        return self._batch([run for start in starts for run in self._runs(start)], starts[0])
 
     def iterate(self) -> Iterator[Batch]:
         """Yield all rows in order, in the batches that were written, as :meth:`read_blocks` returns
@@ -188,17 +187,14 @@ class RowCache:
             at += end - first
         return joined
 
-    def _runs(self, blocks: np.ndarray) -> Iterator[tuple[Any, int, int]]:
-        """Yield neighboring rows of blocks: the arrays of a chunk, and from where to where."""
-        starts = BLOCK * blocks
-        stops = np.minimum(starts + BLOCK, self.n_rows)
-        apart = np.r_[True, starts[1:] != stops[:-1], True]
-        for start, stop in zip(starts[apart[:-1]].tolist(), stops[apart[1:]].tolist(), strict=True):
-            first, last = bisect_right(self._rows, start), bisect_left(self._rows, stop)
-            edges = [start, *self._rows[first:last], stop]
-            for chunk, (begin, end) in enumerate(pairwise(edges), first - 1):
-                before = self._rows[chunk]
-                yield self._chunks[chunk], begin - before, end - before
+    def _runs(self, start: int) -> Iterator[tuple[Any, int, int]]:
+        """Yield the rows of a block: the arrays of a chunk, and from where to where."""
+        stop = min(start + BLOCK, self.n_rows)
+        first, last = bisect_right(self._rows, start), bisect_left(self._rows, stop)
+        edges = [start, *self._rows[first:last], stop]
+        for chunk, (begin, end) in enumerate(pairwise(edges), first - 1):
+            before = self._rows[chunk]
+            yield self._chunks[chunk], begin - before, end - before
 
     def close(self) -> None:
         """Close the file, as forgetting the object does, while no thread reads it."""
@@ -206,7 +202,7 @@ class RowCache:
         self._end()
 
 
-class RowCacheWriter:
+class RowCacheWriter(AbstractContextManager["RowCacheWriter"]):
     """Writes a :class:`RowCache`; as a context manager it aborts unless :meth:`commit` was called.
 
     Until the commit there is only a temporary file beside ``path``, which only this user can read.
@@ -294,9 +290,6 @@ class RowCacheWriter:
         with suppress(ModelFileError):  # of what is still to be written
             self._stack.__exit__(RowCacheError, RowCacheError(), None)
 
-    def __enter__(self) -> "RowCacheWriter":
-        return self
-
     def __exit__(self, *exception: object) -> None:
         self.abort()
 
@@ -336,8 +329,8 @@ class RowsSource(Source):
             raise DataError(said, again, code="damaged-file", path=paths[0])
         self._cache = found
         self.size = self.memory_needed = found.n_bytes
-        for name in ("weighted", "dropped", "filled", "n_rows", "feature_names"):
-            setattr(self, name, getattr(found, name))
+        self.weighted, self.dropped, self.filled = found.weighted, found.dropped, found.filled
+        self.n_rows, self.feature_names = found.n_rows, found.feature_names
 
     def _read(self) -> Iterator[Batch]:
         labels = np.array(self._cache.labels)

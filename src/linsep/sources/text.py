@@ -553,9 +553,8 @@ def described(words: dict[str, Any]) -> str:
         units = {"word": "words", "char": "characters", "char_wb": "characters within words"}
         low, high = how.ngram_range
         spans = f"n-grams of {low if low == high else f'{low} to {high}'} " * (high > 1)
-        size = f"hashed into {how.n_features:,} columns"
-        if how.vocabulary:
-            size = f"a vocabulary of {len(stored['terms'] or ()):,}"
+        terms, hashed = stored["terms"] or (), f"hashed into {how.n_features:,} columns"
+        size = f"a vocabulary of {len(terms):,}" if how.vocabulary else hashed
         flags = {"binary": how.binary, "sublinear": how.sublinear_tf, "tf-idf": how.use_idf}
         parts = [spans + units[how.analyzer], size, *(flag for flag in flags if flags[flag])]
         ways.setdefault(", ".join([*parts, f"{how.norm or 'no'} norm"]), []).append(name)

@@ -104,9 +104,10 @@ class VwSource(ScannedFiles):
     ):  # fmt: skip
         super().__init__(paths, chunk_bytes, threads, max_line)
         self._labeled = require_labels
-        ignored, kept = (
-            letters and "".join(letters) for letters in (ignore_namespaces, keep_namespaces)
-        )
+        kept, ignored = (
+            None if letters is None else "".join(letters)
+            for letters in (keep_namespaces, ignore_namespaces)
+        )  # fmt: skip
         self._given: dict[str, Any] = {
             "bits": bits, "interactions": list(interactions),
             "ignore_namespaces": ignored, "keep_namespaces": kept,

@@ -1,11 +1,13 @@
-"""A remote file, used by the readers of formats as a path is: fsspec opens and caches it."""
+"""A remote file, used by the readers of formats as a path is: fsspec opens and caches it; and how
+changes of any file are detected.
+"""
 
 import io
 import os
 import re
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from glob import has_magic
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +19,7 @@ from linsep._system.files import scratch_folder
 from linsep.errors import DataError
 from linsep.sources.remote.address import (
     WEB,
+    identified,
     is_chain,
     is_remote,
     name_of,
@@ -216,7 +219,7 @@ def failure(error: Exception, address: str, seen: bool) -> DataError:
         return DataError(said, check, code="access-denied", path=file)
     if isinstance(cause, FileNotFoundError) or status in (404, 410):
         return (changed if seen else no_file)(file)
-    if isinstance(cause, ValueError) and not seen:
+    if isinstance(cause, TypeError | ValueError) and not seen:
         return _bad_url(address)
     return _unreachable(file, what)
 
@@ -306,7 +309,51 @@ def filesystem(address: str) -> tuple[Any, str]:
         extra = "gs" if protocol == "gs" else "remote"
         advice = f"install that package, such as with pip install 'linsep[{extra}]'"
         raise DataError(said, advice, code="missing-package") from None
-    except (TypeError, ValueError):
-        raise _bad_url(address) from None
     except Exception as error:
-        raise failure(error, address, True) from None
+        raise failure(error, address, False) from None
+
+
+def state_of(path: File) -> list[Any]:
+    """Return what tells a file and its state, as plain JSON: its resolved path, or its address as
+    :func:`identified` shows it; bytes; time of modification in ns, or ETag or date; for a local
+    file time of the last change of the status in ns, and inode, which differ for a copy, and after
+    a write whose time was put back. OSError if it does not exist.
+    """
+    if isinstance(path, RemoteFile):
+        return [identified(path.address), *path.state[1:]]
+    return [str(path.resolve()), *_marks(path)[:4]]
+
+
+def _marks(path: Path) -> tuple[int, ...]:
+    about = path.stat()
+    return about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino, about.st_dev
+
+
+class Unchanged:
+    """Files that must not change while they are read, over all passes: they are compared when a
+    pass begins and when it has ended, by size, times and inode; remote ones by size and ETag.
+
+    Parameters
+    ----------
+    paths : files; one that is not there yet is looked at when it is first checked
+    """
+
+    def __init__(self, paths: Iterable[File]):
+        self._seen: dict[File, tuple[int, ...] | None] = {}
+        for path in paths:
+            self.check(path, ended=False)
+
+    def check(self, path: File, ended: bool = True) -> None:
+        """Raise DataError if the file is another one, or was written since; servers are asked when
+        a pass has ``ended``.
+        """
+        if isinstance(path, RemoteFile):
+            if ended:
+                path.check()
+            return
+        now = None
+        with suppress(OSError):
+            now = _marks(path)
+        if now != (self._seen.get(path) or now):
+            raise changed(path)
+        self._seen[path] = now

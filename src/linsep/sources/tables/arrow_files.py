@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.errors import DataError
-from linsep.sources.fingerprints import Unchanged
-from linsep.sources.remote.file import File, RemoteFile
+from linsep.sources.remote.file import File, RemoteFile, Unchanged
 from linsep.sources.tables.table_file import (
     SAMPLE_ROWS,
     Kinds,
@@ -72,9 +71,7 @@ class ArrowFile(TableFile):
 
 
 class ParquetFile(ArrowFile):
-    """A Parquet file, read page by page within its row groups; of a server, the columns of a row
-    group at once.
-    """
+    """A Parquet file, read page by page; of a server, the columns of a row group at once."""
 
     #: the row groups to read; None reads all
     row_groups: Sequence[int] | None = None
@@ -160,9 +157,7 @@ class FrameFile(ArrowFile):
         self.path: Any = "the table"
         self.unchanged = Unchanged([])
         if not table.num_columns:
-            raise DataError(
-                "the table has no columns", "pass a table with rows and columns", code="no-columns"
-            )
+            raise DataError("the table has no columns", "pass rows and columns", code="no-columns")
         self._table, self.n_rows = table, table.num_rows
         self.size = table.get_total_buffer_size()
 

@@ -11,10 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from linsep.errors import DataError, Located, hint
-from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import LABEL, TEXT, format_by_name, opened
 from linsep.sources.limits import MAX_LINE
-from linsep.sources.remote.file import File
+from linsep.sources.remote.file import File, Unchanged
 from linsep.sources.tables.arrow_files import ArrowFile, Opened
 
 #: a record batch ends at this many texts or bytes

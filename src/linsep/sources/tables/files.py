@@ -30,28 +30,27 @@ MOST_TEXT = 1 << 23
 def open_table(
     path: File, format: str | None = None, options: ReadingOptions = AS_USUAL
 ) -> TableFile:
-    """Open a file of a format, by default inferred from its name; DataError for other formats than
-    tables."""
-    match format or format_by_name(path):
-        case "csv" | "tsv" as kind:
-            return CsvFile(path, options, kind)
-        case "jsonl":
-            return JsonFile(path, options.max_line)
-        case "parquet":
-            return ParquetFile(path)
-        case "arrow":
-            return IpcFile(path)
-        case "folder":
-            return Documents([path], max_bytes=options.max_line)
-    raise unknown_format(path)
+    """Open a file of a format, by default inferred from its name."""
+    kind = format or format_by_name(path)
+    if kind not in _OPENED:
+        raise unknown_format(path)
+    return _OPENED[kind](path, options)
+
+
+#: what opens a file of each format
+_OPENED: dict[str | None, Callable[[File, ReadingOptions], TableFile]] = {
+    "csv": CsvFile, "tsv": lambda path, options: CsvFile(path, options, "tsv"),
+    "jsonl": lambda path, options: JsonFile(path, options.max_line),
+    "parquet": lambda path, _: ParquetFile(path), "arrow": lambda path, _: IpcFile(path),
+    "folder": lambda path, options: Documents([path], max_bytes=options.max_line),
+}  # fmt: skip
 
 
 def open_tables(
     paths: list[Any], format: str | None, options: ReadingOptions, mixed: bool, labeled: bool = True
 ) -> list[TableFile]:
     """Open files as :func:`open_table` does, and Arrow tables; texts are one table, ``mixed`` if
-    they are learned. DataError for texts beside folders of texts, which have no label, if these
-    are not needed.
+    they are learned.
     """
     if any(isinstance(path, pa.Table) for path in paths):
         return [FrameFile(path) for path in paths]
@@ -75,9 +74,8 @@ def check_separated(path: File, kinds: Iterable[str], options: ReadingOptions) -
 def kinds_in(
     file: TableFile, columns: Columns, require_target: bool, first: File | None
 ) -> dict[str, str]:
-    """Return the columns to read from `file` and their kinds; DataError for mismatches.
-
-    ``first`` is the file that the columns were inferred from, None if a model defines them.
+    """Return the columns to read from `file` and their kinds; ``first`` is the file whose columns
+    all have, None if a model defines them.
     """
     beside, inputs, found = columns.beside, columns.inputs, file.columns()
     model = "the model was trained on" if first is None else f"{first} has"
@@ -97,12 +95,10 @@ def kinds_in(
         absent = [name for name in absent if name not in later]
     if absent:
         name, others = absent[0], f", only {listed(found)}"
-        ones = ", with ones to weight all rows equally" * (beside.get(name) == "weights")
-        null = " to the first row (null will do)" * isinstance(file, JsonFile)
         skip = hint("if other lines come before the names, skip them with {}", skip_rows=1)
         raise file.error(
             f" has no column '{name}', which {model}{others * (name == columns.target)}",
-            f"add it{ones}{null}", *[skip] * (file.marks_missing and len(found) < len(kinds)),
+            "add it", *[skip] * (file.marks_missing and len(found) < len(kinds)),
             code="unknown-column", column=name,
         )  # fmt: skip
     for name in found.keys() - {*kinds, *beside, *columns.exclude} if first else ():
@@ -135,9 +131,7 @@ def _fits(stored: pa.DataType, kind: str, is_input: bool) -> bool:
 def rechunked(
     chunks: Iterable[pa.RecordBatch], rows: int, words: bool = False
 ) -> Iterator[pa.Table]:
-    """Yield the rows in tables of `rows` rows, or fewer if they are large, and what is left;
-    ``words`` says whether words are counted.
-    """
+    """Yield tables of `rows` rows, or fewer if they are large; ``words`` are to be counted."""
     held: list[pa.RecordBatch] = []
     count = size = 0
     for chunk in chunks:
@@ -154,7 +148,7 @@ def rechunked(
 
 
 class FilesInOrder:
-    """Base class of what reads the files of a table one after the other."""
+    """Reads the files of a table one after the other."""
 
     stage = "reading"
     doing: Callable[[], str] | None = None
@@ -169,8 +163,8 @@ class FilesInOrder:
 
     @property
     def position(self) -> int:
-        done = sum(file.size for file in self._files[: self._running])
-        return int(done + self._files[self._running].position)
+        *done, running = self._files[: self._running + 1]
+        return int(sum(file.size for file in done) + running.position)
 
     def each_file(self) -> Iterator[Any]:
         for number, file in enumerate(self._files):

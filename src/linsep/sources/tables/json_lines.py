@@ -25,7 +25,6 @@ _KINDS = {bool: "bool", str: "text", int: "number", float: "number"}
 class JsonFile(TextFile):
     """JSON lines: one object per line, its fields the columns. Blank lines are skipped."""
 
-    #: fields that the last reading left out, each with the row where it first occurs
     others: dict[str, int] = {}  # noqa: RUF012 - set by each reading
     _names: dict[str, None] | None = None
 
@@ -79,10 +78,12 @@ class JsonFile(TextFile):
         inferred = dict(kinds)
         for row, line in enumerate(_filled(rows), done + 1):
             if (fields := _fields(line)) is None:
-                return no_object(f"{self.path} row {row}", path=self.path, row=row)
-            if twice := repeated(line):
-                said = f" has the field '{twice}' twice"
-                return self.error(said, "remove one", code="duplicate-name", row=row, column=twice)
+                said, one = " is not one JSON object", "write one object per line"
+                return self.error(said, one, code="bad-line", row=row)
+            names = [name for name, _ in json.loads(line, object_pairs_hook=list)]
+            for name in sorted({*names}, key=names.count)[-1:] if len(names) > len(fields) else ():
+                said = f" has the field '{name}' twice"
+                return self.error(said, "remove one", code="duplicate-name", row=row, column=name)
             for name, value in fields.items():
                 if value is None or (kinds and name not in kinds):
                     continue
@@ -151,25 +152,6 @@ def _together(cells: list[Any]) -> pa.Array:
         return pa.array(cells)
     except (pa.ArrowException, OverflowError):  # a whole number beyond 64 bits
         return pa.array([c if isinstance(c, str | None) else json.dumps(c) for c in cells])
-
-
-def no_object(place: str, **fields: Any) -> DataError:
-    return DataError(
-        f"{place} is not one JSON object", "write one object per line", code="bad-line", **fields
-    )
-
-
-def repeated(line: bytes | str) -> str | None:
-    """Return a name that an object in a line of JSON has twice; parsers keep only one of them."""
-    found: list[str] = []
-
-    def look(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        names = [name for name, _ in pairs]
-        found.extend(name for name in names if names.count(name) > 1)
-        return dict(pairs)
-
-    json.loads(line, object_pairs_hook=look)
-    return found[0] if found else None
 
 
 def _kind_of(value: object) -> str:

@@ -1,14 +1,14 @@
 """What table files of every format share, and the cells of their columns as numbers or text.
 
 A table file yields the columns asked for as Arrow record batches, from the first row to the last,
-holding only a bounded part of the file at a time, and turns what Arrow says about a damaged file
-into a DataError.
+holding only a bounded part of the file at a time.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from linsep.errors import DataError, Hint, Located, hint
-from linsep.sources.fingerprints import Unchanged
 from linsep.sources.formats import arrow_file, local_file
-from linsep.sources.remote.file import File, RemoteFile, no_file
+from linsep.sources.remote.file import File, RemoteFile, Unchanged, no_file
 
 #: what each column is read as: "number", "bool" or "text"
 Kinds = Mapping[str, str]
@@ -38,6 +37,8 @@ class TableFile(ABC):
     #: options can say what stands for a missing value
     marks_missing = False
 
+    #: fields that the last reading left out, each with the row where it first occurs
+    others: Mapping[str, int] = MappingProxyType({})
     #: the share of the rows that was read
     _done = 0.0
     _sample: pa.RecordBatch | None = None
@@ -72,9 +73,7 @@ class TableFile(ABC):
         return self._sample
 
     def later_types(self, names: list[str]) -> dict[str, pa.DataType]:
-        """Return the types of columns, as the file states them or its first rows with a value show;
-        may read the file to find out.
-        """
+        """Return the types of columns, as the file states them or its first values show."""
         return {name: kind for name, kind in self.columns().items() if kind and name in names}
 
     def kind_as_written(self, name: str) -> str:
@@ -85,9 +84,8 @@ class TableFile(ABC):
     def chunks(self, kinds: Kinds, others: Others = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns named by `kinds`, in that order; formats without types use the kinds.
 
-        `others` are columns that may be there, too. A column that is neither and turns up in some
-        row is refused with a DataError, or left out if `others` is None; only JSON lines can have
-        one.
+        A field of JSON lines that is neither among them nor one of the `others` is refused, or left
+        out if `others` is None.
         """
 
     def cells(self, names: list[str]) -> Iterator[pa.RecordBatch]:
@@ -108,11 +106,6 @@ class TableFile(ABC):
         place = self.path if row is None else f"{self.path} row {row}"
         return DataError(f"{place}{what}", *ways, code=code, path=self.path, row=row, **fields)
 
-    @property
-    def others(self) -> dict[str, int]:
-        """Fields that the last reading left out, each with the row that it is first in."""
-        return {}
-
 
 @contextmanager
 def opened_raw(path: File, parts: bool = False) -> Iterator[pa.NativeFile]:
@@ -127,26 +120,22 @@ def opened_raw(path: File, parts: bool = False) -> Iterator[pa.NativeFile]:
 
 @contextmanager
 def reading(path: File, what: str, unchanged: Unchanged | None = None) -> Iterator[None]:
-    """Turn the errors of opening and reading `path`, which should be ``what``, into a DataError of
-    one sentence; ``unchanged`` is asked first whether the file has changed since.
-    """
+    """Turn errors of opening and reading `path`, which should be ``what``, into a DataError."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if unchanged is not None:
             unchanged.check(path)
         raise DataError(
-            f"{path} is damaged or not {what} ({first_line(error)}): write it again or rename it.",
-            code="damaged-file",
-            path=path,
-        ) from error
+            f"{path} is damaged or not {what} ({first_line(error)})", "write it again or rename it",
+            code="damaged-file", path=path,
+        ) from error  # fmt: skip
 
 
 def rows_at_once(columns: int, few: int, many: int) -> int:
-    """Return how many rows of so many columns to take at a time.
-
-    Rows of ``few`` values, at most 65,536; for wide rows 1,024 while they are at most ``many``
-    values, since each column costs some time whatever its length; never fewer than 64.
+    """Return how many rows of so many columns to take at a time: rows of ``few`` values, at most
+    65,536; for wide rows 1,024 while they are at most ``many`` values, since each column costs some
+    time whatever its length; never fewer than 64.
     """
     columns = max(1, columns)
     return max(64, min(65_536, max(few // columns, min(1024, many // columns))))
@@ -169,11 +158,10 @@ def unknown_column(
 ) -> DataError:
     """Return the error for a name that is not one of ``names``; ``what`` it should be."""
     names = list(names)
-    near = get_close_matches(name, names, 1)
     choose = hint("choose one of these with {}", **{option: None}) if option else "check its name"
+    near: list[str | Hint] = [f"did you mean '{one}'?" for one in get_close_matches(name, names, 1)]
     return DataError(
-        f"{path} has no {what} '{name}', only {listed(names)}",
-        f"did you mean '{near[0]}'?" if near else choose,
+        f"{path} has no {what} '{name}', only {listed(names)}", *(near or [choose]),
         code="unknown-column", path=path, column=name, option=option,
     )  # fmt: skip
 
@@ -203,8 +191,7 @@ def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def numbers_in(table: pa.Table, name: str) -> np.ndarray:
-    column = plain_values(table.column(name)).cast(pa.float64(), safe=False)
-    return np.array(column.to_numpy())
+    return np.array(plain_values(table.column(name)).cast(pa.float64(), safe=False).to_numpy())
 
 
 def text_codes(
@@ -222,8 +209,7 @@ def text_codes(
         bad = next(k for k, x in enumerate(texts) if x != x.decode(errors="ignore").encode())
         raise DataError(
             place(int(np.argmax(codes == bad))) + f", column '{name}' is not UTF-8 text",
-            "correct it",
-            code="encoding", column=name,
+            "correct it", code="encoding", column=name,
         ) from error  # fmt: skip
 
 

@@ -7,7 +7,6 @@ text among numbers is an error wherever it comes.
 
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future
 from contextlib import closing, suppress
 from typing import Any
 
@@ -31,9 +30,7 @@ _WANTED = {"number": "a number", "bool": "true or false", "text": "text"}
 
 
 class TextFile(TableFile):
-    """What CSV and JSON lines share: text in UTF-8, compressed when its name ends in .gz, .bz2 or
-    .zst.
-    """
+    """What CSV and JSON lines share."""
 
     typed = False
     #: how characters are stored, if not as UTF-8
@@ -50,9 +47,7 @@ class TextFile(TableFile):
         return 0 if self._reader is None else self._reader.position
 
     def blocks(self) -> Generator[bytes, None, None]:
-        """Yield blocks of whole lines, without byte-order marks, which joined files have within;
-        :attr:`position` follows them.
-        """
+        """Yield blocks of whole lines, without byte-order marks, which joined files have within."""
         if self._small is not None:
             yield from self._small
             return
@@ -67,10 +62,8 @@ class TextFile(TableFile):
                 way = csv if self.marks_missing else "save it as UTF-8"
                 raise self.error(" is UTF-16 text", way, code="encoding")
             if (zero := block.find(b"\0")) >= 0:
-                raise self.error(
-                    f" has NUL bytes (the first is byte {start + zero + 1:,}), so it is no text",
-                    "remove such bytes", "rename or convert the file", code="encoding",
-                )  # fmt: skip
+                said = f" has NUL bytes (the first is byte {start + zero + 1:,}), so it is no text"
+                raise self.error(said, "remove them", "convert the file", code="encoding")
             if not block.isascii():  # files that were joined have a mark each
                 block = block.removeprefix(BYTE_ORDER_MARK)  # noqa: PLW2901
                 block = block.replace(b"\n" + BYTE_ORDER_MARK, b"\n")  # noqa: PLW2901
@@ -104,9 +97,8 @@ class TextFile(TableFile):
         found: dict[str, pa.DataType] = {}
         with closing(self.records()) as blocks, suppress(pa.ArrowInvalid):  # said by later readers
             for schema in (self._guessed(rows, names).schema for rows in blocks):
-                empty = [name for name in names if name not in found and name in schema.names]
-                kinds = {name: schema.field(name).type for name in empty}
-                found |= {n: kind for n, kind in kinds.items() if not pa.types.is_null(kind)}
+                kinds = {x.name: x.type for x in schema if not pa.types.is_null(x.type)}
+                found = {name: kinds[name] for name in names if name in kinds} | found
                 if len(found) == len(names):
                     break
         return found
@@ -116,9 +108,7 @@ class TextFile(TableFile):
     ) -> Generator[tuple[pa.Table, int], None, None]:
         """Yield what Arrow makes of each block, with how many rows come before it."""
 
-        def read(coming: "Future[bytes | None]") -> tuple[bytes, Any] | None:
-            if (rows := coming.result()) is None:
-                return None
+        def read(rows: bytes) -> tuple[bytes, Any]:
             try:
                 return rows, parse(rows)
             except pa.ArrowInvalid as error:
@@ -151,13 +141,11 @@ class TextFile(TableFile):
 
 
 def whole_lines(reader: LineReader) -> Iterator[tuple[int, bytes]]:
-    """Yield blocks of whole lines of one file, without its byte-order mark, each with the number of
-    its first byte.
-    """
+    """Yield blocks of whole lines of a file without its byte-order mark, and where each begins."""
     read = 0
     for chunk in reader.chunks():
-        mark = len(BYTE_ORDER_MARK) if read == 0 and reader.marked else 0
+        mark = len(BYTE_ORDER_MARK) * (not read and reader.marked)
         block = bytes(memoryview(chunk.text)[mark : chunk.size])
-        reader.give_back(chunk)
+        reader.give_back(chunk.text)
         yield read + mark, block
         read += chunk.size
