@@ -43,18 +43,7 @@ def installed(tmp_path_factory):
 
 def test_a_package_adds_a_learner_and_a_command(installed):
     folder, env = installed
-    fit = (
-        "fit",
-        "t.csv",
-        "--target",
-        "y",
-        "--learner",
-        "relaxation",
-        "--rate",
-        0.5,
-        "--model",
-        "m",
-    )
+    how = ("--learner", "relaxation", "--rate", 0.5, "--model", "m")
     assert run("fit", "t.csv", "--target", "y", *how, cwd=folder, env=env).returncode == 0
     predicted = run("predict", "m", "t.csv", cwd=folder, env=env)
     assert predicted.stdout.split()[:4] == ["no", "yes", "no", "yes"]

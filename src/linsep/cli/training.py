@@ -43,7 +43,8 @@ class Training(SimpleNamespace):
         self.typed = click.get_current_context().meta["arguments"]
         self.started, self.compiled = perf_counter(), WORK.seconds
         self.error: LinsepError | None = None
-        self.whole, self.calibrated = None, None
+        self.whole: Any = None
+        self.calibrated: dict[str, Any] | None = None
         if self.continued:
             return self.go_on()
         if self.checkpoint is not None:
@@ -289,7 +290,7 @@ def _worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
     if hasattr(model, "threshold_") or weighted or has_offset(model):
         return []
     name, sign = ("accuracy", 1.0) if hasattr(model, "classes_") else ("rmse", -1.0)
-    each = [("training", summary.get("training_accuracy"), summary.get("training_baseline"))]
+    each: Any = [("training", summary.get("training_accuracy"), summary.get("training_baseline"))]
     if name == "rmse":
         rms = np.sqrt(model.solution_.rss / model.solution_.total_weight)
         each = [("training", rms, model.training_deviation_)]
