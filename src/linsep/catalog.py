@@ -1,25 +1,39 @@
 """All estimators by their names on the command line, each imported when it is looked up."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import linsep
 
 
-class Named(Mapping[str, Any]):
-    """Estimators by name, given with the names of their classes."""
+@cache
+def entries(group: str) -> dict[str, Any]:
+    """Return the entry points of other packages in a group, by their names."""
+    from importlib.metadata import entry_points  # reads the metadata of all packages
 
-    def __init__(self, classes: dict[str, str]):
-        self.classes = classes
+    return {one.name: one for one in entry_points(group=group)}
+
+
+class Named(Mapping[str, Any]):
+    """Estimators by name, given with the names of their classes; and ``more`` of other packages."""
+
+    def __init__(self, classes: dict[str, str], more: bool = False):
+        self.classes, self._more = classes, more
 
     def __getitem__(self, name: str) -> Any:
-        return getattr(linsep, self.classes[name])
+        if name in self.classes:
+            return getattr(linsep, self.classes[name])
+        return self._others()[name].load()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.classes)
+        return iter({**self.classes, **self._others()})
 
     def __len__(self) -> int:
-        return len(self.classes)
+        return len({*self})
+
+    def _others(self) -> dict[str, Any]:
+        return entries("linsep.learners") if self._more else {}
 
 
 LINEAR_CLASSES = {
@@ -42,12 +56,12 @@ REGRESSION_CLASSES = {
 
 #: those with a weight for every feature, which have a plain-Python twin, and mistake bounds
 LINEAR = Named(LINEAR_CLASSES)
-LEARNERS = Named(LEARNER_CLASSES)
+LEARNERS = Named(LEARNER_CLASSES, more=True)
 #: statistical models, fitted without passes and mistakes
 REGRESSIONS = Named(REGRESSION_CLASSES)
 #: what makes no passes of an online learner; support vector machines are solved, too
 WITHOUT_PASSES = Named(MARGIN_CLASSES | REGRESSION_CLASSES)
-ESTIMATORS = Named(LEARNER_CLASSES | MARGIN_CLASSES | REGRESSION_CLASSES)
+ESTIMATORS = Named(LEARNER_CLASSES | MARGIN_CLASSES | REGRESSION_CLASSES, more=True)
 #: Defaults of learners in passes on files. Files may be large, and most data are not separable:
 #: ten passes, not a thousand. If classes overlap, the last weights depend on the last few rows;
 #: averaged weights do not.
@@ -60,7 +74,10 @@ CLASSES = tuple(ESTIMATORS.classes.values())
 
 def class_named(name: str) -> Any:
     """Return the estimator whose class has this name, or None."""
-    return getattr(linsep, name) if name in CLASSES else None
+    if name in CLASSES:
+        return getattr(linsep, name)
+    others = entries("linsep.learners").values()
+    return next((one.load() for one in others if one.attr == name), None)
 
 
 def is_regression(model: Any) -> bool:

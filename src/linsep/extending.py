@@ -32,8 +32,8 @@ class LinearLearner(LinearClassifier):
     the shared ones become the keyword arguments of its ``__init__``, and its docstring is completed
     by what is said of these here. Everything else is as in :class:`linsep.Perceptron`: several
     classes, sources, averaged and voted weights, early stopping, ``partial_fit``, scikit-learn's
-    API. There are no mistake bounds (:meth:`bounds` says so), no name on the command line and no
-    model files: use pickle.
+    API. There are no mistake bounds (:meth:`bounds` says so). An entry point of your package in the
+    group ``linsep.learners`` gives it a name on the command line, and model files.
     """
 
     def learner(self) -> Learner:

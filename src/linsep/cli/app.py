@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 import linsep
+from linsep.catalog import entries
 from linsep.cli.errors import Commands
 
 #: every command: its module, and one line of help
@@ -41,14 +42,21 @@ class LazyCommands(Commands):
     """Commands that are imported on demand."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *entries("linsep.commands")]
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        return _imported(name) if name in COMMANDS else None
+        if name in COMMANDS:
+            return _imported(name)
+        other = entries("linsep.commands").get(name)
+        return None if other is None else other.load()
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
+        others = entries("linsep.commands").items()
+        lines = [(name, line) for name, (_, line) in COMMANDS.items()]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+            formatter.write_dl(
+                [*lines, *((n, one.load().get_short_help_str()) for n, one in others)]
+            )
 
 
 #: what scikit-learn, SciPy, numba and Arrow import and most commands do not use: half of the

@@ -103,6 +103,11 @@ def _stored(args: list[str]) -> list[str]:
         "--shard-mb", typed(float, "MB"),
         "With --dask: size of a shard (64), on which the result depends.", needs=["dask"],
     ),
+    Option(
+        "--continue continued", typed(options.LocalPath(), "MODEL"),
+        "Train this model on the rows of DATA, once, as if they had followed its own.",
+        section="Learner", needs=["model"],
+    ),
     _checkpoints(
         "--checkpoint", options.FILE,
         "Save the state of training, from which repeating the command resumes.",

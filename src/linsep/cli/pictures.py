@@ -9,7 +9,7 @@ import click
 from linsep import model_files
 from linsep.catalog import LINEAR
 from linsep.cli import options
-from linsep.cli.options import Command, argument, choice, command, option, typed
+from linsep.cli.options import argument, choice, command, option, typed
 from linsep.cli.output import LOOK, Look, check_outputs, watching
 from linsep.cli.reading import MOST_ROWS, numbered, open_like, rows_of, tell_unknown
 from linsep.drawing import display
@@ -63,15 +63,7 @@ PICTURES = {
 }  # fmt: skip
 
 
-class PlotCommand(Command):
-    """The command, whose ``--feature`` is ``features`` for pictures of two features."""
-
-    def flag(self, name: str) -> str | None:
-        """Return the option for a parameter."""
-        return super().flag("feature" if name == "features" else name)
-
-
-@command(cls=PlotCommand)
+@command()
 def plot(
     kind: str = argument(
         "kind", help="; ".join(f"{name}: {kind.help}" for name, kind in PICTURES.items()) + ".",
@@ -86,8 +78,8 @@ def plot(
         "--output -o", typed(options.LocalPath(formats=(*options.PICTURES, ".gif")), "FILE"),
         "The file to write: .png, .svg or .pdf; for a run .gif.", required=True,
     ),
-    feature: list[str] | None = option(
-        "--feature", "NAME", "Feature to draw (decision, run, probability, regression, "
+    features: list[str] | None = option(
+        "--feature features", "NAME", "Feature to draw (decision, run, probability, regression, "
         "diagnostics); repeatable once.", many=True,
     ),
     odds: bool = option("--odds", None, "Draw odds ratios (coefficients)."),
@@ -97,7 +89,7 @@ def plot(
 
     Example: linsep plot decision species.linsep test.csv --output species.png
     """
-    shown, choices = PICTURES[kind], _choices(kind, feature or [])
+    shown, choices = PICTURES[kind], _choices(kind, features or [])
     if odds and kind != "coefficients":
         raise click.BadParameter("--odds is for `linsep plot coefficients` only.")
     choices |= {"odds": True} if odds else {}

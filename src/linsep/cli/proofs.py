@@ -194,8 +194,6 @@ def read_proof(path: Path) -> Any:
     """Return the claim in a file, and how the files of its data were read."""
     if not path.exists():
         raise no_file(path)
-    if not path.is_file():
-        raise DataError(f"{path} is not a file: give a proof.", code="not-a-file", path=path)
     try:
         return read(path.read_bytes())
     except DataError as problem:

@@ -16,16 +16,20 @@ from linsep.catalog import REGRESSIONS, USUAL_LEARNER
 from linsep.checkpoints.saving import Checkpoint
 from linsep.cli import learner_options as learners, report
 from linsep.cli.errors import NAME, interrupted_code, note, noting_warnings
+from linsep.cli.options import FILES, as_typed
 from linsep.cli.output import check_outputs, print_json, watching
 from linsep.cli.predict import score_source
-from linsep.cli.reading import Reading
+from linsep.cli.reading import Reading, lacks
 from linsep.compiled import WORK
 from linsep.errors import DataError, LinsepError
 from linsep.estimators.labels import has_offset
 from linsep.inference.robust import CLUSTERED
 from linsep.sources.remote.address import is_remote, normal, shown
-from linsep.words import counted, percent
+from linsep.steps import learner_of
+from linsep.words import counted
 
+#: what goes with --continue, whose model has all other options
+KEPT = {"data", "continued", "model", "test", "force", "as_json", *FILES.names}
 #: tolerance for rounding
 ROUNDING = 1e-9
 
@@ -37,11 +41,14 @@ class Training(SimpleNamespace):
 
     def run(self) -> None:
         self.typed = click.get_current_context().meta["arguments"]
-        if self.checkpoint is not None:
-            _check_secrets(self.typed)
         self.started, self.compiled = perf_counter(), WORK.seconds
         self.error: LinsepError | None = None
+        self.whole: Any = None
         self.calibrated: dict[str, Any] | None = None
+        if self.continued:
+            return self.go_on()
+        if self.checkpoint is not None:
+            _check_secrets(self.typed)
         first, group = self.learner or USUAL_LEARNER, self.columns["group"]
         self.reader = Reading(self.reading, group)
         self.given = fitting.with_intercept(first, self.reading["formula"], self.parameters)
@@ -79,6 +86,25 @@ class Training(SimpleNamespace):
         self._finish()
         if self.saved is not None:  # now that all is written
             self.saved.remove()
+
+    def go_on(self) -> None:
+        """Train a saved model on the rows, once and in their order, and save it as another."""
+        context = click.get_current_context()
+        if typed := as_typed({str(one.name) for one in context.command.get_params(context)} - KEPT):
+            raise click.BadParameter(f"--continue keeps the model's options: leave out {typed[0]}.")
+        self.reader = Reading(self.reading)
+        self.whole = model_files.load(self.continued)
+        self.estimator = model = learner_of(self.whole)
+        if not hasattr(model, "partial_fit"):
+            told = "which needs all rows at once: fit it to all of them."
+            raise lacks(model, self.continued, told, option="continued")
+        self.source = source = self.reader.like(model, self.data)
+        check_outputs(self.force, source.paths, self.model)
+        self.reader.check(source, test=self.test)
+        self.rule, self.chosen_for, self.saved = None, None, None
+        model.training_accuracy_ = None  # of other rows
+        self.interrupted = not self._train({})
+        self._finish()
 
     def _folds_of_threshold(self) -> Any:
         """Return the folds in which the threshold is chosen, or None; check these options."""
@@ -123,7 +149,10 @@ class Training(SimpleNamespace):
         arguments = start | ({} if self.saved is None else {"checkpoint": self.saved})
         try:
             with watching(self.source, estimator), noting_warnings(once=True):
-                if self.dask is None:
+                if self.continued:
+                    for batch in self.source.batches():
+                        estimator.partial_fit(batch)
+                elif self.dask is None:
                     estimator.fit(self.source, **arguments)
                 else:
                     self._train_on_cluster(arguments)
@@ -131,7 +160,7 @@ class Training(SimpleNamespace):
                     why = f"coef_init needs the shape {(len(start['coef_init']), width)}."
                     raise DataError(why, code="shape", option="coef_init")  # of later rows
         except KeyboardInterrupt:
-            learned = getattr(estimator, "stop_reason_", None) is not None
+            learned = self.whole or getattr(estimator, "stop_reason_", None) is not None
             if self.saved is not None or not learned or not hasattr(estimator, "recipe_"):
                 raise
             return False
@@ -175,7 +204,7 @@ class Training(SimpleNamespace):
             # the process that this one resumes may have saved it already
             again = self.saved is not None and not self.force
             if self.model:
-                whole = fitting.as_pipeline(estimator, self.source)
+                whole = self.whole or fitting.as_pipeline(estimator, self.source)
                 if not (again and model_files.holds(self.model, whole)):
                     model_files.save(whole, self.model, force=self.force)
             phases = estimator.progress_.seconds if hasattr(estimator, "progress_") else {}
@@ -190,6 +219,8 @@ class Training(SimpleNamespace):
                 "test": tested, "interrupted": self.interrupted, "calibration": self.calibrated,
                 "chosen_for": self.chosen_for, "cross_validation": validated,
             }  # fmt: skip
+            if self.whole:  # its first pass was over other rows
+                summary |= {"rows": self.source.n_rows, "progressive_accuracy": None}
             summary["warnings"] = _worse_than_baseline(estimator, summary)
             if self.as_json:
                 print_json(summary)
@@ -258,22 +289,19 @@ def _worse_than_baseline(model: Any, summary: dict[str, Any]) -> list[str]:
     weighted = getattr(model, "class_weight", None) is not None
     if hasattr(model, "threshold_") or weighted or has_offset(model):
         return []
-    test, classes, each = summary["test"], hasattr(model, "classes_"), dict[str, list[Any]]()
-    if classes:
-        what, name, sign, text = "accuracy", "accuracy", 1.0, percent
-        each["training"] = [summary.get(f"training_{x}") for x in ("accuracy", "baseline")]
-    else:
-        what, name, sign, text = "rms error", "rmse", -1.0, "{:.6g}".format
-        fitted = model.solution_
-        rms = np.sqrt(fitted.rss / fitted.total_weight)
-        each["training"] = [rms, model.training_deviation_]
-    if test is not None:
-        each["test"] = [test["metrics"][name][key] for key in ("value", "baseline")]
+    name, sign = ("accuracy", 1.0) if hasattr(model, "classes_") else ("rmse", -1.0)
+    each: Any = [("training", summary.get("training_accuracy"), summary.get("training_baseline"))]
+    if name == "rmse":
+        rms = np.sqrt(model.solution_.rss / model.solution_.total_weight)
+        each = [("training", rms, model.training_deviation_)]
+    if summary["test"] is not None:
+        metric = summary["test"]["metrics"][name]
+        each.append(("test", metric["value"], metric["baseline"]))
     worse = [
-        f"{what} {text(found)} on the {rows} rows, baseline {text(baseline)}"
-        for rows, (found, baseline) in each.items()
+        rows
+        for rows, found, baseline in each
         if found is not None and sign * (baseline - found) > ROUNDING * baseline
     ]
-    told = f"the model predicts worse than the baseline: {'; '.join(worse)}"
-    ways = ", or for a rare class --class-weight or --threshold" if classes else ""
+    told = f"the model predicts worse than the baseline: {' and '.join(worse)} rows"
+    ways = ", or for a rare class --class-weight or --threshold" * (name == "accuracy")
     return [f"{told}; choose another --learner{ways}."] if worse else []
