@@ -93,19 +93,6 @@ def tree_of(count):
     return tree.total()
 
 
-@given(st.lists(st.integers(0, 300), min_size=1, max_size=6))
-def test_parts_of_the_lanes_give_the_same_tree(counts):
-    """Each worker sends what it has added up, and one by one what others began to add."""
-    pieces, first = [], 0
-    for count in counts:
-        part = Tree(grown, first)
-        for k in range(first, first + count):
-            part.push(str(k))
-        pieces.append(part.rest)
-        first += count
-    assert merged(grown, 0, pieces).total() == tree_of(first)
-
-
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=9), st.integers(2, 4))
 def test_neighboring_parts_can_be_added_anywhere(counts, fan):
     """Pieces of neighbors are added up, and those of such groups again."""

@@ -7,7 +7,6 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from command_line import assert_refused, here
-from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources.formats import format_of
 from refusals import refused
@@ -59,16 +58,6 @@ def test_commands_say_how_files_are_read_unless_they_are_told(tmp_path, monkeypa
 
 
 # svmlight text that only convert reads
-
-
-def test_lines_that_are_refused(tmp_path):
-    path = tmp_path / "a.svm"
-    for line in ("+1 3:1 2:1", "+1 qid:7 3:1", "+1 3:1 3:2"):
-        path.write_text(SVM + line + "\n" + "+1 9:1 8:1\n")
-        with pytest.raises(DataError) as problem:
-            for _ in open_source(path).batches():
-                pass
-        assert (problem.value.path, problem.value.row) == (path, 5)
 
 
 UNSORTED = "+1 3:1 1:0.5 # first\n-1 qid:4 2:1\n+1 5:2 5:2 1:1\n\n-1 1:1 qid:5 4:1e3\n"

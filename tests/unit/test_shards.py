@@ -92,15 +92,6 @@ def test_errors_name_the_row_of_the_file(folder, tmp_path):
             read_shard(shard, reading)
 
 
-def test_a_file_that_is_gone_is_named_with_the_machine(folder, tmp_path):
-    reading = Reading(open_source(folder / "t.svm").recipe())
-    (tmp_path / "t.svm").write_bytes((folder / "t.svm").read_bytes())
-    shards = shards_of(open_source(tmp_path / "t.svm"), 3000)
-    (tmp_path / "t.svm").unlink()
-    with refused(DataError, "file-changed"):
-        read_shard(shards[1], reading)
-
-
 @pytest.mark.parametrize("name", ["t.parquet", "t.svm"])
 def test_a_file_of_another_size_or_time_is_refused(folder, tmp_path, name):
     path = tmp_path / name
