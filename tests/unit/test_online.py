@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 from linsep.batches import Batch
 from linsep.compiled.loop import most_wins
 from linsep.lanes import FAN, Lanes, Tree, lane_rows, lanes_of, merged
-from linsep.learners.state import State
-from linsep.rows.arrays import FEW, MANY, SMALL, ClassRuns, shuffled
+from linsep.rows.arrays import FEW, MANY, SMALL, shuffled
 from linsep.teaching.textbook import predict_ovo
 
 
@@ -37,39 +36,6 @@ def test_large_orders_read_memory_in_stretches_but_mix_sorted_labels():
     sorted_labels = np.arange(n_rows) < n_rows // 2
     shares = sorted_labels[many].reshape(-1, 64).mean(axis=1)
     assert 0.1 < shares.min() < shares.max() < 0.9
-
-
-def test_neighbors_of_one_class_need_more_mixing():
-    rng = np.random.default_rng(0)
-    mixed, by_class = rng.integers(0, 3, 1000), np.repeat([0, 1, 2], 300)
-    rare = (np.arange(1000) % 50 == 0).astype(int)
-    for codes, group_size in ((mixed, FEW), (by_class, MANY), (rare, FEW)):
-        assert ClassRuns().see(codes).group_size == group_size
-    for codes in (mixed, by_class):
-        pieces = ClassRuns()
-        for a, b in pairwise([0, 0, 1, 400, len(codes)]):
-            pieces.see(codes[a:b])
-        whole = ClassRuns().see(codes)
-        assert pieces._changes == whole._changes
-        assert pieces._counts.tolist() == whole._counts.tolist()
-
-
-def test_weights_grow_with_the_features():
-    for n_classes in [2, 3]:
-        state = State("native", n_classes, 2, fit_intercept=True)
-        other, (coef, intercept) = state.like_weights("other"), state.split(state.W)
-        coef[:], intercept[:], other[-1] = 3.0, 7.0, 5.0
-        for width in (1, 3, 4, 50):
-            state.grow(width)
-            assert state.n_features == max(2, width)
-            coef, intercept = state.split(state.W)
-            assert coef.shape == (state.n_columns, max(2, width))
-            assert (coef[:, :2] == 3.0).all()
-            assert (coef[:, 2:] == 0.0).all()
-            assert (intercept == 7.0).all()
-            others = state.split(state.like_weights("other"))
-            assert (others[0] == 0.0).all()
-            assert (others[1] == 5.0).all()
 
 
 @given(st.data(), st.integers(3, 5))
