@@ -53,7 +53,6 @@ PAGES = [
     ("docs/how-to/formulas.md", None, 2, True),
     ("docs/how-to/from-r.md", None, 4, False),
     ("docs/start/first-class.md", None, 1, False),
-    ("docs/how-to/trace.md", docs, 4, True),
     *((f"docs/{name}.md", None, 0, True) for name in (
         "how-to/hypotheses", "how-to/marginal-effects", "how-to/paper-tables",
         "how-to/regression-diagnostics",
@@ -70,6 +69,7 @@ SLOW = [
     ("docs/how-to/files.md", program("files_data.py"), 9, False),
     ("docs/explanation/learners.md", None, 0, True),
     ("docs/how-to/remote-files.md", None, 0, True),
+    ("docs/how-to/trace.md", docs, 4, True),
     ("docs/start/separated-data.md", docs, 4, False),
     ("docs/start/first-model.md", docs, 7, True),
 ]

@@ -344,33 +344,6 @@ def tables(folder):
         yield file, hashlib.sha256((folder / file).read_bytes()).hexdigest()
 
 
-def cluster(folder):
-    """Two workers: mixed learners, and regressions with the bits of one process."""
-    from distributed import Client, LocalCluster
-
-    paths = [folder / "one.svm", folder / "two.svm"]
-    for path, part in zip(paths, (slice(0, 24), slice(24, 48)), strict=True):
-        write_svmlight(path, X[part], LABEL[part])
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as workers,
-        Client(workers, set_as_default=False) as client,
-    ):
-        for name, model in {"perceptron": Perceptron(max_iter=3), "arow": AROW(max_iter=3)}.items():
-            mixed = linsep.distributed.fit(model, linsep.open_source(paths), client=client)
-            yield name, weights(mixed)
-        for model in (LinearRegression(), LogisticRegression(), GaussianNaiveBayes()):
-            there = linsep.distributed.fit(
-                with_parameters(model), linsep.open_source(paths), client=client
-            )
-            here = with_parameters(model).fit(linsep.open_source(paths))
-            if hasattr(here, "coef_"):
-                same(there, here)
-            else:
-                assert (there.means_ == here.means_).all()
-
-
 #: groups of fits, each with the relative tolerance of its numbers: 0 means the same bits
 GROUPS = {
     online: 0.0,
@@ -381,7 +354,6 @@ GROUPS = {
     verdicts: 1e-6,
     theory: 1e-10,
     tables: 1e-10,
-    cluster: 0.0,
 }
 
 

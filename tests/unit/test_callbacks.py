@@ -86,8 +86,8 @@ def test_a_callback_that_asks_to_stop_stops():
     assert last.stop_reason_ == "max_iter"
 
 
-@pytest.mark.parametrize("fail_at", [("begin", "fit"), ("end", "pass 1")])
-def test_cleaned_up_after_an_error_of_a_callback(fail_at):
+def test_cleaned_up_after_an_error_of_a_callback():
+    fail_at = ("end", "pass 1")
     X, y = blobs(40, spread=9.0)
     diary = Diary(fail_at=fail_at)
     model = Perceptron(max_iter=5).set_callbacks(diary)

@@ -308,13 +308,6 @@ def test_intervals(tmp_path):
         assert Checkpoint(tmp_path / "c", every=every).seconds == seconds
 
 
-def test_a_link_stays_and_what_it_names_is_removed(tmp_path):
-    left(tmp_path / "real")
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    Perceptron(max_iter=4).fit(X, TWO, checkpoint=tmp_path / "link")
-    assert os.listdir(tmp_path) == ["link"]
-
-
 def test_edited_checkpoints_are_refused(tmp_path):
     path = tmp_path / "c"
     left(path)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from linsep import GaussianNaiveBayes, LinearRegression, lanes, open_source
 from linsep.distributed import fit
-from linsep.errors import DataError, ParameterError
+from linsep.errors import ParameterError
 from linsep.linear.least_squares import DependentFeaturesWarning
 from refusals import refused
 
@@ -133,14 +133,3 @@ def test_naive_bayes_to_the_bit(workers, client, folder, short_lanes, name, read
         assert one.recipe_ == other.recipe_
         assert other.training_accuracy_ == pytest.approx(one.training_accuracy_)
         assert other.training_rows_ == one.training_rows_
-
-
-def test_bad_targets_and_weights_are_named(client, folder, tmp_path):
-    source = open_source(folder / "t.parquet", target="label", exclude=["y", "w"])
-    with refused(DataError, "label-type"):
-        fit(LinearRegression(), source, client=client, shard_mb=0.002)
-    table = pa.table({"a": [1.0, 2.0, 4.0], "y": [1.0, 2.0, 3.0], "w": [1.0, 2.5, 1.0]})
-    pq.write_table(table, tmp_path / "t.parquet")
-    source = open_source(tmp_path / "t.parquet", target="y", weight="w")
-    with refused(DataError, "bad-value"):
-        fit(LinearRegression(weight_type="frequency"), source, client=client)

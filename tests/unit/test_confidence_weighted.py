@@ -6,16 +6,8 @@ import scipy.sparse as sp
 
 import linsep
 from linsep import AROW, SCW
-from linsep._system.sealed import sealed, unsealed
-from linsep.errors import ModelFileError
-from linsep.estimators.fitted_state import plain
-from linsep.model_files import MODEL_FILE
 from linsep.sources import ArraySource
-from refusals import refused
 from storages import blobs
-
-X = np.array([(1, 1), (3, 2), (2, 4), (3, 4), (2, 3)], float)
-y = [0, 1, 1, 1, 0]
 
 
 def test_the_best_pass_brings_its_variances_back():
@@ -85,15 +77,3 @@ def test_rows_may_widen():
     A[:20, 3:] = A[20:40, 5:] = 0.0
     source = Widening(sp.csr_matrix(A), b, batch_rows=10)
     assert same(with_parameters(model).fit(source), with_parameters(model).fit(sp.csr_matrix(A), b))
-
-
-def test_parameters_of_files_of_before_that_left(tmp_path):
-    path = linsep.save(model := SCW().fit(X, y), tmp_path / "m")
-    tensors, about = unsealed(path, MODEL_FILE)
-    for kind in ("diagonal", "full"):
-        about["parameters"] |= {"covariance_type": kind, "loss": "hinge", "warm_start": True}
-        path.write_bytes(sealed(tensors, about, plain))
-        if kind == "diagonal":
-            assert same(linsep.load(path), model)
-    with refused(ModelFileError, "bad-model-file"):
-        linsep.load(path)

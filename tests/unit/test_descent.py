@@ -106,6 +106,18 @@ def test_points_that_bounce_for_ever_are_a_cycle():
     assert not found.converged
 
 
+def test_longer_cycles_are_found_without_a_trace():
+    # Of x^4 - x^2 at 0.6, points end in a cycle of four (the logistic map's doubling of periods).
+    found = minimize(
+        lambda x: x**4 - x**2, 0.3, lambda x: 4 * x**3 - 2 * x, learning_rate=0.6, trace=False
+    )
+    assert found.reason == "cycle"
+    x = found.x
+    for _ in range(4):
+        x = x - 0.6 * (4 * x**3 - 2 * x)
+    assert x == found.x
+
+
 def test_a_falling_rate_may_pass_a_point_twice():
     # 1 -> -1 -> 0 at rates 1 and 1/2: no cycle, for the rate is not the same.
     found = minimize(square, 1.0, square_slope, learning_rate=1.0, schedule="inverse")

@@ -114,20 +114,6 @@ def test_a_trial_is_saved_with_the_model(tmp_path):
     )
 
 
-def test_models_saved_before_there_were_trials_are_read():
-    X, y = noisy()
-    model = Perceptron(keep="average", max_iter=9, **STOPPING).set_callbacks(Press(2, stop=True))
-    arrays, facts = model.fit(X, y).get_state()
-    assert facts["training"].pop("trial", None) is None
-    loaded = Perceptron(keep="average", max_iter=9, **STOPPING)
-    loaded.set_state(arrays, facts)
-    assert loaded.validation_scores_.tolist() == model.validation_scores_.tolist()
-    arrays, facts = model.get_state()
-    facts["training"]["trial"] = [[0, 1, 2]]
-    with pytest.raises((LookupError, TypeError, ValueError)):
-        loaded.set_state(arrays, facts)
-
-
 OPTIONS = {"early_stopping": True, "validation_fraction": 0.5, "max_iter": 1, "random_state": 0}
 
 
@@ -183,12 +169,3 @@ def test_the_best_pass_is_that_of_the_best_weighted_score(multiclass, keep, tie)
     assert scores.max() == pytest.approx(expected, abs=1e-12)
     assert len(scores) == model.n_iter_
     assert len(scores) in (20, int(scores.argmax()) + 4)
-
-
-def test_weights_of_one_are_none():
-    X, y, _ = weighed(3)
-    model = Perceptron(tie="random", early_stopping=True, max_iter=8, random_state=0)
-    alike = clone(model).fit(X, y)
-    counted = model.fit(X, y, sample_weight=np.ones(120))
-    assert counted.validation_curve_.tolist() == alike.validation_curve_.tolist()
-    assert counted.predict(X).tolist() == alike.predict(X).tolist()

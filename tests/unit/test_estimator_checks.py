@@ -3,11 +3,8 @@ configurations.
 """
 
 import pytest
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from estimator_configurations import (
-    REASONS,
-    REASONS_OF_LUCK,
     expected,
     failures,
 )
@@ -27,12 +24,3 @@ MODELS = [*(kind(max_iter=30) for kind in CHECKED), KernelSoftMargin(gamma=0.5)]
 def test_check_estimator(model):
     fails = {} if isinstance(model, KernelSoftMargin) else expected(model)
     assert failures(model, fails) == []
-
-
-def test_reasons_are_of_checks_that_there_are():
-    asked = {
-        getattr(check, "func", check).__name__
-        for _, check in estimator_checks_generator(Perceptron())
-    }
-    named = {check for _, checks, _ in REASONS for check in checks} | REASONS_OF_LUCK.keys()
-    assert named <= asked

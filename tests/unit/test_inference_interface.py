@@ -4,7 +4,6 @@ import sys
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 import statsmodels.api as sm
@@ -160,9 +159,6 @@ def test_frames_arrays_and_text():
     model = LinearRegression().fit(FEATURES, PAIRS)
     arrays = LinearRegression().fit(FEATURES.to_numpy(), PAIRS.to_numpy())
     assert (arrays.coef_.tolist(), arrays.targets_) == (model.coef_.tolist(), ["y0", "y1"])
-    polars = LinearRegression().fit(pl.from_pandas(FEATURES), pl.from_pandas(PAIRS))
-    assert np.allclose(polars.coef_, model.coef_, rtol=1e-13)
-    assert polars.targets_ == ["u", "v"]
     text = FEATURES.assign(kind=np.where(FEATURES["a"] > 0, "big", "small"))
     mixed = LinearRegression().fit(text, PAIRS)
     assert mixed.predict(text).shape == (40, 2)

@@ -5,9 +5,7 @@
 import gc
 import random
 import signal
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from campaign import presses
@@ -17,7 +15,6 @@ import linsep
 from linsep import Perceptron
 from linsep._system import interrupts
 from linsep._system.interrupts import (
-    cached_property,
     interruption_point,
     interrupts_allowed,
     interrupts_deferred,
@@ -259,19 +256,6 @@ def test_a_pass_in_which_nothing_was_learned_is_not_counted(monkeypatch):
     assert model.stop_reason_ == "interrupted"
     assert model.mistakes_.tolist() == expected.mistakes_.tolist()
     assert model.coef_.tolist() == expected.coef_.tolist()
-
-
-def test_values_that_are_kept_wait_for_no_other_thread():
-    """As they would forever for a lock that an interrupt left."""
-    inside = threading.Barrier(2, timeout=20)
-
-    class Kept:
-        @cached_property
-        def value(self):
-            return inside.wait()
-
-    with ThreadPoolExecutor(2) as pool:
-        assert sorted(pool.map(lambda one: one.value, [Kept(), Kept()])) == [0, 1]
 
 
 def test_items_made_in_advance_are_given_up_when_they_are_collected():

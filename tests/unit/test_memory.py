@@ -3,10 +3,8 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from campaign.same_bits import measured
 from threadpoolctl import threadpool_limits
@@ -55,56 +53,6 @@ def test_a_larger_file_takes_no_more_memory(tmp_path):
     assert peaks[12] < 1.1 * peaks[6]
     # Rows kept whole would take 11 x 20,000 x 30 x 12 bytes = 79 MB more than the smallest file.
     assert peaks[12] - peaks[1] < 60
-
-
-# Fits each file with little memory for rows, after one of a few rows that loads and compiles all;
-# prints the megabytes that each adds at its peak.
-GROWTH = """
-import sys
-from pathlib import Path
-from linsep import Perceptron, open_source
-def memory(what):
-    return int(Path("/proc/self/status").read_text().split(what + ":")[1].split()[0]) / 1024
-def fit(path, budget):
-    source = open_source(path, target="kind", scale="standard")
-    source.memory_bytes = budget << 20
-    Perceptron(max_iter=2).fit(source)
-fit(sys.argv[1], 0), fit(sys.argv[1], 1)
-for path, budget in zip(sys.argv[2::2], sys.argv[3::2]):
-    before = memory("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")
-    fit(path, int(budget))
-    print(memory("VmHWM") - before)
-"""
-
-
-def write_parquet(path, rows, group):
-    pq = pytest.importorskip("pyarrow.parquet")
-    X = np.random.default_rng(0).normal(size=(20, rows))
-    columns = {f"x{j}": x for j, x in enumerate(X)} | {"kind": (X[0] > 0).astype(int)}
-    pq.write_table(pa.table(columns), path, row_group_size=group)
-    return path
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
-@pytest.mark.compiled
-def test_streams_take_little_whatever_their_layout(tmp_path):
-    rows = 400_000  # 64 MB
-    cases = [
-        (write_parquet(tmp_path / "many.parquet", rows, 10_000), 8, 120),
-        # Rows that just fit stay in memory, and what is made of them meanwhile.
-        (tmp_path / "many.parquet", 65, 160),
-        (write_parquet(tmp_path / "one.parquet", rows, rows), 8, 120),
-    ]
-    small = write_parquet(tmp_path / "small.parquet", 2000, 1000)
-    arguments = [str(part) for path, budget, _ in cases for part in (path, budget)]
-    done = subprocess.run(
-        [sys.executable, "-c", GROWTH, small, *arguments],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    grown = [float(line) for line in done.stdout.split()]
-    assert all(peak < most for peak, (_, _, most) in zip(grown, cases, strict=True)), grown
 
 
 rng = np.random.default_rng(0)

@@ -1,7 +1,6 @@
 """Rows that partial_fit learns one by one."""
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
@@ -102,13 +101,3 @@ def test_parameters_labels_and_types_may_change_between_rows():
     model.set_params(learning_rate=3.0).partial_fit(X[:1], [0]).partial_fit(X[1:2], [1])
     other.set_params(learning_rate=3.0).partial_fit(X[:2], [0, 1])
     assert facts(model) == facts(other)
-
-
-def test_calibrations_and_copies():
-    model = linsep.calibrate(begun(), X, TWO)
-    restored = pickle.loads(pickle.dumps(model))
-    assert facts(restored)[1:] == facts(model)[1:]
-    model.partial_fit(X[:1], TWO[:1])
-    assert not hasattr(model, "calibration_")
-    assert facts(restored.partial_fit(X[:1], TWO[:1])) == facts(model)
-    assert facts(restored.fit(X, TWO)) == facts(linsep.Perceptron().fit(X, TWO))

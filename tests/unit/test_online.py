@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 from linsep.batches import Batch
 from linsep.compiled.loop import most_wins
 from linsep.lanes import FAN, Lanes, Tree, lane_rows, lanes_of, merged
-from linsep.learners.state import State
-from linsep.rows.arrays import FEW, MANY, SMALL, ClassRuns, shuffled
+from linsep.rows.arrays import FEW, MANY, SMALL, shuffled
 from linsep.teaching.textbook import predict_ovo
 
 
@@ -39,39 +38,6 @@ def test_large_orders_read_memory_in_stretches_but_mix_sorted_labels():
     assert 0.1 < shares.min() < shares.max() < 0.9
 
 
-def test_neighbors_of_one_class_need_more_mixing():
-    rng = np.random.default_rng(0)
-    mixed, by_class = rng.integers(0, 3, 1000), np.repeat([0, 1, 2], 300)
-    rare = (np.arange(1000) % 50 == 0).astype(int)
-    for codes, group_size in ((mixed, FEW), (by_class, MANY), (rare, FEW)):
-        assert ClassRuns().see(codes).group_size == group_size
-    for codes in (mixed, by_class):
-        pieces = ClassRuns()
-        for a, b in pairwise([0, 0, 1, 400, len(codes)]):
-            pieces.see(codes[a:b])
-        whole = ClassRuns().see(codes)
-        assert pieces._changes == whole._changes
-        assert pieces._counts.tolist() == whole._counts.tolist()
-
-
-def test_weights_grow_with_the_features():
-    for n_classes in [2, 3]:
-        state = State("native", n_classes, 2, fit_intercept=True)
-        other, (coef, intercept) = state.like_weights("other"), state.split(state.W)
-        coef[:], intercept[:], other[-1] = 3.0, 7.0, 5.0
-        for width in (1, 3, 4, 50):
-            state.grow(width)
-            assert state.n_features == max(2, width)
-            coef, intercept = state.split(state.W)
-            assert coef.shape == (state.n_columns, max(2, width))
-            assert (coef[:, :2] == 3.0).all()
-            assert (coef[:, 2:] == 0.0).all()
-            assert (intercept == 7.0).all()
-            others = state.split(state.like_weights("other"))
-            assert (others[0] == 0.0).all()
-            assert (others[1] == 5.0).all()
-
-
 @given(st.data(), st.integers(3, 5))
 def test_winners_of_matches_are_those_of_the_twin(data, k):
     matches = k * (k - 1) // 2
@@ -91,19 +57,6 @@ def tree_of(count):
     for k in range(count):
         tree.push(str(k))
     return tree.total()
-
-
-@given(st.lists(st.integers(0, 300), min_size=1, max_size=6))
-def test_parts_of_the_lanes_give_the_same_tree(counts):
-    """Each worker sends what it has added up, and one by one what others began to add."""
-    pieces, first = [], 0
-    for count in counts:
-        part = Tree(grown, first)
-        for k in range(first, first + count):
-            part.push(str(k))
-        pieces.append(part.rest)
-        first += count
-    assert merged(grown, 0, pieces).total() == tree_of(first)
 
 
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=9), st.integers(2, 4))

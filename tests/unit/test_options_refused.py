@@ -19,6 +19,7 @@ ANYWHERE = {
     "target": ({"target": "yy"}, "unknown-column"),
     "exclude": ({"exclude": "twon"}, "unknown-column"),
     "weight": ({"weight": "w"}, "unknown-column"),
+    "weight and label": ({"weight": "y"}, "column-role"),
     "weight of text": ({"weight": "town"}, "column-type|not-a-number"),
     "group": ({"group": "g"}, "unknown-column"),
     "text": ({"text": "note"}, "unknown-column"),

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from linsep import BalancedWinnow, MarginPerceptron, PassiveAggressive, Perceptron
+from linsep import BalancedWinnow, Perceptron
 from linsep.compiled.loop import score_matrix
-from linsep.compiled.rows import Csr, Dense, as_rows, packed
-from linsep.rows.arrays import ArrayStream
+from linsep.compiled.rows import Csr, as_rows, packed
 from linsep.sources import ArraySource
 from storages import weights
 
@@ -71,22 +70,3 @@ def test_packed_streamed_and_in_parts_are_the_same_to_the_bit(learner, multiclas
     if keep != "best":  # which counts out the rows of a pass
         assert weights(parts) == weights(once)
         assert np.array_equal(parts.decision_function(X), once.decision_function(X))
-
-
-def test_only_passes_of_several_classes_pack(monkeypatch):
-    X, y = mostly_zeros()
-    kinds = []
-    row_batches = ArrayStream.row_batches
-    monkeypatch.setattr(
-        ArrayStream,
-        "row_batches",
-        lambda self, *of: kinds.append(type(self.rows)) or row_batches(self, *of),
-    )
-    Perceptron(max_iter=2).fit(X, y)
-    assert kinds == [Csr, Csr]
-    Perceptron(max_iter=1).fit(X, y)
-    Perceptron(max_iter=1).fit(X, y == 0)
-    X[7, 0] = 1.0
-    for needs_lengths in (PassiveAggressive(max_iter=1), MarginPerceptron(max_iter=1)):
-        needs_lengths.set_params(max_iter=2).fit(X, y)
-    assert set(kinds[2:]) == {Dense}

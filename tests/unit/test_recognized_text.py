@@ -69,11 +69,6 @@ def test_lines_that_are_refused(tmp_path):
         assert (problem.value.path, problem.value.row) == (path, 5)
 
 
-def test_a_comment_may_name_a_group(tmp_path):
-    (tmp_path / "a.svm").write_text("+1 1:2 # qid:3 \n-1 2:1 #x qid:4\n")
-    assert [batch.X.shape for batch in open_source(tmp_path / "a.svm").batches()] == [(2, 2)]
-
-
 def test_no_text_of_a_folder_is_left_without_a_prediction(tmp_path):
     for name, text in (("mails/ham/1", "see you"), ("mails/spam/1", "win"), ("inbox/sub/2", "win")):
         (tmp_path / name).parent.mkdir(parents=True)

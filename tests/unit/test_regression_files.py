@@ -113,6 +113,7 @@ def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path, kind):
         if tensors[name].size:
             refuse(tensors | {name: tensors[name][:-1].copy()}, about, tmp_path)
             if tensors[name].dtype == np.float64:
+                refuse(tensors | {name: tensors[name].astype(np.float32)}, about, tmp_path)
                 refuse(tensors | {name: np.full_like(tensors[name], np.nan)}, about, tmp_path)
 
 

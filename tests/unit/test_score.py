@@ -79,16 +79,6 @@ def test_frames_files_sources_and_arrays_are_scored_alike(folder, flats, target,
         assert metrics["log_loss"]["value"] == pytest.approx(oracle.log_loss(flats[target], told))
 
 
-def test_a_calibrated_model_has_metrics_of_probabilities(flats):
-    model = fitted(flats, "two", "perceptron", calibrate=flats, calibration="isotonic")
-    found = linsep.score(model, flats)["metrics"]
-    told = model.predict_proba(flats[FEATURES])[:, 1]
-    is_much = flats.two == "much"
-    assert found["brier"]["value"] == pytest.approx(oracle.brier_score_loss(is_much, told))
-    decisions = model.decision_function(flats[FEATURES])
-    assert found["roc_auc"]["value"] == pytest.approx(oracle.roc_auc_score(is_much, decisions))
-
-
 def test_the_positive_class_is_the_one_that_is_not_the_reference(flats):
     for reference, positive in ((None, "much"), ("much", "little")):
         model = fitted(flats, "two", "perceptron", reference=reference)

@@ -2,7 +2,9 @@
 
 import json
 import os
+import pickle
 import shutil
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from linsep import open_source
+from linsep.distributed import shards as cutting
 from linsep.distributed.shards import Reading, read_shard, shards_of
 from linsep.errors import DataError
 from refusals import refused
@@ -89,15 +92,6 @@ def test_errors_name_the_row_of_the_file(folder, tmp_path):
             read_shard(shard, reading)
 
 
-def test_a_file_that_is_gone_is_named_with_the_machine(folder, tmp_path):
-    reading = Reading(open_source(folder / "t.svm").recipe())
-    (tmp_path / "t.svm").write_bytes((folder / "t.svm").read_bytes())
-    shards = shards_of(open_source(tmp_path / "t.svm"), 3000)
-    (tmp_path / "t.svm").unlink()
-    with refused(DataError, "file-changed"):
-        read_shard(shards[1], reading)
-
-
 @pytest.mark.parametrize("name", ["t.parquet", "t.svm"])
 def test_a_file_of_another_size_or_time_is_refused(folder, tmp_path, name):
     path = tmp_path / name
@@ -154,3 +148,27 @@ def test_files_whose_parts_cannot_be_read_alone_are_one_shard(tmp_path, how):
     path.write_text("#\na,y\n" + "1,0\n2,1\n" * 500)
     source = open_source(path, target="y", **how)
     assert len(shards_of(source, 100)) == 1
+
+
+def test_a_remote_file_of_another_version_is_refused():
+    store = pytest.importorskip("fsspec").filesystem("memory")
+    store.pipe("/shards/t.svm", b"1 1:1\n0 1:2\n")
+    source = open_source("memory://shards/t.svm")
+    (shard,) = pickle.loads(pickle.dumps(shards_of(source)))
+    reading = Reading(source.recipe())
+    assert read_shard(shard, reading).batch.y.tolist() == [1, 0]
+    time.sleep(0.01)
+    store.pipe("/shards/t.svm", b"0 1:1\n1 1:2\n")
+    (shard,) = pickle.loads(pickle.dumps([shard]))  # as a task that is repeated gets it
+    with refused(DataError, "file-changed"):
+        read_shard(shard, reading)
+
+
+def test_a_file_that_changes_while_a_shard_is_read(folder, tmp_path, monkeypatch):
+    path = tmp_path / "t.svm"
+    shutil.copy(folder / "t.svm", path)
+    source = open_source(path)
+    shard, read = shards_of(source, 3000)[1], cutting._read
+    monkeypatch.setattr(cutting, "_read", lambda *given: os.utime(path) or read(*given))
+    with refused(DataError, "file-changed"):
+        read_shard(shard, Reading(source.recipe()))

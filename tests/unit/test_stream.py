@@ -134,16 +134,6 @@ def test_sizes_at_which_orders_change(extra, order, early_stopping):
     assert not same(expected, Perceptron(**options | {"shuffle": False}).fit(X, y))
 
 
-def test_small_and_large_batches_are_alike(text):
-    path = text(3)
-    models = [
-        Perceptron(max_iter=3).fit(source_of(path, memory, chunk_bytes=size))
-        for memory in (0, 1 << 30)
-        for size in (64, 1 << 20)
-    ]
-    assert all(same(model, models[0]) for model in models)
-
-
 def test_several_files_are_one_stream(tmp_path):
     X, y = rows(2)
     for k, part in enumerate(np.array_split(np.arange(ROWS), 3)):

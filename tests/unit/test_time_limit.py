@@ -1,6 +1,5 @@
 """Verdicts end in time, and hear Ctrl-C, whatever they are doing."""
 
-import math
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,6 @@ from flint import fmpz_mat
 from linsep import LogisticRegression, separation
 from linsep.errors import ParameterError
 from linsep.logistic import limits as no_maximum
-from linsep.separability.exact_process import solved_elsewhere
 from linsep.separability.integers import solution
 from linsep.separability.programs import solved
 from linsep.separability.time_limit import Task, TooLarge, check_time, limited, seconds_left
@@ -59,14 +57,6 @@ def test_an_inner_limit_is_no_longer_than_the_outer():
 
 def numbers(random, rows, columns, bits):
     return fmpz_mat(rows, columns, [random.getrandbits(bits) for _ in range(rows * columns)])
-
-
-def test_elimination_elsewhere_is_elimination_here():
-    random = Random(0)
-    square, right = numbers(random, 6, 6, 400), numbers(random, 6, 3, 400)
-    assert solved_elsewhere(square, right, math.inf) == solution(square, right)
-    square = fmpz_mat(square.tolist()[:5] + square.tolist()[:1])
-    assert solved_elsewhere(square, right, math.inf) is solution(square, right) is None
 
 
 def test_elimination_elsewhere_ends_in_time_and_hears_ctrl_c():
