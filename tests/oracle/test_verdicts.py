@@ -105,17 +105,6 @@ def test_margins_of_long_integers_and_their_small_differences():
     assert assert_width(X, y) == pytest.approx(assert_width(X - np.array([2**62, 0]), y), rel=1e-6)
 
 
-def test_margins_of_rows_that_nearly_touch():
-    rng = np.random.default_rng(0)
-    X = rng.integers(-9, 10, (30, 6)) / 10
-    X[:, -1] = X[:, :-1] @ rng.integers(-3, 4, 5)
-    y = rng.integers(0, 2, 30)
-    X[:, -1] = np.nextafter(X[:, -1], np.where(y, np.inf, -np.inf))
-    verdict = assert_decided(X, y, margin="max")
-    if verdict.kind == "separable":
-        assert_width(X, y)
-
-
 def noisy(n_rows, d, noise, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, d))
