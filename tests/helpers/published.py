@@ -51,31 +51,6 @@ def _endometrial():
 
 ENDOMETRIAL = _endometrial()
 
-#: What 219 alligators eat, by size (up to 2.3 m) and lake (Hancock, Oklawaha, Trafford, or George),
-#: with how often. A. Agresti, Categorical Data Analysis (2002), section 7.1.
-FOODS = np.array(["fish", "invertebrate", "reptile", "bird", "other"])
-_EATEN = {
-    (1, 0): [23, 4, 2, 2, 8], (0, 0): [7, 0, 1, 3, 5], (1, 1): [5, 11, 1, 0, 3],
-    (0, 1): [13, 8, 6, 1, 0], (1, 2): [5, 11, 2, 1, 5], (0, 2): [8, 7, 6, 3, 5],
-    (1, 3): [16, 19, 1, 2, 3], (0, 3): [17, 1, 0, 1, 3],
-}  # fmt: skip
-ALLIGATORS = (
-    np.array([[size, *np.eye(4)[lake, :3]] for size, lake in _EATEN for _ in FOODS]),
-    np.tile(FOODS, len(_EATEN)),
-    np.concatenate(list(_EATEN.values())).astype(float),
-)
-
-#: Tobacco budworms of both sexes killed by doses of an insecticide, of twenty each: female, male,
-#: log2 of the dose; dead is y. W. Venables and B. Ripley, Modern Applied Statistics with S, 7.2.
-_DEAD = np.array([1.0, 4, 9, 13, 18, 20, 0, 2, 6, 10, 12, 16])
-_FEMALE = np.repeat([0.0, 1.0], 6)
-BUDWORMS = (
-    np.tile(np.column_stack([_FEMALE, 1 - _FEMALE, np.tile(np.arange(6.0), 2)]), (2, 1)),
-    np.repeat([1, 0], 12),
-    np.concatenate([_DEAD, 20 - _DEAD]),
-)
-
-
 #: O. Duncan, A socioeconomic index for all occupations, 1961: type, income, education, prestige
 _JOBS = """
 prof 62 86 82 prof 72 76 83 prof 75 92 90 prof 55 90 76 prof 64 86 90 prof 21 84 87 prof 64 93 93

@@ -1,6 +1,7 @@
 """No run breaks a bound, bounds are tight, rounded outward, and of runs that theorems are about."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -102,7 +103,9 @@ def test_half_of_a_bound_would_be_broken():
     assert 0.45 < margin.bounds(X, y)["2/(epsilon gamma)^2"].ratio < 1
     balanced = BalancedWinnow(fit_intercept=False, promotion=2.0, max_iter=50)
     X, y = np.ones((2, 1)) * [[1.0], [-1.0]], [1, 0]
-    assert 0.5 < balanced.fit(X, y).bounds(X, y)["L1 margin"].ratio <= 1
+    found = balanced.fit(X, y).bounds(X, y)["L1 margin"]
+    assert found.value == pytest.approx(np.log(2) / (np.log(2) - np.log(1.25)))
+    assert 0.5 < found.ratio <= 1
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -123,6 +126,8 @@ def test_the_joint_rule_has_twice_the_bound():
     gamma = 3 / np.sqrt(18)
     assert found.margin[0] == pytest.approx(gamma)
     assert found["Novikoff"].value == pytest.approx(2 / gamma**2)
+    scaled = MarginPerceptron(gamma=0.1, fit_intercept=False).fit(X, [0, 1, 2])
+    assert scaled.bounds(X, [0, 1, 2]).margin[0] == pytest.approx(gamma / np.sqrt(2))
     parts = bounds(X, [0, 1, 2], fit_intercept=False, multiclass="ovr")
     assert parts["Novikoff"].value == pytest.approx(3 * 3)
 
@@ -204,12 +209,12 @@ def test_what_a_run_alone_proves(tmp_path):
 
 
 def test_early_stopping_and_partial_fit():
-    X, y = load_breast_cancer(return_X_y=True)
+    X, y = (part[::4] for part in load_breast_cancer(return_X_y=True))
     model = Perceptron(early_stopping=True).fit(X, y)
     assert "||w||/M" in model.report_.left_out
     assert model.bounds(X, y).kept
-    parts = Perceptron(fit_intercept=False).partial_fit(X[:300], y[:300], classes=[0, 1])
-    parts.partial_fit(X[300:], y[300:])
+    parts = Perceptron(fit_intercept=False).partial_fit(X[:100], y[:100], classes=[0, 1])
+    parts.partial_fit(X[100:], y[100:])
     found = parts.bounds(X, y)
     assert found.kept
     assert found["hinge"].counted == parts.mistakes_.sum()
@@ -259,7 +264,7 @@ def test_the_bound_of_the_margin_perceptron_is_rounded_up():
         MarginPerceptron(gamma=0.1, fit_intercept=False).fit(SIDES, [1, 0]).bounds(SIDES, [1, 0])
     )
     assert found["8/gamma^2"].value == 800
-    for gamma, epsilon in ((0.1, 0.5), (0.025, 0.1), (0.3, 0.99), (1 / 3, 0.3)):
+    for gamma, epsilon in product((0.1, 0.05, 0.025, 0.3, 0.7, 1 / 3), (0.5, 0.1, 0.3, 0.99)):
         model = MarginPerceptron(gamma=gamma, epsilon=epsilon, fit_intercept=False)
         bound = next(iter(model.fit(SIDES, [1, 0]).bounds(SIDES, [1, 0])))
         for read in (Fraction, lambda number: Fraction(str(number))):

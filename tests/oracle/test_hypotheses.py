@@ -206,17 +206,6 @@ def test_the_coding_of_a_factor_does_not_change_its_contrasts(coding, learner):
     assert np.isclose(named.estimate[1], -found.estimate[3], rtol=1e-9)
 
 
-def test_contrasts_of_several_classes_are_adjusted_together():
-    model = LogisticRegression(reference=0).fit(FRAME[["region", "x1"]], FRAME.kind)
-    found = model.contrasts("region").tidy()
-    assert len(found) == 6
-    expected = model.wald_test("2: region=south = 2: region=north").tidy()
-    assert np.isclose(found.estimate[5], expected.estimate[0], rtol=1e-9)
-    assert np.isclose(found.standard_error[5], expected.standard_error[0], rtol=1e-9)
-    holm = multipletests(found.p_value, method="holm")[1]
-    assert np.allclose(found.adjusted_p_value, holm, rtol=1e-12)
-
-
 def test_levels_that_diverge_have_no_contrasts_and_others_have():
     frame = FRAME[["region", "x1"]].copy()
     frame.loc[FRAME.sick == 1, "region"] = frame.region[FRAME.sick == 1].replace("south", "north")

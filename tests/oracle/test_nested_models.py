@@ -13,9 +13,7 @@ from statsmodels.stats.anova import anova_lm
 import linsep
 from command_line import assert_refused, here
 from linsep import LinearRegression, LogisticRegression, compare, lanes, open_source
-from linsep.batches import Batch
 from linsep.errors import DataError, SeparationWarning
-from linsep.inference.results import Signature
 from refusals import refused
 
 rng = np.random.default_rng(4848)
@@ -113,26 +111,6 @@ def test_signatures_are_those_of_rows_however_they_come(tmp_path, learner, weigh
     monkeypatch.setattr("linsep.logistic.task.LEAST_LANE_ROWS", 16)
     small = learner().fit(X, frame[target], weights)
     assert small.rows_signature_ == large.rows_signature_
-
-
-def signed(y, weights=None):
-    return Signature.of(Batch(np.zeros((y.size, 0)), y, weights=weights))
-
-
-def test_signatures_of_parts_are_joined():
-    y, weights = rng.normal(size=200), rng.integers(0, 3, 200).astype(float)
-    whole = signed(y, weights)
-    joined = Signature()
-    for start in range(0, 200, 7):
-        joined += signed(y[start : start + 7], weights[start : start + 7])
-    assert joined == whole
-    seen = {whole.value}
-    for k in range(200):  # a change of any value, or of two places, changes it
-        changed, swapped = y.copy(), y.copy()
-        changed[k] = np.nextafter(changed[k], 9)
-        swapped[[k, (k + 1) % 200]] = swapped[[(k + 1) % 200, k]]
-        seen |= {signed(changed).value, signed(swapped).value}
-    assert len(seen) == 401
 
 
 @pytest.mark.parametrize("learner", [LinearRegression, LogisticRegression])

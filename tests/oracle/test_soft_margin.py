@@ -248,19 +248,3 @@ def test_weights_are_repeats_and_rows_of_weight_zero_are_left_out():
     weighted = SoftMargin().fit(X, y, sample_weight=[1, 2, 0, 3, 1])
     assert weighted.coef_ == pytest.approx(repeated.coef_, abs=1e-9)
     assert weighted.support_.tolist() == [i for i in weighted.support_ if i != 2]
-
-
-def test_several_classes_are_several_machines():
-    random = np.random.default_rng(3)
-    X = random.normal(size=(90, 4))
-    y = np.digitize(X[:, 0] + 0.3 * random.normal(size=90), [-0.5, 0.5])
-    model = SoftMargin(multiclass="ovo").fit(X, y)
-    parts = []
-    for k, (a, b) in enumerate([(0, 1), (0, 2), (1, 2)]):
-        rows = np.isin(y, (a, b))
-        own = SoftMargin().fit(X[rows], y[rows] == b)
-        assert model.coef_[k] == pytest.approx(own.coef_[0], abs=1e-8)
-        parts.append(own.objective_)
-    assert model.objective_ == pytest.approx(sum(parts))
-    rebuilt = np.array([coef @ X[model.support_] for coef in model.dual_coef_])
-    assert rebuilt == pytest.approx(model.coef_, abs=1e-7)

@@ -189,20 +189,6 @@ def test_average_and_vote_by_hand():
             ("negative", "positive", "random")] == [-1, -0.75, -0.875]  # fmt: skip
 
 
-def test_vote_of_classes_by_hand():
-    X, y = [[1, 0], [0, 1], [1, 1]], [0, 1, 2]
-    steps = list(run(Perceptron(), "native", X, y, 3, fit_intercept=False, max_iter=1))
-    assert [s.weights for s in steps] == [
-        [[0, 0], [0, 0], [0, 0]],
-        [[0, -1], [0, 1], [0, 0]],
-        [[0, -1], [-1, 0], [1, 1]],
-    ]
-    vote = kept(steps, "vote", "native", 3)
-    # (0, 1): all equal; 1 is best; 2 is best.
-    assert vote.scores([0, 1]) == [1 / 3] * 3
-    assert kept(steps, "vote", "native", 3, tie="positive").scores([0, 1]) == [0, 1 / 3, 2 / 3]
-
-
 def test_pocket_by_hand():
     steps = list(run(Perceptron(), "binary", *XOR, fit_intercept=False, max_iter=5))
     pocket = kept(steps, "best", "binary", X=XOR[0], y=XOR[1])

@@ -66,6 +66,12 @@ def test_every_rule_chooses_the_best_cut(data):
         assert found == (below.max() + scores[scores >= found].min()) / 2
 
 
+def test_a_false_alarm_costs_what_the_rule_says():
+    """3 for the alarm at all three rows, 2 for the positive row missed at the last alone."""
+    cuts = Cuts.of(np.array([True, False, True]), np.array([1.0, 2.0, 3.0]), np.ones(3))
+    assert cuts.between(cuts.best(Rule.of("cost=2:3"))) == 2.5
+
+
 def rows(n=200, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3)).round(1)
