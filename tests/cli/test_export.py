@@ -323,18 +323,6 @@ def test_empty_text_in_a_database_is_missing(tmp_path):
         assert [line["linsep_prediction"] for line in lines] == wanted
 
 
-def test_true_and_false_as_text_are_numbers(tmp_path):
-    """SQLite imports those of a CSV file as text."""
-    truths = ["true", "false", "True", "FALSE", "1", "0"]
-    table(tmp_path, "t.csv", ["flag", "n", "y"], [["true", 1, "p"], ["false", 1, "q"]])
-    source = open_source(tmp_path / "t.csv", target="y", missing="error", scale="none")
-    path = export(Perceptron(max_iter=9).fit(source), tmp_path / "m.sql")
-    rows = [{"flag": truth, "n": "1"} for truth in truths] + [{"flag": "", "n": "1"}]
-    wanted = ["pq"[k % 2] for k in range(6)] + [None]
-    for lines in of_databases(path, {"flag": str, "n": str}, rows):
-        assert [line["linsep_prediction"] for line in lines] == wanted
-
-
 def test_calibrated_probabilities_are_not_exported_silently(tmp_path):
     model = Perceptron(max_iter=2, tie="positive").fit(X, list("pqqpqp"))
     for name in ("plain", "calibrated"):
@@ -346,29 +334,6 @@ def test_calibrated_probabilities_are_not_exported_silently(tmp_path):
     done = here("export", "calibrated", "calibrated.sql", cwd=tmp_path)
     assert (done.returncode, done.stderr[:17]) == (0, "linsep: warning: ")
     assert "probability" not in (tmp_path / "calibrated.sql").read_text()
-
-
-#: rules of two kinds, and columns that their queries add
-ADDED = {
-    "lengths": (Perceptron(max_iter=3, normalize=True), "pqqpqp", "length"),
-    "pairs": (Perceptron(max_iter=3, multiclass="ovo"), "pqrpqr", "wins_3"),
-}
-
-
-@pytest.mark.parametrize("rule", ADDED)
-def test_data_with_a_column_that_the_query_adds_is_refused(rule, tmp_path):
-    """In any case, and though the model does not read the column."""
-    model, labels, name = ADDED[rule]
-    path = export(model.fit(X, list(labels)), tmp_path / "m.sql")
-    rows = [{"x0": a, "x1": b} for a, b in X.tolist()]
-    assert len(of_databases(path, {"x0": float, "x1": float}, rows)) == 2
-    own = f"LINSEP_{name.title()}"
-    for database in ("sqlite3", "duckdb"):
-        with pytest.raises(pytest.importorskip(database).Error, match=r"(?i)ambiguous"):
-            of_databases(
-                path, dict.fromkeys(("x0", "x1", own), float),
-                [row | {own: -1.0} for row in rows], [database],
-            )  # fmt: skip
 
 
 def test_numbers_of_rows_do_not_stand_for_a_column(tmp_path):

@@ -103,18 +103,6 @@ def test_a_model_is_that_of_the_same_rows_with_names(tmp_path):
     assert sorted("".join(parts).splitlines()) == sorted(rows.splitlines())
 
 
-def test_shards_without_a_header(path):
-    path.write_text("".join(f"{k},t{k % 2}\n" for k in range(300)) + "\n" * 300)
-    source = open_source(path, target="column_2", header=False)
-    shards, reading = shards_of(source, 700), Reading(source.recipe(), source.reading)
-    assert len(shards) > 2
-    found = [read_shard(shard, reading).batch for shard in shards]
-    assert np.concatenate([b.X for b in found if b.size]).ravel().tolist() == [*range(300)]
-    path.write_text("".join(f"{k},t{k % 2}\n" for k in range(299)) + "x,t1\n")
-    with refused(DataError, "not-a-number", column="column_1"):
-        [read_shard(s, reading) for s in shards_of(source, 700)]
-
-
 @pytest.mark.parametrize("header", ["", '"a",y\n'])
 def test_a_byte_order_mark_is_no_part_of_a_row(path, header, monkeypatch):
     rows = ['"1",A', "2,A", "3,B", "4,B", "5,A", "6,B"]

@@ -202,16 +202,6 @@ def test_labels_that_are_no_classes_are_named(monkeypatch):
     Perceptron(max_iter=1).fit(ArraySource(np.eye(9), np.arange(9) % 5, batch_rows=2))
 
 
-def test_text_after_numbers_is_noticed_between_batches():
-    class Changing(ArraySource):
-        def batches(self):
-            for batch in super().batches():
-                yield batch._replace(y=batch.y if batch.first < 2 else batch.y.astype(str))
-
-    with refused(DataError, "label-type", row=3):
-        Perceptron().fit(Changing(np.eye(4), np.array([0, 1, 1, 0]), batch_rows=2))
-
-
 def test_weights_for_classes_that_are_not_there_are_refused(file):
     model = from_file(file(BINARY))
     before = weights(model)
