@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import linsep
 from command_line import assert_refused, here, table
 from exported import of_csv, of_databases, of_json, of_onnx
 from linsep import (
@@ -124,26 +123,6 @@ def test_every_format_predicts_what_linsep_predicts(folder, target, options, req
     holes = [one is None for one in wanted]
     assert_same([None if hole else a for a, hole in zip(labels, holes, strict=True)], wanted)
     assert_weights_of_csv(folder / f"{name}.csv", model)
-
-
-def test_a_category_is_the_same_in_columns_of_every_type(tmp_path):
-    duckdb, names = pytest.importorskip("duckdb"), ["n", "d", "t", "day"]
-    row = [[1.0, 1e-05, True, pd.Timestamp("2024-01-31")], [2.5, 30, False, pd.Timestamp("2024")]]
-    data = pd.DataFrame([row[k % 3 % 2] for k in range(9)], columns=names)
-    table = data.assign(y=[0, 1, 0] * 3)
-    table.to_csv(tmp_path / "t.csv", index=False)
-    for trained in (tmp_path / "t.csv", table):
-        model = linsep.fit(trained, target="y", categorical=names)
-        query = export(model, tmp_path / "m.sql", force=True).read_text()
-        lite = sqlite3.connect(":memory:")
-        data.assign(t=data.t.astype(str)).to_sql("data", lite)
-        found = [pd.read_sql(query, lite)]
-        for kind in ("DOUBLE", "DECIMAL(9, 2)", "VARCHAR"):
-            one = duckdb.connect()
-            one.execute(f"CREATE TABLE data AS SELECT * REPLACE (n::{kind} AS n) FROM data")
-            found.append(one.execute(query).df())
-        for scored in found:
-            np.testing.assert_allclose(scored["linsep_score"], model.decision_function(data))
 
 
 def assert_weights_of_csv(path, model):
@@ -383,20 +362,6 @@ def test_hostile_names_and_values(seed, tmp_path):
     assert [line[:2] for line in read["text"]] == [
         [name, value] for name in names[3:] for value in sorted(set(data[name]))
     ]
-
-
-def test_columns_that_ignore_case(tmp_path):
-    """Values are compared as they are, whatever the collation of a column."""
-    cells = [["Ulm", "p"], ["ULM", "q"], ["ulm", "q"], ["Bonn", "p"]] * 3
-    table(tmp_path, "t.csv", ["t", "y"], cells)
-    path = export(Perceptron().fit(open_source(tmp_path / "t.csv", target="y")), tmp_path / "m.sql")
-    for database in ("sqlite3", "duckdb"):
-        connection = pytest.importorskip(database).connect(":memory:")
-        connection.execute("CREATE TABLE data (t VARCHAR COLLATE NOCASE, y VARCHAR)")
-        connection.executemany("INSERT INTO data VALUES (?, ?)", cells)
-        lines = connection.execute(path.read_text("utf-8")).fetchall()
-        assert [line[-1] for line in lines] == [line[1] for line in lines]
-        connection.close()
 
 
 @pytest.fixture(scope="module")

@@ -62,18 +62,6 @@ def test_from_a_description_to_predictions(shop):
     assert "rank=1" in here("inspect", "m.linsep", cwd=shop).stdout
 
 
-def test_parquet_keeps_columns_as_they_are(shop):
-    for option in ("--units", "--categorical"):
-        words = (option, *["rank"] * (option == "--categorical"))
-        assert_refused(
-            "convert", "shop.csv", "shop.parquet", *COMMENT, *words, cwd=shop, exit_code=2,
-            said=f"{option} is about features, but Parquet keeps columns",
-        )  # fmt: skip
-    done = here("convert", "shop.csv", "shop.svm", "--target", "bought", *WHOLE, cwd=shop)
-    assert done.returncode == 0, done.stderr
-    assert (shop / "shop.svm").read_text().startswith("1 1:1234.5 2:5 3:19753 4:2134 5:1\n")
-
-
 def test_split_keeps_what_is_before_the_header(tmp_path):
     rows = "".join(f"{k},{k % 2}\n# note\n" for k in range(20))
     (tmp_path / "rows.csv").write_text(f"junk\n# c\na,y\n{rows}")

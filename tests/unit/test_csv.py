@@ -15,7 +15,6 @@ from sklearn.datasets import load_iris
 
 from command_line import assert_refused, assert_they_run, here
 from linsep import Perceptron, open_source
-from linsep.distributed.shards import Reading, read_shard, shards_of
 from linsep.errors import DataError
 from linsep.sources.tables import csv as csv_file, text_file
 from linsep.sources.tables.csv import CsvFile
@@ -232,12 +231,6 @@ def test_marks_are_missing_in_numbers_and_texts(gaps, monkeypatch):
     dropped = open_source(gaps, target="y", null_values=["?"], missing="drop")
     assert np.vstack([b.X.toarray() for b in dropped.batches()]).tolist() == [[39, 1]]
     assert dropped.dropped == 5
-    source = open_source(gaps, target="y", null_values=["?"], missing="zero")
-    shards, reading = shards_of(source, 24), Reading(source.recipe(), source.reading)
-    assert len(shards) > 1
-    batches = [read_shard(shard, reading).batch for shard in shards]
-    found = np.vstack([b.X.toarray() for b in batches if b.size])
-    assert np.array_equal(found, X.toarray())
     gaps.write_text("a,y\n1,x\n2,?\n")
     with refused(DataError, "missing-value", row=2, column="y"):
         load_table(gaps, target="y", null_values=["?"])

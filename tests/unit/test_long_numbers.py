@@ -76,21 +76,6 @@ def test_sparse_text_is_refused_where_a_number_would_be_rounded(folder, ending):
         write_rows(source, folder / "out.rows")
 
 
-def test_numbers_that_are_doubles_are_read(tmp_path):
-    even = [str(2**53), str(2**60), "1e300", "9007199254740993.5", "-18014398509481984"]
-    lines = {
-        "a.csv": ["x,y", *(f"{x},{k % 2}" for k, x in enumerate(even))],
-        "a.svm": [f"{k % 2} 1:{x} # 9:{FIRST}" for k, x in enumerate(even)],
-        "a.vw": [f"{k % 2} | a:{x} {FIRST}" for k, x in enumerate(even)],
-    }
-    for name, text in lines.items():
-        (tmp_path / name).write_text("\n".join(text))
-        how = {"target": "y"} if name == "a.csv" else {}
-        X = next(open_source(tmp_path / name, **how).batches()).X
-        held = X.toarray() if sp.issparse(X) else X
-        assert set(map(float, even)) <= set(held.ravel().tolist())
-
-
 @pytest.mark.parametrize(
     ("ending", "first"), [("csv", 12345678901234560), ("parquet", 12345678901234567890123456)]
 )

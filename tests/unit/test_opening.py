@@ -1,8 +1,6 @@
 """What open_source takes: names, arrays; threads that end."""
 
 import io
-import subprocess
-import sys
 import threading
 import weakref
 from pathlib import Path
@@ -11,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import dump_svmlight_file
 
 from linsep import Perceptron, open_source
 from linsep.errors import DataError
@@ -71,40 +68,3 @@ def test_the_end_waits_for_a_thread_that_has_a_file(monkeypatch):
     assert begun.is_set()
     assert gone() is None
     thread.join()
-
-
-ROWS = 200_000
-PROGRAM = """
-import sys
-from linsep import open_source
-
-class Kept:
-    "Part of a cycle: Python deletes it last."
-
-kept = Kept()
-kept.itself, kept.batches = kept, []
-for path in sys.argv[1:]:
-    target = None if path.endswith("svm") else "kind"
-    kept.batches.append(open_source(path, target=target).batches())
-    next(kept.batches[-1])
-"""
-
-
-@pytest.fixture
-def files(tmp_path):
-    table = pd.DataFrame({"size": np.arange(ROWS) / 7, "kind": np.arange(ROWS) % 2})
-    table.to_csv(tmp_path / "rows.csv", index=False)
-    table.to_csv(tmp_path / "rows.csv.gz", index=False)
-    table.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
-    table.to_parquet(tmp_path / "rows.parquet", row_group_size=10_000)
-    table.to_feather(tmp_path / "rows.arrow")
-    dump_svmlight_file(table[["size"]], table["kind"], str(tmp_path / "rows.svm"))
-    return sorted(tmp_path.iterdir())
-
-
-@pytest.mark.compiled
-@pytest.mark.thorough
-def test_a_process_ends_with_sources_half_read(files):
-    run = [sys.executable, "-c", PROGRAM, *files]
-    ended = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
-    assert (ended.stdout, ended.stderr) == ("", "")

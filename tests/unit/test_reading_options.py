@@ -120,6 +120,7 @@ REFUSED = {
     "UTF-16": (TEXT.encode("utf-16"), HOW, "encoding"),
     "unknown": (b"a,y\n1,2\n", {"encoding": "klingon"}, "bad-option"),
     "comment": (b"# by R\na,y\n1,2\n", {}, "bad-line"),
+    "Excel": (b"sep=;\na;y\n1;2\n", {}, "bad-line"),
     "all skipped": (b"a,y\n1,2\n", {"skip_rows": 9}, "no-rows"),
     "no comment": (b"a,y\n1,2\n", {"comment": " "}, "bad-option"),
     "marks": (b"a,y\n1,2\n", {"decimal": ",", "thousands": ","}, "conflict"),

@@ -1,4 +1,4 @@
-"""Files in fsspec's memory, in S3 and on FTP (servers on this machine), as commands read them."""
+"""Files in fsspec's memory and in S3 (a server on this machine), as commands read them."""
 
 import numpy as np
 import pandas as pd

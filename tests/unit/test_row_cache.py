@@ -257,18 +257,6 @@ def test_giving_up_leaves_nothing(tmp_path):
     assert not os.listdir(tmp_path)
 
 
-def test_two_writers_of_one_file(tmp_path):
-    path = tmp_path / "a"
-    one, two = RowCacheWriter(path, KEY), RowCacheWriter(path, KEY)
-    one.write(Batch(np.zeros((100, 2)), np.zeros(100), 0))
-    two.write(Batch(np.ones((100, 2)), np.ones(100), 0))
-    first, second = one.commit(2), two.commit(2)
-    assert first.read_blocks([1])[0].sum() == 0  # still its own file, though it has no name now
-    assert second.read_blocks([1])[0].sum() == 72
-    assert RowCache.open(path, KEY).labels == [1.0]
-    assert os.listdir(tmp_path) == ["a"]
-
-
 @pytest.mark.skipif(config.DISABLE_JIT, reason="takes a file much larger than the buffers")
 def test_memory_does_not_grow_with_the_file(tmp_path):
     X = sparse_rows(np.random.default_rng(0), 2000, 60)
