@@ -114,15 +114,6 @@ def test_margins_and_bounds_of_a_model(rows, people):
         model.bounds(X[::-1].reset_index(drop=True), y)
 
 
-def test_a_verdict_is_checked_on_the_frame(rows):
-    X, y = rows
-    verdict = linsep.separation(X, y)
-    assert verdict.verify(X, y)
-    assert not verdict.verify(X, np.where(np.arange(60) < 30, "old", "young"))
-    read = linsep.from_json(verdict.to_json())
-    assert read.verify(X, y)
-
-
 def test_a_verdict_is_printed_proved_and_checked(folder):
     done = here("separate", "two.csv", *TARGET, "--proof", "p.json", cwd=folder)
     assert done.returncode == 0

@@ -233,22 +233,3 @@ def test_every_command_that_reads_rows_for_a_model_warns_of_unseen_values(tmp_pa
     ):  # fmt: skip
         done = here(*words.split(), cwd=tmp_path)
         assert done.stderr.count("20 values of column 'code' not seen in training") == 1, words
-
-
-def test_audit_shows_unseen_and_imputed_values(tmp_path):
-    table = TOLD.drop(columns="price").copy()
-    table.loc[3, "x"] = np.nan
-    how = {"date": ["day"], "text": {"note": linsep.Text(n_features=8)}, "missing": "mean"}
-    model = linsep.fit(table, target="kind", learner="perceptron", categorical=["code"], **how)
-    linsep.save(model, tmp_path / "m")
-    new = other_codes().drop(columns="price").astype({"x": object})
-    new.loc[1, ["x", "day"]] = None
-    new.loc[2, "code"] = "2"
-    new.to_csv(tmp_path / "new.csv", index=False)
-    for row, unseen, filled in ((1, {"code": 1}, {}), (2, {"code": 1}, {"x": 1, "day": 1}),
-                                (3, {}, {}), (60, {"code": 1}, {})):  # fmt: skip
-        done = here("audit", "m", "new.csv", "--row", row, "--json", cwd=tmp_path)
-        found = json.loads(done.stdout)
-        assert (found["unknown_values"], found["values_filled"]) == (unseen, filled)
-        shown = here("audit", "m", "new.csv", "--row", row, cwd=tmp_path).stdout
-        assert ("\nunknown " in shown, "\nmissing " in shown) == (bool(unseen), bool(filled))

@@ -163,14 +163,6 @@ def test_ascii_and_words_of_every_length(analyzer, lowercase):
     assert ours.vocabulary_ == theirs.vocabulary_
 
 
-def test_hashed_columns_with_inverse_frequencies():
-    texts = ["free prize free", "free home", "home you you"]
-    found = Text(use_idf=True, n_features=64, norm=None, alternate_sign=False).fit(texts)
-    counts = Text(n_features=64, norm=None, alternate_sign=False).transform(texts).toarray()
-    idf = np.log(4 / (1 + np.count_nonzero(counts, axis=0))) + 1
-    assert np.allclose(found.transform(texts).toarray(), counts * idf, rtol=1e-15)
-
-
 def test_signed_counts_keep_their_sign_under_a_logarithm():
     how = {"n_features": 3, "norm": None}
     texts = ["aa bb cc dd ee ff gg hh", "aa aa aa bb"]

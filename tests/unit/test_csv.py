@@ -165,17 +165,6 @@ def test_rows_are_not_lost_in_a_field_that_only_begins_with_a_quote(tmp_path):
     assert load_table(path, target="y", quotes=False)[1].tolist() == [0, 1, 0, 1, 0]
 
 
-def test_blocks_that_begin_in_quotes_are_read_once(tmp_path, monkeypatch):
-    readings, blocks, path = [], CsvFile.blocks, tmp_path / "a.csv"
-    texts = [f'he said\n"no",\n"{k}\n{"z" * k}" then\n' for k in range(50)]
-    pd.DataFrame({"t": texts, "y": 0}).to_csv(path, index=False)
-    monkeypatch.setattr(text_file, "BLOCK_BYTES", 64)
-    monkeypatch.setattr(CsvFile, "blocks", lambda self: readings.append(0) or blocks(self))
-    batches = CsvFile(path, ReadingOptions()).chunks({"t": "text", "y": "number"})
-    read = [row["t"] for batch in batches for row in batch.to_pylist()]
-    assert (read, len(readings)) == (texts, 2)  # for the names, and for the rows
-
-
 LITERAL = 'y\tt\n0\t"p\n1\tq q"\n0\t"r "s" t"\n1\tu"\n'
 VALUES = ['"p', 'q q"', '"r "s" t"', 'u"']
 

@@ -113,12 +113,6 @@ def test_messages_of_any_make_are_read():
     assert text_of_message(zipped) == "S"
 
 
-def test_messages_in_folders_are_texts(mails):
-    mail = message("grüße", "Mittag", "latin-1")
-    (mails / "ham" / "c.eml").write_bytes(bytes(mail))
-    assert ("Mittag\n\ngrüße\n", "ham") in rows_of(Documents([mails]))
-
-
 def test_predictions_come_in_the_order_of_names(mails, tmp_path):
     saved = here("fit", "mails", "--model", "m", "--max-iter", 20, cwd=tmp_path)
     assert saved.returncode == 0, saved.stderr

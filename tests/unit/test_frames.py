@@ -124,16 +124,6 @@ def test_categories_are_levels_in_their_order():
         assert reference.feature_names == [f"size={level}" for level in levels[1:]]
 
 
-def test_missing_values_are_found_whatever_they_are(people):
-    holes = people.astype({"age": "Int64"})
-    holes.iloc[3, 0], holes.iloc[5, 1], holes.iloc[7, 3] = pd.NA, np.nan, None
-    source = open_source(holes, target="label", missing="drop")
-    rows(source)
-    assert source.dropped == 3
-    with refused(DataError, "missing-value", row=4, column="age"):
-        rows(open_source(holes, target="label"))
-
-
 def test_a_column_that_cannot_be_used_is_named_and_can_be_left_out(people):
     for changed, code in (
         (people.assign(d=pd.Timestamp("2024-01-31")), "column-type"),
@@ -162,19 +152,6 @@ def test_refusals(people):
             open_source(frame, **options)
     with pytest.raises(TypeError):
         open_source(people, target=people.label)
-
-
-@pytest.mark.parametrize("labels", [[0, 1, 0], [True, False, True], [2.0, 3.0, 2.0], [*"bab"]])
-def test_labels_may_be_categories_and_names_numbers(labels):
-    plain = pd.DataFrame({0: [1.0, 2.0, 4.0], 1: labels})
-    X, y = rows(open_source(plain, target=1))
-    found = rows(open_source(plain.assign(**{"1": pd.Categorical(labels)})[[0, "1"]], target="1"))
-    assert (X.tolist(), y.tolist()) == (found[0].tolist(), found[1].tolist())
-    assert y.tolist() == labels
-    counted = open_source(plain, target=1, categorical=[0])
-    assert rows(counted)[0].tolist() == np.eye(3).tolist()
-    with refused(DataError, "no-columns"):
-        linsep.fit(plain, target=1, exclude=0)
 
 
 def test_other_things_are_no_tables():
@@ -220,16 +197,6 @@ def test_estimators_take_frames_with_text(people, learner, form):
     assert fitted.score(frame, y) == of_source.score(X, y) > 0.7
     with refused(DataError, "unknown-column", column="city"):
         fitted.predict(X.drop(columns="city"))
-
-
-def test_frames_of_numbers_are_arrays(people):
-    X, y = people[["age", "height"]], people.label
-    fitted = Perceptron(max_iter=20).fit(X, y)
-    assert not hasattr(fitted, "recipe_")
-    assert (
-        fitted.coef_.tolist()
-        == Perceptron(max_iter=20).fit(X.to_numpy(), y.to_numpy()).coef_.tolist()
-    )
 
 
 def test_a_column_may_be_called_as_the_labels(people):
@@ -404,18 +371,6 @@ def test_batches_of_a_source_are_learned_one_by_one(persons, learner):
     model.partial_fit(table, turned)
     expected = known[0].predict(batch.X).tolist()
     assert model.predict(table).tolist() == known[1].predict(batch.X).tolist() == expected
-
-
-def test_estimators_that_encode_text_encode_it_again(persons, tmp_path):
-    frame, y, _ = persons
-    frame = frame.assign(city=frame.city.astype("category"))
-    own = LogisticRegression(l2=1.0).fit(frame, y)
-    assert clone(own).fit(frame, y).score(frame, y) == own.fit(frame, y).score(frame, y)
-    linsep.save(own, tmp_path / "m")
-    loaded = linsep.load(tmp_path / "m")
-    assert clone(loaded).fit(frame, y).score(frame, y) == loaded.score(frame, y)
-    search = GridSearchCV(LogisticRegression(), {"l2": [1.0]}).fit(frame, y)
-    assert clone(search.best_estimator_).fit(frame, y).score(frame, y) == own.score(frame, y)
 
 
 def test_models_of_tables_are_saved_with_their_options(persons, tmp_path):

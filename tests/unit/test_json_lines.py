@@ -40,16 +40,6 @@ def test_a_field_that_the_first_block_lacks_is_refused(tmp_path, monkeypatch):
         list(source.batches())
 
 
-def test_names_with_escaped_letters_are_known(folder):
-    """As Python writes those that are not ASCII."""
-    rows = [{"größe": k, 'q"': 1, "tag\n": k, "y": k % 2} for k in range(40)]
-    path = lines(folder, rows)
-    assert b"gr\\u00f6\\u00dfe" in path.read_bytes()
-    source = open_source(path, target="y", exclude="tag\n", missing="mean")
-    model = Perceptron(max_iter=2).fit(source)
-    assert model.feature_names_in_.tolist() == ["größe", 'q"']
-
-
 NAMES = ["a", "b", "a\\\\", 'q\\"', "\\u00e9", "è", "", "a,b", "{"]
 
 

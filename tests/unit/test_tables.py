@@ -83,14 +83,6 @@ def test_a_category_is_the_same_in_every_format(tmp_path, written, typed, formul
         np.testing.assert_array_equal(model.predict_proba(source), expected)
 
 
-def test_long_whole_numbers_of_json_are_categories_of_their_own(tmp_path):
-    ids = [2**60 + 1, 2**60 + 2, 10**12]
-    lines = [json.dumps({"id": ids[k % 3], "y": k % 2}) for k in range(30)]
-    (tmp_path / "t.jsonl").write_text("\n".join(lines))
-    source = TableSource([tmp_path / "t.jsonl"], target="y", categorical=["id"])
-    assert sorted(source.recipe()["text"]["id"]) == sorted(map(str, ids))
-
-
 @pytest.mark.parametrize(("kind", "dtype"), [("f4", np.float32), ("f8", np.float64)])
 def test_float32_columns_stay_float32(tmp_path, kind, dtype):
     columns = {"a": np.array([0.1, 0.2], kind), "b": np.array([3, 4], "f4"), "y": [0, 1]}
