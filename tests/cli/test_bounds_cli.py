@@ -47,19 +47,6 @@ def test_bounds_of_a_file_are_those_of_arrays(files, name):
     assert found["total_distance"]["most_errors"] == pytest.approx(least.high / 2)
 
 
-def test_margins_of_the_notes(files):
-    weights = ("notes.csv", "--target", "y", "--weights")
-    found = said(*weights, "1,0", "--no-fit-intercept", cwd=files)["margins"]
-    # "-" is the larger label: the signs of the notes are the other way round.
-    assert found["unsigned"] == 0.05
-    assert found["geometric"] == -1
-    assert found["L1"] == -1
-    assert said(*weights, "0,-1,0", cwd=files)["margins"]["geometric"] == -1
-    assert said(*weights, "0.5,-1,0", cwd=files)["margins"]["unsigned"] == pytest.approx(0.45)
-    given = said(*weights, "-1,0", "--no-fit-intercept", cwd=files)["bounds"][0]
-    assert given["comparator"][1] == 0
-
-
 def test_margins_of_a_model(files):
     X, y = load_iris(return_X_y=True)
     table(files, "iris.csv", [*"abcd", "y"], np.column_stack([X, y]).tolist())

@@ -167,21 +167,6 @@ def test_a_gram_matrix_in_a_file(tmp_path):
     assert here("verify", *files, cwd=tmp_path).returncode == 1
 
 
-def test_a_checker_that_accepts_too_much_or_too_little_is_noticed(monkeypatch):
-    X, y = np.array([[0.0], [1.0], [1.0]]), np.array([0, 1, 0])
-    verdict = separation(X, y)
-    text = verdict.to_json()
-    assert checkers_agree.judged(text, X, y, verdict) is None
-    false = separation(X, np.array([0, 1, 1])).to_json()
-    assert checkers_agree.judged(false, X, y, verdict) is None  # both refuse
-    monkeypatch.setattr(checkers_agree, "accepts", lambda *given: True)
-    assert "disagree" in checkers_agree.judged(false, X, y, verdict)
-    monkeypatch.setattr(checkers_agree, "accepts_alone", lambda *given: True)
-    assert "accepted, but false" in checkers_agree.judged(false, X, y, verdict)
-    monkeypatch.setattr(checkers_agree, "accepts", lambda *given: False)
-    assert "disagree" in checkers_agree.judged(text, X, y, verdict)
-
-
 def test_its_time_is_bounded_and_it_reads_files_only(tmp_path):
     X, y = load_breast_cancer(return_X_y=True)
     (tmp_path / "proof.json").write_text(separation(X, y).to_json())
@@ -264,25 +249,6 @@ def test_it_needs_no_threads(tmp_path):
     command = [sys.executable, "-c", NO_THREADS.format(path=str(ALONE)), str(proof), str(path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "It holds.")
-
-
-def test_it_prints_what_is_claimed(tmp_path):
-    path, proof = tmp_path / "rows.csv", tmp_path / "proof.json"
-    path.write_text("dose,age,sick\n1,3,no\n2,1,no\n3,3,yes\n4,2,yes\n2,2,no\n2,2,yes\n")
-    verdict = separation(open_source(str(path), target="sick"), errors=True)
-    proof.write_text(verdict.to_json())
-    done = run(proof, path, "--target", "sick")
-    assert done.stdout.splitlines() == [
-        "It holds.",
-        "quasi-separable: yes against no",
-        "  +inf: dose, age",
-        "  -inf: intercept",
-        "  fewest errors: 1 to 1; a hyperplane errs on rows 6",
-        "classes: no, yes",
-        "intercept: yes",
-        "features: 2: dose, age",
-        "rows: 6",
-    ]
 
 
 CELLS = [

@@ -132,30 +132,6 @@ def test_with_class_weights_accuracy_is_not_compared(noise):
     assert summary["warnings"] == []
 
 
-def test_linear_regression_worse_than_the_mean(noise):
-    done = told(noise, "--learner", "linear", "--test", "new.csv", target="size")
-    assert SAID in done.stderr
-    (noise / "t.csv").write_text("a,kind,size\n" + "".join(f"{a},u,100\n" for a in (-1, 1, 2, 0)))
-    done = told(noise, "--learner", "linear", "--no-fit-intercept", "--json", target="size")
-    assert len(json.loads(done.stdout)["warnings"]) == 1
-    (noise / "t.csv").write_text("a,kind,size\n1,u,5\n2,u,5\n3,u,5.5\n1,u,5.5\n")
-    assert SAID not in told(noise, "--learner", "linear", target="size").stderr
-
-
-def test_a_sample_is_spread_evenly_whatever_the_batches():
-    X, codes = np.arange(1000.0)[:, None], np.arange(1000) % 3
-    found = []
-    for cuts in ([], [1, 2, 500], range(0, 1000, 7)):
-        sample = Sample(3, most_rows=100)
-        for rows in np.split(np.arange(1000), cuts):
-            sample.take(Batch(X[rows], codes[rows]))
-        rows, drawn, *_ = sample.rows(1)
-        assert sample.counts.tolist() == [334, 333, 333]
-        assert drawn.tolist() == codes[rows.ravel().astype(int)].tolist()
-        found.append(rows.ravel().tolist())
-    assert found[0] == found[1] == found[2] == list(range(0, 1000, 16))
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("most_bytes", [1, 700, 5000])
 def test_a_sample_has_few_bytes_whatever_the_batches(sparse, most_bytes):

@@ -265,25 +265,6 @@ def test_interrupted_predictions_are_written_whole_or_not_at_all(learned, monkey
         assert sorted(os.listdir(learned)) == ["m", "t.svm"]
 
 
-@pytest.mark.parametrize(("ends", "code"), [("sys.exit(1)", 1), ("signal.raise_signal(2)", 130)])
-def test_ctrl_c_when_the_command_has_ended_says_nothing(ends, code):
-    program = f"""
-import atexit, signal, sys
-from linsep.cli import main as cli
-
-def command():
-    {ends}
-
-cli.command = command
-atexit.register(signal.raise_signal, signal.SIGINT)
-cli.main()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (code, "")
-
-
 def test_outputs_that_cannot_be_written(learned):
     for command, where in (("fit t.svm", ">&-"), ("predict m t.svm", "> /dev/full")):
         start = f"{sys.executable} -m linsep {command} {where}"

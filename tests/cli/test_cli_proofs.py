@@ -101,22 +101,6 @@ def test_separation(rows):
     assert json.loads(linsep.Perceptron().separation(*rows).to_json()) == found | {"recipe": None}
 
 
-def test_bounds(rows, people):
-    X, y = rows
-    people[0].assign(label=people[1])[:15].to_csv("people.csv", index=False)
-    of_command = said("bounds", "people.csv", "--gamma", "0.1")
-    assert str(linsep.bounds(X[:15], y[:15], gamma=0.1)) == of_command.split("\n\n")[0].strip()
-
-
-def test_trace(rows):
-    of_command = said("trace", "people.csv", "--max-iter", "2", "--format", "csv")
-    names = [f"row {k + 1}" for k in range(60)]
-    found = linsep.trace(
-        linsep.Perceptron(max_iter=2, random_state=0), *rows, row_names=names
-    ).to_csv()
-    assert found == of_command
-
-
 def test_margins_and_bounds_of_a_model(rows, people):
     X, y = people
     model = linsep.fit(X.assign(label=y), target="label", scale="standard")
@@ -128,15 +112,6 @@ def test_margins_and_bounds_of_a_model(rows, people):
     assert str(model.bounds(*rows)) == str(again.bounds(features, y))
     with refused(DataError, "other-rows"):
         model.bounds(X[::-1].reset_index(drop=True), y)
-
-
-def test_a_verdict_is_checked_on_the_frame(rows):
-    X, y = rows
-    verdict = linsep.separation(X, y)
-    assert verdict.verify(X, y)
-    assert not verdict.verify(X, np.where(np.arange(60) < 30, "old", "young"))
-    read = linsep.from_json(verdict.to_json())
-    assert read.verify(X, y)
 
 
 def test_a_verdict_is_printed_proved_and_checked(folder):

@@ -382,12 +382,6 @@ def test_frames(people, form, target):
     assert (facts.label, facts.separable) == (of_file.label, of_file.separable)
 
 
-def test_categories_and_dates(people):
-    frame = people.assign(grade=pd.Categorical([1, 2, 3] * 20), day=pd.Timestamp("2024-01-31"))
-    kinds = {c["name"]: c["type"] for c in linsep.describe(frame).columns}
-    assert (kinds["grade"], kinds["day"]) == ("text", "date")
-
-
 def test_refusals_in_python(people):
     for data, options, code in (
         (people, {"target": "lable"}, "unknown-column"), (people, {"delimiter": ";"}, "conflict"),

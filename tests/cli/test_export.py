@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import linsep
 from command_line import assert_refused, here, table
 from exported import of_csv, of_databases, of_json, of_onnx
 from linsep import (
@@ -124,26 +123,6 @@ def test_every_format_predicts_what_linsep_predicts(folder, target, options, req
     holes = [one is None for one in wanted]
     assert_same([None if hole else a for a, hole in zip(labels, holes, strict=True)], wanted)
     assert_weights_of_csv(folder / f"{name}.csv", model)
-
-
-def test_a_category_is_the_same_in_columns_of_every_type(tmp_path):
-    duckdb, names = pytest.importorskip("duckdb"), ["n", "d", "t", "day"]
-    row = [[1.0, 1e-05, True, pd.Timestamp("2024-01-31")], [2.5, 30, False, pd.Timestamp("2024")]]
-    data = pd.DataFrame([row[k % 3 % 2] for k in range(9)], columns=names)
-    table = data.assign(y=[0, 1, 0] * 3)
-    table.to_csv(tmp_path / "t.csv", index=False)
-    for trained in (tmp_path / "t.csv", table):
-        model = linsep.fit(trained, target="y", categorical=names)
-        query = export(model, tmp_path / "m.sql", force=True).read_text()
-        lite = sqlite3.connect(":memory:")
-        data.assign(t=data.t.astype(str)).to_sql("data", lite)
-        found = [pd.read_sql(query, lite)]
-        for kind in ("DOUBLE", "DECIMAL(9, 2)", "VARCHAR"):
-            one = duckdb.connect()
-            one.execute(f"CREATE TABLE data AS SELECT * REPLACE (n::{kind} AS n) FROM data")
-            found.append(one.execute(query).df())
-        for scored in found:
-            np.testing.assert_allclose(scored["linsep_score"], model.decision_function(data))
 
 
 def assert_weights_of_csv(path, model):
@@ -323,18 +302,6 @@ def test_empty_text_in_a_database_is_missing(tmp_path):
         assert [line["linsep_prediction"] for line in lines] == wanted
 
 
-def test_true_and_false_as_text_are_numbers(tmp_path):
-    """SQLite imports those of a CSV file as text."""
-    truths = ["true", "false", "True", "FALSE", "1", "0"]
-    table(tmp_path, "t.csv", ["flag", "n", "y"], [["true", 1, "p"], ["false", 1, "q"]])
-    source = open_source(tmp_path / "t.csv", target="y", missing="error", scale="none")
-    path = export(Perceptron(max_iter=9).fit(source), tmp_path / "m.sql")
-    rows = [{"flag": truth, "n": "1"} for truth in truths] + [{"flag": "", "n": "1"}]
-    wanted = ["pq"[k % 2] for k in range(6)] + [None]
-    for lines in of_databases(path, {"flag": str, "n": str}, rows):
-        assert [line["linsep_prediction"] for line in lines] == wanted
-
-
 def test_calibrated_probabilities_are_not_exported_silently(tmp_path):
     model = Perceptron(max_iter=2, tie="positive").fit(X, list("pqqpqp"))
     for name in ("plain", "calibrated"):
@@ -346,29 +313,6 @@ def test_calibrated_probabilities_are_not_exported_silently(tmp_path):
     done = here("export", "calibrated", "calibrated.sql", cwd=tmp_path)
     assert (done.returncode, done.stderr[:17]) == (0, "linsep: warning: ")
     assert "probability" not in (tmp_path / "calibrated.sql").read_text()
-
-
-#: rules of two kinds, and columns that their queries add
-ADDED = {
-    "lengths": (Perceptron(max_iter=3, normalize=True), "pqqpqp", "length"),
-    "pairs": (Perceptron(max_iter=3, multiclass="ovo"), "pqrpqr", "wins_3"),
-}
-
-
-@pytest.mark.parametrize("rule", ADDED)
-def test_data_with_a_column_that_the_query_adds_is_refused(rule, tmp_path):
-    """In any case, and though the model does not read the column."""
-    model, labels, name = ADDED[rule]
-    path = export(model.fit(X, list(labels)), tmp_path / "m.sql")
-    rows = [{"x0": a, "x1": b} for a, b in X.tolist()]
-    assert len(of_databases(path, {"x0": float, "x1": float}, rows)) == 2
-    own = f"LINSEP_{name.title()}"
-    for database in ("sqlite3", "duckdb"):
-        with pytest.raises(pytest.importorskip(database).Error, match=r"(?i)ambiguous"):
-            of_databases(
-                path, dict.fromkeys(("x0", "x1", own), float),
-                [row | {own: -1.0} for row in rows], [database],
-            )  # fmt: skip
 
 
 def test_numbers_of_rows_do_not_stand_for_a_column(tmp_path):
@@ -418,20 +362,6 @@ def test_hostile_names_and_values(seed, tmp_path):
     assert [line[:2] for line in read["text"]] == [
         [name, value] for name in names[3:] for value in sorted(set(data[name]))
     ]
-
-
-def test_columns_that_ignore_case(tmp_path):
-    """Values are compared as they are, whatever the collation of a column."""
-    cells = [["Ulm", "p"], ["ULM", "q"], ["ulm", "q"], ["Bonn", "p"]] * 3
-    table(tmp_path, "t.csv", ["t", "y"], cells)
-    path = export(Perceptron().fit(open_source(tmp_path / "t.csv", target="y")), tmp_path / "m.sql")
-    for database in ("sqlite3", "duckdb"):
-        connection = pytest.importorskip(database).connect(":memory:")
-        connection.execute("CREATE TABLE data (t VARCHAR COLLATE NOCASE, y VARCHAR)")
-        connection.executemany("INSERT INTO data VALUES (?, ?)", cells)
-        lines = connection.execute(path.read_text("utf-8")).fetchall()
-        assert [line[-1] for line in lines] == [line[1] for line in lines]
-        connection.close()
 
 
 @pytest.fixture(scope="module")

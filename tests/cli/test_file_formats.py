@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ import pytest
 import linsep
 from command_line import assert_refused, here
 from linsep import Perceptron
-from linsep._system import files
+from linsep._system.files import scratch_file
 from linsep.errors import DataError
 from linsep.sources import open_source
 from linsep.sources.formats import FORMATS, format_of
@@ -200,60 +201,18 @@ def test_a_byte_order_mark_is_no_label(tmp_path):
         assert X.toarray()[:2].tolist() == [[2, 0], [0, 1]]
 
 
-LEAVE = """
-import signal, tempfile, sys
-from pathlib import Path
-from linsep._system.files import scratch_file, scratch_folder
-folder = Path(sys.argv[1])
-tempfile.tempdir = str(folder)
-kept = scratch_folder()
-(Path(kept.name) / "rows.rows").write_text("rows")
-scratch_file(folder, ".model")
-print("made", flush=True)
-sys.stdin.read()
-"""
-
-
-def leaving(folder):
-    """A process that has made a temporary folder and a file, and waits."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", LEAVE, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        text=True,
-    )  # fmt: skip
-    assert process.stdout.readline() == "made\n"
-    return process
-
-
-def test_what_a_killed_process_left_is_swept_and_what_a_living_one_uses_stays(tmp_path):
-    dead, living = leaving(tmp_path), leaving(tmp_path)
-    try:
-        files.remove_abandoned(tmp_path)
-        assert len(list(tmp_path.iterdir())) == 4
-        dead.kill()
-        dead.communicate()
-        files.remove_abandoned(tmp_path)
-        names = sorted(path.name for path in tmp_path.iterdir())
-        assert len(names) == 2
-        assert all(f"linsep-{living.pid}-" in name for name in names)
-    finally:
-        living.kill()
-        living.communicate()
-    assert sorted(path.name for path in tmp_path.iterdir()) == names
-    files.remove_abandoned(tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_killed_save_leaves_the_old_model_and_the_next_sweeps(tmp_path):
     model = Perceptron().fit([[0.0], [1.0]], [0, 1])
     path = linsep.save(model, tmp_path / "m")
     old = path.read_bytes()
+    living = scratch_file(tmp_path, ".model")[1]  # of this process
     child = os.fork()
     if child == 0:  # as if killed in the midst of writing
         os.replace = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)
         linsep.save(model, path, force=True)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 3
     assert path.read_bytes() == old
     linsep.save(model, path, force=True)
-    assert list(tmp_path.iterdir()) == [path]
+    assert {*tmp_path.iterdir()} == {path, Path(living)}

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn import datasets
 
 import linsep
 from command_line import here
@@ -111,69 +110,6 @@ def test_frames_and_files_are_scored_by_their_own_labels(people, learner):
     assert model.score("new.csv") == pytest.approx(expected, rel=1e-12)
     with pytest.raises((DataError, ValueError)):
         model.score(new.drop(columns=target))
-
-
-LABEL = "label"
-
-
-def tables():
-    """Tables of numbers far from zero, of several classes, and of numbers beside text."""
-    rng, found = np.random.default_rng(0), {}
-    for name in ("iris", "wine", "breast_cancer"):
-        data = getattr(datasets, f"load_{name}")(as_frame=True)
-        found[name] = data.data.assign(**{LABEL: data.target_names[data.target]})
-    X = rng.standard_normal((3000, 8)) * 10.0 ** np.arange(-4, 4) + [
-        1,
-        20,
-        -3,
-        1013,
-        273,
-        5e4,
-        0,
-        -2e6,
-    ]
-    words = {f"w{k}": rng.choice(["usual", "great_pret", "x y", "1"], 3000) for k in range(4)}
-    of = rng.integers(0, 26, 3000)
-    return found | {
-        "mixed": pd.DataFrame(X).rename(columns="x{}".format).assign(**words, **{LABEL: of}),
-        "words": pd.DataFrame(words).assign(**{LABEL: np.where(words["w0"] == "1", "yes", "no")}),
-    }
-
-
-TABLES = tables()
-
-
-def assert_same_bits(frame, learner):
-    frame.to_csv("table.csv", index=False)
-    saved = ("--model", "table.linsep", "--force")
-    done = here("fit", "table.csv", "--target", LABEL, "--learner", learner, *saved, cwd=".")
-    assert done.returncode == 0, done.stderr
-    of_command = linsep.load("table.linsep")
-    for data in ("table.csv", frame):
-        model = linsep.fit(data, target=LABEL, learner=learner)
-        for mine, its in zip(
-            model.get_state()[0].items(), of_command.get_state()[0].items(), strict=True
-        ):
-            assert mine[0] == its[0]
-            assert mine[1].tobytes() == its[1].tobytes(), mine[0]
-        assert model.get_feature_names_out().tolist() == of_command.get_feature_names_out().tolist()
-        assert model.predict(frame).tolist() == of_command.predict("table.csv").tolist()
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_some_rows_of_every_table(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert_same_bits(TABLES[name].sample(50, random_state=0), "perceptron")
-
-
-@pytest.mark.thorough
-@pytest.mark.compiled
-@pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
-@pytest.mark.parametrize("learner", ["perceptron", "naive-bayes"])
-@pytest.mark.parametrize("name", TABLES)
-def test_every_table(name, learner, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert_same_bits(TABLES[name], learner)
 
 
 def test_the_table_of_defaults_is_true():

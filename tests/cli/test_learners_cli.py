@@ -3,17 +3,14 @@
 import csv
 import io
 import json
-from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import linsep
 from command_line import assert_refused, assert_they_run, here, table
 from linsep import Perceptron, Winnow, datasets, load
 from linsep.catalog import LEARNERS
-from refusals import refused
 
 DATA = "".join(f"{k % 3} 1:{k % 7} 2:{k * k % 5} 3:1\n" for k in range(90))
 
@@ -68,7 +65,6 @@ def test_options_belong_to_learners(tmp_path):
 
 
 SIGNED = "1 1:1 2:-1\n0 1:-1 2:2\n1 1:3 2:1\n0 1:-2\n1 \n"
-TABLE = "kind,age,size\na,1,-1\nb,2,3\na,0,2\n"
 
 
 def test_parameters_that_are_refused(tmp_path):
@@ -88,16 +84,6 @@ def test_parameters_that_are_refused(tmp_path):
         (("perceptron", "--class-weight", "0=0", "--class-weight", "1=0"), "no-rows"),
     ):
         assert_refused(*fit, *options, cwd=tmp_path, code=code)
-
-
-def test_columns_of_tables_are_named(tmp_path):
-    (tmp_path / "t.csv").write_text(TABLE)
-    fit = ("fit", "t.csv", "--target", "kind", "--learner", "winnow")
-    assert_refused(*fit, cwd=tmp_path, code="out-of-range", said="row 1.*'size' is -1")
-    frame = pd.DataFrame({"age": [1.0, 2.0], "size": [-1.0, 3.0]})
-    for learn in (linsep.Winnow().fit, partial(linsep.Winnow().partial_fit, classes=[0, 1])):
-        with refused(ValueError, "out-of-range", row=1, column="size"):
-            learn(frame, [0, 1])
 
 
 XOR, FIVE = "exclusive_or.csv", "five_points.csv"

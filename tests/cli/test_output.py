@@ -3,7 +3,6 @@ or a file: against rich and textwrap."""
 
 import io
 import os
-import re
 import sys
 import textwrap
 
@@ -16,7 +15,7 @@ from rich.console import Console
 
 import linsep
 from command_line import assert_refused, here, on_a_terminal, run
-from linsep import LinearRegression, LogisticRegression, Perceptron, SoftMargin, layout
+from linsep import layout
 from linsep._system.files import written_whole
 from linsep.errors import ModelFileError
 from linsep.layout import (
@@ -106,100 +105,6 @@ def test_the_width_is_that_of_the_environment(monkeypatch):
         monkeypatch.setenv("COLUMNS", columns)
         assert layout.screen() == expected
         assert layout.room() == (expected or 80)
-
-
-LONG = "a_feature_whose_name_has_one_hundred_characters_".ljust(96, "z")
-
-
-NAMES = [
-    *(f"{LONG}{k:04d}" for k in range(2)),
-    "温度测量值" * 6,
-    "a name of several words that goes on and on until it is longer than any column of a table",
-    "e\u0301te\u0301",
-    "tab\tand\x1b[31mred",
-]
-
-
-N = 48
-
-
-def frames():
-    """Data frames whose tables are too wide, by their names."""
-    rng = np.random.default_rng(5)
-    few = pd.DataFrame(rng.normal(size=(N, len(NAMES))).round(3), columns=NAMES)
-    two = np.where(rng.random(N) < 0.5, "a yes that is long " + "y" * 80, "no")
-    long = [f"a class with a long name, number {k % 3}, {'q' * 60}" for k in range(N)]
-    return {
-        "few": few.assign(label=two), "three": few.assign(label=long),
-        "numbers": few.assign(label=few.iloc[:, 0] * 3.0 + rng.normal(size=N)),
-    }  # fmt: skip
-
-
-def assert_it_fits(text, columns):
-    lines = (line for line in text.splitlines() if " linsep " not in line)  # commands are whole
-    wide = [line for line in lines if cell_len(line) > columns]
-    assert not wide, wide[0]
-    assert "\x1b" not in text
-
-
-def assert_nothing_is_cut(text, whole):
-    """Every word is one of the whole text or elided, every number one of its numbers, rounded."""
-    text = re.sub(r"^\.\.\. .* columns are hidden; COLUMNS=\d+ shows all$", "", text, flags=re.M)
-    text, whole = (re.sub(r"\d+\.\d\d s\b", "", each) for each in (text, whole))
-    known = set(whole.split())
-    values = np.array([number for word in known for number in numbers_of(word)])
-    for word in set(text.split()) - known:
-        if "…" not in word and word != "\\":
-            assert numbers_of(word), f"{word} is cut"
-            for number in numbers_of(word):
-                near = np.abs(values - number) <= 6e-4 * abs(number)
-                assert near.any(), f"{word} is no number of the whole text"
-
-
-def numbers_of(word):
-    try:
-        return [float(word.strip("[](),;:").replace(",", ""))]
-    except ValueError:
-        return []
-
-
-def results():
-    """Results that print as tables, by what they are."""
-    few, three, numbers = (frames()[name] for name in ("few", "three", "numbers"))
-    X, y = few[NAMES], few["label"]
-    logistic = LogisticRegression(l2=1.0).fit(X, y)
-    linear = LinearRegression().fit(numbers[NAMES], numbers["label"])
-    several = LogisticRegression(l2=1.0).fit(three[NAMES], three["label"])
-    smaller = LinearRegression().fit(numbers[NAMES[:2]], numbers["label"])
-    return {
-        "summary": logistic.summary(), "several": several.summary(), "linear": linear.summary(),
-        "odds": logistic.odds_ratios(), "diagnostics": logistic.diagnostics(X, y),
-        "assumptions": linear.assumptions(numbers[NAMES], numbers["label"]),
-        "influence": linear.diagnostics(numbers[NAMES], numbers["label"]),
-        "comparison": linsep.compare(smaller, linear, names=[LONG, NAMES[3]]),
-        "groups": logistic.diagnostics(X, y).hosmer_lemeshow(),
-        "verdict": linsep.separation(X, y),
-        "verdicts": linsep.separation(three[NAMES], three["label"]),
-        "suspicious": linsep.suspicious_labels(X, y, time_limit=1.0),
-        "facts": linsep.describe(few, target="label"),
-        "path": linsep.soft_margin_path(X, y, [0.1, 1.0]),
-        "trace": linsep.trace(Perceptron(max_iter=1), X, y, max_rounds=3),
-        "reflection": linsep.reflection(X, y),
-        "convergence": linsep.convergence(Perceptron(max_iter=1), X, y),
-        "bounds": Perceptron(max_iter=2).fit(X, y).bounds(X, y),
-        "margin": SoftMargin().fit(X, y).equation_,
-    }  # fmt: skip
-
-
-def test_results_in_python_fit(monkeypatch):
-    for name, result in results().items():
-        if name == "margin":  # a function a line
-            continue
-        monkeypatch.setenv("COLUMNS", "9999")
-        whole = str(result)
-        monkeypatch.setenv("COLUMNS", "60")
-        assert_it_fits(str(result), 60)
-        assert_nothing_is_cut(str(result), whole)
 
 
 RED, BELL = "\x1b[31m", "\x07"

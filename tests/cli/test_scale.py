@@ -56,19 +56,6 @@ def test_moments_do_not_depend_on_how_rows_are_cut(cuts):
         assert one.tolist() == other.tolist()
 
 
-def test_scaled_rows(folder):
-    plain, _, names = load_table(folder / "t.csv", target="kind")
-    X, _, _ = load_table(folder / "t.csv", target="kind", scale="standard")
-    assert names == ["income", "share", "same", "word=p", "word=q"]
-    expected = plain.toarray()
-    expected[:, :3] = StandardScaler().fit_transform(expected[:, :3])
-    np.testing.assert_allclose(X.toarray(), expected, rtol=1e-9, atol=1e-12)
-    source = TableSource([folder / "t.csv"], target="kind", scale="standard")
-    recipe = json.loads(json.dumps(source.recipe()))
-    again, _, _ = load_table(folder / "t.csv", recipe=recipe)
-    assert (again != X).nnz == 0
-
-
 def test_rows_left_out_count_for_nothing(folder):
     (folder / "d.csv").write_text("x,w,z,kind\n1,p,5,a\n900,o,,b\n3,q,6,a\n800,o,7,\n")
     source = TableSource([folder / "d.csv"], target="kind", missing="drop", scale="standard")
@@ -198,13 +185,3 @@ def test_columns_left_as_they_are(folder):
         assert json.loads(here(*fit, "--json", cwd=folder).stdout)["scale"] == "none"
     assert_refused("fit", "t.svm", "--scale", "standard", cwd=folder, code="conflict")
     assert_refused(*fit, "--scale", "both", cwd=folder, exit_code=2)
-
-
-def test_effects_are_of_the_columns_as_they_are(folder):
-    how = {"target": "kind", "learner": "logistic", "exclude": ["same", "word"], "max_iter": 50}
-    rows = pd.read_csv(folder / "t.csv").assign(kind=np.arange(200) % 3 > 0)
-    found = [linsep.fit(rows, scale=scale, **how).marginal_effects(rows)
-             for scale in ("standard", "none")]  # fmt: skip
-    effects = [[row.estimate for row in table.coefficients] for table in found]
-    np.testing.assert_allclose(effects[0], effects[1], rtol=1e-6)
-    assert found[0].notes == found[1].notes

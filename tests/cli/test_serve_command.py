@@ -248,16 +248,3 @@ def test_the_explanations_of_audit_and_probabilities_of_predict(folder):
         assert (audited.pop("unknown_values"), audited.pop("values_filled")) == ({}, {})
         numbers = {name: pytest.approx(audited[name], abs=1e-13) for name in ("score", "rounding")}
         assert explanation == audited | numbers  # of products of other batches
-
-
-def test_models_of_arrays(tmp_path):
-    features, y = load_iris(return_X_y=True)
-    model = linsep.Perceptron(max_iter=5).fit(features, y)
-    with serving(linsep.save(model, tmp_path / "m.linsep")) as client:
-        answer = client.predict(features.tolist(), "?scores=1")
-        assert answer["predictions"] == model.predict(features).tolist()
-        assert answer["scores"] == model.decision_function(features).tolist()
-        assert client.refused("/predict", b"a,b\n1,2\n", "text/csv")[0] == 415
-        # Another thread takes large bodies, to the same answer.
-        many = features.tolist() * 20
-        assert client.predict(many)["predictions"] == model.predict(features).tolist() * 20

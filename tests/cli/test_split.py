@@ -11,7 +11,6 @@ from itertools import islice
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
@@ -154,17 +153,6 @@ def test_other_text_formats(folder):
     parts = split("z.vw.bz2", "--test", 0.1, cwd=folder)
     assert parts["test"].name == "z-test.vw.bz2"
     assert bz2.decompress(parts["test"].read_bytes()) == (folder / "t-test.vw").read_bytes()
-
-
-def test_several_files_and_a_folder(folder):
-    (folder / "out").mkdir()
-    parts = split("t.csv", "t.csv", "--test", 0.5, "--output", "out", cwd=folder)
-    assert {len(read(path)) for path in parts.values()} == {ROWS}
-    assert parts["train"] == folder / "out" / "t-train.csv"
-    for name in ("u.parquet", "v.parquet"):
-        pq.write_table(pa.table({"a": [name] * 10}), folder / name)
-    parts = split("u.parquet", "v.parquet", "--test", 0.5, cwd=folder)
-    assert sorted(read(parts["test"])["a"]) == ["u.parquet"] * 5 + ["v.parquet"] * 5
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 5))

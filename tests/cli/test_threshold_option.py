@@ -188,53 +188,12 @@ def test_every_number_of_a_fit_is_at_the_threshold(tmp_path, learner, threshold)
     np.testing.assert_allclose(folds, expected, rtol=1e-12)
 
 
-def test_the_threshold_of_calibrate_is_that_of_training_and_folds(tmp_path):
-    unbalanced().to_csv(tmp_path / "t.csv", index=False)
-    unbalanced(seed=4).to_csv(tmp_path / "held.csv", index=False)
-    done = here("fit", "t.csv", "--target", "kind", "--calibrate", "held.csv", "--threshold",
-                "recall=0.8", "--cv", 3, "--json", "--model", "m.linsep", cwd=tmp_path)  # fmt: skip
-    found, model = json.loads(done.stdout), linsep.load(tmp_path / "m.linsep")
-    assert found["training_accuracy"] == pytest.approx(model.score(tmp_path / "t.csv"))
-    recalled = found["cross_validation"]["metrics"]["balanced_accuracy"]["mean"]
-    assert recalled > 0.52  # at score 0 hardly any row is predicted yes
-    again = linsep.fit(tmp_path / "t.csv", target="kind", calibrate=tmp_path / "held.csv",
-                       threshold="recall=0.8", cv=3)  # fmt: skip
-    assert again.training_accuracy_ == pytest.approx(found["training_accuracy"])
-    assert again.cv_scores_["balanced_accuracy"].mean() == pytest.approx(recalled)
-
-
-def test_what_passes_measured_says_that_it_is_at_zero(tmp_path):
-    unbalanced().to_csv(tmp_path / "t.csv", index=False)
-    options = ("fit", "t.csv", "--target", "kind", "--learner", "perceptron", "--early-stopping",
-               "--curve", "--json")  # fmt: skip
-    told = json.loads(here(*options, "--threshold", 0.4, cwd=tmp_path).stdout)
-    plain = json.loads(here(*options, cwd=tmp_path).stdout)
-    assert (told["passes_at_score"], "passes_at_score" in plain) == (0, False)
-    for name in ("progressive_accuracy", "validation_accuracy", "curve"):
-        assert told[name] == plain[name]
-
-
 def test_a_threshold_set_later_drops_the_training_accuracy():
     frame = unbalanced()
     model = linsep.fit(frame, target="kind", learner="logistic")
     assert model.training_accuracy_ == model.score(frame)
     assert linsep.set_threshold(model, 0.08).training_accuracy_ is None
     assert linsep.set_threshold(model, None).training_accuracy_ is None
-
-
-FOUR = "x,y,k\n1,0,a\n2,0,a\n0,3,b\n0,4,b\n-2,-2,c\n-3,-2,c\n4,4,d\n5,5,d\n"
-
-
-def test_calibration_leaves_the_equation(tmp_path):
-    (tmp_path / "k.csv").write_text(FOUR)
-    fit = ["fit", "k.csv", "--target", "k", "--multiclass", "ovo"]
-    assert here(*fit, "--model", "plain", cwd=tmp_path).returncode == 0
-    (tmp_path / "new.csv").write_text(FOUR)
-    done = here(*fit, "--calibrate", "new.csv", "--model", "calibrated", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    plain, calibrated = load(tmp_path / "plain"), load(tmp_path / "calibrated")
-    assert hasattr(calibrated, "predict_proba")
-    assert str(calibrated.equation_) == str(plain.equation_)
 
 
 def test_predictions_need_no_labels_and_no_weights(tmp_path):

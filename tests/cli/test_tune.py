@@ -8,15 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import balanced_accuracy_score, log_loss
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.model_selection import StratifiedKFold
 
 from command_line import assert_refused, here
 from linsep import (
     GaussianNaiveBayes,
     KernelPerceptron,
-    LinearRegression,
     LogisticRegression,
-    PassiveAggressive,
     Perceptron,
     load,
 )
@@ -24,7 +22,6 @@ from linsep.rows.source_stream import SourceStream
 from linsep.sources.base import Source
 from linsep.sources.svmlight import SvmlightSource
 from linsep.steps import learner_of
-from linsep.tuning.comparing import Candidate, complexity
 from linsep.tuning.side_by_side import Missed, combinations
 
 ROWS = 400
@@ -312,33 +309,6 @@ def test_the_simplest_within_one_standard_error(folds):
     best = min(near, key=lambda m: (m["learner"] != "perceptron", -m["parameters"].get("l2", 0)))
     assert first == best
     assert chosen["best"] == first["parameters"]
-
-
-def test_which_model_is_simpler():
-    order = ["kernel", "logistic", "pa"]
-
-    def of(learner, estimator, **values):
-        return complexity(Candidate(learner, values, estimator), order)
-
-    kernel, logistic, pa = KernelPerceptron(), LogisticRegression(), PassiveAggressive()
-    assert of("logistic", logistic, l2=1.0) < of("logistic", logistic, l2=0.1) < of("pa", pa, C=0.1)
-    assert of("pa", pa, C=0.1) < of("pa", pa, C=1.0) < of("kernel", kernel, gamma=0.1)
-    assert of("kernel", kernel, gamma=0.1) < of("kernel", kernel, gamma=1.0)
-
-
-def test_numbers(folds, rows):
-    X, _ = rows
-    words = ["--target", "a", "--exclude", "y", "--learner", "linear", "--cv", 5]
-    found = tuned("plain.csv", *words, "--grid", "fit_intercept=true,false", cwd=folds)
-    from sklearn.model_selection import KFold
-
-    for model in found["models"]:
-        scores = cross_val_score(
-            LinearRegression(**model["parameters"]), X[:, 1:], X[:, 0],
-            cv=KFold(5, shuffle=True, random_state=0),
-        )  # fmt: skip
-        np.testing.assert_allclose(model["folds"], scores)
-    assert found["metric"] == "r2"
 
 
 COMMANDS = {

@@ -62,18 +62,6 @@ def test_from_a_description_to_predictions(shop):
     assert "rank=1" in here("inspect", "m.linsep", cwd=shop).stdout
 
 
-def test_parquet_keeps_columns_as_they_are(shop):
-    for option in ("--units", "--categorical"):
-        words = (option, *["rank"] * (option == "--categorical"))
-        assert_refused(
-            "convert", "shop.csv", "shop.parquet", *COMMENT, *words, cwd=shop, exit_code=2,
-            said=f"{option} is about features, but Parquet keeps columns",
-        )  # fmt: skip
-    done = here("convert", "shop.csv", "shop.svm", "--target", "bought", *WHOLE, cwd=shop)
-    assert done.returncode == 0, done.stderr
-    assert (shop / "shop.svm").read_text().startswith("1 1:1234.5 2:5 3:19753 4:2134 5:1\n")
-
-
 def test_split_keeps_what_is_before_the_header(tmp_path):
     rows = "".join(f"{k},{k % 2}\n# note\n" for k in range(20))
     (tmp_path / "rows.csv").write_text(f"junk\n# c\na,y\n{rows}")
@@ -120,20 +108,6 @@ def answer(folder, command, *data):
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("multiclass", ["ovr", "ovo"])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("kind", [linsep.SoftMargin, linsep.KernelSoftMargin])
-def test_a_soft_margin_of_classes_without_weight_predicts_the_others(kind, loss, multiclass):
-    y = np.array(["x", "y", "z"] * 8)
-    model = kind(loss=loss, multiclass=multiclass, class_weight={"x": 0, "y": 0})
-    with pytest.warns(UserWarning, match="'x', 'y'"):
-        model.fit(ROWS, y)
-    assert set(model.predict(ROWS)) == {"z"}
-    assert (model.objective_, model.duality_gap_) == (0.0, 0.0)
-    with refused(DataError, "no-rows"):
-        kind(class_weight=dict.fromkeys("xyz", 0)).fit(ROWS, y)
-
-
 def test_what_fit_refuses_is_refused_in_python():
     source = linsep.open_source(pa.table({"a": ROWS[:, 0], "p": PRICES}), target="p")
     for call in (
@@ -170,19 +144,6 @@ def test_numbers_beyond_64_bits_are_copied_beside_predictions(tables, ids, outpu
     else:
         last = json.loads(done.stdout.splitlines()[-1])["id"]
     assert str(last) == str(long)
-
-
-def test_kept_columns_may_have_other_types_in_other_files(tables):
-    here("fit", "sides.csv", "--target", "kind", "--exclude", "w", "--model", "m", cwd=tables)
-    for name, ids in (("one", list(range(24))), ("two", ["x"] * 24)):
-        columns = {"a": ROWS[:, 0], "b": ROWS[:, 1], "id": ids}
-        pq.write_table(pa.table(columns), tables / f"{name}.parquet")
-    predict = ("predict", "m", "one.parquet", "two.parquet", "--keep-columns", "id")
-    assert answer(tables, (*predict, "--output", "p.parquet"))[0] == 1  # has one type a column
-    assert answer(tables, (*predict, "--output", "p.csv")) == (0, "")
-    done = here(*predict, cwd=tables)
-    assert done.returncode == 0
-    assert [line.split("\t")[0] for line in done.stdout.splitlines()][-25:] == ["23", *["x"] * 24]
 
 
 def learning(learner):

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from command_line import assert_refused, here
-from linsep import LogisticRegression, Perceptron, open_source
+from linsep import Perceptron, open_source
 from linsep.errors import DataError
 from linsep.sources.vw import Rules, VwSource
 from refusals import refused
@@ -74,13 +74,6 @@ def as_lists(options):
 
 
 NOT_NUMBERS = frozenset(range(256)) - {ord("n")}
-
-
-def test_a_logistic_regression_weighs_rows(text):
-    X, y, weights = rows(Rules(6))
-    ours = LogisticRegression(l2=1.0).fit(open_source(text, hash_bits=6))
-    theirs = LogisticRegression(l2=1.0).fit(X, y, weights)
-    assert ours.coef_ == pytest.approx(theirs.coef_, abs=1e-12)
 
 
 def test_the_commands(text, tmp_path):

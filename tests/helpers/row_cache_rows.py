@@ -4,14 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
-from numba import config
 
 from linsep.batches import Batch
 from linsep.sources.row_cache import RowCacheWriter
 
 KEY = {"files": [["rows.svm", 10, 20]], "options": {"zero_based": True}}
-# How much less to do where every loop runs in plain Python.
-SLOW = 4 if config.DISABLE_JIT else 1
 
 
 def sparse_rows(rng, rows, width, dtype=np.float64, index=np.int32):

@@ -116,24 +116,6 @@ def test_verdicts_on_long_numbers_are_those_of_fractions(seed):
     assert accepts_alone(verdict.to_json(), np.array(X, dtype=object), np.array(y))
 
 
-def test_long_doubles_of_sparse_matrices_are_read_where_they_are_doubles():
-    X = sp.csr_matrix(np.array([[0.5, 0], [0, 2]], dtype=np.longdouble))
-    assert separation(X, [0, 1]).verify(X.toarray(), [0, 1])
-    if LONG:
-        X.data[0] += np.longdouble(2) ** -62
-        with refused(DataError, "not-exact", option="X"):
-            separation(X, [0, 1])
-
-
-def test_bounds_refuse_what_learners_round_and_a_check_says_so():
-    y = FRAME["whole"] % 2
-    with refused(DataError, "not-exact", option="X"):
-        linsep.bounds(FRAME, y)
-    about_rounded = separation(FRAME.astype(float), [0, 1, 0, 1])
-    assert about_rounded.kind == "overlapping"
-    assert about_rounded.verify(FRAME, y).holds is False
-
-
 def test_a_cycle_is_checked_on_the_numbers_of_the_carrier():
     X, y = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]]), [1, 0, 0, 1]
     cycle = linsep.Perceptron(shuffle=False, max_iter=50).fit(X, y).cycle_
@@ -222,15 +204,6 @@ def test_the_whole_number_is_found_in_many_batches_and_files(name, tmp_path):
     with refused(DataError, "not-exact"):
         for _ in source.exactly():
             pass
-
-
-def test_a_whole_number_in_a_row_left_out_is_not_read(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text("a,b,y\n1,2,0\n9007199254740993,,0\n2,9007199254740994,1\n")
-    source = open_source(path, target="y", missing="drop")
-    assert separation(source).verify(source)
-    with refused(DataError, "not-exact", column="a"):
-        separation(open_source(path, target="y", missing="zero", scale="standard"))
 
 
 def test_the_small_checker_reads_whole_numbers_exactly(tmp_path):

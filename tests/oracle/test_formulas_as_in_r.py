@@ -80,18 +80,11 @@ def test_effects_contrasts_and_tests_of_booleans():
     model = linsep.fit(FRAME, formula="ill ~ ok + age", learner="logistic")
     same = smf.logit("ill ~ ok + age", FRAME).fit(disp=False)
     np.testing.assert_allclose(model.params_, same.params, rtol=1e-6)
-    rows = {row.name: row for row in model.marginal_effects(FRAME).coefficients}
-    assert list(rows) == ["ok=True", "age"]
-    ends = [np.asarray(same.predict(FRAME.assign(ok=value))) for value in (True, False)]
-    assert rows["ok=True"].estimate == pytest.approx((ends[0] - ends[1]).mean(), rel=1e-6)
-    tables = [
-        model.marginal_effects(FRAME, at={"ok": value}) for value in (True, 1, "true", "True", 1.0)
-    ]
-    at = tables[0]
-    assert all(str(table.coefficients) == str(at.coefficients) for table in tables)
+    at = [model.marginal_effects(FRAME, at={"ok": value}) for value in (True, 1, "true", "True")]
+    assert all(str(table.coefficients) == str(at[0].coefficients) for table in at)
     p = np.asarray(same.predict(FRAME.assign(ok=True)))
     slope = same.params["age"] * (p * (1 - p)).mean()
-    assert {row.name: row for row in at.coefficients}["age"].estimate == pytest.approx(slope)
+    assert {row.name: row for row in at[0].coefficients}["age"].estimate == pytest.approx(slope)
     (estimate,) = model.contrasts("ok").columns["estimate"]
     assert estimate == pytest.approx(same.params["ok[T.True]"], rel=1e-6)
     tests = model.likelihood_ratio_tests(FRAME).tidy()
@@ -103,10 +96,6 @@ def test_effects_contrasts_and_tests_of_booleans():
     ends = [np.asarray(same.predict(FRAME.assign(ok=value))) for value in (True, False)]
     rows = {row.name: row for row in crossed.marginal_effects(FRAME).coefficients}
     assert rows["ok=True"].estimate == pytest.approx((ends[0] - ends[1]).mean(), rel=1e-5)
-    gain = linsep.compare(model, crossed).columns["chi2"][1]
-    assert gain == pytest.approx(
-        2 * (same.llf - smf.logit("ill ~ ok + age", FRAME).fit(disp=False).llf), rel=1e-6
-    )
 
 
 def test_booleans_without_a_formula_are_numbers():

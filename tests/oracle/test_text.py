@@ -5,7 +5,6 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.utils import get_tags, murmurhash3_32
 from sklearn.utils.estimator_checks import (
@@ -133,18 +132,6 @@ def test_vocabularies_and_weights_are_those_of_scikit_learn(texts, others, cut, 
     assert_same(ours.transform(others), theirs.transform(others))
 
 
-def test_weights_are_those_of_the_twin():
-    texts = ["free entry free prize", "see you at home", "", "home free"]
-    terms = [list(textbook.grams(text)) for text in texts]
-    vocabulary = textbook.learned_vocabulary(terms)
-    rows = [textbook.counted_row(row, vocabulary) for row in terms]
-    idf = textbook.inverse_frequencies(rows, len(vocabulary))
-    rows = [textbook.weighted_row(row, sublinear=True, idf=idf, norm="l2") for row in rows]
-    found = Text(vocabulary=True, sublinear_tf=True, use_idf=True)
-    assert_same(found.fit_transform(texts), as_matrix(rows, len(vocabulary)), exactly=False)
-    assert found.vocabulary_ == vocabulary
-
-
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("analyzer", "lowercase"), [("word", True), ("char", False), ("char_wb", True)]
@@ -174,14 +161,6 @@ def test_ascii_and_words_of_every_length(analyzer, lowercase):
     expected = theirs.fit_transform(texts)
     assert_same(ours.fit_transform(texts), expected)
     assert ours.vocabulary_ == theirs.vocabulary_
-
-
-def test_hashed_columns_with_inverse_frequencies():
-    texts = ["free prize free", "free home", "home you you"]
-    found = Text(use_idf=True, n_features=64, norm=None, alternate_sign=False).fit(texts)
-    counts = Text(n_features=64, norm=None, alternate_sign=False).transform(texts).toarray()
-    idf = np.log(4 / (1 + np.count_nonzero(counts, axis=0))) + 1
-    assert np.allclose(found.transform(texts).toarray(), counts * idf, rtol=1e-15)
 
 
 def test_signed_counts_keep_their_sign_under_a_logarithm():
@@ -219,14 +198,6 @@ def test_scikit_learn_estimator_rules():
     ):
         assert tags.input_tags == theirs.input_tags
         assert tags.requires_fit == theirs.requires_fit
-
-
-def test_names_and_learned_attributes():
-    with refused(DataError, "unsupported", option="vocabulary"):
-        Text().get_feature_names_out()
-    with pytest.raises(NotFittedError):
-        Text(use_idf=True).transform(["ab"])
-    assert Text(use_idf=True, n_features=8).fit(["ab"]).idf_.shape == (8,)
 
 
 def test_bad_parameters():

@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's text against others: the plain reader, and Vowpal Wabbit itself."""
+"""Vowpal Wabbit's text against others: the plain reader, and columns that Vowpal Wabbit printed."""
 
 import re
 import struct
@@ -99,57 +99,6 @@ def test_long_rows(bits):
     text = "".join(f"1 | {line}\n" for line in lines).encode()
     for pairs in ((), ((32, 32),))[: 1 + (bits == 18)]:
         assert scanned(text, Rules(bits, pairs), True) == read(text, Rules(bits, pairs), True)
-
-
-values = st.sampled_from(
-    ["", ":2", ":0.5", ":-1", ":0", ":1e3", ":.25", ":5.", ":abc", ":日本", ":+3"]
-)
-names = st.sampled_from(
-    ["a", "b", "abc", "12", "007", "été", "日本", "5y", "-3", "'q", "9" * 23, "x\x01", "~", "1.5"]
-)
-spaces = st.builds(
-    lambda name, weight, own: f"|{name}{weight} " + " ".join(map("".join, own)) + " ",
-    st.sampled_from(["", "a", "b", "apple", "avocado", "12", "é", "1b"]),
-    st.just("") | st.sampled_from([":2", ":0.5", ":-1"]),
-    st.lists(st.tuples(names, values), max_size=5),
-).map(lambda text: text.replace("|:", "|c:"))
-
-
-@pytest.fixture(scope="module")
-def wabbit():
-    package = pytest.importorskip("vowpalwabbit")
-    run = package.Workspace("--quiet --noconstant -b 18")
-
-    def parsed(line):
-        """Columns and values by the first byte of their namespace, label and importance."""
-        example = run.parse(line)
-        own, found = super(type(example), example), {}
-        for place in range(own.num_namespaces()):
-            space = own.namespace(place)
-            for k in range(own.num_features_in(space)):
-                # They multiply columns by four weights each, and do not cut those without a name.
-                column = own.feature(space, k) // 4 % 2**18
-                found.setdefault(space, []).append((column, own.feature_weight(space, k)))
-        label = example.get_simplelabel_label(), example.get_simplelabel_weight()
-        run.finish_example(example)
-        return found, label
-
-    yield parsed
-    run.finish()
-
-
-@pytest.mark.compiled
-@examples(300, 10)
-@given(st.sampled_from(["1 ", "-1 2.5 ", "0 0.5 'tag ", "1 tag"]), st.lists(spaces, max_size=4))
-def test_columns_of_vowpal_wabbit(wabbit, head, parts):
-    line = head + "".join(parts or ["| a"])
-    theirs, label = wabbit(line)
-    *parsed, features, _ = parse_vw(line.encode(), Rules(18))
-    ours = {}
-    for feature in features:
-        ours.setdefault(feature.space, []).append((feature.column, feature.value))
-    assert ours == theirs
-    assert tuple(parsed) == label
 
 
 #: from ``vw --audit`` 9.11

@@ -17,7 +17,7 @@ from linsep import open_source
 from linsep.errors import DataError
 from refusals import refused
 
-DAY, DAYS = dt.date(2024, 1, 31), [dt.date(2024, 1, 31), dt.date(1969, 12, 31), dt.date(1970, 1, 1)]
+DAYS = [dt.date(2024, 1, 31), dt.date(1969, 12, 31), dt.date(1970, 1, 1)]
 NOON = [dt.datetime(2024, 1, 31, 12), dt.datetime(1970, 1, 1), dt.datetime(1969, 12, 31, 18)]
 NOON_DAYS = [19753.5, 0.0, -0.25]
 
@@ -58,80 +58,52 @@ def codes(values, kind=None, ordered=False):
 
 
 MISSING = {"missing": "zero"}
-PLAIN, ARROW = ("parquet", "frame"), ("arrow", "frame")
+ARROW = ("arrow", "frame")
 SITUATIONS = {
     "int8": Read(pa.array([1, -2, 3], pa.int8()), numbers(1, -2, 3)),
-    "int64": Read(pa.array([1, -2, 3], pa.int64()), numbers(1, -2, 3)),
     "uint64": Read(pa.array([0, 2, 2**53], pa.uint64()), numbers(0, 2, 2**53)),
-    "int64 up to 2^53": Read(pa.array([2**53, -(2**53), 0]), numbers(2**53, -(2**53), 0)),
     "int64 beyond": Refused(pa.array([1, 2**53 + 1, 0]), "not-exact"),
-    "uint64 beyond": Refused(pa.array([1, 2**64 - 1, 0], pa.uint64()), "not-exact"),
     "float16": Read(
         pa.array(np.array([1.5, -2, 0], np.float16)), numbers(1.5, -2, 0), dtype="float32"
     ),
     "float32": Read(pa.array([1.5, -2, 0], pa.float32()), numbers(1.5, -2, 0), dtype="float32"),
-    "float64": Read(pa.array([0.1, -2, 0]), numbers(0.1, -2, 0)),
     "NaN": Refused(pa.array([0.1, np.nan, 0]), "missing-value"),
-    "null": Refused(pa.array([1, None, 3]), "missing-value"),
     "null, zero": Read(pa.array([1, None, 3]), numbers(1, 0, 3), MISSING),
-    "null, mean": Read(pa.array([1, None, 3]), numbers(1, 2, 3), {"missing": "mean"}),
-    "infinity": Refused(pa.array([0.1, np.inf, 0]), "not-finite"),
-    "bool": Read(pa.array([True, False, True]), numbers(1, 0, 1)),
     "decimal128": Read(pa.array([Decimal("1.50"), Decimal("-2.25"), Decimal("0.10")]),
                        numbers(1.5, -2.25, 0.1)),
-    "decimal256": Read(pa.array([Decimal("1.5"), Decimal(-2), Decimal(0)], pa.decimal256(50, 2)),
-                       numbers(1.5, -2, 0)),
     "long decimals": Refused(pa.array([Decimal(5), Decimal(2**53 + 1), Decimal(7)]),
                              "not-exact"),
-    "string": Read(pa.array(["u", "v", "u"]), words("u", "v", "u")),
     "string views": Read(pa.array(["u", "a text of some length", "u"], pa.string_view()),
                          words("u", "a text of some length", "u")),
     "text with newlines": Read(pa.array(["u\nv", "v", 'w"']), words("u\nv", "v", 'w"')),
-    "numbers as strings": Refused(pa.array(["1", "2", "3"]), "column-type"),
-    "percentages": Refused(pa.array(["5%", "6%", "7%"]), "column-type"),
-    "dictionary of text": Read(codes(["u", "v", "u"]), words("u", "v", "u")),
     "dictionary with null": Read(codes(["u", None, "v"]), words("u", None, "v"), MISSING),
     "ordered dictionary": Read(codes(["v", "u", "v"], ordered=True),
                                {"a=v": [1, 0, 1], "a=u": [0, 1, 0]}),
     "dictionary of numbers": Read(codes([5, 7, 5]), numbers(5, 7, 5), forms=ARROW),
     "ordered dictionary of numbers": Read(codes([7, 5, 7], ordered=True),
                                           {"a=7": [1, 0, 1], "a=5": [0, 1, 0]}, forms=ARROW),
-    "integers as categories": Read(pa.array([3, 1, 3]), {"a=1": [0, 1, 0], "a=3": [1, 0, 1]},
-                                   {"categorical": "a"}),
     "bool as categories": Read(pa.array([True, False, True]),
                                {"a=false": [0, 1, 0], "a=true": [1, 0, 1]}, {"categorical": "a"}),
     "run-end encoded": Refused(pa.RunEndEncodedArray.from_arrays([2, 3], [1.0, 2.0]),
                                "column-type", forms=ARROW),
     "date32": Refused(pa.array(DAYS), "column-type"),
     "date32, said": Read(pa.array(DAYS), numbers(19753, -1, 0), {"date": "a"}),
-    "timestamp[s]": Refused(pa.array(NOON, pa.timestamp("s")), "column-type"),
     "timestamp[us], said": Read(pa.array(NOON, pa.timestamp("us")), numbers(*NOON_DAYS),
-                                {"date": "a"}),
-    "timestamp[ns], said": Read(pa.array(NOON, pa.timestamp("ns")), numbers(*NOON_DAYS),
                                 {"date": "a"}),
     "a zone, said": Read(pa.array(NOON, pa.timestamp("us", "Europe/Berlin")), numbers(*NOON_DAYS),
                          {"date": "a"}),
     "timestamp with null": Read(pa.array([NOON[0], None, NOON[1]]), numbers(19753.5, 0, 0),
                                 {"date": "a", "missing": "zero"}),
-    "date as text, said": Read(pa.array(["2024-01-31", "1970-01-02", "1970-01-01"]),
-                               numbers(19753, 1, 0), {"date": "a"}),
     "numbers as dates": Refused(pa.array([1, 2, 3]), "bad-value",
                                 {"date": "a"}),
     "time": Refused(pa.array([dt.time(1), dt.time(2), dt.time(3)]), "column-type"),
-    "duration": Refused(pa.array([dt.timedelta(1)] * 3), "column-type"),
     "list": Refused(pa.array([[1], [2, 3], []]), "column-type"),
-    "list as numbers": Refused(pa.array([[1], [2], []]), "column-type", {"numeric": "a"}),
-    "date as a number": Refused(pa.array(DAYS), "column-type",
-                                {"numeric": "a"}),
     "duration as categories": Read(pa.array([dt.timedelta(1), dt.timedelta(2), dt.timedelta(1)],
                                             pa.duration("s")),
                                    {"a=172800": [0, 1, 0], "a=86400": [1, 0, 1]},
                                    {"categorical": "a"}),
-    "struct": Refused(pa.array([{"b": 1}, {"b": 2}, {"b": 3}]), "column-type"),
     "binary": Refused(pa.array([b"u", b"v", b"w"]), "column-type"),
-    "nulls of no type": Refused(pa.nulls(3), "missing-value", forms=("parquet", "arrow", "frame")),
     "nulls of no type, zero": Read(pa.nulls(3), numbers(0, 0, 0), MISSING),
-    "nulls of a type": Refused(pa.nulls(3, pa.float64()), "missing-value"),
     "nulls of a type, mean": Refused(pa.nulls(3, pa.float64()), "missing-value",
                                      {"missing": "mean"}),
 }  # fmt: skip
@@ -188,16 +160,12 @@ def test_what_is_refused(tmp_path, form):
 
 # tables
 
-NAMES = {
-    "a comma": "a,b", "quotes": 'a"b', "a newline": "a\nb", "a mark": "\ufeffa", "blanks": " a b ",
-    "other scripts": "größe", "an equals sign": "a=b", "a glob": "a*[x]", "one letter": "?",
-    "a brace": "{}", "half of a character": "a\U0001f600",
-}  # fmt: skip
+NAMES = ('a"b', "a\nb", "\ufeffa", "a*[x]", "{}", "a\U0001f600")
 
 
 def test_names_of_columns(tmp_path):
     for form in ["parquet", "arrow", "frame"]:
-        for name in NAMES.values():
+        for name in NAMES:
             data = stored(tmp_path, pa.table({name: ["u", "v", "u"], "z": [1, 2, 3], "y": Y}), form)
             source = open_source(data, target="y")
             (batch,) = source.batches()
@@ -211,41 +179,25 @@ def test_names_of_columns(tmp_path):
 EMPTY = pa.table({"a": pa.array([], pa.float64()), "y": pa.array([], pa.int64())})
 TABLES = {
     "no rows": (EMPTY, "no-rows"),
-    "no columns": (pa.table({}), "no-columns|no-rows"),
     "labels only": (pa.table({"y": Y}), "no-columns"),
-    "a name twice": (
-        pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0]), pa.array([0])], ["a", "a", "y"]),
-        "duplicate-name",
-    ),
     "no name": (pa.table({"": [1, 2], "y": [0, 1]}), "column-type"),
-    "row labels": (
-        pa.table({"__index_level_0__": [1, 2], "y": [0, 1]}), "column-type"
-    ),
-    "no labels": (pa.table({"a": [1, 2]}), "unknown-column"),
-    "a label that is null": (pa.table({"a": [1, 2], "y": [0, None]}), "missing-value"),
-    "labels of lists": (pa.table({"a": [1, 2], "y": [[0], [1]]}), "label-type"),
     "labels of dates": (pa.table({"a": [1, 2], "y": DAYS[:2]}), "label-type"),
 }  # fmt: skip
 
 
 def test_tables_that_are_refused(tmp_path):
     for form in ("parquet", "arrow", "frame"):
-        for table, codes in TABLES.values():
-            with pytest.raises(DataError) as caught:
-                for _ in open_source(stored(tmp_path, table, form), target="y").batches():
-                    pass
-            assert caught.value.code in codes.split("|"), caught.value
+        for table, code in TABLES.values():
+            with refused(DataError, code):
+                list(open_source(stored(tmp_path, table, form), target="y").batches())
 
 
 FRAMES = {
     "nullable integers": (pd.array([1, None, 3], "Int64"), [1.0, 0.0, 3.0]),
-    "nullable floats": (pd.array([1.5, None, 3], "Float64"), [1.5, 0.0, 3.0]),
     "nullable truth": (pd.array([True, None, False], "boolean"), [1.0, 0.0, 0.0]),
     "integers of Arrow": (pd.array([1, None, 3], "int64[pyarrow]"), [1.0, 0.0, 3.0]),
     "sparse": (pd.arrays.SparseArray([0.0, 1.5, 0.0]), [0.0, 1.5, 0.0]),
-    "objects that are numbers": (np.array([1, 2.5, 3], dtype=object), [1.0, 2.5, 3.0]),
     "objects of decimals": ([Decimal("1.5"), Decimal(2), Decimal(3)], [1.5, 2.0, 3.0]),
-    "NaN": ([1.5, np.nan, 3.0], [1.5, 0.0, 3.0]),
     "strided": (np.arange(6.0)[::2], [0.0, 2.0, 4.0]),
 }  # fmt: skip
 
@@ -271,35 +223,20 @@ def test_categories_of_pandas_are_those_of_its_files(tmp_path):
         assert source.feature_names == ["a=mid", "a=high", "b=10", "c=true"]
 
 
-@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
-def test_text_in_pages_of_differences(tmp_path, encoding):
+def test_text_in_pages_of_differences(tmp_path):
     table, path = pa.table({"a": ["uv", "uw", "uv"], "y": Y}), tmp_path / "a.parquet"
-    pq.write_table(table, path, use_dictionary=["y"], column_encoding={"a": encoding})
+    pq.write_table(table, path, use_dictionary=["y"], column_encoding={"a": "DELTA_BYTE_ARRAY"})
     assert [b.X.toarray().tolist() for b in open_source(path, target="y").batches()] == [
         [[1, 0], [0, 1], [1, 0]]
     ]
 
 
-@pytest.mark.parametrize(
-    ("form", "column", "how"),
-    [
-        ("parquet", [[1], [2], []], {"date": "a"}),
-        ("arrow", [dt.timedelta(1)] * 3, {"categorical": "a"}),
-        ("frame", [{"b": 1}] * 3, {"numeric": "a"}),
-        ("frame", [dt.timedelta(1)] * 3, {"date": "a"}),
-    ],
-)
-def test_a_model_refuses_columns_of_other_types(tmp_path, form, column, how):
-    learned = open_source(
-        pa.table({"a": ["2024-01-31", "2024-02-01", "2024-01-31"] if "date" in how
-                  else ["1", "2", "1"], "y": Y}), target="y", **how,
-    )  # fmt: skip
-    list(learned.batches())
-    data = stored(tmp_path, pa.table({"a": column}), form)
-    if how == {"categorical": "a"} and isinstance(column[0], dt.timedelta):
-        (batch,) = open_source(data, recipe=learned.recipe(), labeled=False).batches()
-        assert not dense(batch.X).any()
-        return
-    with refused(DataError, "column-type", column="a"):
-        for _ in open_source(data, recipe=learned.recipe(), labeled=False).batches():
-            pass
+def test_a_model_refuses_columns_of_other_types():
+    for known, column, how in (
+        (["2024-01-31", "2024-02-01", "2024-01-31"], [[1], [2], []], {"date": "a"}),
+        (["1", "2", "1"], [{"b": 1}] * 3, {"numeric": "a"}),
+    ):
+        learned = open_source(pa.table({"a": known, "y": Y}), target="y", **how)
+        list(learned.batches())
+        with refused(DataError, "column-type", column="a"):
+            open_source(pa.table({"a": column}), recipe=learned.recipe(), labeled=False)

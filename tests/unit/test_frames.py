@@ -27,7 +27,6 @@ from linsep import (
     KernelSoftMargin,
     LinearRegression,
     LogisticRegression,
-    PassiveAggressive,
     Perceptron,
     open_source,
     pipelines,
@@ -65,7 +64,6 @@ def rows(source):
 FORMS = {
     "pandas": lambda frame: frame,
     "pandas with Arrow's types": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
-    "pandas with types that may be missing": lambda frame: frame.convert_dtypes(),
     "polars": pl.from_pandas,
     "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
     "record batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
@@ -106,78 +104,52 @@ def test_a_recipe_reads_frames(people, tmp_path):
         open_source(people.drop(columns="age"), recipe=learned.recipe())
 
 
-@pytest.mark.parametrize(
-    ("form", "values"),
-    [("pandas", ["low", "mid", "high"]), ("polars", [10, 2, 1]), ("Arrow", [2.5, 1.0, 0.5])],
-)
-def test_categories_are_levels_in_their_order(values, form):
-    column = pd.Categorical([*values, *values[::-1]], categories=values)
-    frame = pd.DataFrame({"size": column, "y": [0, 1, 0, 1, 1, 0]})
-    if form == "polars":
-        enum = pl.Enum([str(value) for value in values])
-        sizes = pl.Series([str(value) for value in column]).cast(enum)
-        frame = pl.DataFrame({"size": sizes, "y": frame.y.tolist()})
-    elif form == "Arrow":
-        frame = pa.Table.from_pandas(frame.assign(size=frame["size"].cat.as_ordered()))
-    levels = [f"size={value:g}" if not isinstance(value, str) else f"size={value}"
-              for value in values]  # fmt: skip
-    if form == "polars":
-        levels = [f"size={value}" for value in values]
-    source = open_source(frame, target="y")
-    X, _ = rows(source)
-    assert source.feature_names == levels
-    assert X.tolist() == [*np.eye(3).tolist(), *np.eye(3)[::-1].tolist()]
-    reference = open_source(frame, target="y", reference_level="first")
-    rows(reference)
-    assert reference.feature_names == levels[1:]
-
-
-def test_missing_values_are_found_whatever_they_are(people):
-    holes = people.astype({"age": "Int64"})
-    holes.iloc[3, 0], holes.iloc[5, 1], holes.iloc[7, 3] = pd.NA, np.nan, None
-    source = open_source(holes, target="label", missing="drop")
-    rows(source)
-    assert source.dropped == 3
-    with refused(DataError, "missing-value", row=4, column="age"):
-        rows(open_source(holes, target="label"))
-
-
-REFUSED = {
-    "dates": (lambda f: f.assign(d=pd.Timestamp("2024-01-31")), "column-type"),
-    "lists": (lambda f: f.assign(d=[[1, 2]] * 300), "column-type"),
-    "numbers as text": (lambda f: f.assign(d=f.age.astype(str)), "column-type"),
-    "infinite": (lambda f: f.assign(d=np.inf), "not-finite"),
-}
+def test_categories_are_levels_in_their_order():
+    values = ["low", "mid", "high"]
+    column = [*values, *values[::-1]]
+    frame = pd.DataFrame({"size": pd.Categorical(column, categories=values), "y": [0, 1] * 3})
+    enum = pl.Series(column).cast(pl.Enum(values))
+    numbers = pd.DataFrame({"size": pd.Categorical([2.5, 1, 0.5] * 2, [2.5, 1, 0.5])})
+    for data, levels in (
+        (frame, values), (pl.DataFrame({"size": enum, "y": [0, 1] * 3}), values),
+        (pa.Table.from_pandas(frame.assign(size=frame["size"].cat.as_ordered())), values),
+        (numbers.assign(y=[0, 1] * 3), ["2.5", "1", "0.5"]),
+    ):  # fmt: skip
+        source = open_source(data, target="y")
+        X, _ = rows(source)
+        assert source.feature_names == [f"size={level}" for level in levels]
+        assert X[:3].tolist() == np.eye(3).tolist()
+        reference = open_source(data, target="y", reference_level="first")
+        rows(reference)
+        assert reference.feature_names == [f"size={level}" for level in levels[1:]]
 
 
 def test_a_column_that_cannot_be_used_is_named_and_can_be_left_out(people):
-    for _case, given in REFUSED.items():
-        change, code = given
+    for changed, code in (
+        (people.assign(d=pd.Timestamp("2024-01-31")), "column-type"),
+        (people.assign(d=people.age.astype(str)), "column-type"),
+        (people.assign(d=np.inf), "not-finite"),
+    ):
         with refused(DataError, code):
-            rows(open_source(change(people), target="label"))
-        assert rows(open_source(change(people), target="label", exclude="d"))[0].shape[0] == 300
+            rows(open_source(changed, target="label"))
+        assert rows(open_source(changed, target="label", exclude="d"))[0].shape[0] == 300
     mixed = people[["label"]].assign(d=[1, "a", 2.5] * 100)  # text, as in a file
     (source := open_source(mixed, target="label")).recipe()
     assert source.feature_names == ["d=1", "d=2.5", "d=a"]
 
 
 def test_refusals(people):
-    for frame, options, code in [
-        (lambda f: f, {}, "no-labels"),
-        (lambda f: f, {"target": "lable"}, "unknown-column"),
-        (lambda f: f, {"target": "label", "delimiter": ";"}, "conflict"),
-        (lambda f: f, {"target": "label", "index_base": 1}, "conflict"),
-        (lambda f: f[:0], {"target": "label"}, "no-rows"),
-        (lambda f: f[["label"]], {"target": "label"}, "no-columns"),
-        (lambda f: f.set_axis([*"aaaaa", "label"], axis=1), {"target": "label"}, "duplicate-name"),
-        (
-            lambda f: f.set_axis([*[("a", k) for k in range(5)], "y"], axis=1),
-            {"target": "y"},
-            "bad-value",
-        ),
-    ]:
+    label = {"target": "label"}
+    numbered = people.set_axis([*[("a", k) for k in range(5)], "y"], axis=1)
+    for frame, options, code in (
+        (people, {}, "no-labels"), (people, {"target": "lable"}, "unknown-column"),
+        (people, label | {"delimiter": ";"}, "conflict"), (people[:0], label, "no-rows"),
+        (people[["label"]], label, "no-columns"),
+        (people.set_axis([*"aaaaa", "label"], axis=1), label, "duplicate-name"),
+        (numbered, {"target": "y"}, "bad-value"),
+    ):  # fmt: skip
         with refused(DataError, code):
-            open_source(frame(people), **options)
+            open_source(frame, **options)
     with pytest.raises(TypeError):
         open_source(people, target=people.label)
 
@@ -216,7 +188,10 @@ def test_a_type_that_arrow_does_not_have_is_refused():
 def test_other_things_are_no_tables():
     with refused(DataError, "shape"):
         Perceptron().fit([{"a": 1}, {"a": 2}], [0, 1])
-    with pytest.raises(TypeError, match="name of the label column"):
+    for frame in [pd.DataFrame(index=range(4)), pl.DataFrame(), pa.table({})]:
+        with refused(DataError, "no-columns"):
+            Perceptron().fit(frame, [0, 1, 1, 0])
+    with pytest.raises(TypeError):
         linsep.fit(pd.DataFrame({"a": [1, 2]}), pd.Series([0, 1]))
     for data in [pd.Series([1, 2]), pl.LazyFrame({"a": [1]}), {"a": [1]}, 3]:
         with pytest.raises(TypeError):
@@ -225,7 +200,6 @@ def test_other_things_are_no_tables():
 
 LEARNERS = [
     Perceptron(keep="average", max_iter=20),
-    PassiveAggressive(max_iter=20),
     KernelPerceptron(kernel="rbf"),
     KernelSoftMargin(),
     GaussianNaiveBayes(),
@@ -254,24 +228,6 @@ def test_estimators_take_frames_with_text(people, learner, form):
         fitted.predict(X.drop(columns="city"))
 
 
-def test_frames_of_numbers_are_arrays(people):
-    X, y = people[["age", "height"]], people.label
-    fitted = Perceptron(max_iter=20).fit(X, y)
-    assert not hasattr(fitted, "recipe_")
-    assert (
-        fitted.coef_.tolist()
-        == Perceptron(max_iter=20).fit(X.to_numpy(), y.to_numpy()).coef_.tolist()
-    )
-
-
-def test_a_scaled_model_reads_raw_frames(people):
-    source = open_source(people[["age", "height", "label"]], target="label", scale="standard")
-    fitted = Perceptron(keep="average").fit(source)
-    raw = people[["age", "height"]]
-    assert fitted.predict(raw).tolist() == fitted.predict(source).tolist()
-    assert fitted.score(raw, people.label) > 0.9
-
-
 def test_a_column_may_be_called_as_the_labels(people):
     X = people.rename(columns={"label": "target"})[["age", "target"]]
     fitted = Perceptron().fit(X, people.label.rename("target"))
@@ -279,12 +235,6 @@ def test_a_column_may_be_called_as_the_labels(people):
     with pytest.warns(DataConversionWarning):  # as beside numbers
         assert Perceptron().fit(X, people[["label"]]).score(X, people.label) == 1.0
     assert fitted.score(X, people.label) == 1.0
-
-
-def test_a_frame_without_columns_is_refused():
-    for frame in [pd.DataFrame(index=range(4)), pl.DataFrame(), pa.table({})]:
-        with refused(DataError, "no-columns"):
-            Perceptron().fit(frame, [0, 1, 1, 0])
 
 
 PIPED = [Perceptron(max_iter=5), LogisticRegression(l2=1.0), GaussianNaiveBayes(),
@@ -313,15 +263,9 @@ def prepared(learner, output="default"):
 
 @pytest.mark.parametrize(
     ("learner", "output", "form"),
-    list(
-        zip(
-            PIPED,
-            ["default", "pandas", "polars", "polars"],
-            ["polars", "pandas", "polars", "pandas"],
-            strict=True,
-        )
-    ),
-)
+    [(PIPED[0], "polars", "polars"), (PIPED[1], "pandas", "pandas"), (PIPED[2], "polars", "polars"),
+     (PIPED[3], "default", "polars")],
+)  # fmt: skip
 def test_column_transformers(persons, learner, output, form):
     X, y, _ = persons
     given = X if form == "pandas" else pl.from_pandas(X)
@@ -358,11 +302,9 @@ def table_of_people(persons):
 
 #: the columns beside y, and options of linsep.fit that do more than picking them
 MAKING = [
-    (["age", "height"], {"learner": "perceptron"}),
     (["age", "height"], {"learner": "naive-bayes", "scale": "standard"}),
     (["age", "height"], {"learner": "logistic", "l2": 1.0, "formula": "y ~ age + I(height**2)"}),
     (["height", "born"], {"learner": "logistic", "l2": 1.0, "date": ["born"]}),
-    (["height", "city"], {"learner": "logistic", "l2": 1.0}),
     (["height", "city"], {"learner": "arow", "text": {"city": linsep.Text()}}),
 ]
 
@@ -392,15 +334,6 @@ def test_scikit_learn_makes_the_features_again(persons, columns, how):
     assert found == pytest.approx(expected)
     if hasattr(model, "partial_fit"):
         assert model.partial_fit(X, y).score(X, y) > 0.4
-
-
-def test_frames_of_features_are_not_encoded_twice(persons):
-    table = table_of_people(persons)[["age", "height", "y"]]
-    model = linsep.fit(table, target="y", learner="perceptron")
-    X = table[["age", "height"]]
-    features = model[:-1].set_output(transform="pandas").transform(X)
-    assert features.columns.tolist() == ["age", "height"]
-    assert model[-1].predict(features).tolist() == model.predict(X).tolist()
 
 
 #: every option of a table: columns that show it, with the label last, and options
@@ -455,7 +388,7 @@ def test_clones_know_every_option_of_a_table(persons):
     assert plain.coef_.tobytes() == weighed.coef_.tobytes()
 
 
-@pytest.mark.parametrize("learner", ["perceptron", "kernel", "naive-bayes"])
+@pytest.mark.parametrize("learner", ["perceptron", "naive-bayes"])
 def test_batches_of_a_source_are_learned_one_by_one(persons, learner):
     table = table_of_people(persons)[["age", "height", "y"]]
     model = linsep.fit(table, target="y", learner=learner, scale="standard")
@@ -469,18 +402,6 @@ def test_batches_of_a_source_are_learned_one_by_one(persons, learner):
     assert model.predict(table).tolist() == known[1].predict(batch.X).tolist() == expected
 
 
-def test_estimators_that_encode_text_encode_it_again(persons, tmp_path):
-    frame, y, _ = persons
-    frame = frame.assign(city=frame.city.astype("category"))
-    own = LogisticRegression(l2=1.0).fit(frame, y)
-    assert clone(own).fit(frame, y).score(frame, y) == own.fit(frame, y).score(frame, y)
-    linsep.save(own, tmp_path / "m")
-    loaded = linsep.load(tmp_path / "m")
-    assert clone(loaded).fit(frame, y).score(frame, y) == loaded.score(frame, y)
-    search = GridSearchCV(LogisticRegression(), {"l2": [1.0]}).fit(frame, y)
-    assert clone(search.best_estimator_).fit(frame, y).score(frame, y) == own.score(frame, y)
-
-
 def test_models_of_tables_are_saved_with_their_options(persons, tmp_path):
     table = table_of_people(persons)[["height", "city", "y"]]
     words = linsep.Text(n_features=64)
@@ -491,8 +412,6 @@ def test_models_of_tables_are_saved_with_their_options(persons, tmp_path):
     assert loaded.predict(table).tolist() == model.predict(table).tolist()
     table.to_csv(tmp_path / "t.csv", index=False)
     assert clone(loaded).fit(str(tmp_path / "t.csv")).coef_.tobytes() == model.coef_.tobytes()
-    source = linsep.open_source(table, target="y", text="city")
-    assert clone(loaded).fit(source).score(table) > 0.5
 
 
 NAMES = ["a", "a=b", "a=b=c", "a:b", "a:b=c", "a=b:c", '"a', '"a=b"', "=", ":", "b", '"a"=b']

@@ -1,6 +1,5 @@
 """Text files that are not what they seem: none fills memory or asks for it."""
 
-import csv
 import gzip
 import json
 import tracemalloc
@@ -17,7 +16,7 @@ from linsep.sources import limits
 from linsep.sources.limits import bytes_of
 from linsep.sources.tables import text_file
 from refusals import refused
-from whole_files import load_svmlight, load_table
+from whole_files import load_table
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
@@ -30,23 +29,7 @@ def test_any_line_ending(tmp_path, ending, monkeypatch):
     assert y.tolist() == [0, 1] * 30
 
 
-@pytest.mark.parametrize("place", ["header", "first", "later"])
-def test_cells_of_any_length_wherever_they_stand(tmp_path, place):
-    """The first rows refused more than 131,072 characters, later ones did not."""
-    path, limit = tmp_path / "a.csv", csv.field_size_limit()
-    long = "é" * 200_000
-    rows = ["t,y", "p,0", "q,1", "p,0"]
-    row = ["header", "first", "later"].index(place)
-    rows[row] = rows[row].replace(rows[row][0], long, 1)
-    path.write_text("\n".join(rows) + "\n")
-    _, y, names = load_table(path, target="y")
-    assert y.tolist() == [0, 1, 0]
-    assert any(long in name for name in names)
-    assert csv.field_size_limit() == limit
-
-
-@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-@pytest.mark.parametrize("label", ["p\0", "p" * 1001])
+@pytest.mark.parametrize(("kind", "label"), [("jsonl", "p\0"), ("parquet", "p" * 1001)])
 def test_labels_that_would_be_cut_are_refused(tmp_path, kind, label):
     """A NUL at the end is no character to numpy: "p" and "p\\0" were one class."""
     path = tmp_path / f"a.{kind}"
@@ -83,14 +66,12 @@ def test_lines_have_a_limit(tmp_path, kind, later, last):
 @pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.gz"])
 def test_a_small_file_of_one_endless_line(tmp_path, name):
     """200 kB of gzip took gigabytes."""
-    with gzip.open(tmp_path / name, "wb", compresslevel=1) as file:
-        for _ in range(80):
-            file.write(b" " * (1 << 20))
-    tracemalloc.start()
+    (tmp_path / name).write_bytes(gzip.compress(b" " * (32 << 20), compresslevel=1))
     options = {} if "svm" in name else {"target": "t"}
+    tracemalloc.start()
     with refused(DataError, "too-large", row=1):
-        list(open_source(tmp_path / name, **options).batches())
-    assert tracemalloc.get_traced_memory()[1] < 400 << 20
+        list(open_source(tmp_path / name, max_line="1MB", **options).batches())
+    assert tracemalloc.get_traced_memory()[1] < 16 << 20
     tracemalloc.stop()
 
 
@@ -120,29 +101,19 @@ def fewer(monkeypatch):
     monkeypatch.setattr(limits, "FREE_WEIGHTS", 1 << 24)
 
 
-@pytest.mark.parametrize(
-    ("model", "ending"), [(Perceptron(), "svm.gz"), (LogisticRegression(l2=1.0), "svm")]
-)
-def test_a_few_bytes_do_not_ask_for_gigabytes_of_weights(tmp_path, model, ending):
-    path = tmp_path / f"rows.{ending}"
-    write = gzip.open if ending.endswith("gz") else open
-    with write(path, "wb") as file:
-        file.write(b"0 1:1\n1 2147483000:1\n")
+def test_a_few_bytes_do_not_ask_for_gigabytes_of_weights(tmp_path):
+    path = tmp_path / "rows.svm.gz"
+    path.write_bytes(gzip.compress(b"0 1:1\n1 2147483000:1\n"))
     wide = open_source(path, max_features=54_686_452)  # as the first lines of KDD Cup 2012
     limits.check_weights(wide, 54_686_452, 2)
-    with refused(DataError, "too-large"):
-        model.fit(open_source(path))
-    X, _ = load_svmlight(path)
-    assert X.shape == (2, 2147483000)
+    for model in (Perceptron(), LogisticRegression(l2=1.0)):
+        with refused(DataError, "too-large"):
+            model.fit(open_source(path))
 
 
 @pytest.mark.parametrize(
     ("name", "how", "advice"),
-    [
-        ("t.csv", {"text": "s"}, "vocabulary"),
-        ("t.csv", {"hash_bits": 20}, "hash_bits"),
-        ("t.vw", {"hash_bits": 20}, "hash_bits"),
-    ],
+    [("t.csv", {"text": "s"}, "vocabulary"), ("t.vw", {"hash_bits": 20}, "hash_bits")],
 )
 def test_fewer_hashed_features_are_what_a_small_file_needs(tmp_path, fewer, name, how, advice):
     rows = [f"{k} |s a{k}" if name == "t.vw" else f"{k},a{k % 60} b c" for k in range(70)]

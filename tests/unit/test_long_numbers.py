@@ -76,31 +76,6 @@ def test_sparse_text_is_refused_where_a_number_would_be_rounded(folder, ending):
         write_rows(source, folder / "out.rows")
 
 
-def test_numbers_that_are_doubles_are_read(tmp_path):
-    even = [str(2**53), str(2**60), "1e300", "9007199254740993.5", "-18014398509481984"]
-    (tmp_path / "a.csv").write_text("x,y\n" + "".join(f"{x},{k % 2}\n" for k, x in enumerate(even)))
-    (tmp_path / "a.svm").write_text(
-        "".join(f"{k % 2} 1:{x} # 9:{FIRST}\n" for k, x in enumerate(even))
-    )
-    (tmp_path / "a.vw").write_text(
-        "".join(f"{k % 2} | a:{x} {FIRST}\n" for k, x in enumerate(even))
-    )
-    for path, how in (("a.csv", {"target": "y"}), ("a.svm", {}), ("a.vw", {})):
-        X = next(open_source(tmp_path / path, **how).batches()).X
-        held = X.toarray() if sp.issparse(X) else X
-        assert set(map(float, even)) <= set(held.ravel().tolist())
-
-
-def test_rows_of_a_source_of_arrays_are_refused_too():
-    with refused(DataError, "not-exact", row=1, column=0):
-        Perceptron().fit(ArraySource(STAMPS[:, None], Y))
-
-
-def test_whole_numbers_that_are_doubles_are_learned():
-    X = np.array([[2**53], [2**60], [-(2**62)], [0]])
-    assert Perceptron(max_iter=1).fit(X, [0, 1, 0, 1]).n_features_in_ == 1
-
-
 @pytest.mark.parametrize(
     ("ending", "first"), [("csv", 12345678901234560), ("parquet", 12345678901234567890123456)]
 )
@@ -116,10 +91,8 @@ def test_groups_with_many_digits_are_not_merged(tmp_path, ending, first):
     assert (groups[::2] == groups[1::2]).all()
 
 
-def test_targets_of_a_regression_are_not_rounded(tmp_path):
-    ending = "parquet"
-    write_tables(tmp_path, pd.DataFrame({"x": np.arange(120.0), "y": STAMPS}))
-    source = open_source(tmp_path / f"t.{ending}", target="y")
+def test_targets_of_a_regression_are_not_rounded():
+    source = open_source(pd.DataFrame({"x": np.arange(120.0), "y": STAMPS}), target="y")
     with refused(DataError, "not-exact", row=1):
         LinearRegression().fit(source)
     with refused(DataError, "not-exact"):
@@ -137,15 +110,15 @@ def test_rows_in_memory_are_refused_where_a_number_would_be_rounded():
         STAMPS.astype(np.uint64)[:, None], sp.csr_matrix(STAMPS[:, None]),
         pd.DataFrame({"x": 0.5, "s": pd.array(STAMPS, "Int64")}), pa.table({"s": STAMPS}),
     ):  # fmt: skip
-        for model in (Perceptron(), LogisticRegression()):
-            with refused(ValueError, "not-exact"):
-                model.fit(rows, Y)
+        with refused(ValueError, "not-exact"):
+            Perceptron().fit(rows, Y)
         with refused(ValueError, "not-exact"):
             LinearRegression().fit(rows, np.arange(120.0))
+    with refused(DataError, "not-exact", row=1, column=0):
+        Perceptron().fit(ArraySource(STAMPS[:, None], Y))
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_describe_leaves_them_out(folder, ending):
-    found = Description([str(folder / f"t.{ending}")], target="y").read()
+def test_describe_leaves_them_out(folder):
+    found = Description([str(folder / "t.csv")], target="y").read()
     assert found["left_out"] == found["separable"]["without"] == ["stamp", "again"]
     json.dumps(found)

@@ -1,8 +1,6 @@
 """What open_source takes: names, arrays; threads that end."""
 
 import io
-import subprocess
-import sys
 import threading
 import weakref
 from pathlib import Path
@@ -11,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import dump_svmlight_file
 
 from linsep import Perceptron, open_source
 from linsep.errors import DataError
@@ -33,19 +30,18 @@ def test_data_that_are_no_paths_are_refused_in_one_sentence():
 
 
 def test_batches_are_the_rows_again_and_again():
-    for storage in [np.asarray, sp.csr_matrix, sp.csc_matrix]:
-        for batch_rows in [1, 7, 1000]:
-            rng = np.random.default_rng(0)
-            X, y = rng.integers(-3, 4, (50, 4)).astype(float), rng.integers(0, 3, 50)
-            source = ArraySource(storage(X), y, batch_rows=batch_rows)
-            for _ in range(2):
-                batches = list(source.batches())
-                rows = [b.X.toarray() if sp.issparse(b.X) else b.X for b in batches]
-                assert np.array_equal(np.concatenate(rows), X)
-                assert np.array_equal(np.concatenate([b.y for b in batches]), y)
-                assert [b.first for b in batches] == list(range(0, 50, batch_rows))
-            learned = Perceptron(max_iter=5).fit(source)
-            assert np.array_equal(learned.coef_, Perceptron(max_iter=5).fit(X, y).coef_)
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-3, 4, (50, 4)).astype(float), rng.integers(0, 3, 50)
+    for storage, batch_rows in ((np.asarray, 7), (sp.csr_matrix, 1), (sp.csc_matrix, 1000)):
+        source = ArraySource(storage(X), y, batch_rows=batch_rows)
+        for _ in range(2):
+            batches = list(source.batches())
+            rows = [b.X.toarray() if sp.issparse(b.X) else b.X for b in batches]
+            assert np.array_equal(np.concatenate(rows), X)
+            assert np.array_equal(np.concatenate([b.y for b in batches]), y)
+            assert [b.first for b in batches] == list(range(0, 50, batch_rows))
+        learned = Perceptron(max_iter=5).fit(source)
+        assert np.array_equal(learned.coef_, Perceptron(max_iter=5).fit(X, y).coef_)
 
 
 def test_rows_are_not_copied():
@@ -55,12 +51,8 @@ def test_rows_are_not_copied():
 
 
 def test_unusable_arrays_are_refused():
-    for X, y, code in [
-        (np.zeros((0, 3)), None, "shape"),
-        (np.zeros(3), None, "shape"),
-        (np.zeros((3, 2)), np.zeros(4), "shape"),
-    ]:
-        with refused(DataError, code):
+    for X, y in [(np.zeros((0, 3)), None), (np.zeros(3), None), (np.zeros((3, 2)), np.zeros(4))]:
+        with refused(DataError, "shape"):
             ArraySource(X, y)
 
 
@@ -76,40 +68,3 @@ def test_the_end_waits_for_a_thread_that_has_a_file(monkeypatch):
     assert begun.is_set()
     assert gone() is None
     thread.join()
-
-
-ROWS = 200_000
-PROGRAM = """
-import sys
-from linsep import open_source
-
-class Kept:
-    "Part of a cycle: Python deletes it last."
-
-kept = Kept()
-kept.itself, kept.batches = kept, []
-for path in sys.argv[1:]:
-    target = None if path.endswith("svm") else "kind"
-    kept.batches.append(open_source(path, target=target).batches())
-    next(kept.batches[-1])
-"""
-
-
-@pytest.fixture
-def files(tmp_path):
-    table = pd.DataFrame({"size": np.arange(ROWS) / 7, "kind": np.arange(ROWS) % 2})
-    table.to_csv(tmp_path / "rows.csv", index=False)
-    table.to_csv(tmp_path / "rows.csv.gz", index=False)
-    table.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
-    table.to_parquet(tmp_path / "rows.parquet", row_group_size=10_000)
-    table.to_feather(tmp_path / "rows.arrow")
-    dump_svmlight_file(table[["size"]], table["kind"], str(tmp_path / "rows.svm"))
-    return sorted(tmp_path.iterdir())
-
-
-@pytest.mark.compiled
-@pytest.mark.thorough
-def test_a_process_ends_with_sources_half_read(files):
-    run = [sys.executable, "-c", PROGRAM, *files]
-    ended = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
-    assert (ended.stdout, ended.stderr) == ("", "")

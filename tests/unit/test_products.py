@@ -200,12 +200,3 @@ def test_models_keep_products(tmp_path):
         edit(recipe["products"][0])
         with refused(DataError, "bad-model-file"):
             open_source(PEOPLE, recipe=recipe)
-
-
-def test_scaled_products_are_no_equation():
-    frame = PEOPLE[["y", "x", "z"]]
-    model = linsep.fit(frame, target="y", products=["x:z"])
-    with pytest.raises(AttributeError):
-        _ = model.equation_
-    plain = linsep.fit(frame, target="y", products=["x:z"], scale="none")
-    assert "x:z" in str(plain.equation_)

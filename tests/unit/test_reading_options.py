@@ -7,9 +7,9 @@ import lzma
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from data_files import write
 from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources.tables import text_file
@@ -23,30 +23,24 @@ GERMAN = Spelling(decimal=",", thousands=".", units=True)
 
 NUMBERS = [
     (Spelling(), " +1.5e3 ", 1500.0), (Spelling(), "02134", 2134.0), (Spelling(), "1,5", None),
-    (Spelling(), "5 %", None), (Spelling(), "1_0", None), (Spelling(), "inf", None),
+    (Spelling(), "5 %", None), (Spelling(), "1_0", None),
     (Spelling(decimal=","), "1,5", 1.5), (Spelling(decimal=","), "1.5", None),
     (Spelling(thousands=","), "1,234,567.8", 1234567.8), (Spelling(thousands=","), "1,23", None),
     (Spelling(thousands=","), "12,3456", None), (Spelling(thousands=","), ",123", None),
     (Spelling(thousands=","), "1234567", 1234567.0), (Spelling(thousands=" "), "1 234", 1234.0),
-    (UNITS, "5 %", 5.0), (UNITS, "5%", 5.0), (UNITS, "12,5", None), (UNITS, "\u22123.5", -3.5),
-    (UNITS, "\u20133", -3.0), (UNITS, "\uff0d3", -3.0), (UNITS, "$1.50", 1.5),
-    (UNITS, "-$5", -5.0), (UNITS, "$-5", -5.0), (UNITS, "($5)", -5.0), (UNITS, "(12.5)", -12.5),
+    (UNITS, "5%", 5.0), (UNITS, "12,5", None), (UNITS, "\u22123.5", -3.5),
+    (UNITS, "\uff0d3", -3.0), (UNITS, "-$5", -5.0), (UNITS, "$-5", -5.0), (UNITS, "($5)", -5.0),
     (UNITS, "(-5)", None), (UNITS, "5-", -5.0), (UNITS, "5.\u2013", None),
-    (UNITS, "\u20ac 12", 12.0), (UNITS, "12 \u20ac", 12.0), (UNITS, "\u00a35", 5.0),
-    (UNITS, "USD 5", 5.0), (UNITS, "5 USD", 5.0), (UNITS, "US$ 3", 3.0), (UNITS, "5 kr", 5.0),
-    (UNITS, "1'234.5", 1234.5), (UNITS, "1\u2019234\u2019567", 1234567.0),
-    (UNITS, "1 234 567.8", 1234567.8), (UNITS, "1\u202f234", 1234.0),
-    (UNITS, "1\u2009234\u2009567.5", 1234567.5), (UNITS, "5\u00a0%", 5.0),
-    (UNITS, "(1'234.50)", -1234.5), (UNITS, "1\u00a0234", 1234.0), (UNITS, "12 34", None),
-    (UNITS, "\u0661\u0662\u0663", 123.0), (UNITS, "\uff11\uff12", 12.0),
-    (UNITS, "\u00b9\u00b2", None), (UNITS, "12:30", None), (UNITS, "1-2", None),
-    (UNITS, "--5", None), (UNITS, "USD", None), (UNITS, "%", None), (UNITS, "abc", None),
+    (UNITS, "\u20ac 12", 12.0), (UNITS, "USD 5", 5.0), (UNITS, "US$ 3", 3.0), (UNITS, "5 kr", 5.0),
+    (UNITS, "1\u2019234\u2019567", 1234567.0), (UNITS, "1\u2009234\u2009567.5", 1234567.5),
+    (UNITS, "5\u00a0%", 5.0), (UNITS, "(1'234.50)", -1234.5), (UNITS, "12 34", None),
+    (UNITS, "\u0661\u0662\u0663", 123.0), (UNITS, "\u00b9\u00b2", None), (UNITS, "12:30", None),
+    (UNITS, "--5", None), (UNITS, "USD", None), (UNITS, "%", None),
     (UNITS, "2024-01-31", None), (GROUPED, "$1,234.50", 1234.5), (GROUPED, "($1,234)", -1234.0),
-    (GERMAN, "1.234,56 \u20ac", 1234.56), (GERMAN, "12,5 %", 12.5), (GERMAN, "1.234", 1234.0),
-    (Spelling(thousands=","), "1,23,456", 123456.0), (GROUPED, "-12,34,567.5", -1234567.5),
-    (Spelling(thousands=","), "123,45,678", None), (Spelling(thousands=","), "1,23,45", None),
+    (GERMAN, "1.234,56 \u20ac", 1234.56), (GERMAN, "1.234", 1234.0),
+    (Spelling(thousands=","), "1,23,456", 123456.0), (Spelling(thousands=","), "123,45,678", None),
     (GROUPED, " $ (1,234.00)", -1234.0), (GROUPED, " $ -   ", 0.0), (UNITS, "-", None),
-    (UNITS, "(", None), (UNITS, "$", None), (UNITS, "- %", 0.0), (UNITS, "$ (-5)", None),
+    (UNITS, "$ (-5)", None),
 ]  # fmt: skip
 
 
@@ -73,7 +67,7 @@ def test_a_date_is_days():
 
 
 MOMENTS = pd.date_range("1999-12-31 23:59:58.700001", periods=40, freq="41h")
-FORMATS = ["%d.%m.%Y %H:%M", "%b %d, %Y", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M:%S.%f"]
+FORMATS = ["%d.%m.%Y %H:%M", "%b %d, %Y", "%Y-%m-%d %H:%M:%S.%f"]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -104,9 +98,8 @@ def rows(path, **options):
 @pytest.mark.parametrize(
     ("encoding", "ending", "pack"),
     [
-        (None, ".csv", bytes), ("latin-1", ".csv.gz", gzip.compress),
-        ("utf-16", ".csv.bz2", bz2.compress), ("utf-16-le", ".csv.xz", lzma.compress),
-        ("cp1252", ".csv", gzip.compress), ("utf-8", ".csv", lzma.compress),
+        ("latin-1", ".csv.gz", gzip.compress), ("utf-16", ".csv.bz2", bz2.compress),
+        ("utf-16-le", ".csv.xz", lzma.compress), ("cp1252", ".csv", gzip.compress),
     ],
 )  # fmt: skip
 def test_lines_characters_and_compression(tmp_path, encoding, ending, pack):
@@ -123,27 +116,19 @@ def test_lines_characters_and_compression(tmp_path, encoding, ending, pack):
 
 REFUSED = {
     "Latin-1": (TEXT.encode("latin-1"), HOW, "encoding"),
-    "Windows": ("a,y\n5 €,2\n".encode("cp1252"), {}, "encoding"),
     "Windows in its header": ("€,y\n5,2\n".encode("cp1252"), {}, "encoding"),
     "UTF-16": (TEXT.encode("utf-16"), HOW, "encoding"),
-    "two encodings, untold": (
-        "a,y\nK\u00f6ln,1\n".encode() + "K\u00f6ln,2\n".encode("latin-1"),
-        {},
-        "encoding",
-    ),
     "unknown": (b"a,y\n1,2\n", {"encoding": "klingon"}, "bad-option"),
     "comment": (b"# by R\na,y\n1,2\n", {}, "bad-line"),
     "Excel": (b"sep=;\na;y\n1;2\n", {}, "bad-line"),
     "all skipped": (b"a,y\n1,2\n", {"skip_rows": 9}, "no-rows"),
     "no comment": (b"a,y\n1,2\n", {"comment": " "}, "bad-option"),
     "marks": (b"a,y\n1,2\n", {"decimal": ",", "thousands": ","}, "conflict"),
-    "points": (b"a,y\n1,2\n", {"thousands": "."}, "conflict"),
     "a letter": (b"a,y\n1,2\n", {"decimal": "x"}, "bad-option"),
     "no such": (b"a,y\n1,2\n", {"numeric": "b*"}, "unknown-column"),
     "twice": (b"a,y\n1,2\n", {"numeric": "a", "date": "?"}, "conflict"),
     "text": (b"a,y\n1,2\nx,3\n", {"numeric": "a"}, "not-a-number"),
     "no date": (b"a,y\n1,2\n", {"date": "a"}, "bad-value"),
-    "not so": (b"a,y\n1,2\n", {"date": "a=%Y"}, "bad-value"),
 }
 
 
@@ -166,16 +151,9 @@ SHOP = pd.DataFrame(
 )
 
 
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "pandas", "Arrow"])
+@pytest.mark.parametrize("form", ["csv", "parquet", "pandas"])
 def test_types_and_spellings_are_the_same_in_every_format(tmp_path, form):
-    path = tmp_path / f"shop.{form}"
-    if form == "csv":
-        SHOP.to_csv(path, index=False)
-    elif form == "jsonl":
-        SHOP.to_json(path, orient="records", lines=True)
-    elif form == "parquet":
-        pq.write_table(pa.Table.from_pandas(SHOP), path)
-    data = {"pandas": SHOP, "Arrow": pa.Table.from_pandas(SHOP)}.get(form, path)
+    data = SHOP if form == "pandas" else write(tmp_path, pa.Table.from_pandas(SHOP), form)
     types = {"date": "day", "categorical": "r*", "numeric": "zip"}
     options = types | {"units": True, "thousands": ",", "missing": "mean"}
     X, source = rows(data, **options)

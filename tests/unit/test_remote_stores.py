@@ -1,7 +1,4 @@
-"""Files in fsspec's memory, in S3 and on FTP (servers on this machine), as commands read them."""
-
-import warnings
-from threading import Event, Thread
+"""Files in fsspec's memory and in S3 (a server on this machine), as commands read them."""
 
 import numpy as np
 import pandas as pd
@@ -88,43 +85,3 @@ def test_s3(table, tmp_path, monkeypatch):
     with refused(DataError, "access-denied"):
         rows_of("s3://box/folder")
     server.stop()
-
-
-@pytest.fixture
-def ftp(tmp_path, table):
-    """Address of a server of files, in a thread."""
-    with warnings.catch_warnings(action="ignore"):  # of asyncore
-        authorizers = pytest.importorskip("pyftpdlib.authorizers")
-        from pyftpdlib.handlers import FTPHandler
-        from pyftpdlib.servers import FTPServer
-    (tmp_path / "parts").mkdir()
-    table.to_csv(tmp_path / "x.csv", index=False)
-    table[:100].to_csv(tmp_path / "parts" / "a.csv", index=False)
-    table[100:].to_csv(tmp_path / "parts" / "b.csv", index=False)
-    users = authorizers.DummyAuthorizer()
-    users.add_user("me", "pass1word", str(tmp_path))
-    how = {"authorizer": users, "auth_failed_timeout": 0}
-    server = FTPServer(("127.0.0.1", 0), type("Handler", (FTPHandler,), how))
-    stop = Event()
-
-    def serve():
-        while not stop.is_set():
-            server.serve_forever(timeout=0.01, blocking=False, handle_exit=False)
-
-    thread = Thread(target=serve)
-    thread.start()
-    yield f"127.0.0.1:{server.address[1]}"
-    stop.set()
-    thread.join()
-    server.close_all()
-
-
-@pytest.mark.thorough
-def test_ftp(ftp, tmp_path):
-    for name in ("x.csv", "parts", "parts/*.csv"):
-        assert rows_of(f"ftp://me:pass1word@{ftp}/{name}") == rows_of(tmp_path / "x.csv")
-    with refused(DataError, "no-file"):
-        rows_of(f"ftp://me:pass1word@{ftp}/none.csv")
-    with refused(DataError, "access-denied") as no:
-        rows_of(f"ftp://me:pass2word@{ftp}/x.csv")
-    assert "pass2word" not in str(no.value)

@@ -15,7 +15,6 @@ from hypothesis import given, strategies as st
 from sklearn.base import clone
 
 import linsep
-from command_line import assert_refused, here
 from data_files import FORMATS, dense, encoded, sample, write
 from linsep import Perceptron, open_source
 from linsep.errors import DataError
@@ -24,7 +23,7 @@ from linsep.sources.opening import find_files
 from linsep.sources.tables import text_file
 from linsep.sources.tables.table import TableSource
 from refusals import refused
-from thoroughness import THOROUGH, examples
+from thoroughness import examples
 from whole_files import load_table
 
 
@@ -46,8 +45,7 @@ def test_every_format_gives_the_same_rows(tmp_path, ending):
 
 
 @pytest.mark.parametrize(
-    ("ending", "batch_rows"),
-    [("csv", 1), ("csv", 4), ("jsonl", 4), ("parquet", 1), ("arrow", 1000), ("stream.arrow", 4)],
+    ("ending", "batch_rows"), [("csv", 1), ("jsonl", 4), ("parquet", 1), ("stream.arrow", 1000)]
 )
 def test_rows_do_not_depend_on_batches_or_blocks(tmp_path, small_blocks, ending, batch_rows):
     columns = sample(61, seed=3)
@@ -66,56 +64,24 @@ def test_rows_do_not_depend_on_batches_or_blocks(tmp_path, small_blocks, ending,
 
 @pytest.mark.parametrize(
     ("written", "typed"),
-    [(["1.0", "2.0", "3.0"], [1.0, 2.0, 3.0]), (["1", "2", "3"], [1.0, 2.0, 3.0]),
-     (["True", "False", "True"], [True, False, True]), (["1e-05", "2", "1e12"], [1e-5, 2.0, 1e12]),
-     (["2024-01-31", "2024-02-01", "x"], None)],
+    [(["1.0", "2.0", "3.0"], [1.0, 2.0, 3.0]), (["True", "False", "True"], [True, False, True]),
+     (["1e-05", "2", "1e12"], [1e-5, 2.0, 1e12])],
     ids=str,
 )  # fmt: skip
 @pytest.mark.parametrize("formula", [False, True])
 def test_a_category_is_the_same_in_every_format(tmp_path, written, typed, formula):
-    """As text in CSV, as numbers or dates in Parquet, JSON lines and frames."""
-    if typed is None:
-        typed = [pd.Timestamp(day) for day in written[:2]] + [pd.Timestamp("2024-02-01")]
+    """As text in CSV, as numbers in Parquet, JSON lines and frames."""
     frame = pd.DataFrame({"v": written * 20, "x": range(60), "y": [0, 1] * 30})
     frame.to_csv(tmp_path / "t.csv", index=False)
     how = {"formula": "y ~ C(v) + x"} if formula else {"target": "y", "categorical": "v"}
     model = linsep.fit(tmp_path / "t.csv", learner="logistic", l2=1.0, **how)
     other = frame.assign(v=typed * 20)
-    if written[-1] == "x":
-        frame = frame.assign(v=[v if v != "x" else written[1] for v in frame.v])
-        if formula:
-            return  # dates are no levels of formulas in files that state types
-    frame.to_csv(tmp_path / "u.csv", index=False)
-    expected = model.predict_proba(open_source(tmp_path / "u.csv", recipe=model.recipe_))
+    expected = model.predict_proba(open_source(tmp_path / "t.csv", recipe=model.recipe_))
     other.to_parquet(tmp_path / "t.parquet")
-    np.testing.assert_array_equal(
-        model.predict_proba(open_source(tmp_path / "t.parquet", recipe=model.recipe_)), expected
-    )
-    np.testing.assert_array_equal(model.predict_proba(other), expected)
-    if written[-1] != "x" and not formula:
-        other.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
-        source = open_source(tmp_path / "t.jsonl", recipe=model.recipe_)
+    other.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    for data in (other, tmp_path / "t.parquet", tmp_path / "t.jsonl")[: 3 - formula]:
+        source = open_source(data, recipe=model.recipe_)
         np.testing.assert_array_equal(model.predict_proba(source), expected)
-
-
-def test_long_whole_numbers_of_json_are_categories_of_their_own(tmp_path):
-    ids = [2**60 + 1, 2**60 + 2, 10**12]
-    lines = [json.dumps({"id": ids[k % 3], "y": k % 2}) for k in range(30)]
-    (tmp_path / "t.jsonl").write_text("\n".join(lines))
-    source = TableSource([tmp_path / "t.jsonl"], target="y", categorical=["id"])
-    assert sorted(source.recipe()["text"]["id"]) == sorted(map(str, ids))
-
-
-def test_numbers_only_give_a_contiguous_array(tmp_path):
-    path = write(tmp_path, {"a": [1, 2], "y": ["p", "q"], "b": [True, False]}, "csv")
-    source = TableSource([path], target="y")
-    (batch,) = source.batches()
-    assert batch.X.flags.c_contiguous
-    assert batch.X.flags.writeable
-    assert batch.X.dtype == np.float64
-    np.testing.assert_array_equal(batch.X, [[1, 1], [2, 0]])
-    assert source.feature_names == ["a", "b"]
-    assert source.size == source.position == path.stat().st_size
 
 
 @pytest.mark.parametrize(("kind", "dtype"), [("f4", np.float32), ("f8", np.float64)])
@@ -135,9 +101,7 @@ def test_float32_columns_stay_float32(tmp_path, kind, dtype):
     ("written", "labels"),
     [
         (["0", "1"], [0, 1]),
-        (["yes", "no"], ["yes", "no"]),
         (["true", "false"], [True, False]),
-        (["2.0", "3.5"], [2.0, 3.5]),
         (["1", "2.5"], [1.0, 2.5]),
         (["2020-01-01", "2020-01-02"], ["2020-01-01", "2020-01-02"]),
     ],
@@ -150,17 +114,6 @@ def test_csv_labels_keep_their_look(tmp_path, written, labels):
     assert [type(value) for value in y.tolist()] == [type(value) for value in labels]
 
 
-def test_whole_number_labels_become_floats_when_a_later_one_is_no_whole_number(
-    tmp_path, small_blocks
-):
-    path = tmp_path / "a.csv"
-    path.write_text("y,x\n" + "1,5\n" * 60 + "2.5,5\n")
-    source = TableSource([path], target="y", batch_rows=10)
-    kinds = [batch.y.dtype.kind for batch in source.batches()]
-    assert kinds == ["i"] * 6 + ["f"]
-    assert source.recipe()["target_kind"] == "float"
-
-
 def test_csv_numbers_may_change_their_look_after_the_first_block(tmp_path, small_blocks):
     path = tmp_path / "a.csv"
     path.write_text("a,b,y\n" + "1,true,0\n" * 60 + "2.5,0,1\n" + "NA,1,1\nnan,,0\n" + "-inf,1,1\n")
@@ -169,34 +122,6 @@ def test_csv_numbers_may_change_their_look_after_the_first_block(tmp_path, small
     path.write_text(path.read_text().replace("-inf", "+7e1"))
     X, _, _ = load_table(path, target="y", missing="zero")
     assert X[-4:].tolist() == [[2.5, 0], [0, 1], [0, 0], [70, 1]]
-
-
-def test_csv_dialect(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_bytes(b'\xef\xbb\xbfa,"t,u",y\r\n\r\n1,"x\r\ny",0\r\n\r\n2,"say ""hi""",1\r\n3,NA,0')
-    source = TableSource([path], target="y", exclude=[])
-    X, _, names = load_table(path, target="y")
-    assert names == ["a", "t,u=NA", 't,u=say "hi"', "t,u=x\r\ny"]
-    assert dense(X)[:, 0].tolist() == [1, 2, 3]
-    assert [source.where(row)[-5:] for row in range(3)] == ["row 1", "row 2", "row 3"]
-
-
-def test_a_first_row_longer_than_a_block(tmp_path, small_blocks):
-    path = tmp_path / "a.csv"
-    row = ",".join(map(str, range(200)))
-    path.write_text(",".join(f"c{i}" for i in range(200)) + "\n" + f"{row}\n" * 9)
-    X, y, _ = load_table(path, target="c7")
-    assert X.shape == (9, 199)
-    assert set(y) == {7}
-
-
-def test_json_fields_may_be_absent_and_in_any_order(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"a":1,"t":"p","y":0}\n\n{"y":1,"a":null}\n{"t":"q","y":1}\n')
-    X, _, names = load_table(path, target="y", missing="zero")
-    assert names == ["a", "t=p", "t=q"]
-    assert dense(X).tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 1]]
-    assert TableSource([path], target="y", missing="zero").where(1).endswith("row 2")
 
 
 @pytest.mark.thorough
@@ -211,18 +136,14 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         "print(next(l for l in open('/proc/self/status') if l.startswith('VmHWM')).split()[1])"
     )
     peaks = []
-    for times in (5, 40 if THOROUGH else 20):  # 50 MB, 400 or 200 MB
-        with path.open("wb") as file:
-            file.write(header + b"\n")
-            for _ in range(times):
-                file.write(body)
+    for times in (5, 40):  # 50 and 400 MB
+        path.write_bytes(header + b"\n" + body * times)
         done = subprocess.run(
             [sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True
         )
         peaks.append(int(done.stdout) / 1024)
     # Up to 64 MB of tables wait in memory until their text values are known.
-    assert peaks[1] < peaks[0] + 64 + 60
-    assert peaks[1] < 400
+    assert peaks[1] < min(peaks[0] + 64 + 60, 400)
 
 
 def test_several_files_in_other_column_orders_and_formats(tmp_path):
@@ -324,9 +245,9 @@ HOLES = {"a": [1.0, None, 4.0, 4.0], "t": ["p", "q", None, "q"], "b": [True, Fal
          "y": [0, 1, 0, 1]}  # fmt: skip
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("missing", ["zero", "mean", "drop", "indicator"])
-@pytest.mark.parametrize("batch_rows", [1, 3, None])
+@pytest.mark.parametrize("batch_rows", [1, None])
 def test_missing_values(tmp_path, ending, missing, batch_rows):
     path = write(tmp_path, HOLES, ending)
     source = TableSource([path], target="y", missing=missing, batch_rows=batch_rows)
@@ -394,41 +315,9 @@ def test_a_class_that_is_left_out_whole_is_named():
         linsep.fit(gaps, target="y", missing="drop")
 
 
-def test_nan_counts_as_missing(tmp_path):
-    path = write(tmp_path, {"a": [1.0, float("nan")], "y": [0, 1]}, "parquet")
-    assert load_table(path, target="y", missing="mean")[0].tolist() == [[1], [1]]
-
-
-@pytest.mark.thorough
-def test_hashing_is_the_same_in_every_process(tmp_path):
-    path = write(tmp_path, {"x": [1, 2], "t": ["p", "q"], "u": ["é", "q"], "y": [0, 1]}, "csv")
-    code = (
-        "import sys; from linsep.sources import TableSource; "
-        "source = TableSource([sys.argv[1]], target='y', hash_bits=5); "
-        "((X, *_),) = source.batches(); "
-        "print(X.shape, X.indices.tolist(), X.data.tolist(), source.feature_names)"
-    )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code, str(path)],
-            check=True, capture_output=True, text=True, env={"PYTHONHASHSEED": seed},
-        ).stdout.strip()
-        for seed in ("1", "2")
-    }  # fmt: skip
-    # CRC-32 of t=p, u=é; t=q, u=q: the places never change.
-    assert outputs == {"(2, 33) [0, 17, 29, 0, 11, 30] [1.0, 1.0, 1.0, 2.0, 1.0, 1.0] None"}
-
-
-def test_hashed_values_that_collide_add_up(tmp_path):
-    path = write(tmp_path, {"t": list("abcd"), "u": list("efgh"), "y": [0, 1, 0, 1]}, "csv")
-    X, _, _ = load_table(path, target="y", hash_bits=1)
-    assert X.shape == (4, 2)
-    assert X.sum(axis=1).ravel().tolist() == [[2, 2, 2, 2]]
-    assert X.has_canonical_format
-
-
-@pytest.mark.parametrize("missing", ["error", "zero", "mean", "drop", "indicator"])
-@pytest.mark.parametrize("hash_bits", [None, 4])
+@pytest.mark.parametrize(
+    ("missing", "hash_bits"), [("error", None), ("mean", 4), ("indicator", None)]
+)
 def test_a_recipe_reads_new_files_the_same_way(tmp_path, missing, hash_bits):
     path = write(tmp_path, sample(), "parquet")
     options = {"missing": missing, "hash_bits": hash_bits, "exclude": ["count"]}
@@ -449,12 +338,8 @@ def test_a_recipe_counts_unknown_values_and_ignores_other_columns(tmp_path):
     old = write(tmp_path, {"a": [1, 2], "t": ["p", "q"], "u": ["m", "m"], "y": [0, 1]}, "csv")
     learned = TableSource([old], target="y")
     list(learned.batches())
-    new = write(
-        tmp_path,
-        {"z": [9, 9, 9], "u": ["m", "m", "m"], "t": ["r", "q", "s"], "a": [5, 6, 7]},
-        "csv",
-        "new",
-    )
+    columns = {"z": [9, 9, 9], "u": ["m", "m", "m"], "t": ["r", "q", "s"], "a": [5, 6, 7]}
+    new = write(tmp_path, columns, "csv", "new")
     source = TableSource([new], target=None, recipe=learned.recipe(), require_target=False)
     for _ in range(2):
         (batch,) = source.batches()
@@ -535,33 +420,32 @@ def test_any_table_is_encoded_as_in_plain_python(tmp_path, columns, ending, miss
 TABLE = pd.DataFrame({"a": np.arange(20) % 7, "y": ["p"] * 10 + ["q"] * 10})
 
 
-@pytest.fixture(params=["rows.csv", "rows.parquet"])
-def path(request, tmp_path):
-    path = tmp_path / request.param
-    some = TABLE[TABLE["a"] > 0]
-    some.to_csv(path) if path.suffix == ".csv" else some.to_parquet(path)
-    return path
-
-
-def test_they_are_noticed(path):
-    name = "" if path.suffix == ".csv" else "__index_level_0__"
-    with refused(DataError, "column-type", path=path, column=name):
-        load_table(path, target="y")
-    X, _, names = load_table(path, target="y", exclude=name)
-    assert names == ["a"]
-    assert X.ravel().tolist() == TABLE["a"][TABLE["a"] > 0].tolist()
-
-
-def test_what_describe_says_next_leaves_them_out(path):
-    done = here("describe", path.name, "--target", "y", cwd=path.parent)
-    name = "''" if path.suffix == ".csv" else "__index_level_0__"
-    (command,) = [line for line in done.stdout.splitlines() if line.startswith("next ")]
-    assert f" --exclude {name} " in command
-    assert any(line.split()[0] == name for line in done.stdout.splitlines() if line)
-    assert_refused("fit", path.name, "--target", "y", cwd=path.parent, code="column-type")
-
-
 def test_a_label_may_have_any_name(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(",a\np,1\nq,2\n")
     assert load_table(path, target="")[1].tolist() == ["p", "q"]
+
+
+def test_hashed_values_have_the_same_places_in_every_process(tmp_path):
+    path = write(tmp_path, {"x": [1, 2], "t": ["p", "q"], "u": ["é", "q"], "y": [0, 1]}, "csv")
+    (batch,) = TableSource([path], target="y", hash_bits=5).batches()
+    # CRC-32 of t=p, u=é; t=q, u=q: the places never change.
+    assert batch.X.shape == (2, 33)
+    assert batch.X.indices.tolist() == [0, 17, 29, 0, 11, 30]
+    X, _, _ = load_table(path, target="y", hash_bits=1, exclude="x")
+    assert X.sum(axis=1).ravel().tolist() == [[2, 2]]  # values that collide add up
+    assert X.has_canonical_format
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_row_names_of_pandas_are_noticed(tmp_path, name):
+    path, some = tmp_path / name, TABLE[TABLE["a"] > 0]
+    some.to_csv(path) if name == "rows.csv" else some.to_parquet(path)
+    column = "" if name == "rows.csv" else "__index_level_0__"
+    with refused(DataError, "column-type", path=path, column=column):
+        load_table(path, target="y")
+    X, _, names = load_table(path, target="y", exclude=column)
+    assert names == ["a"]
+    assert X.ravel().tolist() == TABLE["a"][TABLE["a"] > 0].tolist()
+    found = linsep.describe(path, target="y").next
+    assert f" --exclude {column or repr('')} " in found
