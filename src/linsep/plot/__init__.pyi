@@ -22,7 +22,10 @@ from .runs import (
     BoundDisplay as BoundDisplay,
     ConvergenceDisplay as ConvergenceDisplay,
     CycleDisplay as CycleDisplay,
+    DescentDisplay as DescentDisplay,
+    GapDisplay as GapDisplay,
     LearningCurveDisplay as LearningCurveDisplay,
+    UpdateDisplay as UpdateDisplay,
 )
 from .separation import (
     ChanceDisplay as ChanceDisplay,
@@ -32,16 +35,10 @@ from .separation import (
     SeparationDisplay as SeparationDisplay,
     SuspiciousLabelsDisplay as SuspiciousLabelsDisplay,
 )
-from .soft_margin import (
-    GapDisplay as GapDisplay,
-    SoftMarginPathDisplay as SoftMarginPathDisplay,
-)
-from .steps import DescentDisplay as DescentDisplay, UpdateDisplay as UpdateDisplay
-from .weight_space import (
-    AugmentationDisplay as AugmentationDisplay,
-    WeightSpaceDisplay as WeightSpaceDisplay,
-)
 from .weights import (
+    AugmentationDisplay as AugmentationDisplay,
     CoefficientDisplay as CoefficientDisplay,
+    SoftMarginPathDisplay as SoftMarginPathDisplay,
     WeightImageDisplay as WeightImageDisplay,
+    WeightSpaceDisplay as WeightSpaceDisplay,
 )

@@ -334,9 +334,9 @@ class RunDisplay(Display):
         else:
             self._draw_sides(now)
         wrong = self.decide(self._scores(now.after, self.basis)) != self.y
-        self.wrong_ = display.draw_mistakes(ax, points[wrong], len(self.y), 3.2 * SIZE, "")
+        self.wrong_ = display.draw_rings(ax, points[wrong], 3.2 * SIZE, "", n_rows=len(self.y))
         if now.rows:
-            self.example_ = display.draw_rings(ax, points[now.rows], 9.0 * SIZE, "-", "", width=2.2)
+            self.example_ = display.draw_rings(ax, points[now.rows], 9.0 * SIZE, "", width=2.2)
             self.example_.set_edgecolor(COLORS[5])
         planes.show_plane(ax, self.names, self.xs, self.ys)
         if self.names[1] == "":  # a line for each class

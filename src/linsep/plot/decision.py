@@ -217,18 +217,17 @@ class DecisionDisplay(Display):
         )
 
     def _draw_rings(self) -> list[Any]:
-        n = len(self.points)
+        n, self.marked_ = len(self.points), list[Any]()
         if self.wrong.any():
-            self.mistakes_ = display.draw_mistakes(
-                self.ax_, self.points[self.wrong], n, 3.5 * SIZE, "mistakes"
+            self.mistakes_ = display.draw_rings(
+                self.ax_, self.points[self.wrong], 3.5 * SIZE, "mistakes ({})", n_rows=n
             )
-        self.marked_: list[Any] = []
         for k, (name, rows) in enumerate(self.marked.items() if n <= MOST_POINTS else ()):
-            chosen, said = self.points[np.sort(rows)], f"{name} ({len(rows):,})"
             look: dict[str, Any] = {"size": (6 + 3 * k) * SIZE, "style": ":"}
             if name in INSIDE:
-                look = {"size": 3.5 * SIZE, "style": "-", "marker": "s", "width": 0.6}
-            self.marked_.append(display.draw_rings(self.ax_, chosen, name=said, **look))
+                look = {"size": 3.5 * SIZE, "marker": "s", "width": 0.6}
+            chosen = self.points[np.sort(rows)]
+            self.marked_.append(display.draw_rings(self.ax_, chosen, name=f"{name} ({{}})", **look))
         return [self.mistakes_, *self.marked_]
 
 

@@ -34,8 +34,8 @@ GRAY = "#999999"
 MARKERS = "os^DvP*X<>hpd8H"
 #: characters in a line of a name, and of a title
 LONGEST_LINE, TITLE_LINE = 34, 78
-#: lines of a legend beyond which its entries are small and of so many characters
-MANY, SHORT_LINE = 16, 34
+#: lines of a legend beyond which its entries are small, of one line each
+MANY = 16
 #: inches of a new picture beside its legend
 WIDE, HIGH = 5.8, 4.6
 #: a hyphen before a number, as in -1 and 1e-05
@@ -48,6 +48,8 @@ MOST_POINTS = 20_000
 MOST_DOTS, MOST_RINGS = 1_000, 300
 #: beyond, a legend would be longer than the picture
 MOST_IN_LEGEND = 20
+#: lines with a color and a name, of which others are gray, and characters of such a name
+MOST_NAMED, LONGEST_NAME = 7, 24
 #: more pixels do not fit in memory
 MOST_PIXELS = 250_000_000
 
@@ -88,6 +90,13 @@ def new_grid(n: int, columns: int, width: float, height: float) -> tuple[Any, li
     return figure, list(grid[:n])
 
 
+def two_panels() -> tuple[Any, Any, Any]:
+    """Return a new figure, and axes above others with the same numbers below them."""
+    figure = new_figure(6.4, 5.6)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    return figure, upper, lower
+
+
 def ink() -> Any:
     return rcParams["text.color"]
 
@@ -116,7 +125,7 @@ def legend(ax: Any, handles: list[Any], right: float = 1.01) -> Any:
     look: dict[str, Any] = {}
     names = [handle.get_label().replace(r"\$", "$") for handle in handles]
     if sum(1 + name.count("\n") for name in names) > MANY:
-        labels = [name.replace("$", r"\$") for name in cut(names, SHORT_LINE)]
+        labels = [name.replace("$", r"\$") for name in cut(names, LONGEST_LINE)]
         look = {"labels": labels, "fontsize": "x-small", "labelspacing": 0.3}
     made = ax.legend(
         handles=handles, loc="upper left", bbox_to_anchor=(right, 1.0),
@@ -405,31 +414,28 @@ def class_handles(drawn: list[Any], n_rows: int, classes: np.ndarray) -> list[An
             Patch(facecolor=color, alpha=0.5, label=wrapped(label_text(label)))
             for label, color in zip(classes, colors(len(classes)), strict=True)
         ]
-    if (more := len(handles) - MOST_IN_LEGEND) > 0:
+    if (more := len(handles) - MOST_IN_LEGEND) > 1:  # one line would hide one line
         handles[MOST_IN_LEGEND:] = [Line2D([], [], ls="none", label=f"and {more:,} more")]
     return handles
 
 
 def draw_rings(
-    ax: Any, points: np.ndarray, size: float, style: str, name: str, marker: str = "o",
-    width: float = 1.0,
+    ax: Any, points: np.ndarray, size: float, name: str, *, n_rows: int = 0, style: str = "-",
+    marker: str = "o", width: float = 1.0,
 ) -> Any:  # fmt: skip
-    return ax.scatter(
-        *points.T, s=size, facecolors="none", edgecolors=[ink()], linewidths=width,
-        linestyles=style, zorder=4, label=name, marker=marker,
-    )  # fmt: skip
-
-
-def draw_mistakes(ax: Any, points: np.ndarray, n_rows: int, size: float, name: str) -> Any:
-    """Draw a ring around each of some points; a dot in each of many, or in some of very many."""
-    n = len(points)
+    """Draw a ring around each of some points; a dot in each of many or of a density, in some of
+    very many. The ``name`` has their number for ``{}``.
+    """
+    n, color = len(points), [ink()]
     if n_rows <= MOST_POINTS and n <= MOST_RINGS:
-        return draw_rings(ax, points, size, "-", f"{name} ({n:,})")
+        return ax.scatter(
+            *points.T, s=size, facecolors="none", edgecolors=color, linewidths=width,
+            linestyles=style, zorder=4, label=name.format(f"{n:,}"), marker=marker,
+        )  # fmt: skip
     shown = points[np.linspace(0, n - 1, min(n, MOST_DOTS)).round().astype(int)]
     said = f"{len(shown):,} of {n:,}" if len(shown) < n else f"{n:,}"
-    return ax.scatter(
-        *shown.T, s=7.0, color=[ink()], linewidths=0, zorder=4, label=f"{name} ({said})"
-    )
+    look = {"s": 7.0, "color": color, "linewidths": 0, "zorder": 4, "marker": marker}
+    return ax.scatter(*shown.T, label=name.format(said), **look)
 
 
 def density_title(n_rows: int) -> str:

@@ -161,7 +161,7 @@ class SeparationDisplay(Display):
                 fillstyle="none", zorder=5, label="point in both hulls",
             )  # fmt: skip
         shown = self.points[self.proof]
-        self.proof_ = draw_rings(self.ax_, shown, 112.0, "-", f"{ringed} ({len(shown):,})")
+        self.proof_ = draw_rings(self.ax_, shown, 112.0, f"{ringed} ({{}})")
         planes.show_plane(self.ax_, self.plane.names, *box)
         show_title(self.ax_, claim, self.plane.title, density_title(len(self.points)))
         drawn = (self.proof_, self.line_, *self.margin_lines_[:1], *self.hulls_, self.common_)
