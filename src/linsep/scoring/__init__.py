@@ -1,9 +1,4 @@
-"""Scores of predictions of labeled rows.
-
-``rows`` collects predictions, ``metrics`` computes their metrics and a baseline's with
-scikit-learn, ``intervals`` resamples rows or groups for intervals, and ``scores`` combines all for
-:func:`linsep.score` and the commands.
-"""
+"""Scores of predictions of labeled rows, by scikit-learn, with intervals by the bootstrap."""
 
 import lazy_loader
 

@@ -40,19 +40,11 @@ Statistic = tuple[Any, Callable[[Any], dict[str, Any]]]
 def intervals_of(
     scored: Scored, values: dict[str, float | None], random_state: int = 0
 ) -> tuple[dict[str, list[float] | None], dict[str, Any]]:
-    """Return percentile intervals of metrics, by rows or, where rows have groups, by groups.
+    """Return low and high ends of metrics, as :func:`metrics_of` returns them, by name, and how
+    they were made, as plain JSON.
 
-    Parameters
-    ----------
-    scored : :class:`Scored`
-    values : the metrics, as :func:`metrics_of` returns them
-    random_state : seed of the draws
-
-    Returns
-    -------
-    Low and high ends by name, and how they were made, as plain JSON. Undefined metrics have no
-    interval, and neither has the largest error, for which the bootstrap is not valid. A single row
-    or group gives no intervals.
+    An undefined metric has no interval, and neither has the largest error, for which the bootstrap
+    is not valid, nor any metric of a single row or group.
     """
     kind = "rows" if scored.groups is None else "groups"
     groups = pa.array(np.arange(scored.truth.size) if scored.groups is None else scored.groups)
@@ -84,7 +76,7 @@ def intervals_of(
 
 
 def _draws(rng: np.random.Generator, units: int, resamples: int) -> Iterator[np.ndarray]:
-    """Yield how often each unit is drawn in some resamples, arrays of shape (units, resamples)."""
+    # how often each unit is drawn in some resamples, shape (units, resamples)
     for first in range(0, resamples, TOGETHER):
         drawn = rng.integers(units, size=(min(TOGETHER, resamples - first), units), dtype=np.int32)
         counts = [np.bincount(each, minlength=units) for each in drawn]
@@ -92,7 +84,6 @@ def _draws(rng: np.random.Generator, units: int, resamples: int) -> Iterator[np.
 
 
 def _ends(parts: list[np.ndarray]) -> list[float] | None:
-    """Return the ends of an interval, of the resamples in which the metric is defined."""
     values = np.concatenate([[], *parts])
     values = values[np.isfinite(values)]
     ends = (1 - LEVEL) / 2, (1 + LEVEL) / 2
@@ -100,7 +91,6 @@ def _ends(parts: list[np.ndarray]) -> list[float] | None:
 
 
 def _indicators(codes: np.ndarray, weights: np.ndarray, k: int) -> Any:
-    """Return the weight of each row in the line of its code, shape (k, rows)."""
     return sp.coo_array((weights, (codes, np.arange(codes.size))), shape=(k, codes.size)).tocsr()
 
 
@@ -164,9 +154,7 @@ def _of_ranks(scored: Scored, values: dict[str, float]) -> Statistic:
 
 
 def _thresholds(scores: np.ndarray) -> np.ndarray:
-    """Return the number of each score from the largest, 0; if there are very many, close ones are
-    counted together.
-    """
+    # the number of each score from the largest, 0; of very many, close ones are counted together
     different, places = np.unique(-scores, return_inverse=True)
     if different.size <= MOST_THRESHOLDS:
         return places

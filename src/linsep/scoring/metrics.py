@@ -37,31 +37,14 @@ class Undefined(DataError):
 def metrics_of(
     scored: Scored, names: Iterable[str] | None = None, undefined: dict[str, str] | None = None
 ) -> dict[str, float | None]:
-    """Return metrics as scikit-learn defines them, with the weights of the rows.
+    """Return metrics by name as scikit-learn defines them, with the weights of the rows: those
+    named, else all, for more than 100 classes without those of scores.
 
-    Parameters
-    ----------
-    scored : :class:`Scored`
-    names : names of metrics of classes, or of numbers; default all, but for more than 100 classes
-        without "roc_auc" and "average_precision"
-    undefined : takes the reason for each metric that is None
-
-    Returns
-    -------
-    Values by name. If all metrics are returned, a metric that is not defined for these rows, or
-    this model, is None. ``f1`` and, for two classes, ``average_precision`` refer to the positive
-    class; ``roc_auc`` and ``average_precision`` for several classes are means over the classes with
-    rows, each against all others, by probabilities if there are any, else by scores.
-
-    A label that is not a class of the model is treated as an additional class, which is never
-    predicted; metrics of scores and of probabilities leave out its rows.
-
-    Raises
-    ------
-    ParameterError
-        For a name that is not a metric of such predictions.
-    DataError
-        For a named metric that is not defined.
+    If all are returned, a metric that is not defined is None, and ``undefined`` takes the reason;
+    a named one is a DataError. ``f1`` and, for two classes, ``average_precision`` refer to the
+    positive class; ``roc_auc`` and ``average_precision`` for several classes are means over the
+    classes with rows, each against all others. A label that is no class of the model is an
+    additional class, which is never predicted; metrics of scores leave out its rows.
     """
     import sklearn.metrics
 
@@ -84,12 +67,8 @@ def metrics_of(
 
 
 def _chosen(scored: Scored, names: Iterable[str] | None) -> list[str]:
-    """Return names of metrics, by default all, but for very many classes without metrics of scores,
-    which are slow; ParameterError for an unknown name.
-    """
-    what, known = "classes", CLASS_METRICS
-    if scored.classes is None:
-        what, known = "numbers", NUMBER_METRICS
+    numbers = scored.classes is None
+    what, known = ("numbers", NUMBER_METRICS) if numbers else ("classes", CLASS_METRICS)
     if names is None:
         return [name for name in known if name not in RANKS or scored.n_classes <= MOST_RANKED]
     chosen = [names] if isinstance(names, str) else list(names)
@@ -101,10 +80,8 @@ def _chosen(scored: Scored, names: Iterable[str] | None) -> list[str]:
 
 
 def baselines_of(scored: Scored, names: Iterable[str] | None = None) -> dict[str, float | None]:
-    """Return the metrics of a model with the same prediction for every row.
-
-    It predicts the class of the largest weight, with the shares of the classes for probabilities
-    and equal scores; or the mean, for numbers. Arguments: as for :func:`metrics_of`.
+    """Return the metrics of a model that predicts the class of the largest weight for every row,
+    with the shares of the classes for probabilities and equal scores; or the mean, for numbers.
     """
     truth, weights, k = scored.truth, scored.weights, scored.n_classes
     if scored.classes is None:
@@ -122,28 +99,21 @@ def baselines_of(scored: Scored, names: Iterable[str] | None = None) -> dict[str
 
 
 def confusion(scored: Scored, weights: np.ndarray) -> Any:
-    """Return the weight of the rows of each true class, also the unknown one, and each predicted
-    one, as a sparse array of shape (k + 1, k).
-    """
+    """Return weights by true class, the unknown one last, and predicted class, sparse."""
     k = scored.n_classes
     return sp.coo_array((weights, (scored.truth, scored.predicted)), shape=(k + 1, k)).tocsr()
 
 
 def _classes(scored: Scored, name: str) -> Calls:
-    """Compare classes: a row for each pair of a true and a predicted one."""
-    k, pairs, of = scored.n_classes, confusion(scored, scored.weights).tocoo(), {}
+    k, pairs = scored.n_classes, confusion(scored, scored.weights).tocoo()  # a row for each pair
     if name == "f1" and k != 2:
-        raise Undefined(
-            f"{name} needs two classes, but the model has {k}",
-            "choose f1_macro", "f1_weighted", code="class-count"
-        )  # fmt: skip
-    if name == "f1":
-        of = {"labels": [scored.positive]}
+        why = f"{name} needs two classes, but the model has {k}"
+        raise Undefined(why, "choose f1_macro", "f1_weighted", code="class-count")
+    of = {"labels": [scored.positive]} if name == "f1" else {}
     return [(pairs.row, pairs.col, {"sample_weight": pairs.data, **of})]
 
 
 def _known(scored: Scored, name: str) -> Scored:
-    """Return the rows whose labels are classes of the model."""
     known = scored.truth < scored.n_classes
     if not known.any():
         raise Undefined(f"{name} is not defined: no row has a known label.")
@@ -151,7 +121,6 @@ def _known(scored: Scored, name: str) -> Scored:
 
 
 def _probabilities(scored: Scored, name: str) -> Calls:
-    """Compare labels with probabilities."""
     if scored.probabilities is None:
         raise Undefined(
             f"{name} needs probabilities, which the model does not have",
@@ -165,12 +134,12 @@ def _probabilities(scored: Scored, name: str) -> Calls:
 
 def ranked(scored: Scored) -> list[int]:
     """Return the codes of the classes of which a metric of scores is the mean."""
-    present = np.unique(scored.truth[scored.truth < scored.n_classes]).tolist()
-    return [scored.positive] if scored.n_classes == 2 else present
+    if scored.n_classes == 2:
+        return [scored.positive]
+    return np.unique(scored.truth[scored.truth < scored.n_classes]).tolist()
 
 
 def _ranks(scored: Scored, name: str) -> Calls:
-    """Compare the rows of each class with the others, by its scores."""
     known = _known(scored, name)
     if np.ptp(known.truth) == 0:
         raise Undefined(
@@ -182,7 +151,6 @@ def _ranks(scored: Scored, name: str) -> Calls:
 
 
 def _numbers(scored: Scored, name: str) -> Calls:
-    """Compare numbers."""
     if name == "r2" and scored.truth.size < 2:
         raise Undefined("r2 is not defined: it needs at least two rows.")
     options = {} if name == "max_error" else {"sample_weight": scored.weights}

@@ -60,15 +60,13 @@ class Scored(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the rows of several parts, one part after the other."""
+        """Return the rows of several parts."""
         names = parts[0]._columns()
         columns: Any = {name: np.concatenate([getattr(p, name) for p in parts]) for name in names}
         return parts[0]._replace(**columns)
 
     def column(self, code: int) -> np.ndarray:
-        """Return the scores of a class, by which rows are ranked: for several classes its
-        probabilities, if there are any.
-        """
+        """Return what ranks the rows of a class: of several, its probabilities if there are any."""
         if self.scores.ndim == 1:
             return np.asarray(self.scores if code else -self.scores)
         scores = self.scores if self.probabilities is None else self.probabilities
@@ -88,9 +86,7 @@ def _scored(
 
 
 def answers(prediction: Any, unknown: list[str] | None = None) -> Iterator[Scored]:
-    """Yield the rows of a :class:`Prediction`; ``unknown`` takes the first label that is no class
-    of the model, with its place.
-    """
+    """Yield the rows of a prediction; ``unknown`` takes the first unknown label, with its place."""
     model = prediction.model
     if not hasattr(model, "classes_"):
         for batch, truth, predicted in prediction.with_targets():
@@ -146,10 +142,7 @@ def collected(parts: Iterable[Scored], name: str) -> Scored:
 
 
 def scored(model: Any, source: Source) -> Scored:
-    """Return the predictions of a model for the rows of a source, in one reading; DataError if it
-    has no labels.
-
-    Rows of weight 0 are left out; DataError if there are no others. With more than 2^21 rows, or
-    2^24 scores, these are those of every second, fourth, eighth row and so on.
+    """Return the predictions of a model for the rows of a source with a weight, in one reading:
+    of more than 2^21 rows, or 2^24 scores, for every second, fourth, eighth row and so on.
     """
     return collected(answers(model.predictions(source)), source.name)

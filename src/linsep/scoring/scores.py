@@ -56,13 +56,12 @@ def score(
     Returns
     -------
     dict
-        "metrics" has for each name its "value", the "baseline" (the value for a model that
-        predicts the most frequent class of these rows with the shares of the classes for
-        probabilities, or the mean) and the "interval", of two ends. "undefined" has the reason for
-        each value that is None, and "intervals" the method of the intervals. "confusion" has the
-        "labels" and the "matrix", with a row for each true class and a column for each predicted
-        class. Other keys have the accuracy, or R^2 and errors, of all rows, and counts of rows and
-        classes. See docs/how-to/metrics.md.
+        "metrics" has for each name its "value", the "baseline" (of a model that predicts the most
+        frequent class of these rows with the shares of the classes, or the mean) and the
+        "interval", of two ends. "undefined" has the reason for each value that is None,
+        "intervals" the method of the intervals, and "confusion" the "labels" and the "matrix", with
+        a row for each true class. Other keys have the accuracy, or R^2 and errors, of all rows, and
+        counts of rows and classes. See docs/how-to/metrics.md.
 
     Raises
     ------
@@ -97,10 +96,8 @@ def score(
     if (source := source_of(data, offsets=True, **columns)) is not None:
         return scores_of(model, source, names)
     if isinstance(data, tuple) and len(data) == 2:
-        for name, value in columns.items():
-            if isinstance(value, str):
-                why = f"{name} is {value!r}, but (X, y) has no columns with names"
-                raise ArgumentError(f"{why}: leave it out, or pass one value per row.")
+        if named := [name for name, value in columns.items() if isinstance(value, str)]:
+            raise ArgumentError(f"{named[0]} names a column of (X, y): pass one value per row.")
         return _scores([answers_in_memory(model, *data, **beside, offset=offset)], "X", names)
     if offset is not None:
         raise ArgumentError("Offsets of a table or of files are a column: leave offset out.")
@@ -108,7 +105,6 @@ def score(
 
 
 def _opened(model: Any, data: Any, target: str | None, beside: dict[str, Any]) -> Source:
-    """Open data like a model's training data, with other labels, weights and groups."""
     recipe, table = getattr(model, "recipe_", None) or {"format": "arrays"}, is_frame(data)
     if recipe["format"] == "arrays" or not (table or isinstance(data, str | Path | list)):
         raise ArgumentError(
@@ -147,11 +143,10 @@ def recipe_with(recipe: dict[str, Any], **roles: str | None) -> dict[str, Any]:
 def gaps_of(source: Source, unread: Container[str] = ()) -> dict[str, Any]:
     """Return what the last reading left out or replaced, as plain JSON; ``unread`` are columns of
     the model that are not needed.
-
-    A field that the model does not have matters if another is missing: it may be a misspelling.
     """
     gaps = {"rows_dropped": source.dropped, "values_filled": dict(source.filled)}
     ignored = {x: where for x, where in source.ignored.items() if x not in unread}
+    # a field that the model does not have may be a misspelling of another that is missing
     return gaps | {"fields_ignored": ignored if any(gaps.values()) else {}}
 
 
@@ -159,13 +154,13 @@ def scores_of(model: Any, source: Source, metrics: Iterable[str] | None = None) 
     """Return scores of the predictions of a source as plain JSON; metrics by name, else all."""
     prediction, unknown = model.predictions(source), list[str]()
     found = _scores(answers(prediction, unknown), source.name, metrics)
-    # known after the reading
-    found |= {"first_unknown_label": unknown[0]} if unknown else {}
+    if unknown:  # known after the reading
+        found["first_unknown_label"] = unknown[0]
     return found | {"unknown_values": prediction.unknown, **gaps_of(source)}
 
 
 def _scores(parts: Iterable[Scored], name: str, names: Iterable[str] | None) -> dict[str, Any]:
-    """Return the same of rows as they come; all are summed up, and enough are kept for metrics."""
+    # of rows as they come: all are summed up, and enough are kept for metrics
     sums, undefined = list[Any](), dict[str, str]()
     rows, chosen = collected(_summed(parts, sums), name), None if names is None else list(names)
     values = metrics_of(rows, chosen, undefined)
@@ -181,9 +176,7 @@ def _scores(parts: Iterable[Scored], name: str, names: Iterable[str] | None) -> 
 
 
 def _summed(parts: Iterable[Scored], sums: list[Any]) -> Iterator[Scored]:
-    """Yield rows, and keep sums over all of them: the errors of numbers; or the numbers and the
-    weights of the rows of each true and predicted class.
-    """
+    # the errors of numbers; or numbers and weights of the rows of each true and predicted class
     for part in parts:
         if part.classes is None:
             from linsep.linear.predictions import Residuals  # which other models do not need
@@ -210,12 +203,7 @@ def _of_numbers(found: Any) -> dict[str, Any]:
 
 
 def _of_classes(scored: Scored, counts: Any, weights: Any) -> dict[str, Any]:
-    """Return the accuracy and, for each class, counts of rows, right rows and predictions, and the
-    most frequent confusions; the whole confusion matrix of up to 100 classes.
-
-    Labels that are not classes of the model are rows of their own, always wrong. Shares are those
-    of the weights of the rows.
-    """
+    # labels that are no classes of the model are rows of their own, always wrong
     k, labels = scored.n_classes, plain_labels(scored.classes)
     rows, right, well = counts.sum(axis=1).tolist(), counts.diagonal().tolist(), weights.diagonal()
     truth, claimed, pairs = weights.sum(axis=1), weights.sum(axis=0), weights.tocoo()
