@@ -26,7 +26,7 @@ from linsep.plot import (
     palette,
 )
 from linsep.plot.display import MARKERS, colors, cut, with_minus
-from linsep.plot.palettes import COLORS, DISTINCT
+from linsep.plot.palettes import DISTINCT, hue
 from pictures import faults
 from refusals import refused
 
@@ -129,11 +129,10 @@ def test_a_palette_is_one_of_matplotlib():
 
 def test_colors_repeat_for_lines_and_classes_need_their_own():
     with palette(["black", "red"]):
-        assert COLORS[5] == "red"
-        assert len(COLORS) == 2
+        assert [hue(k) for k in (0, 5)] == ["black", "red"]
         with refused(ParameterError, "bad-option"):
             DecisionDisplay.from_estimator(MODEL, X, Y)
-    assert COLORS[:2] == DISTINCT[:2]
+    assert hue(1) == DISTINCT[1]
     for wrong in ([], "", "blurple", ["red", 5]):
         with refused(ParameterError, "bad-option", option="colors"), palette(wrong):
             pass
@@ -239,6 +238,11 @@ def test_a_legend_says_how_many_classes_it_leaves_out():
     X, codes = make_blobs(300, centers=25, random_state=1)
     shown = DecisionDisplay.from_estimator(GaussianNB().fit(X, LONG[codes]), X, LONG[codes])
     assert "and 5 more" in [text.get_text() for text in shown.legend_.get_texts()]
+    some = codes < 21  # a line would hide one line
+    of_some = DecisionDisplay.from_estimator(
+        GaussianNB().fit(X[some], codes[some]), X[some], codes[some]
+    )
+    assert [text.get_text() for text in of_some.legend_.get_texts()][:21] == [*map(str, range(21))]
 
 
 def test_a_hyphen_before_a_number_is_a_minus():
@@ -270,10 +274,11 @@ def test_all_texts_of_a_picture_have_the_minus_of_its_axes():
         )
 
 
-def test_letters_of_no_font_are_escaped_without_a_warning(tmp_path):
+def test_letters_of_no_font_are_escaped_without_a_warning(tmp_path, caplog):
     labels = np.where(Y > 0, "caf\u00e9 \u221a", "\U000f1234 $x")  # of a private area
     shown = DecisionDisplay.from_estimator(Perceptron().fit(X, labels), X, labels)
-    shown.save(tmp_path / "p.png", dpi=30)
+    shown.save(tmp_path / "p.png", dpi=30, title="\u57ce\u5e02 \U000f1234")
+    assert caplog.records == []
     texts = [text.get_text() for text in shown.legend_.get_texts()]
     assert texts[:2] == ["caf\u00e9 \u221a", "\\U000f1234 \\$x"]
 
@@ -283,10 +288,11 @@ def test_names_are_cut_where_they_still_differ():
     assert cut(["a long name 1", "a long name 2"], 9) == ["...name 1", "...name 2"]
 
 
-def test_many_mistakes_are_dots():
+def test_many_mistakes_and_support_vectors_are_dots():
     rng = np.random.default_rng(0)
     Z, y = rng.normal(size=(700, 2)), rng.integers(0, 2, 700)
-    shown = DecisionDisplay.from_estimator(Perceptron(max_iter=1).fit(Z, y), Z, y)
-    assert shown.wrong.sum() > 300
-    assert len(shown.mistakes_.get_offsets()) == shown.wrong.sum()
-    assert (shown.mistakes_.get_sizes() < 10).all()
+    shown = DecisionDisplay.from_estimator(SoftMargin().fit(Z, y), Z, y)
+    assert len(shown.mistakes_.get_offsets()) == shown.wrong.sum() > 300
+    for dots in (shown.mistakes_, shown.marked_[-1]):
+        assert (dots.get_sizes() < 10).all()
+    assert not np.array_equal(shown.mistakes_.get_facecolor(), shown.marked_[-1].get_facecolor())

@@ -316,7 +316,7 @@ def _print_score(result: dict[str, Any], model: Any) -> None:
         baseline = f"{result['standard_deviation']:.6g} rms, always the mean"
     interval = metrics.get(name, {}).get("interval")
     of = "the rows" if about["of"] == "rows" else counted(about["groups"], "group")
-    every = f"; metrics are computed on every {about['every']:,}th row" * (about["every"] > 1)
+    every = f"; metrics are of one in {about['every']:,} rows" * (about["every"] > 1)
     drawn = f"({level}, {about['resamples']:,} resamples of {of}){every}"
     # other undefined metrics are left out silently
     important = ("roc_auc", "average_precision", "r2")

@@ -20,8 +20,8 @@ from linsep.learners.proofs import in_its_fit, why_not_again
 from linsep.learners.state import decision, predicted
 from linsep.mistake_bounds.margins import unit_rows
 from linsep.plot import display, planes
-from linsep.plot.display import MOST_POINTS, Display, cut, ink, legend, limits, literal, with_minus
-from linsep.plot.palettes import COLORS, colors
+from linsep.plot.display import MOST_POINTS, Display, ink, legend, limits, literal, wrapped
+from linsep.plot.palettes import colors, hue
 from linsep.plot.planes import box_around, completed, in_units, names_of, numbers_of
 from linsep.rows.arrays import ArrayStream
 from linsep.teaching import (
@@ -45,8 +45,8 @@ MOST_REACH = 2.0
 TOTAL, SHORTEST, LONGEST = 45.0, 0.6, 2.0
 #: seconds of the last frame, before the animation begins again
 PAUSE = 5.0
-#: characters in a line of the text above a picture, and in a name in it
-LINE, NAME = 76, 24
+#: characters in a line of the text above a picture
+LINE = 76
 #: weights that a sentence lists; of more it gives the length
 MOST_LISTED = 4
 #: relative difference of weights that are computed in another order
@@ -168,8 +168,15 @@ class RunDisplay(Display):
             estimator, "mistakes_", "makes no updates to show; use an online linear classifier."
         )
         model = in_its_fit(estimator)
-        check_repeatable(model)
         check_columns(estimator, X)
+        why = why_not_again(model)
+        if model.early_stopping or model.fitted_run().mixture is not None:
+            why = "rows were held out or split"
+        elif is_kernel(model) and (model.kernel_.takes != "vectors" or model.budget is not None):
+            why = "its rows are not numbers, or support vectors were dropped from a budget"
+        if why is not None:
+            said = f"This run cannot be drawn row by row, because {why}."
+            raise DataError(said, code="unsupported")
         names = names_of(X, estimator.n_features_in_, estimator)
         rounds = len(y) * model.n_iter_
         width = 1 + (len(y) if is_kernel(model) else model.n_features_in_)
@@ -279,12 +286,12 @@ class RunDisplay(Display):
 
     def _event(self, k: int) -> str:
         one = self.trace[k]
-        name, label = map(with_minus, (cut([text], NAME)[0] for text in (one.row, one.label)))
-        who = f"{'row ' * one.row.lstrip('-').isdigit()}{name} (class {label})"
+        who = f"{'row ' * one.row.lstrip('-').isdigit()}{one.row} (class {one.label})"
         said = f"has the score {_short(one.scores[0])}"
         if len(one.scores) > 1:
             code = int(self.decide(np.array([one.scores]))[0])
-            said = "has equal scores" if code < 0 else f"is predicted as {self._texts[code]}"
+            label = label_text(self.classes[code])
+            said = "has equal scores" if code < 0 else f"is predicted as {label}"
         if one.margin:
             said += ", with a margin of {}, below {}".format(*map(_short, one.margin))
         return f"{'Mistake' if one.mistakes else 'Update'}: {who} {said}."
@@ -299,10 +306,6 @@ class RunDisplay(Display):
         if len(after) > 1 or after.size > MOST_LISTED + 1:
             what, texts = "Norm of the weights", [_short(float(np.linalg.norm(w))) for w in pair]
         return f"{what}: {texts[0]} \N{RIGHTWARDS ARROW} {texts[1]}."
-
-    @property
-    def _texts(self) -> list[str]:
-        return list(map(with_minus, cut(list(map(label_text, self.classes)), NAME)))
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the last frame on ``ax`` or on new axes; :meth:`show` draws another."""
@@ -337,11 +340,11 @@ class RunDisplay(Display):
         self.wrong_ = display.draw_rings(ax, points[wrong], 3.2 * SIZE, "", n_rows=len(self.y))
         if now.rows:
             self.example_ = display.draw_rings(ax, points[now.rows], 9.0 * SIZE, "", width=2.2)
-            self.example_.set_edgecolor(COLORS[5])
+            self.example_.set_edgecolor(hue(5))
         planes.show_plane(ax, self.names, self.xs, self.ys)
         if self.names[1] == "":  # a line for each class
             ax.set(aspect="auto", ylabel="class")
-            ax.set_yticks(range(len(self.classes)), list(map(literal, self._texts)))
+            ax.set_yticks(range(len(self.classes)), map(wrapped, map(label_text, self.classes)))
         elif self.grid is None:
             ax.set_aspect("auto")
         self.legend_ = legend(ax, self._handles(int(np.count_nonzero(wrong))))
@@ -387,7 +390,7 @@ class RunDisplay(Display):
             looks.append({"linewidth": 1.2, "ls": "--", "label": "before the update"})
         ring: dict[str, Any] = {"marker": "o", "ls": "", "markerfacecolor": "none"}
         looks += [
-            ring | {"color": COLORS[5], "markersize": 13, "markeredgewidth": 2.2,
+            ring | {"color": hue(5), "markersize": 13, "markeredgewidth": 2.2,
                     "label": "row of the update"},
             ring | {"markersize": 3 if many else 8, "markeredgewidth": 0.8,
                     "label": f"on the wrong side: {wrong:,}"},
@@ -441,7 +444,7 @@ class RunDisplay(Display):
 
 
 def _short(value: float) -> str:
-    return with_minus(f"{value + 0.0:.3g}")
+    return f"{value + 0.0:.3g}"
 
 
 def _vector(weights: np.ndarray) -> str:
@@ -473,17 +476,6 @@ def deciding(model: Any, classes: np.ndarray) -> Callable[[np.ndarray], np.ndarr
 def is_kernel(model: Any) -> bool:
     """Whether the weights of a model belong to examples."""
     return hasattr(model, "kernel_")
-
-
-def check_repeatable(model: Any) -> None:
-    """Raise DataError if the run of a model cannot be repeated row by row."""
-    why = why_not_again(model)
-    parts = model.early_stopping or model.fitted_run().mixture is not None
-    other = is_kernel(model) and (model.kernel_.takes != "vectors" or model.budget is not None)
-    if parts or other:
-        why = "rows were held out or split, are not numbers, or were dropped from a budget"
-    if why is not None:
-        raise DataError(f"This run cannot be drawn row by row, because {why}.", code="unsupported")
 
 
 def _kernel_trace(model: Any, X: Any, y: Any, sample_weight: Any, row_names: Any) -> Trace:

@@ -16,7 +16,7 @@ from linsep.estimators.thresholds import Cuts, Rule, Threshold, check_two
 from linsep.mistake_bounds.margins import codes_of
 from linsep.plot import display
 from linsep.plot.display import MARKERS, Display, draw_reference, ink, literal, wrapped
-from linsep.plot.palettes import COLORS, color_map, colors
+from linsep.plot.palettes import color_map, colors, hue
 from linsep.scoring import Scored, scored
 from linsep.validation.checks import check_beside, labels_of
 
@@ -26,8 +26,6 @@ MOST_CURVES = 8
 MOST_PLACES = 2_000
 #: classes of a confusion matrix that can be read, and those whose names have room for two lines
 MOST_CONFUSED, MOST_NAMED = 20, 12
-#: letters in a line of a name beside a matrix
-LONGEST_NAME = 24
 #: places at which curves of many classes are averaged
 GRID = np.linspace(0.0, 1.0, 501)
 #: the share of rows whose gain a legend names
@@ -202,8 +200,8 @@ class Curves(_Answers):
 
     def _draw_mean(self, found: dict[str, Any]) -> list[Any]:
         worth = {name: curve[3] for name, curve in found.items()}
-        ends = {max(worth, key=worth.__getitem__): ("highest", COLORS[0])}
-        ends[min(worth, key=worth.__getitem__)] = ("lowest", COLORS[5])
+        ends = {max(worth, key=worth.__getitem__): ("highest", hue(0))}
+        ends[min(worth, key=worth.__getitem__)] = ("lowest", hue(5))
         heights, self.others_ = [], []
         for name, (x, y, *_) in found.items():
             stepped = self._steps != "default"
@@ -233,16 +231,6 @@ class RocDisplay(Curves):
     diagonal corresponds to chance. A dot marks the classifier's predictions. For two classes there
     is one curve, for the positive class (not the reference); for more than eight classes, it is the
     mean of the curves of all classes, each against all others.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> import linsep
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = linsep.Perceptron(keep="average").fit(X[:300], y[:300])
-    >>> display = linsep.plot.RocDisplay.from_estimator(model, X[300:], y[300:])
-    >>> [round(one.auc, 3) for one in display.classes.values()]
-    [0.971]
     """
 
     _what, _measure, _chance = "the ROC curve", "AUC {}", "chance: 0.5"
@@ -363,17 +351,15 @@ class ThresholdDisplay(_Answers):
             return ax.plot(x, y, drawstyle="steps-pre", **look)[0]
 
         self.curves_ = [
-            steps(self.ax_, values, color=color, label=name)
-            for (name, values), color in zip(self.curves.items(), COLORS, strict=False)
+            steps(self.ax_, values, color=hue(k), label=name)
+            for k, (name, values) in enumerate(self.curves.items())
         ]
         if self.costs is not None:
             self._right, self.cost_ax_ = 1.2, self.ax_.twinx()
             missed = self.rule.removeprefix("cost=").replace(":", " a missed positive, ")
-            self.cost_ = steps(
-                self.cost_ax_, self.costs, linewidth=2.0, color=COLORS[5], label="cost"
-            )
-            self.cost_ax_.set_ylabel(f"mean cost per row ({missed} a false alarm)", color=COLORS[5])
-            self.cost_ax_.tick_params(axis="y", colors=COLORS[5])
+            self.cost_ = steps(self.cost_ax_, self.costs, linewidth=2.0, color=hue(5), label="cost")
+            self.cost_ax_.set_ylabel(f"mean cost per row ({missed} a false alarm)", color=hue(5))
+            self.cost_ax_.tick_params(axis="y", colors=hue(5))
             # the cost of predicting all positive may be many times the cost of predicting none
             self.cost_ax_.set_ylim(0, 1.1 * min(self.costs.max(), 2 * self.costs[-1]))
         said = f"used: {self.used:.3g}" + f" ({self.rule})" * bool(self.rule)
@@ -437,8 +423,9 @@ class ConfusionDisplay(_Answers):
                     color="white" if share > 0.5 else "black", alpha=1.0 if count else 0.4,
                 )
             )  # fmt: skip
-        names = [literal(name) for name in display.cut(self.names, LONGEST_NAME)]
-        names = list(map(wrapped, self.names)) if k <= MOST_NAMED else names
+        names = list(map(wrapped, self.names))
+        if k > MOST_NAMED:
+            names = list(map(literal, display.cut(self.names, display.LONGEST_NAME)))
         aslant = max(map(len, names)) * k > 40
         look = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if aslant else {}
         self.ax_.set_xticks(range(k), names, **look)

@@ -57,16 +57,6 @@ class DecisionDisplay(Display):
     normal_ : Annotation, the weight vector as an arrow from the line, or None
     mistakes_ : PathCollection of rings, or of some dots over a density, or None
     marked_ : list of PathCollection, one for each kind of marked rows
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from linsep import Perceptron, plot
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = Perceptron(keep="average").fit(X[:, :2], y == 0)
-    >>> display = plot.DecisionDisplay.from_estimator(model, X[:, :2], y == 0)
-    >>> display.ax_.get_xlabel(), len(display.points_)
-    ('x0', 2)
     """
 
     @classmethod

@@ -268,7 +268,6 @@ class Display:
         """
         if size is not None:
             self.figure_.set_size_inches(*size)
-        how = {"bbox_inches": "tight" if size is None else None} | kwargs
         if title:
             _entitle(self.figure_, title)
         width, height = self.figure_.get_size_inches()
@@ -282,7 +281,8 @@ class Display:
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message=".*collapsed to zero")
             try:
-                self.figure_.savefig(path, **how)
+                box = "tight" if size is None else None
+                self.figure_.savefig(path, **{"bbox_inches": box} | kwargs)
             except UserWarning:
                 raise ParameterError(
                     f"A picture of {width:g} x {height:g} inches is too small for the drawing: "
@@ -309,10 +309,10 @@ class Panels(Display):
 
 def _entitle(figure: Any, title: str) -> None:
     width = max(20, int(11 * figure.get_size_inches()[0]))
-    lines = [title] if "$" in title else wrap(title, width)
+    formula = "$" in title
+    lines = [title] if formula else wrap(title, width)
     try:
-        for line in lines:
-            MathTextParser("path").parse(line)
+        MathTextParser("path").parse(title * formula)
     except ValueError:
         raise ParameterError(
             f"The title {title!r} has a formula that matplotlib cannot parse: write a dollar sign "
@@ -424,7 +424,7 @@ def draw_rings(
     marker: str = "o", width: float = 1.0,
 ) -> Any:  # fmt: skip
     """Draw a ring around each of some points; a dot in each of many or of a density, in some of
-    very many. The ``name`` has their number for ``{}``.
+    very many, which is hollow unless rings are plain. The ``name`` has their number for ``{}``.
     """
     n, color = len(points), [ink()]
     if n_rows <= MOST_POINTS and n <= MOST_RINGS:
@@ -434,8 +434,11 @@ def draw_rings(
         )  # fmt: skip
     shown = points[np.linspace(0, n - 1, min(n, MOST_DOTS)).round().astype(int)]
     said = f"{len(shown):,} of {n:,}" if len(shown) < n else f"{n:,}"
-    look = {"s": 7.0, "color": color, "linewidths": 0, "zorder": 4, "marker": marker}
-    return ax.scatter(*shown.T, label=name.format(said), **look)
+    inside = color if (style, marker) == ("-", "o") else [ax.get_facecolor()]
+    return ax.scatter(
+        *shown.T, s=7.0, facecolors=inside, edgecolors=color, linewidths=0.4, zorder=4,
+        label=name.format(said), marker=marker,
+    )  # fmt: skip
 
 
 def density_title(n_rows: int) -> str:

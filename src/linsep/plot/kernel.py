@@ -17,7 +17,7 @@ from linsep.mistake_bounds.margins import codes_of
 from linsep.parameters import fitted_parameter
 from linsep.plot import display
 from linsep.plot.display import MARKERS, Panels, check_drawable, ink, show_title, wrapped
-from linsep.plot.palettes import COLORS, color_map, colors
+from linsep.plot.palettes import color_map, colors, hue
 from linsep.plot.planes import dense, frame_like, grid_around, names_of
 from linsep.validation.checks import check_beside, labels_of
 
@@ -56,16 +56,6 @@ class KernelDisplay(Panels):
     boundary_ : ContourSet where f is 0, or None
     points_ : list of Path3DCollection, one per class, below the surface
     bars_ : BarContainer of the weights of substrings, or None
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from linsep import KernelPerceptron, plot
-    >>> X, y = make_moons(100, noise=0.1, random_state=0)
-    >>> model = KernelPerceptron(kernel="rbf", gamma=2.0).fit(X, y)
-    >>> display = plot.KernelDisplay.from_estimator(model, X, y)
-    >>> len(display.axes_), display.gram.shape
-    (3, (100, 100))
     """
 
     grid = values = points = names = None
@@ -109,7 +99,13 @@ class KernelDisplay(Panels):
         found, chosen = _ordered(kernel, kernel.prepare(raw), y, classes)
         if len(classes) == 2:
             if kernel.takes == "vectors" and raw.shape[1] == 2:
-                found |= _surface(estimator, X, raw[chosen])
+                points = np.asarray(dense(raw[chosen]), dtype=np.float64)
+                grid, places = grid_around(points, RESOLUTION)
+                values = np.reshape(
+                    estimator.decision_function(frame_like(X, places)), 2 * [RESOLUTION]
+                )
+                found |= {"grid": grid, "values": values, "points": points}
+                found["names"] = names_of(X, 2, estimator)
             if fitted_parameter(estimator, "keep") != "vote":
                 found["substrings"] = _substrings(estimator)[:top]
         return cls(classes=classes, **found).plot()
@@ -158,10 +154,10 @@ class KernelDisplay(Panels):
             look |= {"markersize": 4, "linewidth": 0.8}
             return ax.plot(np.arange(1, len(sizes) + 1), sizes, **look)[0]
 
-        self.eigenvalues_ = drawn(positive, color=COLORS[0], marker="o", label="eigenvalues")
+        self.eigenvalues_ = drawn(positive, color=hue(0), marker="o", label="eigenvalues")
         if len(negative):
             self.negative_ = drawn(
-                negative, color=COLORS[5], marker="x", ls="--",
+                negative, color=hue(5), marker="x", ls="--",
                 label="magnitude of negative eigenvalues",
             )  # fmt: skip
             ax.legend(frameon=False, loc="upper right")
@@ -235,16 +231,6 @@ def _ordered(
     some = rows[order]
     found = {"gram": kernel.gram(some, some), "y": codes if codes is None else codes[order]}
     return found | {"title": said}, order
-
-
-def _surface(estimator: Any, X: Any, rows: Any) -> dict[str, Any]:
-    points = np.asarray(dense(rows), dtype=np.float64)
-    grid, places = grid_around(points, RESOLUTION)
-    values = np.asarray(estimator.decision_function(frame_like(X, places)))
-    return {
-        "grid": grid, "values": values.reshape(RESOLUTION, RESOLUTION), "points": points,
-        "names": names_of(X, points.shape[1], estimator),
-    }  # fmt: skip
 
 
 def _substrings(estimator: Any) -> list[tuple[str, float]]:

@@ -90,28 +90,18 @@ def read_palette(colors: str | Sequence[Any]) -> Palette:
     )  # fmt: skip
 
 
-class _InUse(Sequence[Any]):
-    # repeated cyclically
-
-    def _own(self) -> tuple[Any, ...]:
-        chosen = _chosen.get()
-        return DISTINCT if chosen is None else chosen.colors
-
-    def __len__(self) -> int:
-        return len(self._own())
-
-    def __getitem__(self, k: Any) -> Any:
-        return self._own()[k if isinstance(k, slice) else k % len(self)]
-
-
-COLORS = _InUse()
+def hue(k: int) -> Any:
+    """Return color ``k`` of the palette in use, whose colors are repeated."""
+    chosen = _chosen.get()
+    own = DISTINCT if chosen is None else chosen.colors
+    return own[k % len(own)]
 
 
 def colors(n: int) -> list[Any]:
     """Return ``n`` colors of the palette, or of the visible part of viridis if it has too few."""
     chosen = _chosen.get()
-    if n <= len(COLORS) and (chosen is None or chosen.listed):
-        return list(COLORS[:n])
+    if n <= len(DISTINCT if chosen is None else chosen.colors * chosen.listed):
+        return list(map(hue, range(n)))
     if chosen is None:
         dark = sum(to_rgb(rcParams["text.color"])) > 1.5
         ends = (0.3, 1.0) if dark else (0.0, 0.9)

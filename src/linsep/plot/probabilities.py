@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from scipy.special import expit
+from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.errors import DataError, hint
@@ -17,7 +18,7 @@ from linsep.mistake_bounds.margins import codes_of
 from linsep.naive_bayes import GaussianNaiveBayes
 from linsep.plot import display, planes
 from linsep.plot.display import Display, density_title, ink, of_features, wrapped
-from linsep.plot.palettes import COLORS, colors
+from linsep.plot.palettes import colors, hue
 from linsep.plot.planes import along_feature, feature_position, frame_like, names_of, others_fixed
 from linsep.validation.checks import check_beside
 
@@ -60,16 +61,6 @@ class LogisticDisplay(Display):
     gaussians_ : list of Line2D, one per class, or empty
     surface_ : QuadMesh of the probability over two features, or None
     contours_ : ContourSet, or None
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from linsep import LogisticRegression, plot
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> width, y = X.loc[y > 0, ["petal width (cm)"]], y[y > 0]
-    >>> display = plot.LogisticDisplay.from_estimator(LogisticRegression().fit(width, y), width, y)
-    >>> round(display.threshold, 3)
-    1.632
     """
 
     @classmethod
@@ -180,13 +171,12 @@ class LogisticDisplay(Display):
             )  # fmt: skip
         if self.gaussians is not None:
             scaled = HIGHEST / self.gaussians.max() * self.gaussians
-            looks = zip(scaled, self.classes, COLORS, ("-", "--"), strict=False)
-            for heights, label, shade, style in looks:
+            for k, (heights, label) in enumerate(zip(scaled, self.classes, strict=True)):
                 self.gaussians_ += self.ax_.plot(
-                    x, heights, color=shade, ls=style,
+                    x, heights, color=hue(k), ls=("-", "--")[k],
                     label=wrapped(f"Gaussian of {label_text(label)}"),
                 )  # fmt: skip
-                self.ax_.fill_between(x, heights, color=shade, alpha=0.15, linewidth=0)
+                self.ax_.fill_between(x, heights, color=hue(k), alpha=0.15, linewidth=0)
         self.ax_.set(
             xlabel=wrapped(self.names[0]), ylabel=wrapped(probability), xlim=x[[0, -1]],
             ylim=(-BEYOND[1] - 0.04, 1.04 + BEYOND[1]), yticks=np.linspace(0, 1, 5),
@@ -223,8 +213,6 @@ def _log_odds_of(estimator: Any, level: float) -> LogisticRegression:
 
 
 def _gaussians(model: GaussianNaiveBayes, grid: np.ndarray) -> np.ndarray | None:
-    variance = float(model.variances_[0])
-    if variance == 0:
+    if not (variance := float(model.variances_[0])):
         return None
-    squares = (grid - model.means_[:, :1]) ** 2 / (2 * variance)
-    return model.priors_[:, None] * np.exp(-squares) / np.sqrt(2 * np.pi * variance)
+    return model.priors_[:, None] * norm.pdf(grid, model.means_[:, :1], np.sqrt(variance))

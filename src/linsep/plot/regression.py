@@ -9,17 +9,16 @@ from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.patches import Rectangle
 from scipy.special import ndtri
 from scipy.stats import probplot
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from linsep.errors import DataError, hint
 from linsep.estimators.labels import target_name
 from linsep.inference.diagnostics import DOUBT, Assumptions, Diagnostics, Finding
 from linsep.inference.table import Table, p_text
-from linsep.linear.estimator import LinearRegression
 from linsep.parameters import INTERVALS, fitted_parameter
 from linsep.plot import display, planes
 from linsep.plot.display import MOST_POINTS, Display, Panels, check_drawable, ink, limits, wrapped
-from linsep.plot.palettes import COLORS
+from linsep.plot.palettes import hue
 from linsep.plot.planes import along_feature, feature_position, frame_like, mean_of, others_fixed
 from linsep.validation.checks import check_beside
 
@@ -27,13 +26,12 @@ from linsep.validation.checks import check_beside
 MOST_STICKS = 200
 #: what the panels show, in their order
 PANELS = ("linearity", "equal variance", "normality", "independence", "influence")
+#: panels with a line at zero
+AROUND_ZERO = ("linearity", "independence", "influence", "residuals")
 #: Cook's distances that have a line
 DISTANCES = {0.5: "--", 1.0: ":"}
-#: rows of the largest Cook's distance whose numbers are shown
-NAMED = 3
-#: pixels within which row numbers would overlap, and the sides on which numbers of close rows are
-BESIDE = np.array([60.0, 20.0])
-SIDES = ((1, "left", 1), (-1, "right", 1), (1, "left", -1))
+#: where the numbers of the rows with the three largest Cook's distances are, in points
+SIDES = ((4, 3, "left", "bottom"), (4, -3, "left", "top"), (-4, 3, "right", "bottom"))
 #: letters in a line of the sentences below a panel, and of a panel without numbers
 LETTERS, NOTE = 54, 40
 #: share of the rows that a place of a smooth line is fitted to, and its places
@@ -62,14 +60,6 @@ class RegressionDisplay(Display):
     bands_ : dict of str to PolyCollection
     residuals_ : LineCollection of sticks from the points to the line, or None
     squares_ : PatchCollection of the squares of the residuals, or None
-
-    Examples
-    --------
-    >>> from linsep import LinearRegression, plot
-    >>> X, y = [[1], [2], [-1], [3], [4]], [2, 4, 0, 4, 6]
-    >>> display = plot.RegressionDisplay.from_estimator(LinearRegression().fit(X, y), X, y)
-    >>> display.fitted.round(3).tolist()
-    [2.27, 3.432, -0.054, 4.595, 5.757]
     """
 
     @classmethod
@@ -91,12 +81,7 @@ class RegressionDisplay(Display):
         squares : bool, default=False
             Whether to draw the square of each residual; least squares minimizes their total area.
         """
-        check_is_fitted(estimator)
-        if not isinstance(estimator, LinearRegression):
-            raise DataError(
-                f"{type(estimator).__name__} has no regression line; use a LinearRegression.",
-                code="unsupported",
-            )
+        check_drawable(estimator, "assumptions", "has no regression line; use a LinearRegression.")
         predicted = np.asarray(estimator.predict(X))
         check_beside(X, y=y)
         rows, target = planes.numbers_of(X), column_or_1d(y)
@@ -125,7 +110,7 @@ class RegressionDisplay(Display):
         ).plot(ax)  # fmt: skip
 
     def _draw(self) -> list[Any]:
-        n, color = len(self.x), COLORS[0]
+        n, color = len(self.x), hue(0)
         self.bands_ = {
             name: self.ax_.fill_between(
                 self.grid, low, high, color=color, alpha=alpha, linewidth=0, label=name
@@ -139,7 +124,7 @@ class RegressionDisplay(Display):
         if n <= MOST_STICKS:
             ends = np.stack([[self.x, self.fitted], [self.x, self.y]]).transpose(2, 0, 1)
             self.residuals_ = self.ax_.add_collection(
-                LineCollection(list(ends), colors=[COLORS[5]], linewidths=0.8, label="residuals")
+                LineCollection(list(ends), colors=[hue(5)], linewidths=0.8, label="residuals")
             )
         (self.points_,) = display.draw_rows(
             self.ax_, np.column_stack([self.x, self.y]), None, np.empty(0), 18.0
@@ -157,7 +142,7 @@ class RegressionDisplay(Display):
                         Rectangle((x, min(y, at)), at - y, abs(y - at))
                         for x, y, at in zip(self.x, self.y, self.fitted, strict=True)
                     ],
-                    facecolor=COLORS[5], alpha=0.15, label="squares",
+                    facecolor=hue(5), alpha=0.15, label="squares",
                 )
             )  # fmt: skip
         rows = self.points_ if n <= MOST_POINTS else None
@@ -198,6 +183,8 @@ class ResidualPanels(Panels):
         """Draw rows, with a smooth line if there are weights; or a note if there are no numbers."""
         ax, known = self.axes_[panel], np.isfinite(x) & np.isfinite(y)
         ax.set(xlabel=across, ylabel=up)
+        if panel in AROUND_ZERO:
+            ax.axhline(0.0, color=ink(), linewidth=0.8, zorder=1)
         if not known.any():
             text = fill(next(iter(self.found.notes), "These numbers are not defined."), NOTE)
             ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center")
@@ -211,12 +198,9 @@ class ResidualPanels(Panels):
         places, line = smooth(x, y, np.zeros(y.size) if weights is None else weights)
         if places.size:
             (self.smooth_[panel],) = ax.plot(
-                places, line, color=COLORS[5], linewidth=1.8, zorder=5, label="smooth"
+                places, line, color=hue(5), linewidth=1.8, zorder=5, label="smooth"
             )
         return True
-
-    def _zero(self, panel: str) -> None:
-        self.axes_[panel].axhline(0.0, color=ink(), linewidth=0.8, zorder=1)
 
     def _distances(self, n_weights: int) -> list[Any]:
         """Draw contours of Cook's distance, and numbers of rows; return the contours in sight."""
@@ -229,26 +213,21 @@ class ResidualPanels(Panels):
         grid = np.linspace(first, min(1.0, max(first, right)), 200)
         for distance, style in DISTANCES.items() if n_weights else ():
             reach = np.sqrt(distance * n_weights * (1 - grid) / grid)
-            look = {"color": COLORS[0], "ls": style, "linewidth": 1.2}
+            look = {"color": hue(0), "ls": style, "linewidth": 1.2}
             upper = ax.plot(grid, reach, label=f"Cook's distance {distance:g}", **look)
             self.distances_[distance] = upper + ax.plot(grid, -reach, **look)
         ax.set(xlim=(0.0, right), ylim=heights)
         _, once = np.unique(found.numbers, return_index=True)  # of copies the first
         known = once[cooks[once] > 0]
-        places: list[np.ndarray] = []
-        for row in known[np.argsort(cooks[known], kind="stable")[::-1]][:NAMED]:
-            place = h[row], found.standardized[row]
-            there = ax.transData.transform(place)
-            near = sum(bool((np.abs(other - there) < BESIDE).all()) for other in places)
-            places.append(there)
-            side, at, up = SIDES[near % len(SIDES)]
-            look = {"va": "bottom" if up > 0 else "top", "fontsize": "small", "color": ink()}
-            self.named_.append(
-                ax.annotate(
-                    display.literal(f"{found.index[row]}"), place, xytext=(4 * side, 3 * up),
-                    textcoords="offset points", ha=at, zorder=5, **look,
-                )
-            )  # fmt: skip
+        largest = known[np.argsort(cooks[known], kind="stable")[::-1]]
+        self.named_ = [
+            ax.annotate(
+                display.literal(f"{found.index[row]}"), (h[row], found.standardized[row]),
+                xytext=(x, y), textcoords="offset points", ha=across, va=up, zorder=5,
+                fontsize="small", color=ink(),
+            )
+            for row, (x, y, across, up) in zip(largest, SIDES, strict=False)
+        ]  # fmt: skip
         far = max(map(abs, heights))
         return [pair[0] for pair in self.distances_.values() if pair[0].get_ydata().min() < far]
 
@@ -266,16 +245,6 @@ class AssumptionsDisplay(ResidualPanels):
     normal_ : Line2D on which quantiles of a normal distribution lie
     conclusions_ : dict of str to Annotation, the results below the panels
     existence_ : Text about the assumption without a panel
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from linsep import LinearRegression, plot
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> display = plot.AssumptionsDisplay.from_estimator(LinearRegression().fit(X, y), X, y)
-    >>> print(display.conclusions_["independence"].get_text())
-    Durbin-Watson 2.029: 2 if neighboring rows are
-        independent; their correlation is about −0.01
     """
 
     @classmethod
@@ -296,8 +265,6 @@ class AssumptionsDisplay(ResidualPanels):
     def _draw(self) -> list[Any]:
         axes = self._grid(PANELS, cells=len(PANELS) + 1, columns=3, size=(4.0, 4.2))
         found, ones = self.found, np.ones(self.found.y.size)
-        for panel in ("linearity", "independence", "influence"):
-            self._zero(panel)
         roots, what = np.sqrt(np.abs(found.standardized)), "\N{SQUARE ROOT}|standardized residual|"
         self._scatter("linearity", found.fitted, found.pearson, "fitted", "residual", weights=ones)
         self._scatter("equal variance", found.fitted, roots, "fitted", what, weights=ones)
@@ -314,7 +281,7 @@ class AssumptionsDisplay(ResidualPanels):
                 marker="" if many else "o", markersize=4, markeredgewidth=0,
             )  # fmt: skip
         self.normal_ = display.draw_reference(
-            ax, label="normal residuals", color=COLORS[0], linewidth=1.2, ls="-", zorder=2
+            ax, label="normal residuals", color=hue(0), linewidth=1.2, ls="-", zorder=2
         )
         self.conclusions_ = {panel: self._conclude(panel) for panel in PANELS}
         axes[-1].set_axis_off()
@@ -363,16 +330,6 @@ class DiagnosticsDisplay(ResidualPanels):
     fitted_ : Line2D of the feature's contribution to the fit, or None
     intervals_ : ErrorbarContainer of the groups, or None
     legends_ : dict of str to Legend
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from linsep import LogisticRegression, plot
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LogisticRegression().fit(X[:, :4], y)
-    >>> display = plot.DiagnosticsDisplay.from_estimator(model, X[:, :4], y)
-    >>> list(display.axes_)
-    ['residuals', 'influence', 'partial', 'calibration']
     """
 
     @classmethod
@@ -434,7 +391,6 @@ class DiagnosticsDisplay(ResidualPanels):
         x, across, residual = found.fitted, "fitted", "residual"
         if classes:
             x, across, residual = log_odds(found), "fitted log-odds", "deviance residual"
-        self._zero("residuals")
         shown = self._scatter(
             "residuals", x, found.deviance, across, residual, weights=found.weights, labels=labels
         )
@@ -443,7 +399,6 @@ class DiagnosticsDisplay(ResidualPanels):
                 self.points_["residuals"], found.y.size, np.array(labels)
             )
             self._legend("residuals", handles)
-        self._zero("influence")
         what = "standardized Pearson residual" if classes else "standardized residual"
         h, scaled = found.leverage, found.standardized
         if self._scatter("influence", h, scaled, "leverage", what, labels=labels):
@@ -473,7 +428,7 @@ class DiagnosticsDisplay(ResidualPanels):
         slope, middle = float(found.params[first + j]), float(x.mean()) if first else 0.0
         ends = np.array([x.min(), x.max()])
         (self.fitted_,) = ax.plot(
-            ends, slope * (ends - middle), color=COLORS[0], linewidth=1.5, zorder=4, label="fitted"
+            ends, slope * (ends - middle), color=hue(0), linewidth=1.5, zorder=4, label="fitted"
         )
         if labels:
             quarters = np.quantile(y, [0.25, 0.75])
@@ -494,7 +449,7 @@ class DiagnosticsDisplay(ResidualPanels):
         reach = np.maximum([shares - middle + half, middle + half - shares], 0.0)
         display.draw_reference(ax)
         self.intervals_ = ax.errorbar(
-            expected / rows, shares, yerr=reach, color=COLORS[0], ls="", marker="o",
+            expected / rows, shares, yerr=reach, color=hue(0), ls="", marker="o",
             markersize=5, elinewidth=1.0, capsize=2.0,
         )  # fmt: skip
         self.points_["calibration"] = self.intervals_.lines[0]

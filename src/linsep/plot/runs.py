@@ -35,7 +35,7 @@ from linsep.plot.display import (
     of_features,
     show_title,
 )
-from linsep.plot.palettes import COLORS, color_map
+from linsep.plot.palettes import color_map, hue
 from linsep.plot.planes import (
     Plane,
     box_around,
@@ -46,6 +46,7 @@ from linsep.plot.planes import (
     line_ends,
     names_of,
     numbers_of,
+    plane_of_span,
     show_plane,
     weight_of,
 )
@@ -112,15 +113,15 @@ class LearningCurveDisplay(Display):
         count_axis(self.ax_.xaxis)
         count_axis(self.ax_.yaxis)
         (self.mistakes_,) = self.ax_.plot(
-            np.arange(1, len(self.mistakes) + 1), self.mistakes, color=COLORS[0], marker="o",
+            np.arange(1, len(self.mistakes) + 1), self.mistakes, color=hue(0), marker="o",
             markersize=4, label="mistakes",
         )  # fmt: skip
         shown: list[tuple[Any, ...]] = []  # the numbers of each pass: more than those of all rows
         if self.errors is not None:
             axis, names = "error", ("error, training rows", "error, held-out rows")
-            shown = [*zip(self.errors.T, names, (COLORS[1], COLORS[5]), ("-", "--"), strict=True)]
+            shown = [*zip(self.errors.T, names, (hue(1), hue(5)), ("-", "--"), strict=True)]
         elif self.criterion is not None:
-            axis, shown = "perceptron criterion J_p", [(self.criterion, "J_p", COLORS[1], "--")]
+            axis, shown = "perceptron criterion J_p", [(self.criterion, "J_p", hue(1), "--")]
         show_title(self.ax_, f"stopped: {self.stop}" if self.stop else "")
         if not shown:
             return []
@@ -200,12 +201,12 @@ class BoundDisplay(Display):
         for k, bound in enumerate(shown):
             by_pass = np.asarray(bound.by_pass or np.full(passes[-1], bound.value))
             (self.bounds_[bound.name],) = self.ax_.plot(
-                places, by_pass[passes - 1], color=COLORS[k % 7], ls=STYLES[k % 4],
+                places, by_pass[passes - 1], color=hue(k % 7), ls=STYLES[k % 4],
                 drawstyle=steps, label=f"{bound.name}: {whole_count(bound.value)}",
             )  # fmt: skip
             if bound.what != "mistakes" and bound.counted is not None:
                 (self.counted_[bound.what],) = self.ax_.plot(
-                    places[-1:], [bound.counted], color=COLORS[k % 7], marker="D", ls="",
+                    places[-1:], [bound.counted], color=hue(k % 7), marker="D", ls="",
                     label=f"{bound.what}: {whole_count(bound.counted)}",
                 )  # fmt: skip
         largest = max(bound.value for bound in shown)
@@ -254,7 +255,7 @@ class ConvergenceDisplay(Display):
             places = np.geomspace(1, limit, 200) if log else limit * np.linspace(0, 1, 200) ** 2
             curves = shown.curves(places)
             self.region_ = self.ax_.fill_between(
-                places, *curves, color=COLORS[2], alpha=0.25, linewidth=0,
+                places, *curves, color=hue(2), alpha=0.25, linewidth=0,
                 label="region allowed by the proof",
             )  # fmt: skip
             self.limit_ = self.ax_.axvline(
@@ -265,10 +266,10 @@ class ConvergenceDisplay(Display):
         drawn = [
             self.ax_.plot(x, y, color=color, ls=style, marker=mark, markersize=size, label=label)[0]
             for x, y, color, style, mark, label in (
-                (places, curves[1], COLORS[0], "--", "", "||w|| is at most"),
-                (number, shown.lengths[first:], COLORS[0], "-", "o", "||w||"),
-                (number, shown.products[first:], COLORS[5], "-", "s", "<w, u>"),
-                (places, curves[0], COLORS[5], "-.", "", "<w, u> is at least"),
+                (places, curves[1], hue(0), "--", "", "||w|| is at most"),
+                (number, shown.lengths[first:], hue(0), "-", "o", "||w||"),
+                (number, shown.products[first:], hue(5), "-", "s", "<w, u>"),
+                (places, curves[0], hue(5), "-.", "", "<w, u> is at least"),
             )
         ]
         self.most_, self.lengths_, self.products_, self.least_ = drawn
@@ -356,24 +357,25 @@ class CycleDisplay(Display):
         points, said = self.path, ""
         labels = [weight_of(name) for name in self.names]
         if len(labels) > 2:
-            centered = self.path - self.path.mean(axis=0)
-            _, sizes, directions = np.linalg.svd(centered, full_matrices=False)
-            share = float((sizes[:2] ** 2).sum() / (sizes**2).sum())
-            said = f"{len(labels):,} weights, projected onto their two principal components"
-            said += f"\n({100 * share:.3g}% of their variance)"
-            points, labels = centered @ directions[:2].T, ["first component", "second component"]
+            middle = points.mean(axis=0)
+            plane = plane_of_span(points - middle, middle, points, "")
+            points = plane.coordinates(points)
+            share = 100 * points.var(axis=0).sum() / self.path.var(axis=0).sum()
+            said = f"{len(labels):,} weights, projected onto their two principal components\n"
+            said += f"({share:.3g}% of their variance)"
+            labels = ["first component", "second component"]
         steps, starts = len(points) - 1, np.append(0, self.ends[:-1])
         many = steps > MOST_ARROWS
         (self.path_,) = self.ax_.plot(
-            *points.T, marker="" if many else ".", label=counted(steps, "update"), color=COLORS[5],
+            *points.T, marker="" if many else ".", label=counted(steps, "update"), color=hue(5),
             linewidth=0.6, alpha=0.5,
         )  # fmt: skip
         (self.passes_,) = self.ax_.plot(
-            *points[starts].T, color=COLORS[0], marker="o", ls="", markersize=4, zorder=4,
+            *points[starts].T, color=hue(0), marker="o", ls="", markersize=4, zorder=4,
             label=f"start of {len(starts):,} pass{'es' * (len(starts) > 1)}",
         )  # fmt: skip
         (self.start_,) = self.ax_.plot(
-            *points[:1].T, color=COLORS[2], marker="s", ls="", markersize=8, zorder=3,
+            *points[:1].T, color=hue(2), marker="s", ls="", markersize=8, zorder=3,
             label="recurring weights",
         )  # fmt: skip
         show_plane(self.ax_, labels, *box_around(points))
@@ -382,7 +384,7 @@ class CycleDisplay(Display):
             self.ax_.annotate(
                 "", tuple(points[k + 1]), tuple(points[k]), zorder=2,
                 arrowprops={  # bent, so that opposite steps lie side by side
-                    "arrowstyle": "-|>", "color": COLORS[5], "connectionstyle": "arc3,rad=0.12",
+                    "arrowstyle": "-|>", "color": hue(5), "connectionstyle": "arc3,rad=0.12",
                     "shrinkA": 3, "shrinkB": 3,
                 },
             )
@@ -473,7 +475,7 @@ class GapDisplay(Panels):
         for k, name in enumerate(map(literal, cut(self.machines, LONGEST_NAME))):
             own = self.trace[self.trace[:, 0] == k, 1:]
             steps = np.arange(1, len(own) + 1)
-            look = {"marker": ".", "markersize": 5, "color": COLORS[k % MOST_NAMED]}
+            look = {"marker": ".", "markersize": 5, "color": hue(k % MOST_NAMED)}
             bounds = np.where(own[:, 1] > 0, own[:, 1], np.nan)  # others say nothing
             label = name if several else "objective"
             self.objectives_ += self.ax_.plot(steps, own[:, 0], label=label, **look)
@@ -630,7 +632,7 @@ class UpdateDisplay(Display):
         self.examples_.append(example)
         sides = [
             (before, update.before, ink(), "--", "before", self.old_weights_, self.old_lines_),
-            (after, update.after, COLORS[2], "-", "after", self.new_weights_, self.new_lines_),
+            (after, update.after, hue(2), "-", "after", self.new_weights_, self.new_lines_),
         ]
         if step in STEPS[::2]:  # one of both
             sides = [sides[step == "after"]]
@@ -643,10 +645,10 @@ class UpdateDisplay(Display):
                 lines.extend(ax.plot(*ends, linewidth=1.0, label=f"line {name}", **look))
         if step in ("", "update"):  # from the tip of the old weights, and from the origin
             moved = bool(np.any(before))  # else it is wide, to show beside the new weights
-            look = {"color": COLORS[5], "linewidth": 1.5 if moved else 4.0, "ls": "-."}
+            look = {"color": hue(5), "linewidth": 1.5 if moved else 4.0, "ls": "-."}
             self.changes_.append(draw_arrow(ax, before, after, label="update", **look))
             if moved:
-                look = {"color": COLORS[5], "ls": ":", "label": "update, from the origin"}
+                look = {"color": hue(5), "ls": ":", "label": "update, from the origin"}
                 self.reflected_.append(draw_arrow(ax, 0 * before, after - before, **look))
         show_plane(ax, plane.names, *box)
         row = f"row {update.row + 1:,}" if self.row_names is None else self.row_names[update.row]
@@ -665,11 +667,14 @@ def _updates(trace: Trace, mistake: int, n_mistakes: int) -> list[Update]:
             option="mistake",
             value=mistake,
         )
-    found = []
-    for k, (one, row) in enumerate(made[mistake - 1 :][:n_mistakes], start=mistake):
-        change, after = (np.roll(vector[0], -1) for vector in (one.change, one.weights))
-        found.append(Update(k, one.round, row, after - change, change, after))
-    return found
+    shown = [
+        (one.round, row, *np.roll([one.change[0], one.weights[0]], -1, axis=1))
+        for one, row in made[mistake - 1 :][:n_mistakes]
+    ]
+    return [
+        Update(k, number, row, after - change, change, after)
+        for k, (number, row, change, after) in enumerate(shown, start=mistake)
+    ]
 
 
 def _plane_of(update: Update, rows: Any, names: list[str]) -> Plane:
@@ -760,7 +765,7 @@ class DescentDisplay(Display):
         for k, (name, path) in enumerate(self.paths.items()):
             self.paths_ += self.ax_.plot(
                 path[:, 0], self.heights[name] if one else path[:, 1], linewidth=1.0, markersize=4,
-                color=COLORS[(5, 0, 1, 2)[k % 4]], marker=MARKERS[k % 4],
+                color=hue((5, 0, 1, 2)[k % 4]), marker=MARKERS[k % 4],
                 label=f"{name}: {counted(len(path) - 1, 'step')}",
             )  # fmt: skip
         return self.paths_ if len(self.paths) > 1 else []

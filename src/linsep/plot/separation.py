@@ -17,11 +17,11 @@ from linsep.estimators.labels import label_text
 from linsep.mistake_bounds.margins import margin_distribution
 from linsep.plot import display, planes
 from linsep.plot.display import GRAY, Display, cut, density_title, draw_rings, ink, show_title
-from linsep.plot.palettes import COLORS
+from linsep.plot.palettes import hue
 from linsep.plot.planes import box_around, line_ends, names_of, numbers_of, plane_along, said_of
 from linsep.suspecting import SuspiciousLabels
 from linsep.validation.checks import labels_of
-from linsep.words import counted
+from linsep.words import a, counted
 
 #: more labels than that on one side are called the others
 MOST_LABELS = 3
@@ -57,14 +57,6 @@ class SeparationDisplay(Display):
     proof_ : PathCollection, rings around the rows that prove the verdict
     hulls_ : list of two Polygon, or empty
     common_ : Line2D, a mark where the hulls meet, or None
-
-    Examples
-    --------
-    >>> from linsep import datasets, separation, plot
-    >>> X, y = datasets.load_exclusive_or(return_X_y=True)
-    >>> display = plot.SeparationDisplay.from_verdict(separation(X, y), X, y)
-    >>> display.common.tolist()
-    [0.0, 0.0]
     """
 
     @classmethod
@@ -146,18 +138,17 @@ class SeparationDisplay(Display):
         self.hulls_ = [
             self.ax_.add_patch(
                 Polygon(
-                    convex_hull(ends), facecolor=(color, 0.25), edgecolor=color, linewidth=1.5,
-                    ls=style, zorder=2.5, label=display.wrapped(f"hull of {name}{more}"),
+                    convex_hull(ends), facecolor=(hue(k), 0.25), edgecolor=hue(k), linewidth=1.5,
+                    ls=("--", "-")[k], zorder=2.5,
+                    label=display.wrapped(f"hull of {self.sides[k]}{more}"),
                 )
             )
-            for ends, color, style, name in zip(
-                self.hulls, COLORS, ("--", "-"), self.sides, strict=False
-            )
+            for k, ends in enumerate(self.hulls)
         ]  # fmt: skip
         if self.common is not None:
             ringed = "witness"
             (self.common_,) = self.ax_.plot(
-                *self.common[:, None], color=COLORS[5], marker="*", ls="", markersize=15,
+                *self.common[:, None], color=hue(5), marker="*", ls="", markersize=15,
                 fillstyle="none", zorder=5, label="point in both hulls",
             )  # fmt: skip
         shown = self.points[self.proof]
@@ -178,7 +169,9 @@ def convex_hull(points: np.ndarray) -> np.ndarray:
 
 def _check_drawn(verdict: Any, X: Any, y: Any) -> None:
     if not isinstance(verdict, Verdict | Separations):
-        raise ArgumentError(f"A {type(verdict).__name__} is not a verdict of linsep.separation.")
+        raise ArgumentError(
+            f"{a(type(verdict).__name__, first=True)} is not a verdict of linsep.separation."
+        )
     why = ""
     about: Any = getattr(verdict, "subject", None)
     if isinstance(verdict, Separations) or about.multinomial:
@@ -221,16 +214,6 @@ class MarginDisplay(Display):
     curve_ : Line2D
     zero_ : Line2D at 0
     certified_ : Polygon of the interval of the widest margin, or None
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from linsep import Perceptron, plot
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = Perceptron(keep="average").fit(X, y == 0)
-    >>> display = plot.MarginDisplay.from_estimator(model, X, y == 0)
-    >>> float(display.curve_.get_xdata()[1].round(3)) > 0
-    True
     """
 
     @classmethod
@@ -254,14 +237,14 @@ class MarginDisplay(Display):
         ordered = self.margins
         (self.curve_,) = self.ax_.plot(
             np.append(ordered[0], ordered), np.arange(len(ordered) + 1) / len(ordered),
-            color=COLORS[0], drawstyle="steps-post",
+            color=hue(0), drawstyle="steps-post",
             label=f"rows: {100 * float((ordered <= 0).mean()):.3g}% at most 0",
         )  # fmt: skip
         self.zero_ = self.ax_.axvline(0.0, color=ink(), linewidth=0.8)
         if self.certified is not None:
             low, high = (float(end) for end in self.certified)
             self.certified_ = self.ax_.axvspan(
-                low, max(high, np.nextafter(low, np.inf)), color=COLORS[2], alpha=0.8,
+                low, max(high, np.nextafter(low, np.inf)), color=hue(2), alpha=0.8,
                 label=f"widest margin of all: {low:.4g}",
             )  # fmt: skip
         self.ax_.set(xlabel=self.name, ylabel="share of the rows", ylim=(0, 1.02))
@@ -277,15 +260,6 @@ class FewestErrorsDisplay(Display):
     seconds, low, high : arrays of shape (changes,)
     low_, high_ : Line2D
     open_ : the shaded area between the ends
-
-    Examples
-    --------
-    >>> import linsep
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> found = linsep.separation(X[50:], y[50:], errors=True).errors
-    >>> float(found.plot().high_.get_ydata()[-1])
-    1.0
     """
 
     @classmethod
@@ -307,9 +281,9 @@ class FewestErrorsDisplay(Display):
         seconds, low, high = self.seconds[shown], self.low[shown], self.high[shown]
         look: dict[str, Any] = {"drawstyle": "steps-post", "marker": ".", "markersize": 5}
         (self.high_,) = self.ax_.plot(
-            seconds, high, color=COLORS[5], label="errors of a hyperplane", **look
+            seconds, high, color=hue(5), label="errors of a hyperplane", **look
         )
-        (self.low_,) = self.ax_.plot(seconds, low, color=COLORS[0], label="proved least", **look)
+        (self.low_,) = self.ax_.plot(seconds, low, color=hue(0), label="proved least", **look)
         self.open_ = self.ax_.fill_between(
             seconds, low, high, step="post", color=GRAY, alpha=0.25, linewidth=0
         )
@@ -352,7 +326,7 @@ class SuspiciousLabelsDisplay(Display):
             for one, label in zip(shown, labels, strict=True)
         ]
         scores = [one.score for one in shown]
-        self.bars_ = self.ax_.barh(range(len(shown)), scores, color=COLORS[0], tick_label=names)
+        self.bars_ = self.ax_.barh(range(len(shown)), scores, color=hue(0), tick_label=names)
         self.ax_.invert_yaxis()
         self.ax_.set(xlabel="score", xlim=(0, 1))
         show_title(self.ax_, "labels that deserve a second look")
@@ -371,15 +345,6 @@ class ChanceDisplay(Display):
     curve_ : Line2D, the probability by number of rows per weight
     place_ : Line2D, a mark at the number of rows
     capacity_ : Line2D at two rows per weight, where the probability is 1/2
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from linsep import separation, plot
-    >>> X = np.random.default_rng(0).normal(size=(100, 60))
-    >>> display = plot.ChanceDisplay.from_verdict(separation(X, np.arange(100) % 2))
-    >>> round(float(display.place_.get_ydata()[0]), 6)
-    0.986737
     """
 
     @classmethod
@@ -406,14 +371,14 @@ class ChanceDisplay(Display):
         rows = np.unique(np.linspace(1, most, 400).round().astype(int))
         (self.curve_,) = self.ax_.plot(
             rows / width, [float(Dichotomies(k, d, intercept)) for k in rows.tolist()],
-            color=COLORS[0], label=f"random labels in {counted(d, 'dimension')}",
+            color=hue(0), label=f"random labels in {counted(d, 'dimension')}",
         )  # fmt: skip
         self.capacity_ = self.ax_.axvline(
             2.0, color=ink(), linewidth=0.8, ls=":", label="two rows per weight: 1/2"
         )
         (self.place_,) = self.ax_.plot(
             [n / width], [float(Dichotomies(n, d, intercept))], "o", ls="", zorder=3,
-            color=COLORS[5], clip_on=False,
+            color=hue(5), clip_on=False,
             label=counted(n, "distinct row") + ", or less" * self.bound,
         )  # fmt: skip
         self.ax_.set(
@@ -441,13 +406,6 @@ class PhaseTransitionDisplay(Display):
     curve_ : Line2D, the largest ratio of columns to rows with an estimate, by the signal
     exists_ : PolyCollection, the area below it
     place_ : Line2D, the mark, or None
-
-    Examples
-    --------
-    >>> from linsep import plot
-    >>> display = plot.PhaseTransitionDisplay(ratio=0.2, signal=5**0.5).plot()
-    >>> float(display.curve_.get_ydata()[0].round(6))
-    0.5
     """
 
     def __init__(self, intercept: float = 0.0, ratio: float | None = None, signal: float = 0.0):
@@ -456,15 +414,15 @@ class PhaseTransitionDisplay(Display):
     def _draw(self) -> list[Any]:
         kappa = np.array([phase_transition(self.intercept, gamma) for gamma in SIGNALS])
         (self.curve_,) = self.ax_.plot(
-            SIGNALS, kappa, color=COLORS[0], label="phase transition", zorder=3
+            SIGNALS, kappa, color=hue(0), label="phase transition", zorder=3
         )
         self.exists_ = self.ax_.fill_between(
-            SIGNALS, 0.0, kappa, color=COLORS[0], alpha=0.15, linewidth=0,
+            SIGNALS, 0.0, kappa, color=hue(0), alpha=0.15, linewidth=0,
             label="an estimate exists",
         )  # fmt: skip
         if self.ratio is not None:
             (self.place_,) = self.ax_.plot(
-                [self.signal], [self.ratio], "o", color=COLORS[5], zorder=4, label="the data"
+                [self.signal], [self.ratio], "o", color=hue(5), zorder=4, label="the data"
             )
         self.ax_.set(
             xlabel="signal (standard deviation of the log-odds)", ylabel="columns / rows",

@@ -37,7 +37,7 @@ from linsep.plot.display import (
     show_title,
     wrapped,
 )
-from linsep.plot.palettes import COLORS, color_map
+from linsep.plot.palettes import color_map, hue
 from linsep.plot.planes import (
     STANDARDIZED,
     dense,
@@ -191,10 +191,10 @@ class CoefficientDisplay(Display):
             ends[ends > 1 / LEAST_RATIO] = np.inf
         inside, whole = np.isfinite(ends[:, 2]), np.isfinite(ends[:, :2]).all(axis=1)
         self.intervals_ = self.ax_.hlines(
-            places[whole], *ends[whole, :2].T, color=COLORS[0], linewidth=1.5
+            places[whole], *ends[whole, :2].T, color=hue(0), linewidth=1.5
         )
         (self.points_,) = self.ax_.plot(
-            ends[inside, 2], places[inside], color=COLORS[0], marker="o", ls=""
+            ends[inside, 2], places[inside], color=hue(0), marker="o", ls=""
         )
         self.ax_.set_yticks(places, map(literal, cut(self.names, LONGEST_TERM)))
         self.ax_.set(xlabel=self.what, ylim=(-0.7, n - 0.3))
@@ -220,7 +220,7 @@ class CoefficientDisplay(Display):
 
     def _arrows(self, place: int, ends: list[float], neutral: float) -> None:
         low, high, estimate = ends
-        color = COLORS[5] if np.isinf(estimate) else COLORS[0]
+        color = hue(5) if np.isinf(estimate) else hue(0)
         sides = {int(np.sign(x)) for x in ends if np.isinf(x)}
         tails = [x for x in (low, high) if np.isfinite(x)]
         if sides:
@@ -360,22 +360,24 @@ class SoftMarginPathDisplay(Panels):
         self.figure_, self.ax_, self.count_ax_ = display.two_panels()
         path, ax = self.path, self.count_ax_
         names = list(map(literal, cut(path.feature_names, LONGEST_NAME)))
-        gray: dict[str, Any] = {"color": GRAY, "linewidth": 0.6, "zorder": 1}
+        order = np.argsort(-np.abs(path.coef[-1]), kind="stable")
         self.weights_: list[Any] = []
-        for place, j in enumerate(np.argsort(-np.abs(path.coef[-1]), kind="stable").tolist()):
-            named = place < MOST_NAMED
-            look = {"color": COLORS[place], "label": names[j]} if named else gray
-            self.weights_ += self.ax_.plot(path.Cs, path.coef[:, j], **look)
+        for place, j in enumerate(order[:MOST_NAMED]):
+            self.weights_ += self.ax_.plot(
+                path.Cs, path.coef[:, j], color=hue(place), label=names[j]
+            )
+        look: dict[str, Any] = {"color": GRAY, "linewidth": 0.6, "zorder": 1}
+        self.weights_ += self.ax_.plot(path.Cs, path.coef[:, order[MOST_NAMED:]], **look)
         self.ax_.axhline(0.0, color=ink(), linewidth=0.6)
         self.ax_.set(xscale="log", ylabel="weight")
         on = "support vectors"
         if path.models[0].loss == "hinge":
-            on, look = "on the margin", {"color": COLORS[4], "alpha": 0.6, "linewidth": 0}
+            on, look = "on the margin", {"color": hue(4), "alpha": 0.6, "linewidth": 0}
             self.bounded_ = ax.fill_between(
                 path.Cs, 0, path.bounded, label="inside the margin", **look
             )
         self.free_ = ax.fill_between(
-            path.Cs, path.bounded, path.bounded + path.free, color=COLORS[1], alpha=0.8,
+            path.Cs, path.bounded, path.bounded + path.free, color=hue(1), alpha=0.8,
             linewidth=0, label=on,
         )  # fmt: skip
         (self.errors_,) = ax.plot(path.Cs, path.errors, color=ink(), linewidth=1.2, label="errors")
@@ -464,7 +466,7 @@ class WeightSpaceDisplay(Display):
         if self.cone is not None:
             self.region_ = self.ax_.add_patch(
                 Polygon(
-                    4 * reach * np.array([[0.0, 0.0], *self.cone]), color=COLORS[2], alpha=0.3,
+                    4 * reach * np.array([[0.0, 0.0], *self.cone]), color=hue(2), alpha=0.3,
                     linewidth=0, label="solutions",
                 )
             )  # fmt: skip
@@ -472,19 +474,19 @@ class WeightSpaceDisplay(Display):
             if np.any(middle):
                 x, y = 3 * reach * middle / np.linalg.norm(middle)
                 (self.center_,) = self.ax_.plot(
-                    [0, x], [0, y], color=COLORS[2], label="largest cosine margin"
+                    [0, x], [0, y], color=hue(2), label="largest cosine margin"
                 )
         if self.path is not None:
             (self.end_,) = self.ax_.plot(
-                *self.path[-1:].T, color=COLORS[5], marker="o", ls="", label="last weights"
+                *self.path[-1:].T, color=hue(5), marker="o", ls="", label="last weights"
             )
             if len(self.path) > 1:
                 (self.path_,) = self.ax_.plot(
-                    *self.path.T, color=COLORS[5], linewidth=1.0, marker=".", markersize=4,
+                    *self.path.T, color=hue(5), linewidth=1.0, marker=".", markersize=4,
                     label="weights, step by step",
                 )  # fmt: skip
                 (self.start_,) = self.ax_.plot(
-                    *self.path[:1].T, color=COLORS[0], marker="s", ls="", label="first weights"
+                    *self.path[:1].T, color=hue(0), marker="s", ls="", label="first weights"
                 )
         self.ax_.set(
             xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal",
@@ -598,14 +600,14 @@ class AugmentationDisplay(Display):
             (self.line_,) = self.ax_.plot(*ends, color=ink(), label="separator", **look)
         if near:
             (self.cut_,) = self.ax_.plot(
-                *cut[:, None], color=COLORS[5], marker="D", ls="", markersize=8, zorder=5,
+                *cut[:, None], color=hue(5), marker="D", ls="", markersize=8, zorder=5,
                 fillstyle="none", label=f"boundary: {cut[0]:.4g}",
             )  # fmt: skip
         self.ax_.set(xlim=xs, ylim=ys, xlabel=wrapped(self.names[0]), ylabel="constant feature")
         if same_scale(xs, ys) and np.any(self.weights):
             self.ax_.set_aspect("equal")
             self.normal_ = display.draw_arrow(
-                self.ax_, 0 * tip, tip, color=COLORS[2], label="w and the intercept"
+                self.ax_, 0 * tip, tip, color=hue(2), label="w and the intercept"
             )
         return [*handles, self.line_, self.cut_, self.normal_]
 
@@ -616,24 +618,21 @@ class AugmentationDisplay(Display):
         self.height_ = self.ax_.add_collection3d(
             Poly3DCollection([corners], facecolor=("0.5", 0.12), edgecolor=("0.5", 0.5))
         )
-        self.points_ = []
-        for k in range(2):
-            own = self.rows[self.y == k]
-            self.points_.append(
-                self.ax_.scatter(
-                    *own.T, np.ones(len(own)), s=28.0, color=[COLORS[k]] * len(own),
-                    marker=MARKERS[k], depthshade=False,
-                    label=wrapped(label_text(self.classes[k])),
-                )
-            )  # fmt: skip
+        self.points_ = [
+            self.ax_.scatter(
+                *self.rows[self.y == k].T, 1.0, s=28.0, color=[hue(k)], marker=MARKERS[k],
+                depthshade=False, label=wrapped(label_text(self.classes[k])),
+            )
+            for k in range(2)
+        ]  # fmt: skip
         drawn: list[Any] = []
         if (ends := self._cut_within(xs, ys)) is not None:
             cut = np.column_stack([ends, np.ones(2)])
             self.plane_ = self.ax_.add_collection3d(
-                Poly3DCollection([[(0.0, 0.0, 0.0), *map(tuple, cut)]], facecolor=(COLORS[2], 0.3))
+                Poly3DCollection([[(0.0, 0.0, 0.0), *map(tuple, cut)]], facecolor=(hue(2), 0.3))
             )
-            (self.cut_,) = self.ax_.plot(*cut.T, color=COLORS[5], linewidth=2.0, label="boundary")
-            drawn = [Patch(facecolor=COLORS[2], alpha=0.3, label="separator"), self.cut_]
+            (self.cut_,) = self.ax_.plot(*cut.T, color=hue(5), linewidth=2.0, label="boundary")
+            drawn = [Patch(facecolor=hue(2), alpha=0.3, label="separator"), self.cut_]
         self.ax_.set(
             xlim=xs, ylim=ys, zlim=(0.0, 1.2), xlabel=wrapped(self.names[0]),
             ylabel=wrapped(self.names[1]), zlabel="constant feature",

@@ -17,6 +17,7 @@ from linsep.teaching.tables import short_number
 from linsep.teaching.trace_table import TraceRow
 from linsep.teaching.tracing import trace
 from linsep.validation.checks import labels_of
+from linsep.words import a
 
 #: smallest square of a length whose multiples and parts have all their digits
 SMALLEST_SQUARE = 1e-280
@@ -201,7 +202,7 @@ def convergence(
 def _check_provable(estimator: Any) -> None:
     """Raise unless the proof covers this learner."""
     if not isinstance(estimator, Perceptron):
-        raise ArgumentError(f"The proof covers a Perceptron, not a {type(estimator).__name__}.")
+        raise ArgumentError(f"The proof covers a Perceptron, not {a(type(estimator).__name__)}.")
     why = None
     if estimator.update == "batch":
         why = "updates at every mistake: omit update='batch'"
