@@ -7,7 +7,7 @@ from command_line import assert_refused, here
 TWO = "a,b,kind\n" + "".join(f"{k % 7},{k % 5},{'xy'[k % 7 > 3]}\n" for k in range(40))
 
 
-STARTS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+PNG = b"\x89PNG"
 
 
 @pytest.fixture(scope="module")
@@ -96,19 +96,7 @@ def test_every_picture_is_written(models, tmp_path, drawn):
     done = here("plot", *drawn.split(), "--output", path, "--dpi", 20, cwd=models)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"picture  {path}\n"
-    assert path.read_bytes().startswith(STARTS["png"])
-
-
-def test_the_ending_is_the_format(models, tmp_path):
-    for ending, start in STARTS.items():
-        path = tmp_path / f"picture.{ending}"
-        assert here("plot", "curve", "p.linsep", "--output", path, cwd=models).returncode == 0
-        assert path.read_bytes().startswith(start)
-    path.write_text("mine")
-    draw = ("plot", "curve", "p.linsep", "--output")
-    assert_refused(*draw, path, cwd=models, code="file-exists")
-    assert here(*draw, path, "--force", cwd=models).returncode == 0
-    assert_refused(*draw, tmp_path / "picture.jpg", cwd=models, exit_code=2)
+    assert path.read_bytes().startswith(PNG)
 
 
 REFUSED = """
@@ -131,6 +119,7 @@ REFUSED = """
 2 flowers p.linsep -o p.png
 2 run p.linsep two.csv -o a.png
 2 curve p.linsep -o a.gif
+2 curve p.linsep -o a.jpg
 1 run p.linsep -o a.gif
 1 run logistic.linsep two.csv -o a.gif
 1 run linear.linsep two.csv -o a.gif
@@ -156,7 +145,7 @@ def test_a_command_draws_its_result(models, tmp_path):
         drawn = here(*words, "--plot", f"{words[0]}.png", cwd=tmp_path)
         assert drawn.returncode == 0, drawn.stderr
         assert drawn.stdout.splitlines()[:3] == plain.stdout.splitlines()[:3]
-        assert (tmp_path / f"{words[0]}.png").read_bytes().startswith(STARTS["png"])
+        assert (tmp_path / f"{words[0]}.png").read_bytes().startswith(PNG)
         assert_refused(*words, "--plot", f"{words[0]}.png", cwd=tmp_path, code="file-exists")
     (tmp_path / "three.csv").write_text("a,b,kind\n1,0,x\n2,1,y\n3,3,z\n4,1,z\n")
     done = here("separate", "three.csv", "--target", "kind", "--plot", "p.png", cwd=tmp_path)

@@ -139,8 +139,7 @@ def test_numbers():
     assert list(baseline) == list(NUMBER_METRICS)
 
 
-@pytest.mark.parametrize("k", [2, 3, 5])
-@pytest.mark.parametrize("unknown", [0, 3])
+@pytest.mark.parametrize(("k", "unknown"), [(2, 0), (3, 3)])
 def test_baselines_are_metrics_of_saying_the_same_of_every_row(k, unknown):
     rows = made(7, 80, k, unknown=unknown)
     totals = np.bincount(rows.truth, rows.weights, minlength=k)[:k]
@@ -171,7 +170,7 @@ def by_hand(rows, resamples, seed):
 
 @pytest.mark.parametrize(
     ("k", "options"),
-    [(2, {}), (3, {"ties": True}), (2, {"groups": 25}), (3, {"weighted": False, "groups": 30})],
+    [(2, {}), (3, {"ties": True}), (3, {"groups": 30})],
 )
 def test_intervals_are_those_of_a_bootstrap_by_hand(k, options):
     rows = made(1, 120, k, **options)
@@ -206,22 +205,6 @@ def test_many_rows_are_drawn_in_units_that_vary_as_rows_do(monkeypatch):
     assert about["rows"] == 2000
     for name, ends in exact.items():
         assert found[name] == pytest.approx(ends, abs=0.2 * (ends[1] - ends[0])), name
-
-
-def test_an_interval_covers_the_accuracy_of_the_population_as_often_as_it_says():
-    rng, covered = np.random.default_rng(0), np.zeros(2)
-    for seed in range(150):
-        rows = made(seed, 150, 2, weighted=False)
-        right = rng.random(150) < 0.8
-        rows = rows._replace(predicted=np.where(right, rows.truth, 1 - rows.truth))
-        repeated = rows.rows(np.repeat(np.arange(150), 4))
-        grouped = repeated._replace(groups=np.repeat(np.arange(150), 4))
-        for j, each in enumerate((grouped, repeated)):
-            values = metrics_of(each, ["accuracy"])
-            low, high = intervals_of(each, values, random_state=seed)[0]["accuracy"]
-            covered[j] += low <= 0.8 <= high
-    assert 0.89 <= covered[0] / 150 <= 0.99  # by groups, of which each is one row four times
-    assert covered[1] / 150 < 0.8  # rows that are taken for independent say too much
 
 
 def test_what_is_not_defined():

@@ -12,14 +12,10 @@ from sklearn.datasets import load_digits, load_iris, make_blobs
 
 import linsep
 from linsep import (
-    BalancedWinnow,
     GaussianNaiveBayes,
     KernelPerceptron,
     LogisticRegression,
-    MarginPerceptron,
-    PassiveAggressive,
     Perceptron,
-    Winnow,
     separation,
 )
 from linsep.plot import (
@@ -30,26 +26,19 @@ from linsep.plot import (
     WeightSpaceDisplay,
 )
 from refusals import refused
-from thoroughness import THOROUGH, some
+from thoroughness import some
 
 pytestmark = pytest.mark.compiled
 PNG = b"\x89PNG"
 IRIS, SPECIES = load_iris(return_X_y=True)
 CLASSIFIERS = {
-    "perceptron": Perceptron(keep="average"),
     "ovr": Perceptron(multiclass="ovr"),
     "ovo": Perceptron(multiclass="ovo", keep="average"),
     "vote": Perceptron(keep="vote", max_iter=3),
-    "margin": MarginPerceptron(gamma=0.01, max_iter=5),
-    "pa": PassiveAggressive(max_iter=5),
-    "winnow": Winnow(max_iter=5),
-    "balanced": BalancedWinnow(max_iter=5),
     "kernel": KernelPerceptron(kernel="poly", degree=2, max_iter=5),
     "logistic": LogisticRegression(l2=1.0),
     "bayes": GaussianNaiveBayes(),
 }
-#: those that predict by weights as the first does
-LIKE_THE_FIRST = ("margin", "pa", "winnow", "balanced")
 
 
 def agreement(shown, model, n=1000):
@@ -74,8 +63,7 @@ def agreement(shown, model, n=1000):
 
 
 def test_regions_have_the_color_of_the_class_predicted():
-    names = [name for name in CLASSIFIERS if THOROUGH or name not in LIKE_THE_FIRST]
-    for name, classes in some([(name, k) for k in (2, 3) for name in names], 2):
+    for name, classes in some([(name, k) for k in (2, 3) for name in CLASSIFIERS], 2):
         chosen = classes > SPECIES
         X, y = IRIS[chosen][:, [0, 2]], SPECIES[chosen]
         model = CLASSIFIERS[name].fit(X, y)
@@ -88,8 +76,8 @@ def test_regions_have_the_color_of_the_class_predicted():
 
 
 def test_the_line_is_where_the_score_is_zero():
-    for scale in [0.1, 1.0, 1e6]:
-        for target in [0, 1, 2]:
+    for scale in [0.1, 1e6]:
+        for target in [0, 1]:
             X = scale * IRIS[:, :2]
             model = Perceptron(keep="average").fit(X, target == SPECIES)
             shown = DecisionDisplay.from_estimator(model, X, target == SPECIES)
@@ -195,7 +183,7 @@ def test_what_cannot_be_drawn_is_refused():
 
 
 def test_the_solution_region_is_exactly_the_weights_without_a_mistake():
-    for seed in range(8):
+    for seed in range(4):
         for fit_intercept in [False, True]:
             rng = np.random.default_rng(seed)
             X = rng.standard_normal((6, 1 if fit_intercept else 2))
@@ -220,8 +208,10 @@ def test_the_path_of_the_weights_of_the_notes():
     assert shown.region_.get_path().contains_point((1, -3))
     assert not shown.region_.get_path().contains_point((3, -1))
     xor = WeightSpaceDisplay.from_data([[1, 1], [1, -1], [-1, 1], [-1, -1]], [1, 0, 0, 1])
-    assert xor.region_ is None
-    assert xor.ax_.get_title() == "no weights satisfy every row"
+    assert (xor.region_, xor.solvable) == (None, False)
+    for rows, labels, code in [(IRIS, SPECIES == 0, "unsupported"), (X, range(4), "class-count")]:
+        with refused(ValueError, code):
+            WeightSpaceDisplay.from_data(rows, labels)
 
 
 def test_the_center_of_the_solutions_has_the_largest_cosine_margin():
@@ -232,12 +222,6 @@ def test_the_center_of_the_solutions_has_the_largest_cosine_margin():
     others = np.random.default_rng(0).standard_normal((500, 2))
     assert best > 0
     assert best >= max(linsep.cosine_margin(w, X, np.where(y, 1, -1)) for w in others)
-
-
-def test_weight_spaces_are_of_two_weights_and_two_classes():
-    for X, y, code in [(IRIS, SPECIES == 0, "unsupported"), (IRIS[:, :2], SPECIES, "class-count")]:
-        with refused(ValueError, code):
-            WeightSpaceDisplay.from_data(X, y)
 
 
 @pytest.mark.uncompiled

@@ -84,18 +84,6 @@ def test_the_surface_is_the_sum_over_support_vectors():
     assert shown._repr_png_().startswith(PNG)
 
 
-def test_counts_give_the_kernel():
-    for unfitted, count in COUNTED.values():
-        kernel = unfitted.fitted(WORDS)
-        names, counts, weights = kernel.counts(kernel.prepare(WORDS))
-        counts = counts.toarray()
-        assert (counts * weights) @ counts.T == pytest.approx(kernel(WORDS))
-        by_hand = np.array([[count(word).get(u, 0) for u in names] for word in WORDS])
-        assert counts == pytest.approx(by_hand)
-        for word, row in zip(WORDS, by_hand, strict=True):
-            assert sum(row) == pytest.approx(sum(count(word).values()))
-
-
 def test_scores_are_sums_of_the_weights_of_substrings():
     for kernel, count in COUNTED.values():
         for keep in ["last", "average"]:

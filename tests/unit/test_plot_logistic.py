@@ -96,16 +96,6 @@ def test_contours_of_two_features_have_the_probability_they_say():
         assert (shown.ax_.get_xlabel(), shown.ax_.get_ylabel()) == tuple(BOTH)
 
 
-def test_two_of_several_features_as_a_sparse_matrix():
-    rows = sp.csr_matrix(X.to_numpy())
-    model = LogisticRegression().fit(rows, Y)
-    shown = LogisticDisplay.from_estimator(model, rows, Y, features=[3, "x2"], resolution=5)
-    assert shown.names == ["x3", "x2", "target"]
-    mean = X.to_numpy().mean(axis=0)
-    place = np.array([mean[0], mean[1], shown.grid[1][1], shown.grid[0][4]])
-    assert shown.values[1, 4] == pytest.approx(model.predict_proba(place[None])[0, 1])
-
-
 def test_a_class_without_weight_has_probability_zero():
     with pytest.warns(UserWarning, match="have weight 0"):
         model = GaussianNaiveBayes().fit(WIDTH, Y, sample_weight=(Y == 1).astype(float))
@@ -156,14 +146,17 @@ def test_what_cannot_be_drawn_is_one_sentence():
     ]:
         with refused(ValueError, code):
             LogisticDisplay.from_estimator(model.fit(rows, Y), rows, Y, **options)
-
-
-def test_rows_of_another_width_and_several_classes_are_refused():
     model = LogisticRegression().fit(WIDTH.to_numpy(), Y)
-    with pytest.raises(ValueError, match="2 features, but LogisticRegression is expecting 1"):
-        LogisticDisplay.from_estimator(model, X[BOTH].to_numpy(), Y)
     with refused(ValueError, "unknown-label", row=1):
         LogisticDisplay.from_estimator(model, WIDTH.to_numpy(), Y - 1)
     three = LogisticRegression(l2=1.0).fit(FRAME, SPECIES)
     with refused(ValueError, "class-count"):
         LogisticDisplay.from_estimator(three, FRAME, SPECIES, features=0)
+
+
+def test_other_features_are_at_their_means():
+    rows = sp.csr_matrix(X.to_numpy())
+    model = LogisticRegression().fit(rows, Y)
+    shown = LogisticDisplay.from_estimator(model, rows, Y, features=[3, "x2"], resolution=5)
+    place = [*X.to_numpy().mean(axis=0)[:2], shown.grid[1][1], shown.grid[0][4]]
+    assert shown.values[1, 4] == pytest.approx(model.predict_proba([place])[0, 1])

@@ -26,16 +26,12 @@ TWO, SIDES = X[Y > 0], Y[Y > 0]
 WIDTH = TWO[["petal width (cm)"]]
 
 
-@pytest.mark.compiled  # a kernel perceptron
 def test_an_estimator_draws_itself():
     for model, rows, labels, display in [
         (linsep.Perceptron(max_iter=5), X, Y, plot.DecisionDisplay),
-        (linsep.Perceptron(keep="average"), TWO, SIDES, plot.DecisionDisplay),
-        (linsep.KernelPerceptron(max_iter=5), X.iloc[:, :2], Y, plot.DecisionDisplay),
         (linsep.LogisticRegression(), WIDTH, SIDES, plot.LogisticDisplay),
         (linsep.LogisticRegression(), TWO.iloc[:, :2], SIDES, plot.LogisticDisplay),
         (linsep.LogisticRegression(), TWO, SIDES, plot.DecisionDisplay),
-        (linsep.LogisticRegression(l2=1.0), X.iloc[:, :2], Y, plot.DecisionDisplay),
         (linsep.GaussianNaiveBayes(), WIDTH, SIDES, plot.LogisticDisplay),
         (linsep.GaussianNaiveBayes(), X, Y, plot.DecisionDisplay),
         (linsep.LinearRegression(), WIDTH, TWO.iloc[:, 0], plot.RegressionDisplay),
@@ -47,35 +43,10 @@ def test_an_estimator_draws_itself():
         assert type(drawn) is display
         mine = Figure().add_subplot()
         assert model.plot(rows, labels, ax=mine).ax_ is mine
-
-
-def test_keywords_choose_among_the_features():
-    model = linsep.LinearRegression().fit(TWO.iloc[:, :3], TWO.iloc[:, 3])
-    drawn = model.plot(TWO.iloc[:, :3], TWO.iloc[:, 3], feature=1)
-    assert isinstance(drawn, plot.RegressionDisplay)
-    assert drawn.ax_.get_xlabel() == "sepal width (cm)"
-
-
-def test_a_summary_draws_its_coefficients():
-    summary = linsep.LogisticRegression().fit(TWO, SIDES).summary()
-    drawn = summary.plot(odds=True)
-    rows = [row for row in summary.coefficients if row.name != "intercept"]
-    assert drawn.names == [row.name for row in rows]
-    assert np.allclose(drawn.estimates, np.exp([row.estimate for row in rows]))
-
-
-def test_assumptions_draw_themselves():
-    model = linsep.LinearRegression().fit(TWO.iloc[:, :3], TWO.iloc[:, 3])
-    found = model.assumptions(TWO.iloc[:, :3], TWO.iloc[:, 3])
-    drawn = found.plot()
-    assert isinstance(drawn, plot.AssumptionsDisplay)
-    assert drawn.found is found
-
-
-def test_a_descent_draws_its_path():
-    found = descent.minimize(lambda x: float(x @ x), [3.0], lambda x: 2 * x, trace=True)
-    drawn = found.plot(lambda x: float(x @ x))
-    assert isinstance(drawn, plot.DescentDisplay)
+    chosen = model.plot(rows, labels, feature=1)
+    assert isinstance(chosen, plot.RegressionDisplay)
+    assert chosen.ax_.get_xlabel() == "sepal width (cm)"
+    assert isinstance(model.assumptions(rows, labels).plot(), plot.AssumptionsDisplay)
 
 
 def test_a_verdict_a_cycle_and_a_trace_draw_themselves():
@@ -91,6 +62,8 @@ def test_a_verdict_a_cycle_and_a_trace_draw_themselves():
     assert len(drawn.updates) == min(9, sum(row.updates for row in made))
     assert drawn.names == ["a", "b"]
     assert [one.mistake for one in made.plot(mistake=2, n_mistakes=1).updates] == [2]
+    found = descent.minimize(lambda x: float(x @ x), [3.0], lambda x: 2 * x, trace=True)
+    assert isinstance(found.plot(lambda x: float(x @ x)), plot.DescentDisplay)
 
 
 def test_nothing_of_matplotlib_is_imported_before_a_picture_is_drawn():

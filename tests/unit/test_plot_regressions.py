@@ -6,8 +6,7 @@ import statsmodels.api as sm
 from scipy.stats import probplot
 from sklearn.datasets import load_iris
 
-from linsep import GaussianNaiveBayes, LinearRegression, LogisticRegression, Perceptron, descent
-from linsep.errors import SeparationWarning
+from linsep import LinearRegression, LogisticRegression, Perceptron, descent
 from linsep.plot import AssumptionsDisplay, CoefficientDisplay, DescentDisplay, RegressionDisplay
 from linsep.plot.regression import log_odds, smooth
 from refusals import refused
@@ -32,19 +31,16 @@ def test_the_line_of_the_notes_with_its_residuals():
 
 
 def test_bands_are_the_intervals_of_the_estimator():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(40)[:, None]
+    y = 3 * x[:, 0] + rng.standard_normal(40)
+    model = LinearRegression().fit(x, y)
+    shown = RegressionDisplay.from_estimator(model, x, y, level=0.9)
     for of in ["confidence", "prediction"]:
-        rng = np.random.default_rng(0)
-        x = rng.standard_normal(40)[:, None]
-        y = 3 * x[:, 0] + rng.standard_normal(40)
-        model = LinearRegression().fit(x, y)
-        shown = RegressionDisplay.from_estimator(model, x, y, level=0.9)
-        drawn = shown.bands_[f"90% {of} band"].get_paths()[0].vertices
         found = model.predict(shown.grid[:, None], interval=of, level=0.9)
-        for ends in (found.low, found.high):
-            assert all(
-                np.isclose(drawn, pair).all(axis=1).any()
-                for pair in zip(shown.grid, ends, strict=True)
-            )
+        assert np.array_equal(shown.bands[f"90% {of} band"], (found.low, found.high))
+        box = shown.bands_[f"90% {of} band"].get_paths()[0].get_extents()
+        assert (box.y0, box.y1) == (found.low.min(), found.high.max())
 
 
 def test_one_of_several_features_keeps_the_residuals():
@@ -83,26 +79,6 @@ def test_coefficients_are_those_of_the_summary():
     assert few.ax_.get_title() == "2 coefficients not shown"
 
 
-def test_coefficients_without_an_estimate_are_arrows_and_words():
-    X = np.column_stack([IRIS.iloc[:, 0], SPECIES == 0, IRIS.iloc[:, 0]])
-    with pytest.warns(SeparationWarning, match="no maximum"):
-        model = LogisticRegression().fit(X, (SPECIES == 0) | (IRIS.iloc[:, 0] > 7))
-    shown = CoefficientDisplay.from_estimator(model)
-    said = {row.name: row.status for row in model.summary().coefficients if row.name != "intercept"}
-    words = {"+inf": "\u221e", "-inf": "\u2212\u221e", "infinite": "\u2212\u221e or \u221e"}
-    assert [text.get_text() for text in shown.words_] == [
-        words.get(word, word) for word in said.values() if word
-    ]
-    assert len(shown.arrows_) == sum(word in ("+inf", "-inf") for word in said.values()) > 0
-    assert shown._repr_png_().startswith(PNG)
-
-
-def test_models_without_inference_have_no_intervals_to_draw():
-    for model in [GaussianNaiveBayes(), Perceptron()]:
-        with refused(ValueError, "unsupported"):
-            CoefficientDisplay.from_estimator(model.fit(IRIS, SPECIES))
-
-
 def test_a_descent_is_drawn_on_its_function():
     def J(x):
         return float((x**2).sum())
@@ -118,17 +94,10 @@ def test_a_descent_is_drawn_on_its_function():
     x, y = np.meshgrid(*shown.grid)
     assert shown.values == pytest.approx(x**2 + y**2)
     assert len(shown.legend_.get_texts()) == 2
-
-
-def test_descents_that_cannot_be_drawn():
-    def J(x):
-        return float(x @ x)
-
-    with refused(ValueError, "unsupported"):
-        DescentDisplay.from_descent(descent.minimize(J, [1.0], lambda x: 2 * x, trace=False), J)
     three = descent.minimize(J, np.ones(3), lambda x: 2 * x, trace=True)
-    with refused(ValueError, "unsupported"):
-        DescentDisplay.from_descent(three, J)
+    for untraced in (three, descent.minimize(J, [1.0], lambda x: 2 * x, trace=False)):
+        with refused(ValueError, "unsupported"):
+            DescentDisplay.from_descent(untraced, J)
 
 
 STACKLOSS = sm.datasets.stackloss.load_pandas()
@@ -136,11 +105,9 @@ X, Y = STACKLOSS.exog, STACKLOSS.endog
 
 
 def test_points_are_those_of_statsmodels():
-    for weighted in [False, True]:
-        weights = 0.5 + np.arange(len(Y)) % 3 if weighted else np.ones(len(Y))
-        shown = AssumptionsDisplay.from_estimator(
-            LinearRegression().fit(X, Y, weights), X, Y, sample_weight=weights
-        )
+    for weights in (np.ones(len(Y)), 0.5 + np.arange(len(Y)) % 3):
+        model = LinearRegression().fit(X, Y, weights)
+        shown = AssumptionsDisplay.from_estimator(model, X, Y, sample_weight=weights)
         root, Z = np.sqrt(weights), sm.add_constant(X)
         fit = sm.OLS(root * Y, Z.mul(root, axis=0)).fit()
         influence = fit.get_influence()
@@ -160,6 +127,11 @@ def test_points_are_those_of_statsmodels():
         assert shown.normal_.get_slope() == 1.0
         named = [int(note.get_text()) for note in shown.named_]
         assert named == np.argsort(influence.cooks_distance[0])[::-1][:3].tolist()
+        assert "smooth" in [line.get_label() for line in shown.smooth_.values()]
+        for finding in shown.found.findings:
+            assert f"{finding.statistic:.4g}"[-4:] in (
+                shown.conclusions_[finding.assumption].get_text()
+            )
 
 
 def test_lines_of_equal_distance_are_at_that_distance():
@@ -176,31 +148,6 @@ def test_lines_of_equal_distance_are_at_that_distance():
     )
     names = [text.get_text() for text in small.legend_.get_texts()]
     assert not any("Cook" in name for name in names)  # both lines are beyond the picture
-
-
-def test_smooth_lines_follow_the_residuals():
-    rng = np.random.default_rng(0)
-    x = rng.permutation(40)[:, None].astype(float)
-    y = x[:, 0] ** 2
-    shown = AssumptionsDisplay.from_estimator(LinearRegression().fit(x, y), x, y)
-    at, line = shown.smooth_["linearity"].get_data()
-    assert line[0] > 0 > line[len(line) // 2]
-    assert np.array_equal(at, np.sort(at))
-    assert "influence" not in shown.smooth_
-    assert shown.axes_["linearity"].get_title() == "linearity: contradicted"
-
-
-def test_results_are_below_the_panels():
-    model = LinearRegression().fit(X, Y)
-    shown, found = AssumptionsDisplay.from_estimator(model, X, Y), model.assumptions(X, Y)
-    for finding in found.findings:
-        text = " ".join(shown.conclusions_[finding.assumption].get_text().split())
-        text = text.replace("\N{MINUS SIGN}", "-")
-        name = finding.test[0].upper() + finding.test[1:]
-        assert f"{name} {finding.statistic:.4g}" in text
-        assert " ".join(finding.conclusion.split()) in text
-    assert shown.axes_["linearity"].get_title() == "linearity"
-    assert "no data can test" in shown.existence_.get_text()
 
 
 def test_a_perfect_fit_says_that_nothing_is_defined():
@@ -230,8 +177,11 @@ def test_what_cannot_be_drawn_is_one_sentence():
     with refused(ValueError, "other-rows"):
         AssumptionsDisplay.from_estimator(model, X.to_numpy()[:9], Y[:9])
     other = LogisticRegression().fit(X, Y > 13)
+    for display in (AssumptionsDisplay, RegressionDisplay):
+        with refused(ValueError, "unsupported"):
+            display.from_estimator(other, X, Y)
     with refused(ValueError, "unsupported"):
-        AssumptionsDisplay.from_estimator(other, X, Y)
+        CoefficientDisplay.from_estimator(Perceptron().fit(X, Y > 13))
 
 
 SPECTOR = sm.datasets.spector.load_pandas()
@@ -287,10 +237,6 @@ def test_the_smooth_line_is_lowess():
     assert line == pytest.approx(wanted, abs=2e-3)  # its reach is a little shorter
     flat, straight = smooth(x, 2 * x - 1, rng.random(120))
     assert straight == pytest.approx(2 * flat - 1)
-    many = np.linspace(0, 1, 50_000)
-    at, curve = smooth(many, many**2, np.ones(50_000))
-    few = smooth(many[::50], many[::50] ** 2, np.ones(1000))
-    assert curve == pytest.approx(np.interp(at, *few), abs=2e-3)
     assert smooth(np.array([0.0, 1, 2, 2]), np.zeros(4), np.ones(4))[0].size == 0
 
 

@@ -160,10 +160,11 @@ class CoefficientDisplay(Display):
         shown = rows if len(rows) <= top else replace(summary, coefficients=rows).largest(top)
         if odds and summary.heading != ODDS_RATIO:
             shown = [row.exponentiated() for row in shown]
-        names = [row.name for row in shown]
-        terms = [n.rpartition(": ")[2] if summary.equations else n for n in names]
-        scaled = set(summary.standardized)
-        names = [n + STANDARDIZED * (t in scaled) for n, t in zip(names, terms, strict=True)]
+        scaled, several = {*summary.standardized}, bool(summary.equations)
+        names = [
+            name + STANDARDIZED * ((name.rpartition(": ")[2] if several else name) in scaled)
+            for name in (row.name for row in shown)
+        ]
         estimates, low, high = np.array(
             [(row.estimate, row.low, row.high) for row in shown], dtype=np.float64
         ).reshape(-1, 3).T  # fmt: skip
@@ -252,12 +253,10 @@ class CoefficientDisplay(Display):
         size = high - low
         low -= size * (ROOM if (ends == -np.inf).any() else 0.05) or 1.0
         high += size * (ROOM if (ends == np.inf).any() else 0.05) or 1.0
+        self.ax_.set_xlim(np.exp([low, high]) if self.odds else (low, high))
         if not self.odds:
-            self.ax_.set_xlim(low, high)
             return
-
         self.ax_.set_xscale("log")
-        self.ax_.set_xlim(np.exp(low), np.exp(high))
         self.ax_.xaxis.set_major_locator(Ratios())
         self.ax_.xaxis.set_major_formatter(FuncFormatter(lambda x, _: display.with_minus(f"{x:g}")))
         self.ax_.xaxis.set_minor_locator(NullLocator())
