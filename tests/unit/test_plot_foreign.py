@@ -119,6 +119,10 @@ def test_a_classifier_that_only_predicts():
     found = np.vstack(shown.curve_.get_paths()[0].vertices)
     radii = np.hypot(*(found - 3).T)
     assert abs(radii - 2).max() < 0.15  # one place of the grid
+    confused = plot.ConfusionDisplay.from_estimator(OnlyPredicts().fit(X, y), X, y)
+    assert np.trace(confused.counts) == 50
+    with refused(LinsepError, "unsupported"):
+        plot.RocDisplay.from_estimator(OnlyPredicts().fit(X, y), X, y)
 
 
 def test_a_threshold_of_another_probability_is_drawn():
