@@ -1,5 +1,7 @@
 """How pictures look: options of commands that draw, colors, names that can be read."""
 
+import re
+from importlib.resources import files
 from itertools import combinations
 
 import numpy as np
@@ -166,6 +168,11 @@ def test_anyone_can_tell_ten_classes_apart():
         for n in range(2, 11):
             assert nearest(colors(n), seen) >= 15.0
             assert len(set(MARKERS[:n])) == n
+
+
+def test_the_lab_has_the_same_colors():
+    style = files("linsep.lab").joinpath("page/style.css").read_text()
+    assert re.findall(r"--class-\d: (#\w+)", style) == [color.lower() for color in DISTINCT]
 
 
 def test_weight_images_are_white_at_zero_and_symmetric():
