@@ -112,10 +112,10 @@ class LearningCurveDisplay(Display):
         self.ax_.set(xlabel="pass", ylabel="mistakes", ylim=(0, 1.05 * most))
         count_axis(self.ax_.xaxis)
         count_axis(self.ax_.yaxis)
+        passes = np.arange(1, len(self.mistakes) + 1)
         (self.mistakes_,) = self.ax_.plot(
-            np.arange(1, len(self.mistakes) + 1), self.mistakes, color=hue(0), marker="o",
-            markersize=4, label="mistakes",
-        )  # fmt: skip
+            passes, self.mistakes, color=hue(0), marker="o", markersize=4, label="mistakes"
+        )
         shown: list[tuple[Any, ...]] = []  # the numbers of each pass: more than those of all rows
         if self.errors is not None:
             axis, names = "error", ("error, training rows", "error, held-out rows")
@@ -126,7 +126,6 @@ class LearningCurveDisplay(Display):
         if not shown:
             return []
         self._right, self.error_ax_ = 1.16, self.ax_.twinx()
-        passes = np.arange(1, len(self.mistakes) + 1)
         drawn = [
             self.error_ax_.plot(passes, values, color=color, ls=style, marker=".", label=name)[0]
             for values, name, color, style in shown
