@@ -201,6 +201,13 @@ def test_no_text_is_cut_or_collides_with_long_names(k):
         assert faults(picture.from_estimator(model, X, LONG[codes])) == []
 
 
+def test_a_legend_is_inside_of_a_picture_of_any_size(tmp_path):
+    X, codes = make_blobs(60, centers=4, random_state=1)
+    shown = RocDisplay.from_estimator(GaussianNB().fit(X, LONG[codes]), X, LONG[codes])
+    shown.save(tmp_path / "p.png", size=(7, 4))
+    assert shown.legend_.get_window_extent().x1 <= shown.figure_.bbox.x1
+
+
 def test_a_legend_says_how_many_classes_it_leaves_out():
     X, codes = make_blobs(300, centers=25, random_state=1)
     shown = DecisionDisplay.from_estimator(GaussianNB().fit(X, LONG[codes]), X, LONG[codes])
