@@ -1,5 +1,7 @@
 """How pictures look: options of commands that draw, colors, names that can be read."""
 
+import re
+from importlib.resources import files
 from itertools import combinations
 
 import numpy as np
@@ -168,6 +170,11 @@ def test_anyone_can_tell_ten_classes_apart():
             assert len(set(MARKERS[:n])) == n
 
 
+def test_the_lab_has_the_same_colors():
+    style = files("linsep.lab").joinpath("page/style.css").read_text()
+    assert re.findall(r"--class-\d: (#\w+)", style) == [color.lower() for color in DISTINCT]
+
+
 def test_weight_images_are_white_at_zero_and_symmetric():
     X, y = load_digits(return_X_y=True)
     shown = WeightImageDisplay.from_estimator(Perceptron(max_iter=3).fit(X, y))
@@ -192,6 +199,13 @@ def test_no_text_is_cut_or_collides_with_long_names(k):
     model = GaussianNB().fit(X, LONG[codes])
     for picture in (DecisionDisplay, RocDisplay, ConfusionDisplay, ReliabilityDisplay):
         assert faults(picture.from_estimator(model, X, LONG[codes])) == []
+
+
+def test_a_legend_is_inside_of_a_picture_of_any_size(tmp_path):
+    X, codes = make_blobs(60, centers=4, random_state=1)
+    shown = RocDisplay.from_estimator(GaussianNB().fit(X, LONG[codes]), X, LONG[codes])
+    shown.save(tmp_path / "p.png", size=(7, 4))
+    assert shown.legend_.get_window_extent().x1 <= shown.figure_.bbox.x1
 
 
 def test_a_legend_says_how_many_classes_it_leaves_out():

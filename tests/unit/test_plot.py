@@ -41,25 +41,11 @@ CLASSIFIERS = {
 }
 
 
-def agreement(shown, model, n=1000):
-    """The share of random places whose region has the color of the class predicted there.
-
-    Places whose neighbors on the grid are of several classes are left out: the boundary runs
-    through their cell.
-    """
-    rng = np.random.default_rng(0)
-    places = np.column_stack([rng.uniform(*axis[[0, -1]], n) for axis in (shown.xs, shown.ys)])
-    column, row = (
-        np.abs(axis[:, None] - places[:, k]).argmin(axis=0)
-        for k, axis in enumerate((shown.xs, shown.ys))
-    )
-    drawn = np.asarray(shown.regions_.get_array()).reshape(shown.codes.shape)
-    padded = np.pad(drawn, 1, mode="edge")
-    around = [padded[row + i, column + j] for i in range(3) for j in range(3)]
-    clear = np.ptp(around, axis=0) == 0
-    assert clear.mean() > 0.8
+def assert_as_predicted(shown, model):
+    """Each place of the grid has the color of the class predicted there."""
+    places = np.stack(np.meshgrid(shown.xs, shown.ys), axis=-1).reshape(-1, 2)
     said = np.searchsorted(model.classes_, model.predict(shown.plane.points(places)))
-    return (drawn[row, column] == said)[clear].mean()
+    assert np.array_equal(np.ravel(shown.regions_.get_array()), said)
 
 
 def test_regions_have_the_color_of_the_class_predicted():
@@ -68,7 +54,7 @@ def test_regions_have_the_color_of_the_class_predicted():
         X, y = IRIS[chosen][:, [0, 2]], SPECIES[chosen]
         model = CLASSIFIERS[name].fit(X, y)
         shown = DecisionDisplay.from_estimator(model, X, y)
-        assert agreement(shown, model) == 1.0
+        assert_as_predicted(shown, model)
         assert sum(len(p.get_offsets()) for p in shown.points_) == len(y)
         wrong = int((model.predict(X) != y).sum())
         assert wrong == (0 if shown.mistakes_ is None else len(shown.mistakes_.get_offsets()))
@@ -131,7 +117,7 @@ def test_several_classes_are_drawn_where_their_weights_differ():
     weights = model.coef_ - model.coef_.mean(axis=0)
     drawn = weights @ np.column_stack([shown.plane.across, shown.plane.up])
     assert np.linalg.norm(drawn) == pytest.approx(np.linalg.norm(weights))  # of three, all of it
-    assert agreement(shown, model) == 1.0
+    assert_as_predicted(shown, model)
     bayes = DecisionDisplay.from_estimator(GaussianNaiveBayes().fit(IRIS, SPECIES), IRIS, SPECIES)
     centered = IRIS - IRIS.mean(axis=0)
     first = np.linalg.svd(centered)[2][0]

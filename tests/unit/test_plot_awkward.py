@@ -86,20 +86,6 @@ def test_ticks_of_odds_ratios_are_few_and_round_and_1_is_one():
         assert 1.0 in drawn.ax_.get_xticks()
 
 
-def test_many_long_names_leave_room_for_the_picture():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 2))
-    names = np.array([f"comp.os.ms-windows.misc_very_long_{k}" for k in range(20)])
-    y = names[np.arange(200) % 20]
-    drawn = DecisionDisplay.from_estimator(Perceptron(max_iter=1).fit(X, y), X, y)
-    drawn.figure_.draw_without_rendering()
-    box = drawn.ax_.get_window_extent()
-    assert min(box.width, box.height) > 200
-    texts = [text.get_text() for text in drawn.legend_.get_texts()]
-    assert "...os.ms-windows.misc_very_long_13" in texts
-    assert len(set(texts)) == len(texts)
-
-
 def test_very_many_sparse_features_are_drawn_in_blocks(monkeypatch):
     rng = np.random.default_rng(0)
     dense = np.zeros((60, 5000))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -79,22 +79,6 @@ def test_a_threshold_moves_the_line_of_many_features():
     side = shown.points @ shown.line[0] + shown.line[1] > 0
     assert np.array_equal(side.astype(int), model.predict(CELLS))
     assert shown.line_.get_xdata() == pytest.approx([0.0, 0.0], abs=1e-9)
-
-
-def test_no_regions_where_most_rows_would_lie_in_the_color_of_another_class():
-    X, y = load_digits(return_X_y=True)
-    model = Perceptron(keep="average").fit(X, y)
-    shown = DecisionDisplay.from_estimator(model, X, y)
-    assert shown.regions_ is None
-    assert not shown.borders_
-    assert "no regions of the slice: 53.03% of the rows" in shown.ax_.get_title()
-    asked = DecisionDisplay.from_estimator(model, X, y, regions=True)
-    share = float((drawn_at(asked) != model.predict(X)).mean())
-    assert round(share, 4) == 0.5303
-    assert f"slice: {100 * share:.2f}% of the rows lie" in asked.ax_.get_title()
-    exact = DecisionDisplay.from_estimator(Perceptron(keep="average").fit(IRIS, SPECIES), IRIS)
-    assert exact.regions_ is not None  # the weights of three classes are in the plane
-    assert "slice" not in exact.ax_.get_title()
 
 
 class Inside(ClassifierMixin, BaseEstimator):

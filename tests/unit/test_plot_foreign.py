@@ -5,7 +5,6 @@ from contextlib import suppress
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_blobs
 from sklearn.ensemble import StackingClassifier
@@ -35,7 +34,6 @@ EVERY = {
     "OneVsOneClassifier": OneVsOneClassifier(LogisticRegression()),
     "StackingClassifier": StackingClassifier([("a", LogisticRegression())]),
 }  # fmt: skip
-CASES = [(name, k) for name in EVERY for k in (2, 3) if k == 2 or "Threshold" not in name]
 NAMES = np.array(["ant", "bee", "cow"], dtype=object)
 POINTS, CODES = make_blobs(60, centers=3, n_features=2, random_state=0)
 
@@ -47,21 +45,19 @@ def learned(name, k):
     return EVERY[name].fit(X, y), X, y
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(("name", "k"), CASES)
-def test_classifiers_are_drawn_as_they_decide(name, k):
-    model, X, y = learned(name, k)
-    shown = DecisionDisplay.from_estimator(model, X, y, resolution=20)
-    places = np.stack(np.meshgrid(shown.xs, shown.ys), axis=-1).reshape(-1, 2)
-    said = np.searchsorted(model.classes_, model.predict(places)).reshape(20, 20)
-    assert np.array_equal(shown.codes, said)
-    assert shown.wrong.tolist() == (model.predict(X) != y).tolist()
-    if k == 2:
-        assert ((shown.boundary >= 0) == (said == 1))[shown.boundary != 0].all()
-        assert (shown.line_ is None) != (shown.curve_ is None)
-    else:
-        assert shown.boundary is None
-        assert len(shown.borders_) == 3
+def test_classifiers_are_drawn_as_they_decide():
+    for name, k in [*((name, 2) for name in EVERY), ("SVC", 3), ("OneVsOneClassifier", 3)]:
+        model, X, y = learned(name, k)
+        shown = DecisionDisplay.from_estimator(model, X, y, resolution=20)
+        places = np.stack(np.meshgrid(shown.xs, shown.ys), axis=-1).reshape(-1, 2)
+        said = np.searchsorted(model.classes_, model.predict(places)).reshape(20, 20)
+        assert np.array_equal(shown.codes, said)
+        assert shown.wrong.tolist() == (model.predict(X) != y).tolist()
+        if k == 2:
+            assert ((shown.boundary >= 0) == (said == 1))[shown.boundary != 0].all()
+            assert (shown.line_ is None) != (shown.curve_ is None)
+        else:
+            assert (shown.boundary, len(shown.borders_)) == (None, 3)
 
 
 KINDS = {
@@ -119,6 +115,10 @@ def test_a_classifier_that_only_predicts():
     found = np.vstack(shown.curve_.get_paths()[0].vertices)
     radii = np.hypot(*(found - 3).T)
     assert abs(radii - 2).max() < 0.15  # one place of the grid
+    confused = plot.ConfusionDisplay.from_estimator(OnlyPredicts().fit(X, y), X, y)
+    assert np.trace(confused.counts) == 50
+    with refused(LinsepError, "unsupported"):
+        plot.RocDisplay.from_estimator(OnlyPredicts().fit(X, y), X, y)
 
 
 def test_a_threshold_of_another_probability_is_drawn():

@@ -106,16 +106,12 @@ def test_a_class_without_weight_has_probability_zero():
 
 
 def test_a_feature_without_effect_has_no_threshold():
-    flat = np.array([[1.0], [2.0], [1.0], [2.0]])
-    shown = LogisticDisplay.from_estimator(
-        LogisticRegression().fit(flat, [0, 0, 1, 1]), flat, [0, 0, 1, 1]
-    )
+    flat, y = np.array([[1.0], [2.0], [1.0], [2.0]]), [0, 0, 1, 1]
+    shown = LogisticDisplay.from_estimator(LogisticRegression().fit(flat, y), flat, y)
     assert shown.threshold_ is None
     assert shown.values == pytest.approx(0.5)
-    constant = np.full((4, 1), 3.0)
-    shown = LogisticDisplay.from_estimator(
-        GaussianNaiveBayes().fit(constant, [0, 1, 1, 1]), constant, [0, 1, 1, 1]
-    )
+    same, y = np.full((4, 1), 3.0), [0, 1, 1, 1]
+    shown = LogisticDisplay.from_estimator(GaussianNaiveBayes().fit(same, y), same, y)
     assert shown.values == pytest.approx(0.75)
     assert shown.gaussians_ == []
 

@@ -12,7 +12,6 @@ from sklearn.exceptions import NotFittedError
 
 import linsep
 from linsep import (
-    LinearRegression,
     LogisticRegression,
     Perceptron,
     datasets,
@@ -79,28 +78,22 @@ ROWS, KINDS = load_iris(return_X_y=True)
 PICTURE = 'src="data:image/png;base64,iVBOR'
 
 
-def results():
-    """A result of each kind that knows what its picture needs."""
+def test_the_picture_is_beside_the_table(monkeypatch):
     rows, labels = datasets.load_inseparable_points(return_X_y=True)
     begin = {"coef_init": [1, 1], "intercept_init": 1}
-    return {
-        "verdict": linsep.separation(ROWS, KINDS == 0),
-        "trace": linsep.trace(Perceptron(shuffle=False), rows, labels, max_rounds=20),
-        "summary": LinearRegression().fit(ROWS[:, :2], ROWS[:, 2]).summary(),
-        "logistic": LogisticRegression(l2=1.0).fit(ROWS, KINDS).summary(),
-        "cycle": Perceptron(shuffle=False).fit(rows, labels, **begin).cycle_,
-    }
-
-
-@pytest.mark.parametrize("name", results())
-def test_the_picture_is_beside_the_table(name, monkeypatch):
-    result = results()[name]
-    shown = result._repr_html_()
-    assert PICTURE in shown
+    results = [
+        linsep.separation(ROWS, KINDS == 0),
+        linsep.trace(Perceptron(shuffle=False), rows, labels, max_rounds=20),
+        LogisticRegression(l2=1.0).fit(ROWS, KINDS).summary(),
+        Perceptron(shuffle=False).fit(rows, labels, **begin).cycle_,
+    ]
+    shown = [result._repr_html_() for result in results]
     monkeypatch.setattr(drawing, "find_spec", lambda _: None)
-    alone = result._repr_html_()
-    assert PICTURE not in alone
-    assert alone in shown
+    for html, result in zip(shown, results, strict=True):
+        alone = result._repr_html_()
+        assert PICTURE in html
+        assert PICTURE not in alone
+        assert alone in html
 
 
 def test_what_is_large_or_cannot_be_drawn_is_a_table():

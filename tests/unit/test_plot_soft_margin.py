@@ -37,15 +37,6 @@ def test_the_margin_of_a_line_ends_where_scores_are_one():
     ]
 
 
-def test_features_that_are_projected_have_the_same_lines():
-    rows, y = IRIS.data[50:], IRIS.target[50:]
-    model = SoftMargin().fit(rows, y)
-    display = model.plot(rows, y)
-    width = 1 / np.linalg.norm(model.coef_)
-    at = [line.get_xdata().mean() for line in (*display.margin_lines_, display.line_)]
-    assert np.allclose(np.subtract(at[:2], at[2]), [-width, width])
-
-
 def test_squares_have_no_bound_and_a_threshold_moves_the_boundary_alone():
     model = SoftMargin(loss="squared_hinge").fit(X, Y)
     set_threshold(model, 0.3)
@@ -67,13 +58,6 @@ def test_other_rows_are_marked_if_they_are_inside(tmp_path):
     assert len(DecisionDisplay.from_estimator(loaded, X).margin_lines_) == 2
     fewer = DecisionDisplay.from_estimator(model, X[:40], Y[:40])
     assert list(fewer.marked) == ["inside the margin"]
-
-
-def test_several_classes_have_no_lines():
-    rows, y = IRIS.data.iloc[:, 2:], IRIS.target
-    display = SoftMargin().fit(rows, y).plot(rows, y)
-    assert display.margin_lines_ == []
-    assert list(display.marked) == ["support vectors"]
 
 
 def test_the_gap_closes():

@@ -99,15 +99,11 @@ def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Scored:
     weights = weights if weights.size else np.ones(codes.size)
     check_consistent_length(codes, weights)
     probabilities = estimator.predict_proba(X) if hasattr(estimator, "predict_proba") else None
+    scores = probabilities
     if hasattr(estimator, "decision_function"):
         scores = np.asarray(estimator.decision_function(X))
-    elif probabilities is not None:
-        scores = probabilities[:, 1] if classes.size == 2 else probabilities
-    else:
-        raise DataError(
-            f"{type(estimator).__name__} has no scores; only a confusion matrix can be drawn.",
-            code="unsupported",
-        )
+    elif scores is not None and classes.size == 2:
+        scores = scores[:, 1]
     return Scored(
         classes, codes, np.searchsorted(classes, predicted), weights, scores, probabilities, None,
         check_two(estimator) if classes.size == 2 else 1,
@@ -117,6 +113,9 @@ def answers_of(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Scored:
 def ranked(known: Scored, what: str) -> dict[Any, Ranked]:
     """Return the classes that have rows, each against all others; of two only the positive."""
     present = np.unique(known.truth)
+    if known.scores is None:
+        why = "This classifier has no scores; only its confusion matrix can be drawn."
+        raise DataError(why, code="unsupported")
     if present.size < 2:
         raise DataError(
             f"linsep.plot needs rows of two or more classes to draw {what}, but all of these are "

@@ -55,7 +55,7 @@ class DecisionDisplay(Display):
     margin_lines_ : list of Line2D, at the scores -1 and 1 of a soft margin (a ContourSet for a
         kernel), or around the empty band beside a separating line
     normal_ : Annotation, the weight vector as an arrow from the line, or None
-    mistakes_ : PathCollection of rings, or of some dots over a density, or None
+    mistakes_ : PathCollection of rings, or of dots if there are many, or None
     marked_ : list of PathCollection, one for each kind of marked rows
     """
 

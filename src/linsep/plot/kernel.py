@@ -134,9 +134,10 @@ class KernelDisplay(Panels):
         self.borders_: list[Any] = []
         if self.y is not None and len(np.unique(self.y)) <= MOST_NAMES:
             known, starts, counts = np.unique(self.y, return_index=True, return_counts=True)
-            for start in starts[1:]:
-                for line in (ax.axhline, ax.axvline):
-                    self.borders_.append(line(start - 0.5, color="white", linewidth=1.2))
+            self.borders_ = [
+                line(start - 0.5, color="white", linewidth=1.2)
+                for start in starts[1:] for line in (ax.axhline, ax.axvline)
+            ]  # fmt: skip
             middles = starts + (counts - 1) / 2
             ax.set_yticks(middles, [wrapped(label_text(self.classes[k])) for k in known])
             ax.set_xticks([])  # the same as on the left

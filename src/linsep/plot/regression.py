@@ -31,7 +31,7 @@ AROUND_ZERO = ("linearity", "independence", "influence", "residuals")
 #: Cook's distances that have a line
 DISTANCES = {0.5: "--", 1.0: ":"}
 #: where the numbers of the rows with the three largest Cook's distances are, in points
-SIDES = ((4, 3, "left", "bottom"), (4, -3, "left", "top"), (-4, 3, "right", "bottom"))
+SIDES = ((4, 3, "left", "bottom"), (4, -3, "left", "top"), (4, 12, "left", "bottom"))
 #: letters in a line of the sentences below a panel, and of a panel without numbers
 LETTERS, NOTE = 54, 40
 #: share of the rows that a place of a smooth line is fitted to, and its places

@@ -112,10 +112,10 @@ class LearningCurveDisplay(Display):
         self.ax_.set(xlabel="pass", ylabel="mistakes", ylim=(0, 1.05 * most))
         count_axis(self.ax_.xaxis)
         count_axis(self.ax_.yaxis)
+        passes = np.arange(1, len(self.mistakes) + 1)
         (self.mistakes_,) = self.ax_.plot(
-            np.arange(1, len(self.mistakes) + 1), self.mistakes, color=hue(0), marker="o",
-            markersize=4, label="mistakes",
-        )  # fmt: skip
+            passes, self.mistakes, color=hue(0), marker="o", markersize=4, label="mistakes"
+        )
         shown: list[tuple[Any, ...]] = []  # the numbers of each pass: more than those of all rows
         if self.errors is not None:
             axis, names = "error", ("error, training rows", "error, held-out rows")

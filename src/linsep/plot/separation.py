@@ -325,8 +325,9 @@ class SuspiciousLabelsDisplay(Display):
             display.literal(f"row {self.labels.name(one)}: {label}")
             for one, label in zip(shown, labels, strict=True)
         ]
-        scores = [one.score for one in shown]
-        self.bars_ = self.ax_.barh(range(len(shown)), scores, color=hue(0), tick_label=names)
+        self.bars_ = self.ax_.barh(
+            range(len(shown)), [one.score for one in shown], color=hue(0), tick_label=names
+        )
         self.ax_.invert_yaxis()
         self.ax_.set(xlabel="score", xlim=(0, 1))
         show_title(self.ax_, "labels that deserve a second look")

@@ -286,6 +286,7 @@ class WeightImageDisplay(Panels):
     ----------
     images : array of shape (binary classifiers, height, width)
     titles : list of str
+    about : str, how many of them are drawn, or empty
     images_ : list of AxesImage
     colorbar_ : Colorbar
     """
@@ -305,8 +306,8 @@ class WeightImageDisplay(Panels):
                 estimator, needed,
                 "has no feature weights for classes; use a linear classifier.",
             )  # fmt: skip
-        coef = np.atleast_2d(estimator.coef_)[:MOST_IMAGES]
-        d = coef.shape[1]
+        coef = np.atleast_2d(estimator.coef_)
+        n, d = coef.shape
         height, width = shape or (isqrt(d), isqrt(d))
         if height * width != d:
             raise DataError(
@@ -318,9 +319,12 @@ class WeightImageDisplay(Panels):
                 value=shape,
             )
         titles = machine_names(estimator)
-        if len(coef) == 1 and len(titles) == 2:  # of another library
+        if n == 1 and len(titles) == 2:  # of another library
             titles = [" against ".join(titles[::-1])]
-        return cls(images=coef.reshape(-1, height, width), titles=titles[: len(coef)]).plot()
+        return cls(
+            images=coef[:MOST_IMAGES].reshape(-1, height, width), titles=titles[:MOST_IMAGES],
+            about=f"the first {MOST_IMAGES} of {n:,}" if n > MOST_IMAGES else "",
+        ).plot()  # fmt: skip
 
     def _draw(self) -> list[Any]:
         self.figure_, self.axes_ = display.new_grid(len(self.images), COLUMNS, 1.5, 1.7)
@@ -332,6 +336,7 @@ class WeightImageDisplay(Panels):
             )
             ax.set_axis_off()
             show_title(ax, literal(name))
+        self.figure_.suptitle(self.about, fontsize="medium")
         self.colorbar_ = self.figure_.colorbar(self.images_[0], ax=self.axes_, label="weight")
         return []
 

@@ -2,8 +2,8 @@
 
 import { makeSvg } from "./dom.js";
 
-export const COLOR_NAMES = ["blue", "red", "green", "purple", "orange", "gray", "violet", "brown",
-  "teal", "pink"];
+export const COLOR_NAMES = ["blue", "orange", "green", "pink", "light blue", "red", "yellow", "brown",
+  "violet", "gray"];
 
 // A color of the style sheet, which knows light and dark.
 export function classColor(code) { return `var(--class-${code})`; }

@@ -25,8 +25,8 @@ export class Story {
     const { run, fit } = this.lab;
     this.task.textContent = this.lab.descends ? `Goal: ${fit.goal}.` : !run ? "" : run.present.length > 2
       ? "Goal: a region for each class that contains all of its points."
-      : `Goal: a ${run.kernel ? "curve" : "line"} with the blue points on one side and the red `
-        + "points on the other.";
+      : `Goal: a ${run.kernel ? "curve" : "line"} with the blue points on one side and the `
+        + "orange points on the other.";
   }
 
   at(t) {
