@@ -9,81 +9,11 @@ import json
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 #: the fields of an error, which name its place
 FIELDS = ("path", "row", "column", "option", "value")
-#: the codes of errors
-CODES = {
-    # values
-    "missing-value": "a cell, label, weight or group has no value",
-    "not-finite": "a number is infinite or NaN",
-    "not-a-number": "text, or another value that is not a number, where a number is expected",
-    "not-exact": "a number that float64 does not represent exactly",
-    "out-of-range": "a number outside the range that its meaning allows, such as a negative weight",
-    "overflow": "a result overflows or underflows float64",
-    "bad-value": "a value without the form that its column, row or argument needs",
-    "unknown-value": "a value that the training data did not have",
-    "unknown-label": "a label that is not a class of the model",
-    # columns, labels and rows
-    "unknown-column": "a name that no column has",
-    "duplicate-name": "two columns, fields, classes or files of one name",
-    "column-type": "a column of a type or notation that cannot be used as it is",
-    "column-role": "a column that is named for two roles, or for one that it cannot have",
-    "no-columns": "no column is left for the features or the output",
-    "no-labels": "no column or argument of labels where one is needed",
-    "label-type": "labels of mixed types, or of a type that labels cannot have",
-    "class-count": "one class, or more classes than a method supports",
-    "no-rows": "no row to use: files are empty, or all rows are dropped or have weight 0",
-    "too-few-rows": "fewer rows, groups or values than a method needs",
-    "shape": "arrays, rows or names whose numbers do not match",
-    "too-large": "more rows, columns, characters or bytes than a limit or the memory allows",
-    # files
-    "no-file": "a path that does not exist, or matches nothing",
-    "not-a-file": "a folder, device or pipe where a file is needed, or the reverse",
-    "file-exists": "a file that is not overwritten without being asked to",
-    "cannot-read": "a file that the system does not let linsep read",
-    "cannot-write": "a file that the system does not let linsep write",
-    "wrong-format": "a file of another format than declared or supported here",
-    "mixed-formats": "files of different formats, columns or widths in one source",
-    "encoding": "bytes that are not text in the declared encoding",
-    "bad-line": "a line that does not parse",
-    "field-count": "a line with more or fewer fields than the first",
-    "damaged-file": "a file that is truncated, altered or damaged",
-    "file-changed": "a file that changed or was removed while it was used",
-    "in-use": "a file that another process uses",
-    "bad-url": "a URL that is not valid, or not supported",
-    "access-denied": "a server that refuses access",
-    "unreachable": "a server that does not answer, or not as it should",
-    # options and packages
-    "bad-option": "a value that an option or parameter does not allow",
-    "bad-argument": "an argument that a function does not have, or of a type it does not take",
-    "conflict": "options or arguments that exclude each other",
-    "needs-option": "an option or argument that is missing beside what is given",
-    "missing-package": "an optional package that is not installed",
-    "bad-formula": "a formula that does not parse, or that the data cannot satisfy",
-    "bad-hypothesis": "a hypothesis about coefficients that does not parse or cannot be tested",
-    "bad-kernel": "a kernel that is not valid, or not valid for these rows",
-    # models and results
-    "unsupported": "what is asked for does not exist for this model or these data",
-    "separated": "coefficients without a finite estimate, as the classes are separated",
-    "no-estimate": "a coefficient or test without an estimate",
-    "not-converged": "a computation that did not reach its result",
-    "undefined": "a number that is not defined for these rows",
-    "other-rows": "rows other than the training rows",
-    "other-model": "models or data that cannot be compared or used together",
-    "bad-model-file": "a model file that is damaged or not from linsep",
-    "bad-checkpoint": "a checkpoint that is damaged or of another fit",
-    "bad-proof": "a proof or cycle that is damaged or altered",
-    "other-version": "a file or process of another version",
-    # servers, clusters and the lab
-    "bug": "a bug in linsep: please report it",
-    "bad-request": "a request to a server that it cannot answer",
-    "unsafe": "a server that others could reach or change without protection",
-    "cluster": "a cluster that cannot be used, or that lost a task",
-    "bad-scene": "a scene, lesson or link of the lab that is not valid",
-}
-
 #: spells a parameter and its value (None: the name only)
 Spell = Callable[[str, Any], str]
 
@@ -143,9 +73,9 @@ class LinsepError(Exception):
         The problem and its place; the whole sentence if there are no hints.
     *hints : str or Hint
         Alternative remedies.
-    code : str, one of `CODES`
+    code : str
         The kind of problem, which stays the same when the sentence changes; each class has a
-        default.
+        default. docs/reference/errors.md lists all codes.
     **fields
         What is known of the place: ``path``, ``row`` and ``column`` (as the message counts or names
         them), ``option`` (its name in Python) and ``value``. They are attributes, else None.
@@ -183,13 +113,16 @@ class LinsepError(Exception):
             return f"{self.message}: {advice}" + "." * (advice[-1] != "?")
         return f"{self.message}." if self.hints else self.message
 
-    def at(self, place: str, **fields: Any) -> "LinsepError":
+    def at(self, place: str, **fields: Any) -> Self:
         """Return the same error with a place before it, such as ``file line 3: ``."""
         return self.with_message(place + self.message, self.hints, **fields)
 
-    def with_message(self, message: str, hints: Any, **fields: Any) -> "LinsepError":
-        """Return the same error, of the same code and place, in other words."""
-        return type(self)(message, *hints, code=self.code, **self.fields | fields)
+    def with_message(self, message: str, hints: Any, **fields: Any) -> Self:
+        """Return the same error in other words."""
+        same = copy(self)
+        same.args = (message, *hints)
+        vars(same).update(message=message, hints=hints, **fields)
+        return same
 
 
 def refuse(kind: type[LinsepError], *cases: tuple[Any, ...]) -> None:
@@ -232,10 +165,6 @@ class FeatureOverflow(DataError):
             column=column,
         )
         self.small = small
-
-    def with_message(self, message: str, hints: Any, **fields: Any) -> "DataError":
-        """Return an error of the same code and place in other words."""
-        return DataError(message, *hints, code=self.code, **self.fields | fields)
 
 
 class ParameterError(LinsepError, ValueError):
@@ -291,12 +220,6 @@ class SeparationError(DataError):
     code = "separated"
     verdict: Any = None
     limits: dict[str, str]
-
-    def with_message(self, message: str, hints: Any, **fields: Any) -> "LinsepError":
-        """Return the same error, with its verdict, in other words."""
-        return super().with_message(
-            message, hints, verdict=self.verdict, limits=self.limits, **fields
-        )
 
 
 #: modules that are skipped to find the caller to warn

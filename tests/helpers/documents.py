@@ -19,6 +19,10 @@ PAGES = {
 }
 PAGES["gallery"] = ROOT / "docs" / "gallery" / "index.md"
 PAGES["command-line"] = ROOT / "docs" / "reference" / "command-line.md"
+#: the codes of errors
+CODES = set(re.findall(
+    r"^\| `([a-z-]+)` \|", (ROOT / "docs" / "reference" / "errors.md").read_text("utf-8"), re.M
+))  # fmt: skip
 # Times differ from run to run, gaps that are rounding errors from processor to processor, and so
 # does how lines are folded.
 TIMES = re.compile(r"\d+\.\d\d s")
