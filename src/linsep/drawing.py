@@ -11,6 +11,8 @@ from io import BytesIO
 from pkgutil import resolve_name
 from typing import Any, Self
 
+import numpy as np
+
 import linsep
 from linsep.errors import LinsepError
 
@@ -21,12 +23,6 @@ MOST_ROWS, MOST_NUMBERS = 1000, 20_000
 def display(name: str) -> Any:
     """Return a display class of the picture tool."""
     return getattr(resolve_name(linsep.TOOLS["picture"]), name)
-
-
-def lab_page(trace: Any, X: Any, y: Any) -> str:
-    """Return a page that steps through the run of a trace."""
-    page: str = resolve_name(linsep.TOOLS["page"])(trace, X, y)
-    return page
 
 
 def beside(table: str, draw: Callable[[], Any] | None) -> str:
@@ -61,12 +57,7 @@ class WithRows:
 
     def remember(self, X: Any, y: Any) -> Self:
         """Keep the rows if they are few, and return the result."""
-        if hasattr(X, "shape"):
-            shape = X.shape
-        else:
-            from numpy import shape as shape_of
-
-            shape = shape_of(X)
+        shape = np.shape(X)
         if len(shape) == 2 and shape[0] <= MOST_ROWS and shape[0] * shape[1] <= MOST_NUMBERS:
             object.__setattr__(self, "_rows", (X, y))  # also of a frozen dataclass
         return self

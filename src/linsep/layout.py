@@ -1,11 +1,13 @@
-"""Tables, sentences and commands as lines of text that fit a width."""
+"""Tables and sentences as lines of text that fit a width."""
 
 import os
 import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from itertools import takewhile, zip_longest
+from itertools import zip_longest
+
+from rich.cells import cell_len as width_of  # two for a wide character, none for accents
 
 from linsep.words import escaped
 
@@ -19,8 +21,6 @@ HEADING, TEXT, SENTENCE = 7, 12, 16
 NUMBERS = re.compile(r"(?:[-+<≈±.,/%() \d]|e[-+]?\d|to |inf|nan){0,40}")
 #: the letters of a long word in a sentence, and words that are never elided: paths and hashes
 LONGEST, WHOLE = 32, re.compile(r"/|\\|^[0-9a-f]{40,}$")
-#: words of a command, quoted text as one
-WORDS = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 
 
 def screen() -> int | None:
@@ -36,17 +36,6 @@ def screen() -> int | None:
 def room() -> int:
     """Return the columns of the terminal, or 80 for a file or a pipe."""
     return screen() or USUAL
-
-
-def width_of(text: str) -> int:
-    """Return the columns that text takes on a terminal: two for a wide character, none for one that
-    combines with the character before it.
-    """
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len  # which the plain twins need not
-
-    return cell_len(text)
 
 
 def padded(text: str, width: int, right: bool = False) -> str:
@@ -75,28 +64,6 @@ def elided(text: str, width: int) -> str:
     return head + DOTS + tail
 
 
-def told_apart(texts: Sequence[str], width: int) -> list[str]:
-    """Return texts elided to ``width`` columns so that different ones still differ, if possible:
-    without the start and the end that the long ones have in common.
-    """
-    shown = [elided(text, width) for text in texts]
-    if len(set(shown)) == len(set(texts)):
-        return shown
-    long = [text for text in texts if width_of(text) > width]
-    start = _shared(long)
-    end = _shared([text[:start:-1] for text in long])
-    rests = [DOTS + text[start : len(text) - end] + DOTS * bool(end) for text in texts]
-    return [
-        elided(rest if text in long else text, width)
-        for text, rest in zip(texts, rests, strict=True)
-    ]
-
-
-def _shared(texts: Sequence[str]) -> int:
-    """Return the number of characters with which all texts begin."""
-    return sum(1 for _ in takewhile(lambda some: len(set(some)) == 1, zip(*texts, strict=False)))
-
-
 def wrapped(text: str, width: int | None = None, indent: str = "") -> list[str]:
     """Return text in lines of at most ``width`` columns, by default the columns of :func:`room`.
 
@@ -123,42 +90,26 @@ def folded(text: str) -> list[str]:
     return [text] if columns is None else wrapped(text, columns, "  ")
 
 
-def command_lines(command: str, width: int) -> list[str]:
-    """Return a command in lines that a shell reads as one, divided before options."""
-    if width_of(command) <= width:
-        return [command]
-    lines, line = [], ""
-    for words in re.split(r"\s(?=-)", " ".join(WORDS.findall(command))):
-        longer = f"{line} {words}" if line else words
-        if line and width_of(longer) > width - 2:
-            lines.append(line + " \\")
-            longer = "  " + words
-        line = longer
-    return [*lines, line]
-
-
 def pair_lines(
     pairs: Sequence[tuple[str, str]],
     heading: Callable[[str], str] = str,
     columns: int | None = None,
 ) -> list[str]:
-    """Return lines of a heading and a text, aligned; long texts are wrapped, or continued if they
-    are commands, to ``columns`` or the terminal's width. In a file each is one line.
+    """Return lines of a heading and a text, aligned; long texts are wrapped, unless they are
+    commands, to ``columns`` or the terminal's width. In a file each is one line.
 
     ``heading`` changes how a heading looks, such as to bold.
     """
     columns = columns or screen()
     names = [escaped(name) for name, _ in pairs]
     if columns is not None:
-        names = told_apart(names, columns // 2 if max(map(len, names)) < LONGEST else columns // 3)
+        most = columns // 2 if max(map(len, names)) < LONGEST else columns // 3
+        names = [elided(name, most) for name in names]
     indent = max(map(width_of, names)) + GAP
     lines = []
     for name, (_, text) in zip(names, pairs, strict=True):
-        texts = [escaped(text)]
-        if columns is not None:
-            fold = command_lines if text.startswith("linsep ") else wrapped
-            texts = fold(texts[0], columns - indent)
-        first, *others = texts
+        whole = columns is None or text.startswith("linsep ")
+        first, *others = [escaped(text)] if whole else wrapped(escaped(text), columns - indent)
         lines.append((heading(padded(name, indent)) + first).rstrip())
         lines += [" " * indent + other for other in others]
     return lines
@@ -202,13 +153,11 @@ def table_lines(
             shown.remove(k)
     widths = _narrowed([natural[k] for k in shown], [floors[k] for k in shown], width)
     aligned = [k > 0 if right is None else right[k] for k in shown]
-    cells = []
-    for k, size in zip(shown, widths, strict=True):
-        head, *texts = columns[k]
-        if sentences and k == n - 1:
-            cells.append([wrapped(text, size) for text in columns[k]])
-        else:
-            cells.append([[text] for text in (elided(head, size), *told_apart(texts, size))])
+    cells = [
+        [wrapped(text, size) if sentences and k == n - 1 else [elided(text, size)]
+         for text in columns[k]]
+        for k, size in zip(shown, widths, strict=True)
+    ]  # fmt: skip
     hidden = f"... {n - len(shown)} of {n} columns are hidden; COLUMNS={_total(natural)} shows all"
     rows = (row for line in zip(*cells, strict=True) for row in zip_longest(*line, fillvalue=""))
     told = [(" " * GAP).join(map(padded, row, widths, aligned)).rstrip() for row in rows]

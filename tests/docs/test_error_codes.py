@@ -2,8 +2,8 @@
 
 import ast
 
-from linsep import errors
 from documents import CODES, ROOT
+from linsep import errors
 
 SOURCE = ROOT / "src" / "linsep"
 

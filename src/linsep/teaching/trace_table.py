@@ -3,9 +3,11 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
+from pkgutil import resolve_name
 from typing import Any, NamedTuple, overload
 
-from linsep.drawing import beside, display, lab_page
+import linsep
+from linsep.drawing import beside, display
 from linsep.estimators.reading import StopReason
 from linsep.layout import room, table_lines, wrapped
 from linsep.teaching.tables import (
@@ -258,7 +260,8 @@ class Trace(Sequence):
         saved file with ``IPython.display.IFrame``.
         """
         if interactive:
-            return lab_page(self, self._given["X"], self._given["y"])
+            page: str = resolve_name(linsep.TOOLS["page"])(self, self._given["X"], self._given["y"])
+            return page
         aligns = [' style="text-align:right"' if right else "" for right in self._to_the_right()]
 
         def line(cells: list[str], tag: str) -> str:
