@@ -4,21 +4,26 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
+from sklearn.utils import check_array
 
 from linsep.drawing import display
 from linsep.errors import DataError, ParameterError
-from linsep.parameters import rate_of
-from linsep.validation.checks import check_beside, refuse_masked
+from linsep.parameters import Parameter, ScheduleName, rate_of
+from linsep.validation.checks import check_beside, faults_named
 
 __all__ = [
     "Descent", "Objective", "check_gradient", "log_likelihood", "minimize", "numerical_gradient",
     "perceptron_criterion", "squared_error",
 ]  # fmt: skip
-SCHEDULES = ("constant", "inverse", "inverse_sqrt")
+PARAMETERS = (
+    Parameter(name="learning_rate", kind=float, above=0, called_with="k"),
+    Parameter(name="schedule", choices=get_args(ScheduleName)),
+    Parameter(name="tol", kind=float, at_least=0),
+    Parameter(name="max_iter", kind=int, at_least=1),
+)
 #: steps in a row, each longer than the one before and making J worse, that are treated as
 #: divergence
 WORSE = 10
@@ -166,7 +171,10 @@ def minimize(
     >>> minimize(lambda x: x**2, 1.0, lambda x: 2 * x, learning_rate=1.0).path.tolist()
     [1.0, -1.0, 1.0]
     """
-    _check(learning_rate, schedule, tol, max_iter)
+    for one, value in zip(PARAMETERS, (learning_rate, schedule, tol, max_iter), strict=True):
+        if not one.accepts(value):
+            said = f"{one.name} must be {one.wanted}, got {value!r}."
+            raise ParameterError(said, option=one.name, value=value)
     x = np.array(x0, dtype=np.float64)
     if not np.isfinite(x).all():
         raise DataError("x0 is not finite: start from numbers.", code="not-finite", option="x0")
@@ -180,22 +188,17 @@ def minimize(
 
 def _at(J: Function, grad: Function | None, x: np.ndarray) -> tuple[float, np.ndarray]:
     """Return J and its gradient, NaN where J is not finite."""
-    found = np.asarray(J(x))
-    if found.size != 1:
-        raise DataError(
-            f"J(x) has shape {found.shape}: it must be one number.", code="shape", option="J"
-        )
-    value = float(found.reshape(()))
-    if grad is None or not np.isfinite(value):
-        return value, numerical_gradient(J, x) if np.isfinite(value) else x * np.nan
-    gradient = np.asarray(grad(x), dtype=np.float64)
-    if gradient.shape != x.shape:
-        raise DataError(
-            f"grad(x) has shape {gradient.shape}, but x has shape {x.shape}: return one "
-            "derivative per weight.",
-            code="shape", option="grad",
-        )  # fmt: skip
-    return value, gradient
+    value = np.asarray(J(x), dtype=np.float64)
+    if value.size != 1:
+        said = f"J(x) has shape {value.shape}: it must be one number."
+        raise DataError(said, code="shape", option="J")
+    if not np.isfinite(value).all():
+        return value.item(), x * np.nan
+    slope = numerical_gradient(J, x) if grad is None else np.asarray(grad(x), dtype=np.float64)
+    if slope.shape != x.shape:
+        said = f"grad(x) has shape {slope.shape}, but x has shape {x.shape}."
+        raise DataError(said, code="shape", option="grad")
+    return value.item(), slope
 
 
 @np.errstate(all="ignore")  # a divergence is noticed, not warned of
@@ -206,10 +209,8 @@ def descended(
     """Take steps as :func:`minimize`; ``at`` returns J and its gradient."""
     (value, gradient), sign = at(x), 1.0 if maximize else -1.0
     if not np.isfinite(gradient).all():
-        raise DataError(
-            f"J(x0) is {value} with gradient {gradient}: start elsewhere.",
-            code="not-finite", option="x0",
-        )  # fmt: skip
+        said = f"J(x0) is {value} with gradient {gradient}: start elsewhere."
+        raise DataError(said, code="not-finite", option="x0")
     constant = schedule == "constant" and not callable(learning_rate)
     path, values, rates = [x], [value], list[float]()
     #: for each of the last steps, whether it overshot: reversed direction or made J worse
@@ -281,13 +282,12 @@ def numerical_gradient(J: Function, x: Any) -> np.ndarray:
     x = np.array(x, dtype=np.float64)
     gradient = np.empty_like(x)
     for j in np.ndindex(x.shape):
-        ends = []
-        for sign in (1.0, -1.0):
-            point = x.copy()
-            point[j] += sign * NUDGE * max(1.0, abs(float(x[j])))
-            ends.append((float(point[j]), float(np.asarray(J(point)).reshape(()))))
-        (right, above), (left, below) = ends
-        gradient[j] = (above - below) / (right - left)
+        right, left = x.copy(), x.copy()
+        step = NUDGE * max(1.0, abs(float(x[j])))
+        right[j] += step
+        left[j] -= step
+        rise = np.asarray(J(right)).item() - np.asarray(J(left)).item()
+        gradient[j] = rise / (right[j] - left[j])
     return gradient
 
 
@@ -304,26 +304,9 @@ def check_gradient(J: Function, grad: Function, x: Any) -> None:
     if wrong.any():
         j = tuple(int(i) for i in np.argwhere(wrong)[0])
         where = f" {j[0] if len(j) == 1 else j}" if j else ""
-        raise DataError(
-            f"Derivative{where} of grad at x0 is {given[j]:.8g}, but J changes by {found[j]:.8g} "
-            "there: correct grad, or omit it.",
-            code="bad-value", option="grad",
-        )  # fmt: skip
-
-
-def _check(learning_rate: Any, schedule: str, tol: Any, max_iter: Any) -> None:
-    positive = isinstance(learning_rate, Real) and 0 < float(learning_rate) < np.inf
-    for option, value, right, must in (
-        ("learning_rate", learning_rate, callable(learning_rate) or positive,
-         "it must be a finite number above 0 or a function of k"),
-        ("schedule", schedule, schedule in SCHEDULES, f"choose among {', '.join(SCHEDULES)}"),
-        ("tol", tol, isinstance(tol, Real) and 0 <= float(tol) < np.inf,
-         "it must be a finite number of at least 0"),
-        ("max_iter", max_iter, isinstance(max_iter, Integral) and int(max_iter) >= 1,
-         "it must be a whole number of at least 1"),
-    ):  # fmt: skip
-        if not right:
-            raise ParameterError(f"{option} is {value!r}: {must}.", option=option, value=value)
+        said = f"Derivative{where} of grad at x0 is {given[j]:.8g}, but J changes by {found[j]:.8g}"
+        way = "there: correct grad, or omit it."
+        raise DataError(f"{said} {way}", code="bad-value", option="grad")
 
 
 def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
@@ -393,16 +376,11 @@ def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
 def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
     """Return the rows as floats, with a first column of ones for an intercept."""
     check_beside(X, y=y)
-    refuse_masked(X, "Input X")
-    X = np.asarray(X, dtype=np.float64)
-    if X.ndim != 2 or X.shape[0] != np.size(y):
-        raise DataError(
-            f"X has shape {X.shape} and y {np.shape(y)}: give one label per row.", code="shape"
-        )
-    if not np.isfinite(X).all():
-        raise DataError(
-            "X contains NaN or infinity: every value must be a number.", code="not-finite"
-        )
+    with faults_named(X):
+        X = check_array(X, dtype=np.float64)
+    if len(X) != np.size(y):
+        said = f"X has {len(X)} rows, but y {np.size(y)} labels."
+        raise DataError(said, code="shape", option="y")
     return np.column_stack([np.ones(len(X)), X]) if fit_intercept else X
 
 
@@ -410,7 +388,6 @@ def _two(y: Any) -> np.ndarray:
     """Return 1.0 for the larger of two labels and 0.0 for the other."""
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     if classes.size != 2:
-        raise DataError(
-            f"y has {classes.size} different labels: two are needed.", code="class-count"
-        )
+        said = f"y has {classes.size} different labels: two are needed."
+        raise DataError(said, code="class-count")
     return codes.astype(np.float64)
