@@ -8,7 +8,7 @@ folds; everything else is fitted on the training rows of a fold alone.
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from copy import copy
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from linsep._system.interrupts import interruption_point, interrupts_deferred, obey
 from linsep._system.threads import in_background, thread_count
 from linsep.batches import Batch, joined
-from linsep.errors import DataError, LinsepError, ParameterError, hint
+from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse
 from linsep.estimators.labels import check_two_classes, plain_labels, source_labels
 from linsep.linear.predictions import numbers
 from linsep.scoring import Scored, metrics_of, scored
@@ -60,23 +60,16 @@ class Folds(NamedTuple):
         """Raise ParameterError for options that cannot be combined."""
         if hasattr(self.cv, "split"):
             return
-        if not isinstance(self.cv, int | np.integer) or isinstance(self.cv, bool) or self.cv < 2:
-            raise ParameterError(
-                f"The number of folds is {self.cv!r}",
-                hint("give {} or more", cv=2), option="cv", value=self.cv,
-            )  # fmt: skip
-        if self.by_time and grouped:
-            raise ParameterError(
-                "Rows are divided by time or in whole groups, not both",
-                hint("leave out {}", by_time=None), hint("{}", group=None),
-                code="conflict", option="by_time",
-            )  # fmt: skip
-        if self.by_time and self.repeats > 1:
-            raise ParameterError(
-                "Rows in time order can be divided in only one way",
-                hint("leave out {}", repeats=None),
-                code="conflict", option="repeats", value=self.repeats,
-            )  # fmt: skip
+        whole = isinstance(self.cv, int | np.integer) and not isinstance(self.cv, bool)
+        refuse(
+            ParameterError,
+            (not whole or self.cv < 2, f"The number of folds is {self.cv!r}", "bad-option", "cv",
+             hint("give {} or more", cv=2)),
+            (self.by_time and grouped, "Rows are divided by time or in whole groups, not both",
+             "conflict", "by_time", hint("leave out {}", by_time=None), hint("{}", group=None)),
+            (self.by_time and self.repeats > 1, "Rows in time order can be divided in only one way",
+             "conflict", "repeats", hint("leave out {}", repeats=None)),
+        )  # fmt: skip
 
     def splits(self, rows: "LabeledRows") -> list[Split]:
         """Return the folds of some rows; DataError if they cannot be made."""
@@ -95,13 +88,10 @@ class Folds(NamedTuple):
             kind = ways.GroupKFold if numbers else ways.StratifiedGroupKFold
             seeds = range(self.random_state, self.random_state + self.repeats)
             ones = [kind(self.cv, shuffle=True, random_state=seed) for seed in seeds]
-        elif self.repeats > 1:
+        else:
             kind = ways.RepeatedKFold if numbers else ways.RepeatedStratifiedKFold
             how = {"n_splits": self.cv, "n_repeats": self.repeats}
             ones = [kind(**how, random_state=self.random_state)]
-        else:
-            kind = ways.KFold if numbers else ways.StratifiedKFold
-            ones = [kind(self.cv, shuffle=True, random_state=self.random_state)]
         return [split for one in ones for split in one.split(X, rows.codes, groups)]
 
     def _check_rows(self, rows: "LabeledRows") -> None:
@@ -122,20 +112,15 @@ class Folds(NamedTuple):
 
 
 class LabeledRows(NamedTuple):
-    """All rows of a source with positive weight, in memory.
-
-    Attributes
-    ----------
-    name : name of the source
-    batch : the rows; y are labels or numbers
-    classes, codes : the sorted labels and the number of the label of each row; None for numbers
-    where : function that returns the place of a row in the data as given
+    """All rows of a source with positive weight, in memory: their labels or numbers are ``y`` of
+    the batch; ``codes`` count the sorted ``classes``, None for numbers.
     """
 
     name: str
     batch: Batch
     classes: np.ndarray | None
     codes: np.ndarray | None
+    #: returns the place of a row in the data as given
     where: Callable[[int], str] = row_text
 
     @property
@@ -164,18 +149,13 @@ def kept(source: Source) -> tuple[Source, Batch]:
         rows = rows._replace(groups=np.arange(rows.size, dtype=np.uint64) // 2)
     again = copy(source)
     again.n_rows = rows.size
-
-    def batches() -> Iterator[Batch]:
-        yield rows
-
-    vars(again)["batches"] = batches
+    vars(again)["batches"] = lambda: (batch for batch in [rows])
     return again, rows
 
 
 def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledRows:
-    """Return the rows of a source with positive weight, for classifiers or regressions of numbers.
-
-    Raises DataError if they have no labels, or if the labels are not classes.
+    """Return the rows of a source with positive weight; DataError for labels that are missing, or
+    no classes.
     """
     y = source_labels(source, rows.y, rows.weights) if classify else numbers(rows.y, source, 0)
     rows, used, classes, codes = rows._replace(y=y), np.arange(rows.size), None, None
@@ -191,50 +171,32 @@ def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledR
 def predictions_by_fold(
     estimators: Sequence[Any], rows: LabeledRows, splits: Sequence[Split]
 ) -> list[list[Any]]:
-    """Return the predictions of each estimator, fitted on the training rows of each fold, for the
-    others.
-
-    Parameters
-    ----------
-    estimators : need not be fitted, and are not changed
-    rows, splits : the folds of some rows
-
-    Returns
-    -------
-    For each estimator a list of :class:`Scored`, one per fold.
-
-    Raises
-    ------
-    DataError
-        If a fit fails, as one of rows of one class.
+    """Return, for each estimator, the :class:`Scored` predictions of the rows of each fold by a
+    copy that was fitted on the others. Raises DataError if a fit fails, as one of rows of one
+    class.
     """
     found: list[list[Any]] = [[None] * len(splits) for _ in estimators]
 
     def work(fold: int, number: int) -> None:
+        estimator = BaseEstimator.__sklearn_clone__(estimators[number])
+        if getattr(estimator, "covariance", None) is not None:  # which predictions do not need
+            estimator.set_params(covariance=None)
+        training, test = splits[fold]
         try:
-            estimator = BaseEstimator.__sklearn_clone__(estimators[number])
-            made = predicted(estimator, rows, splits[fold])
+            made = scored(estimator.fit(Fold(rows, training)), Fold(rows, test))
         except LinsepError as problem:
             raise problem.at(f"fold {fold + 1} of {len(splits)}: ") from None
+        made = _of_all_classes(made, rows, test)
         if (threshold := getattr(estimators[number], "threshold_", None)) is not None:
             made = made._replace(predicted=threshold.codes(made.scores))
-        found[number][fold] = made
+        groups = rows.batch.groups
+        found[number][fold] = made._replace(groups=None if groups is None else groups[test])
 
     jobs = [(fold, number) for fold in range(len(splits)) for number in range(len(estimators))]
     # What a fit of a part warns of, the fit of all rows warns of, too.
     with warnings.catch_warnings(action="ignore"):
         in_threads(work, jobs)
     return found
-
-
-def predicted(estimator: Any, rows: LabeledRows, split: Split) -> Any:
-    """Fit an estimator to the training rows, and return its predictions for the test rows."""
-    training, test = split
-    if getattr(estimator, "covariance", None) is not None:  # which predictions do not need
-        estimator.set_params(covariance=None)
-    found = scored(estimator.fit(Fold(rows, training)), Fold(rows, test))
-    groups = None if rows.batch.groups is None else rows.batch.groups[test]
-    return _of_all_classes(found._replace(groups=groups), rows, test)
 
 
 def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> None:
@@ -305,11 +267,8 @@ def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> A
 
 
 def mean_and_error(values: np.ndarray, n_folds: int) -> tuple[float, float]:
-    """Return the mean of one number per fold and its standard error.
-
-    Repeats divide the same rows again, so the standard error is computed as for one repeat: the
-    standard deviation between folds divided by the square root of their number, with the variances
-    of the repeats averaged.
+    """Return the mean of one number per fold and its standard error, as for one repeat, for repeats
+    divide the same rows again: with the variances of the repeats averaged.
     """
     by_repeat = values.reshape(-1, n_folds)
     variance = by_repeat.var(axis=1, ddof=1).mean()
@@ -319,13 +278,8 @@ def mean_and_error(values: np.ndarray, n_folds: int) -> tuple[float, float]:
 def cross_validated(
     estimator: Any, source: Source, batch: Batch, folds: Folds
 ) -> dict[str, np.ndarray]:
-    """Return metrics of an estimator in each fold of the rows that :func:`kept` returned, with its
-    threshold if it has one.
-
-    Returns
-    -------
-    {name of a metric: array of shape (folds,)}
-        The metrics of :func:`linsep.scoring.metrics_of` that are defined in all folds.
+    """Return metrics of an estimator, with its threshold if it has one, in each fold of the rows
+    that :func:`kept` returned: those that are defined in all folds, as arrays by name.
     """
     rows = labeled_rows(source, batch, classify=is_classifier(estimator))
     (parts,) = predictions_by_fold([estimator], rows, folds.splits(rows))
