@@ -64,15 +64,13 @@ def class_named(name: str) -> Any:
 
 
 def is_regression(model: Any) -> bool:
-    """Return whether a model, or its class, is a regression, rather than an online learner."""
-    kind = model if isinstance(model, type) else type(model)
-    return kind.__name__ in REGRESSION_CLASSES.values()
+    """Return whether a model is a regression, rather than an online learner."""
+    return type(model).__name__ in REGRESSION_CLASSES.values()
 
 
 def is_margin(model: Any) -> bool:
-    """Return whether a model, or its class, is a soft margin."""
-    kind = model if isinstance(model, type) else type(model)
-    return kind.__name__ in MARGIN_CLASSES.values()
+    """Return whether a model is a soft margin."""
+    return type(model).__name__ in MARGIN_CLASSES.values()
 
 
 def is_scaled(name: str) -> bool:

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from html import escape
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linsep._system.threads import one_blas_thread
 from linsep.certificate.constraints import Subject
-from linsep.certificate.verdicts import Separable
+from linsep.certificate.verdicts import Separable, table_html
 from linsep.drawing import display
 from linsep.errors import ArgumentError
 from linsep.estimators.frames import with_features
@@ -80,9 +79,7 @@ class SuspiciousLabels(list[SuspiciousLabel]):
         return "\n".join(table_lines(self.table(), [False] * 4, sentences=True))
 
     def _repr_html_(self) -> str:
-        lines = zip(["th", *["td"] * len(self)], self.table(), strict=True)
-        rows = ["".join(f"<{kind}>{escape(c)}</{kind}>" for c in line) for kind, line in lines]
-        return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+        return table_html(self.table())
 
 
 def suspicious_labels(
@@ -137,8 +134,7 @@ def suspicious_labels(
     if isinstance(X, str):
         raise ArgumentError("suspicious_labels takes rows or a source, not a file name.")
     weights = weights_of(X) if y is None and sample_weight is None else sample_weight
-    index = row_labels(X)
-    X, y = with_features(X, y)
+    given, (X, y) = X, with_features(X, y)
     data = data_of(X, y)
     wanted = asked(True, weights, data.n_rows)
     codes, labels = np.concatenate([lane.y for lane in data.lanes()]), data.labels()
@@ -146,18 +142,16 @@ def suspicious_labels(
     with one_blas_thread:
         sides = list(_sides(data, fit_intercept))
         for subject in sides:
-            task = Task(time_limit / len(sides))
             rows = WeightedRows(data, subject, wanted)
-            for one in _of_sides(rows, task):
-                label = labels[codes[one.row]]
+            for one in _of_sides(rows, Task(time_limit / len(sides))):
                 if one.row not in found or one.score > found[one.row].score:
-                    found[one.row] = one._replace(label=label)
+                    found[one.row] = one._replace(label=labels[codes[one.row]])
     order = sorted(found.values(), key=lambda one: (-one.score, -one.contradictions, one.row))
     if isinstance(X, Source):
         numbers = X.numbers(data.n_rows).tolist()
         order = [one._replace(row=numbers[one.row]) for one in order]
     ranked = SuspiciousLabels(order)
-    ranked.row_labels = index
+    ranked.row_labels = row_labels(given)
     return ranked
 
 
@@ -211,12 +205,9 @@ def _of_margin(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
             yield SuspiciousLabel(row, None, 1 - low / without.margin[0], 0, 0, reason)
 
 
-def _verdict(
-    rows: WeightedRows, task: Task, margin: Literal["max"] | None, without: int = -1
-) -> Any:
+def _verdict(rows: WeightedRows, task: Task, margin: str | None, without: int = -1) -> Any:
     kept = rows.numbers != without
-    side = rows.sides[kept]
-    seconds = task.until - time.monotonic()
+    side, seconds = rows.sides[kept], task.until - time.monotonic()
     if seconds <= 0 or len(np.unique(side)) < 2:
         return None
     data = data_of(rows.batch.X[kept], side)

@@ -304,7 +304,7 @@ class Verdict(WithRows, Claims):
         return "\n".join(pair_lines(self.described()))
 
     def _repr_html_(self) -> str:
-        return self._beside(_table_html(self.described()))
+        return self._beside(table_html(self.described()))
 
 
 @dataclass(frozen=True, repr=False)
@@ -624,7 +624,7 @@ class Separations(Claims):
         return "\n".join([*lines, *(["", *pair_lines(chance)] if chance else [])])
 
     def _repr_html_(self) -> str:
-        return _table_html(self.table())
+        return table_html(self.table())
 
 
 # The check.
@@ -698,7 +698,8 @@ def _check_spanned(K: np.ndarray, columns: Sequence[int], clock: Clock) -> None:
 # Texts.
 
 
-def _table_html(lines: Sequence[Sequence[str]]) -> str:
+def table_html(lines: Sequence[Sequence[str]]) -> str:
+    """Return HTML of a table."""
     head = "<tr style='text-align:left'>"
     rows = ["".join(f"<td>{escape(cell)}</td>" for cell in cells) for cells in lines]
     return f"<table>{''.join(f'{head}{row}</tr>' for row in rows)}</table>"
