@@ -1,12 +1,17 @@
-"""Data that races run on: made here, the same for everybody, kept in benchmarks/data."""
+"""Data that races run on: made here, the same for everybody, kept in benchmarks/data; or shared."""
 
+import gzip
+import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 FOLDER = Path(__file__).parent / "data"
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+HELD_OUT = 20_000
 FEATURES, VALUES = 47_236, 64
 
 
@@ -44,6 +49,28 @@ def sparse(
     if n_classes == 2:
         return X, np.where(scores[:, 0] > 0, 1, -1)
     return X, scores.argmax(axis=1)
+
+
+def held_out(X: Any, y: np.ndarray) -> tuple:
+    """Rows to learn, and the last rows to test."""
+    return X[:-HELD_OUT], y[:-HELD_OUT], X[-HELD_OUT:], y[-HELD_OUT:]
+
+
+def digits(part: str) -> tuple[np.ndarray, np.ndarray]:
+    """MNIST images as float32 in [0, 1]."""
+    folder = SHARED / "mnist"
+    with gzip.open(folder / f"{part}-images.idx3-ubyte.gz") as images:
+        X = np.frombuffer(images.read(), np.uint8, offset=16).reshape(-1, 784)
+    with gzip.open(folder / f"{part}-labels.idx1-ubyte.gz") as labels:
+        y = np.frombuffer(labels.read(), np.uint8, offset=8)
+    return X.astype(np.float32) / np.float32(255), y.astype(np.int64)
+
+
+def documents(part: str) -> tuple[list[str], np.ndarray]:
+    """Posts of 20 newsgroups and their groups."""
+    with gzip.open(SHARED / "text" / f"20news.{part}.jsonl.gz", "rt") as lines:
+        found = [json.loads(line) for line in lines]
+    return [d["text"] for d in found], np.array([d["group"] for d in found])
 
 
 def svmlight_text(megabytes: int, for_vw: bool = False) -> Path:

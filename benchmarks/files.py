@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from benchmarks.data import svmlight_text
-from benchmarks.harness import Race, Side
-from linsep.sources.opening import open_source
+from benchmarks.harness import Race
 from linsep.sources.svmlight import SvmlightSource
 
 MEGABYTES = 1000
@@ -47,18 +44,6 @@ loss = learner.get_sum_loss() / learner.get_weighted_examples()
 learner.finish()
 print(json.dumps([1.0 - loss, time.perf_counter() - started]))
 """
-SCIKIT_LEARN = """
-import sys, time, json, pickle
-from sklearn.datasets import load_svmlight_file
-from sklearn.linear_model import Perceptron
-started = time.perf_counter()
-X, y = load_svmlight_file(sys.argv[1])
-X.indices, X.indptr = X.indices.astype("int32"), X.indptr.astype("int32")
-model = Perceptron(max_iter=1, tol=None, shuffle=False).fit(X, y)
-with open(sys.argv[2], "wb") as file:
-    pickle.dump(model, file)
-print(json.dumps([None, time.perf_counter() - started]))
-"""
 # The command lines that people type; DATA and MODEL are filled in.
 LINSEP_COMMAND = "linsep fit DATA --model MODEL --max-iter 1 --force --json"
 AROW_COMMAND = f"{LINSEP_COMMAND} --learner arow"
@@ -68,25 +53,23 @@ VOWPAL_WABBIT_COMMAND = "vowpalwabbit -d DATA -f MODEL --loss_function hinge --b
 class Program:
     """A script or a command line, run as a process of its own on one file."""
 
-    def __init__(self, source: str, data: Path, name: str, inside: bool):
+    accuracy: float | None = None
+
+    def __init__(self, source: str, data: Path, name: str):
         SCRATCH.mkdir(exist_ok=True)
-        model, self.inside = SCRATCH / f"{name}.model", inside
-        self.accuracy: float | None = None
-        self.is_script = "\n" in source
-        if self.is_script:
-            script = SCRATCH / f"run_{name}.py"
-            script.write_text(source)
-            self.command = [sys.executable, str(script), str(data), str(model)]
-        else:
-            words = {"DATA": str(data), "MODEL": str(model)}
-            self.command = [sys.executable, "-m", *(words.get(w, w) for w in source.split())]
+        places = {"DATA": str(data), "MODEL": str(SCRATCH / f"{name}.model")}
+        self.script = "\n" in source
+        words = ["-m", *(places.get(word, word) for word in source.split())]
+        self.command = [
+            sys.executable, *(["-c", source, *places.values()] if self.script else words)
+        ]  # fmt: skip
 
     def __call__(self) -> float | None:
-        """Run it; a script's own seconds where imports are left out, else the wall clock counts."""
+        """Run it; return a script's own seconds, without its imports."""
         done = subprocess.run(self.command, check=True, capture_output=True, text=True)
-        if self.is_script:
+        if self.script:
             self.accuracy, seconds = json.loads(done.stdout.splitlines()[-1])
-            return seconds if self.inside else None
+            return seconds
         self.accuracy = progressive_accuracy(done.stdout, done.stderr)
         return None
 
@@ -99,22 +82,13 @@ def progressive_accuracy(stdout: str, stderr: str) -> float | None:
     return None if loss is None else 1.0 - float(loss[1])
 
 
-def programs(
-    work: str,
-    ours: str,
-    theirs: tuple[str, str],
-    for_vw: bool,
-    goal: float,
-    repeats: int,
-    inside: bool,
-) -> Race:
-    """Text to saved model, linsep against another program."""
-    name, source = theirs
-    our_side = Program(ours, svmlight_text(MEGABYTES), "linsep", inside)
-    other = Program(source, svmlight_text(MEGABYTES, for_vw), name.split(maxsplit=1)[0], inside)
+def programs(work: str, ours: str, theirs: str, repeats: int = 5) -> Race:
+    """Text to saved model, linsep against Vowpal Wabbit."""
+    us = Program(ours, svmlight_text(MEGABYTES), "linsep")
+    other = Program(theirs, svmlight_text(MEGABYTES, for_vw=True), "vw")
     return Race(
-        work, Side("linsep", our_side), Side(name, other), goal, repeats,
-        lambda: (our_side.accuracy, other.accuracy),
+        f"svmlight text (1 GB) to saved model, one pass{work}", "Vowpal Wabbit, its own format",
+        us, other, repeats, lambda: (us.accuracy, other.accuracy),
     )  # fmt: skip
 
 
@@ -132,7 +106,7 @@ def one_core() -> Iterator[None]:
         os.sched_setaffinity(0, allowed)
 
 
-def reading(goal: float, against_one: bool) -> Race:
+def reading(against_one: bool) -> Race:
     """svmlight text into a CSR matrix; both sides must read bit-identical rows."""
     path = svmlight_text(200 if against_one else 70)
     result: dict[str, Any] = {}
@@ -157,38 +131,7 @@ def reading(goal: float, against_one: bool) -> Race:
 
     name = "linsep, one core" if against_one else "scikit-learn load_svmlight_file"
     cores = "two cores" if against_one else "one core"
-    return Race(
-        f"svmlight text into CSR, {cores}", Side("linsep", ours), Side(name, theirs), goal, 5, same
-    )
-
-
-def reading_csv(goal: float) -> Race:
-    """Numbers in CSV to rows of features and labels, against Arrow told the types."""
-    SCRATCH.mkdir(exist_ok=True)
-    path, names = SCRATCH / "numbers.csv", [*(f"x{k}" for k in range(20)), "y"]
-    rng = np.random.default_rng(0)
-    numbers = np.round(rng.standard_normal((200_000, 20)), 4)
-    table = pa.table([*numbers.T, (numbers[:, 0] > 0).astype(int)], names)
-    pa.csv.write_csv(table, path, pa.csv.WriteOptions(quoting_style="none"))
-    floats = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64()))
-    result: dict[str, Any] = {}
-
-    def ours() -> None:
-        result["ours"] = [b.X for b in open_source(path, target="y").batches()]
-
-    def theirs() -> None:
-        result["theirs"] = pa.csv.read_csv(path, convert_options=floats)
-
-    def same() -> tuple[None, None]:
-        columns = [column.to_numpy() for column in result["theirs"].columns[:20]]
-        if not np.array_equal(np.concatenate(result["ours"]), np.column_stack(columns)):
-            raise AssertionError("the two sides read different rows")
-        return None, None
-
-    return Race(
-        "numbers in CSV, 200,000 x 20, to rows of features", Side("linsep", ours),
-        Side("pyarrow.csv, types given, to columns", theirs), goal, 9, same,
-    )  # fmt: skip
+    return Race(f"svmlight text into CSR, {cores}", name, ours, theirs, 5, same)
 
 
 def load_svmlight(path: Path, **options: Any) -> tuple[sp.csr_matrix, np.ndarray]:
@@ -218,25 +161,12 @@ def load_svmlight(path: Path, **options: Any) -> tuple[sp.csr_matrix, np.ndarray
 
 def races() -> dict[str, Callable[[], Race]]:
     """Every race of this file by its short name."""
-    gigabyte = "svmlight text (1 GB) to saved model, one pass"
-    vw = "Vowpal Wabbit, its own format"
     return {
-        "svmlight": lambda: reading(15, against_one=False),
-        "csv": lambda: reading_csv(2),
-        "svmlight-threads": lambda: reading(1.7, against_one=True),
-        "file-vw": lambda: programs(
-            gigabyte + ", imports out", LINSEP, (vw, VOWPAL_WABBIT), True, 3, 5, inside=True
-        ),
-        "process-vw": lambda: programs(
-            gigabyte + ", whole process", LINSEP_COMMAND, (vw, VOWPAL_WABBIT_COMMAND), True, 2, 5,
-            inside=False,
-        ),
+        "svmlight": lambda: reading(against_one=False),
+        "svmlight-threads": lambda: reading(against_one=True),
+        "file-vw": lambda: programs(", imports out", LINSEP, VOWPAL_WABBIT),
+        "process-vw": lambda: programs(", whole process", LINSEP_COMMAND, VOWPAL_WABBIT_COMMAND),
         "process-vw-arow": lambda: programs(
-            gigabyte + " of AROW, whole process", AROW_COMMAND, (vw, VOWPAL_WABBIT_COMMAND), True,
-            1.5, 3, inside=False,
+            " of AROW, whole process", AROW_COMMAND, VOWPAL_WABBIT_COMMAND, 3
         ),
-        "process-sklearn": lambda: programs(
-            gigabyte + ", whole process", LINSEP_COMMAND, ("scikit-learn load + fit", SCIKIT_LEARN),
-            False, 10, 1, inside=False,
-        ),
-    }  # fmt: skip
+    }

@@ -1,66 +1,45 @@
-"""Races of the other learners and of the weights kept, on the rows of in_memory.py and on MNIST."""
+"""Races of online learners on rows in memory."""
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import make_classification
 from sklearn.linear_model import Perceptron as TheirPerceptron, SGDClassifier
 from sklearn.svm import SVC
 
-from benchmarks.accuracy import SHARED, digits
-from benchmarks.data import sparse
-from benchmarks.harness import Race, Side
+from benchmarks.data import dense, digits, held_out, sparse
+from benchmarks.harness import Race, fits
 from linsep import AROW, KernelPerceptron, PassiveAggressive, Perceptron
+from linsep.kernels import Polynomial
 
-HELD_OUT = 20_000
-
-
-def race(
-    work: str, name: str, ours: Any, theirs: Any, data: tuple, goal: float, repeats: int
-) -> Race:
-    """Two estimators on the same rows, their accuracies on others."""
-    X, y, X_test, y_test = data
-    return Race(
-        work, Side("linsep", lambda: ours.fit(X, y)), Side(name, lambda: theirs.fit(X, y)), goal,
-        repeats, lambda: (ours.score(X_test, y_test), theirs.score(X_test, y_test)),
-    )  # fmt: skip
+ONCE: dict[str, Any] = {"max_iter": 1, "shuffle": False}
+TEN: dict[str, Any] = {"max_iter": 10, "shuffle": True}
+AVERAGE: dict[str, Any] = {"loss": "perceptron", "penalty": None, "learning_rate": "constant",
+                           "eta0": 1.0, "average": True, "tol": None}  # fmt: skip
 
 
-def split(X: Any, y: np.ndarray) -> tuple:
-    """The last rows held out."""
-    return X[:-HELD_OUT], y[:-HELD_OUT], X[-HELD_OUT:], y[-HELD_OUT:]
+def perceptrons(work: str, data: tuple, repeats: int, how: dict[str, Any], **ours: Any) -> Race:
+    """linsep's Perceptron against scikit-learn's with the same parameters."""
+    theirs = TheirPerceptron(tol=None, **how)
+    name = "scikit-learn Perceptron"
+    return fits(work, name, Perceptron(**how, **ours), theirs, held_out(*data), repeats)
 
 
 def average() -> Race:
-    """Ten shuffled passes, averaged, against the average of scikit-learn's SGD."""
-    theirs = SGDClassifier(
-        loss="perceptron", penalty=None, learning_rate="constant", eta0=1.0, average=True,
-        max_iter=10, tol=None,
-    )  # fmt: skip
-    return race(
+    """Ten shuffled passes, averaged."""
+    return fits(
         'keep="average", CSR 400,000 rows, ten shuffled passes', "scikit-learn SGD, average",
-        Perceptron(keep="average", max_iter=10), theirs, split(*sparse(420_000)), 5, 3,
-    )  # fmt: skip
-
-
-def average_costs() -> Race:
-    """One pass averaged against one pass that keeps the last weights: under 1.5 times as long."""
-    once = {"max_iter": 1, "shuffle": False}
-    return race(
-        'keep="average", CSR 400,000 rows, one pass', 'linsep, keep="last"',
-        Perceptron(keep="average", **once), Perceptron(**once), split(*sparse(420_000)), 1 / 1.5, 9,
+        Perceptron(keep="average", max_iter=10), SGDClassifier(max_iter=10, **AVERAGE),
+        held_out(*sparse(420_000)),
     )  # fmt: skip
 
 
 def arow_costs() -> Race:
-    """One pass with variances against one pass averaged: under 1.6 times as long."""
-    once = {"max_iter": 1, "shuffle": False}
-    return race(
+    """One pass with variances against one pass averaged."""
+    return fits(
         "AROW, CSR 400,000 rows, one pass", 'linsep Perceptron, keep="average"',
-        AROW(**once), Perceptron(keep="average", **once), split(*sparse(420_000)), 1 / 1.6, 9,
+        AROW(**ONCE), Perceptron(keep="average", **ONCE), held_out(*sparse(420_000)), 9,
     )  # fmt: skip
 
 
@@ -69,36 +48,61 @@ def passive_aggressive() -> Race:
     theirs = SGDClassifier(
         loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0, max_iter=10, tol=None
     )
-    return race(
+    return fits(
         "PassiveAggressive PA-I, CSR 400,000 rows, ten passes", "scikit-learn SGD, pa1",
-        PassiveAggressive(max_iter=10), theirs, split(*sparse(420_000)), 4, 3,
+        PassiveAggressive(max_iter=10), theirs, held_out(*sparse(420_000)),
     )  # fmt: skip
 
 
 def mnist() -> Race:
     """Ten classes jointly, averaged, against ten classes one-vs-rest."""
-    data = (*digits("train"), *digits("t10k"))
-    return race(
+    return fits(
         "MNIST, native, averaged, ten passes", "scikit-learn Perceptron, ovr",
         Perceptron(keep="average", max_iter=10), TheirPerceptron(max_iter=10, tol=None),
-        data, 8, 3,
+        (*digits("train"), *digits("t10k")),
     )  # fmt: skip
 
 
-def radial(n_rows: int) -> Race:
-    """Five passes of the kernel perceptron, with the kernel of an SVC that is fitted whole."""
-    X, y = make_classification(n_rows + 2_000, 20, n_informative=10, random_state=0)
-    return race(
-        f"KernelPerceptron, {n_rows:,} x 20, radial kernel, five passes", "scikit-learn SVC",
-        KernelPerceptron(max_iter=5), SVC(), (X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]),
-        1, 5,
+def of_degree_4(predict: bool) -> Race:
+    """Machines of Freund and Schapire (1999) on MNIST that vote, against an SVC."""
+    X, y = digits("train")
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y, (X_test, y_test) = X[order], y[order], digits("t10k")
+    how: dict[str, Any] = {"kernel": Polynomial(4), "multiclass": "ovr", "keep": "vote"}
+    ten = KernelPerceptron(max_iter=10, shuffle=False, **how)
+    svc = SVC(kernel="poly", degree=4, gamma=1.0, coef0=1.0, cache_size=2000)
+    work = "MNIST, (1 + <x, y>)^4, "
+    race = fits(f"{work}ten classes, ten passes: fit", "scikit-learn SVC, same kernel",
+                ten, svc, (X, y, X_test, y_test))  # fmt: skip
+    if not predict:
+        return race
+    thirty = KernelPerceptron(max_iter=30, shuffle=False, **how)
+    for model in (ten, thirty, svc):
+        model.fit(X, y)
+    return race._replace(
+        work=f"{work}thirty passes: predict 10,000 digits by vote",
+        ours=lambda: thirty.predict(X_test), theirs=lambda: svc.predict(X_test),
     )  # fmt: skip
 
 
 def races() -> dict[str, Callable[[], Race]]:
     """Every race of this file by its short name."""
     warnings.simplefilter("ignore", FutureWarning)
-    found = {"average": average, "average-costs": average_costs, "pa": passive_aggressive}
-    found |= {"arow-costs": arow_costs}
-    found |= {f"kernel-{n}": partial(radial, n) for n in (1_000, 2_000, 4_000, 6_000, 16_000)}
-    return found | ({"mnist": mnist} if SHARED.is_dir() else {})
+    return {
+        "dense": lambda: perceptrons(
+            "dense 500,000 x 128 float32, one pass in order", dense(520_000), 9, ONCE
+        ),
+        "csr": lambda: perceptrons(
+            "CSR 400,000 x 47,236, one pass in order", sparse(420_000), 9, ONCE
+        ),
+        "csr-shuffled": lambda: perceptrons(
+            "CSR 400,000 x 47,236, ten shuffled passes", sparse(420_000), 5, TEN
+        ),
+        "csr-ovr": lambda: perceptrons(
+            "CSR 100,000 rows, 20 classes one-vs-rest, ten passes", sparse(120_000, 20), 3, TEN,
+            multiclass="ovr",
+        ),
+        "average": average, "pa": passive_aggressive, "arow-costs": arow_costs, "mnist": mnist,
+        "mnist-kernels-svc-fit": lambda: of_degree_4(False),
+        "mnist-kernels-svc-predict": lambda: of_degree_4(True),
+    }  # fmt: skip

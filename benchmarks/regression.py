@@ -1,110 +1,90 @@
-"""Least squares with inference in races, and its digits on the certified sets of NIST."""
+"""Regressions with inference beside their peers; logistic ones judged by the objective reached."""
 
-import csv
-import json
 import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LinearRegression as TheirRegression
+from sklearn.linear_model import (
+    LinearRegression as TheirLinear,
+    LogisticRegression as TheirLogistic,
+)
 
-from benchmarks.accuracy import SHARED
-from benchmarks.harness import Race, Side
-from linsep import LinearRegression
-
-ROWS, FEATURES = 1_000_000, 100
+from benchmarks.harness import Race
+from linsep import LinearRegression, LogisticRegression
 
 
 @cache
-def rows() -> tuple[np.ndarray, np.ndarray]:
+def numbers(rows: int = 1_000_000, features: int = 100) -> tuple[np.ndarray, np.ndarray]:
     """Normal features about means of their own, and a noisy sum of them."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((ROWS, FEATURES)) + 3 * rng.standard_normal(FEATURES)
-    return X, X @ rng.standard_normal(FEATURES) + rng.standard_normal(ROWS)
+    X = rng.standard_normal((rows, features)) + 3 * rng.standard_normal(features)
+    return X, X @ rng.standard_normal(features) + rng.standard_normal(rows)
 
 
-def ours() -> Any:
-    """Fit, and all numbers of the table."""
-    model = LinearRegression().fit(*rows())
-    return model, model.summary()
+@cache
+def labels(n_rows: int = 1_000_000, n_features: int = 50) -> tuple[np.ndarray, np.ndarray]:
+    """Gaussian rows, labels drawn from a logistic teacher."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, n_features))
+    odds = X @ rng.standard_normal(n_features) * 0.3
+    return X, (rng.random(n_rows) < 1 / (1 + np.exp(-odds))).astype(int)
 
 
-def statsmodels_ols() -> Any:
-    """The same by statsmodels, whose numbers are computed when they are asked for."""
+def least_squares(against: str) -> Race:
+    """Fit, and all numbers of the table; those of statsmodels are computed when asked for."""
     import statsmodels.api as sm
 
-    X, y = rows()
-    found = sm.OLS(y, sm.add_constant(X)).fit()
-    return (
-        found,
-        found.bse,
-        found.pvalues,
-        found.conf_int(),
-        found.rsquared,
-        found.f_pvalue,
-        found.aic,
-    )
+    X, y = numbers()
+
+    def ols() -> Any:
+        one = sm.OLS(y, sm.add_constant(X)).fit()
+        return one.bse, one.pvalues, one.conf_int(), one.rsquared, one.f_pvalue, one.aic
+
+    plain = TheirLinear()
+    return Race(
+        "least squares with inference, 1,000,000 x 100 float64", against,
+        lambda: LinearRegression().fit(X, y).summary(),
+        ols if against == "statsmodels OLS" else lambda: plain.fit(X, y), 3,
+        lambda: (LinearRegression().fit(X, y).score(X, y), plain.fit(X, y).score(X, y)), "R²",
+    )  # fmt: skip
+
+
+def logistic(against: str) -> Race:
+    """Coefficients and standard errors of a million rows, to the same optimum."""
+    import statsmodels.api as sm
+
+    (X, y), fitted = labels(), dict[str, Any]()
+    Z = sm.add_constant(X, prepend=False)
+
+    def ours() -> None:
+        fitted["ours"] = LogisticRegression(tol=1e-6).fit(X, y)
+
+    def theirs() -> None:
+        with warnings.catch_warnings(action="ignore"):
+            if against == "statsmodels Logit":
+                fitted["theirs"] = sm.Logit(y, Z).fit(disp=0, method="newton", maxiter=100)
+            else:
+                model = TheirLogistic(C=np.inf, solver="newton-cholesky", tol=1e-8, max_iter=100)
+                fitted["theirs"] = model.fit(X, y)
+
+    def mean_loss(model: Any) -> float:
+        if hasattr(model, "llf"):
+            return -model.llf / len(y)
+        return float(-model.predict_log_proba(X)[np.arange(len(y)), y].mean())
+
+    return Race(
+        "logistic with inference, 1,000,000 x 50, gradient 1e-8", against, ours, theirs, 3,
+        lambda: (mean_loss(fitted["ours"]), mean_loss(fitted["theirs"])), "objective",
+    )  # fmt: skip
 
 
 def races() -> dict[str, Callable[[], Race]]:
-    """Both races; their accuracies are R^2."""
-
-    def both() -> tuple[float, float]:
-        return ours()[0].score(*rows()), TheirRegression().fit(*rows()).score(*rows())
-
-    work = f"least squares with inference, {ROWS:,} x {FEATURES} float64"
-    us, them = Side("linsep", ours), Side("statsmodels OLS", statsmodels_ols)
-    plain = Side("scikit-learn LinearRegression", lambda: TheirRegression().fit(*rows()))
+    """Every race of this file by its short name."""
     return {
-        "least-squares": lambda: Race(work, us, them, 8, 3, both, "R²"),
-        "least-squares-plain": lambda: Race(work, us, plain, 3, 3, both, "R²"),
+        "least-squares": lambda: least_squares("statsmodels OLS"),
+        "least-squares-plain": lambda: least_squares("scikit-learn LinearRegression"),
+        "logistic": lambda: logistic("statsmodels Logit"),
+        "logistic-cholesky": lambda: logistic("scikit-learn newton-cholesky"),
     }
-
-
-def digits(found: Any, certified: list[str]) -> float:
-    """In how many digits, at most 16, all numbers agree with those certified."""
-    truth = np.array(certified, dtype=float)
-    apart = np.abs(np.asarray(found) - truth) / np.where(truth == 0, 1, np.abs(truth))
-    return float(-np.log10(max(apart.max(), 1e-16)))
-
-
-def read(name: str, certified: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """The set's features, powers of x where it is a polynomial, and y."""
-    with open(SHARED / "nist" / f"{name}.csv", newline="") as file:
-        cells = np.array([[float(cell) for cell in row] for row in list(csv.reader(file))[1:]])
-    degree = certified["degree"]
-    if degree:
-        return np.column_stack([cells[:, 1] ** k for k in range(1, degree + 1)]), cells[:, 0]
-    return cells[:, 1:], cells[:, 0]
-
-
-def nist() -> None:
-    """Print digits of estimates and standard errors: ours and theirs."""
-    if not SHARED.is_dir():
-        print("skipped: no shared data")
-        return
-    import statsmodels.api as sm
-
-    names = f"{'linsep':>12s} {'statsmodels':>12s} {'sklearn':>8s}"
-    print(f"{'NIST set':10s} {names}")
-    for name, certified in json.loads((SHARED / "nist" / "certified.json").read_text()).items():
-        intercept, said = certified["intercept"], []
-        X, y = read(name, certified)
-        found = LinearRegression(fit_intercept=intercept).fit(X, y)
-        said.append(_both(found.params_, found.standard_errors_, certified))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            theirs = sm.OLS(y, sm.add_constant(X) if intercept else X).fit()
-            said.append(_both(theirs.params, theirs.bse, certified))
-            plain = TheirRegression(fit_intercept=intercept).fit(X, y)
-        estimates = [*([plain.intercept_] if intercept else []), *plain.coef_]
-        said.append(f"{max(digits(estimates, certified['estimate']), 0):8.1f}")
-        print(f"{name:10s} " + " ".join(said))
-    print("estimates / standard errors; floats of Filip's powers determine 7.6 digits and no more")
-
-
-def _both(estimates: Any, errors: Any, certified: dict[str, Any]) -> str:
-    pair = digits(estimates, certified["estimate"]), digits(errors, certified["standard_error"])
-    return f"{max(pair[0], 0):5.1f} /{max(pair[1], 0):5.1f}"

@@ -1,59 +1,33 @@
-"""Fits of few rows beside their peers: how much of a fit is not its mathematics."""
+"""Fits of few rows beside their peers, and fits of the pages for users of other programs."""
 
-import warnings
 from collections.abc import Callable
-from multiprocessing import Process, cpu_count
-from statistics import median
-from time import perf_counter, process_time
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
-from sklearn.linear_model import Perceptron as TheirPerceptron
+from sklearn import linear_model, svm
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.naive_bayes import GaussianNB
-from sklearn.svm import LinearSVC
-from threadpoolctl import threadpool_limits
 
-from benchmarks import harness
+from benchmarks.harness import Race
+from benchmarks.learners import AVERAGE
 from linsep import (
     GaussianNaiveBayes,
+    KernelSoftMargin,
     LinearRegression,
     LogisticRegression,
+    PassiveAggressive,
     Perceptron,
     SoftMargin,
 )
 
-SHAPES = ((200, 5), (2000, 10))
-#: seconds for each side, and fewest fits
-SECONDS, FEWEST = 0.4, 7
+TEN: dict[str, Any] = {"max_iter": 10, "random_state": 0}
+TIGHT: dict[str, Any] = {"tol": 1e-6, "max_iter": 1_000_000}
+RADIAL: dict[str, Any] = {"kernel": "rbf", "gamma": 0.05, "C": 1.0}
 
 
-class Contest(NamedTuple):
-    """Our fit, the peer's and its name, and how many times as long ours may take, if there is a
-    goal.
-    """
-
-    ours: Callable[[], Any]
-    theirs: Callable[[], Any]
-    peer: str
-    most: float | None = None
-
-
-def wald(X: np.ndarray, y: np.ndarray) -> Any:
-    """Return standard errors of our least squares, which are computed when they are asked for."""
-    found = LinearRegression().fit(X, y)
-    return found.standard_errors_, found.p_values_
-
-
-def ols(X: np.ndarray, y: np.ndarray) -> Any:
-    """Return the standard errors of statsmodels."""
-    import statsmodels.api as sm
-
-    found = sm.OLS(y, sm.add_constant(X)).fit()
-    return found.bse, found.pvalues
-
-
-def contests(rows: int, columns: int) -> dict[str, Contest]:
-    """Return the fits of one shape by name."""
+def small(name: str, rows: int, columns: int, against: str) -> Race:
+    """A fit of one shape."""
     import statsmodels.api as sm
 
     rng = np.random.default_rng(0)
@@ -61,106 +35,190 @@ def contests(rows: int, columns: int) -> dict[str, Contest]:
     score = X @ rng.standard_normal(columns) * 0.7
     y = score + rng.standard_normal(rows)
     labels = (rng.random(rows) < 1 / (1 + np.exp(-score))).astype(int)
-    return {
-        "least squares": Contest(lambda: wald(X, y), lambda: ols(X, y), "statsmodels OLS", 2.0),
-        "logistic": Contest(
-            lambda: LogisticRegression().fit(X, labels),
-            lambda: sm.Logit(labels, sm.add_constant(X)).fit(disp=0).bse,
-            "statsmodels Logit",
-            2.0,
-        ),
-        "naive Bayes": Contest(
-            lambda: GaussianNaiveBayes().fit(X, labels),
-            lambda: GaussianNB().fit(X, labels),
-            "scikit-learn GaussianNB",
-            2.0,
-        ),
-        "Perceptron, 1 pass": Contest(
-            lambda: Perceptron(max_iter=1).fit(X, labels),
-            lambda: TheirPerceptron(max_iter=1, tol=None).fit(X, labels),
-            "scikit-learn Perceptron",
-            1.0,
-        ),
-        "Perceptron, 1,000 passes": Contest(
-            lambda: Perceptron(max_iter=1000).fit(X, labels),
-            lambda: TheirPerceptron(max_iter=1000, tol=None).fit(X, labels),
-            "scikit-learn Perceptron",
-        ),
-        "soft margin": Contest(
-            lambda: SoftMargin().fit(X, labels),
-            lambda: LinearSVC(loss="hinge", tol=1e-6, max_iter=100_000).fit(X, labels),
-            "scikit-learn LinearSVC",
-            3.0 if rows == 200 else None,
-        ),
-        **_firth(X, labels),
-    }
 
+    def wald() -> Any:
+        found = LinearRegression().fit(X, y)
+        return found.standard_errors_, found.p_values_
 
-def _firth(X: np.ndarray, labels: np.ndarray) -> dict[str, Contest]:
-    from firthmodels import FirthLogisticRegression
+    def ols() -> Any:
+        found = sm.OLS(y, sm.add_constant(X)).fit()
+        return found.bse, found.pvalues
 
-    def ours(intervals: str) -> Any:
+    def firth(intervals: str) -> Any:
         return LogisticRegression(penalty="firth", intervals=intervals).fit(X, labels)
 
-    def theirs(method: Any) -> Any:
+    def firthmodels(method: Any) -> Any:
+        from firthmodels import FirthLogisticRegression
+
         return FirthLogisticRegression().fit(X, labels).conf_int(method=method)
 
-    return {
-        "Firth, Wald": Contest(lambda: ours("wald"), lambda: theirs("wald"), "firthmodels", 3.0),
-        "Firth, profiles": Contest(lambda: ours("profile"), lambda: theirs("pl"), "firthmodels"),
+    def both(ours: Any, theirs: Any) -> tuple[Callable[[], Any], Callable[[], Any]]:
+        return lambda: ours.fit(X, labels), lambda: theirs.fit(X, labels)
+
+    perceptrons = {
+        f"Perceptron, {passes:,} pass{'es' * (passes > 1)}": both(
+            Perceptron(max_iter=passes), linear_model.Perceptron(max_iter=passes, tol=None)
+        )
+        for passes in (1, 1000)
     }
+    sides = perceptrons | {
+        "least squares": (wald, ols),
+        "logistic": (
+            lambda: LogisticRegression().fit(X, labels),
+            lambda: sm.Logit(labels, sm.add_constant(X)).fit(disp=0).bse,
+        ),
+        "naive Bayes": both(GaussianNaiveBayes(), GaussianNB()),
+        "soft margin": both(SoftMargin(), svm.LinearSVC(loss="hinge", tol=1e-6, max_iter=100_000)),
+        "Firth, Wald": (partial(firth, "wald"), partial(firthmodels, "wald")),
+        "Firth, profiles": (partial(firth, "profile"), partial(firthmodels, "pl")),
+    }
+    return Race(f"small fit, {rows:,} x {columns}: {name}", against, *sides[name], quick=True)
 
 
-def timed(clock: Callable[[], float], *sides: Callable[[], Any]) -> list[float]:
-    """Return the median seconds of each side by a clock; fits alternate."""
-    seconds: list[list[float]] = [[] for _ in sides]
-    for fit in sides:
-        fit()
-    began = perf_counter()
-    while len(seconds[0]) < FEWEST or perf_counter() - began < SECONDS * len(sides):
-        for taken, fit in zip(seconds, sides, strict=True):
-            start = clock()
-            fit()
-            taken.append(clock() - start)
-    return [median(taken) for taken in seconds]
+@cache
+def noisy(rows: int, columns: int, most: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Normal columns and labels of a logistic model, all or the first ones."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((rows, columns))
+    chance = 1 / (1 + np.exp(-2 * X @ rng.standard_normal(columns) / np.sqrt(columns)))
+    return X[:most], (rng.random(rows) < chance).astype(int)[:most]
 
 
-def report(title: str, clock: Callable[[], float]) -> list[dict[str, Any]]:
-    """Print a table of milliseconds; return the rows of docs/explanation/speed.md.
-
-    With one BLAS thread: the peers' others wait for work for some milliseconds after a fit, and
-    take the processor from whatever comes next.
-    """
-    found = []
-    print(f"\n{title:40}{'linsep':>9}{'peer':>9}{'times':>7}{'most':>6}")
-    for rows, columns in SHAPES:
-        for name, (ours, theirs, peer, most) in contests(rows, columns).items():
-            with threadpool_limits(1, "blas"):
-                mine, other = timed(clock, ours, theirs)
-            print(f"{rows:5} x {columns:<5}{name:27}{mine * 1e3:9.2f}{other * 1e3:9.2f}"
-                  f"{mine / other:7.1f}{most or '-':>6}", flush=True)  # fmt: skip
-            work = f"small fit, {rows:,} x {columns}: {name}"
-            label = f"small-fit-{rows}x{columns}-{name}"
-            found.append({"name": label} | harness.row(work, peer, mine, other))
-    return found
+@cache
+def cancer() -> tuple[np.ndarray, np.ndarray]:
+    """The tumors of scikit-learn, standardized."""
+    X, y = load_breast_cancer(return_X_y=True)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
 
 
-def busy() -> None:
-    """Keep a processor busy."""
-    while True:
-        pass
+def reaching(work: str, against: str, ours: Any, theirs: Any, measure: str = "accuracy") -> Race:
+    """Two sides that return what they reached."""
+    reached = lambda: (float(ours()), float(theirs()))  # noqa: E731
+    return Race(work, against, ours, theirs, reached=reached, measure=measure, quick=True)
 
 
-def main() -> list[dict[str, Any]]:
-    """Median milliseconds of fits: of the processor, and by the clock beside busy loops."""
-    warnings.simplefilter("ignore")
-    found = report("milliseconds of CPU time", process_time)
-    loops = [Process(target=busy, daemon=True) for _ in range(cpu_count())]
-    for loop in loops:
-        loop.start()
-    try:
-        report("beside a busy loop for each processor", perf_counter)
-    finally:
-        for loop in loops:
-            loop.kill()
-    return found
+def scored(work: str, against: str, ours: Any, theirs: Any, rows: Callable[[], Any]) -> Race:
+    """Two estimators, fitted to rows and scored on them."""
+    X, y = rows()
+    return reaching(
+        work, against, lambda: ours.fit(X, y).score(X, y), lambda: theirs.fit(X, y).score(X, y)
+    )
+
+
+def scikit_learn() -> list[tuple[Any, ...]]:
+    """Pairs of docs/how-to/from-scikit-learn.md."""
+    large = partial(noisy, 100_000, 50)
+    return [
+        ("100,000 x 50, averaged perceptron, ten passes", "SGDClassifier(average=True)",
+         Perceptron(keep="average", **TEN), linear_model.SGDClassifier(**AVERAGE, **TEN), large),
+        ("digits, 1,797 x 64, ten classes, ten passes", "Perceptron", Perceptron(**TEN),
+         linear_model.Perceptron(tol=None, **TEN), partial(load_digits, return_X_y=True)),
+        *(
+            ("100,000 x 50, logistic, l2=1, with standard errors", f"{solver}, without",
+             LogisticRegression(l2=1.0), linear_model.LogisticRegression(
+                 C=1.0, solver=solver, tol=1e-8, max_iter=1000), large)
+            for solver in ("lbfgs", "newton-cholesky")
+        ),
+    ]  # fmt: skip
+
+
+def liblinear() -> list[tuple[Any, ...]]:
+    """Pairs of docs/how-to/from-liblinear.md."""
+    few = partial(noisy, 20_000, 20, 5000)
+    penalized = {"penalize_intercept": True}
+    linear = [
+        (f"{name}, {norm} loss", "LinearSVC", SoftMargin(loss=loss, **penalized),
+         svm.LinearSVC(loss=loss, **TIGHT), rows)
+        for name, rows in (("tumors, 569 x 30", cancer),
+                           ("20,000 x 20, noisy", partial(noisy, 20_000, 20)))
+        for norm, loss in (("L2", "squared_hinge"), ("L1", "hinge"))
+    ]  # fmt: skip
+    kernels = [
+        (f"{name}, radial kernel", "SVC", KernelSoftMargin(**RADIAL),
+         svm.SVC(tol=1e-6, **RADIAL), rows)
+        for name, rows in (("tumors, 569 x 30", cancer), ("5,000 x 20", few))
+    ]  # fmt: skip
+    plain = ("5,000 x 20, noisy, linear, intercept without a penalty", "SVC", SoftMargin(),
+             svm.SVC(kernel="linear", tol=1e-6), few)  # fmt: skip
+    return [*linear, plain, *kernels]
+
+
+def inference(rows: int, columns: int, kind: str) -> Race:
+    """A pair of docs/how-to/from-statsmodels.md, to the last standard error."""
+    import statsmodels.api as sm
+
+    X, labels = noisy(rows, columns)
+    y = X[:, 0] + np.random.default_rng(1).standard_normal(rows)
+    robust = "HC3" if kind == "HC3" else None
+
+    def ours() -> float:
+        logistic = kind == "logistic"
+        model = LogisticRegression() if logistic else LinearRegression(covariance=robust)
+        return np.ravel(model.fit(X, labels if logistic else y).standard_errors_)[-1]
+
+    def theirs() -> float:
+        Z = sm.add_constant(X)
+        if kind == "logistic":
+            return sm.Logit(labels, Z).fit(disp=0).bse[-1]
+        return sm.OLS(y, Z).fit(cov_type=robust or "nonrobust").bse[-1]
+
+    work = "logistic" if kind == "logistic" else f"least squares, {kind} errors"
+    peer = "Logit" if kind == "logistic" else "OLS"
+    return reaching(f"{rows:,} x {columns}, {work}", peer, ours, theirs, "last error")
+
+
+def river(single: bool) -> Race:
+    """A pair of docs/how-to/from-river.md."""
+    from river import linear_model as of_river
+
+    X, y = cancer()
+    rows = [dict(enumerate(row)) for row in X.tolist()]
+
+    def stream() -> float:
+        model, right = of_river.PAClassifier(C=1.0, mode=1), 0
+        for row, label in zip(rows, y, strict=True):
+            right += model.predict_one(row) == bool(label)
+            model.learn_one(row, bool(label))
+        return right / len(y)
+
+    def one_by_one() -> float:
+        model, right = PassiveAggressive(), 0
+        for i in range(len(X)):
+            right += i > 0 and model.predict(X[i : i + 1])[0] == y[i]
+            model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
+        return right / len(y)
+
+    def whole() -> float:
+        return PassiveAggressive(max_iter=1, shuffle=False).fit(X, y).progressive_accuracy_
+
+    work = "tumors, 569 x 30, PA-I, one array"
+    if single:
+        work = "the same, PA-I, `partial_fit` and `predict` row by row"
+    return reaching(work, "one row at a time", one_by_one if single else whole, stream)
+
+
+#: the fits of each shape, and their peers
+SMALL = {
+    "least squares": "statsmodels OLS", "logistic": "statsmodels Logit",
+    "naive Bayes": "scikit-learn GaussianNB", "Perceptron, 1 pass": "scikit-learn Perceptron",
+    "Perceptron, 1,000 passes": "scikit-learn Perceptron",
+    "soft margin": "scikit-learn LinearSVC", "Firth, Wald": "firthmodels",
+    "Firth, profiles": "firthmodels",
+}  # fmt: skip
+
+
+def races() -> dict[str, Callable[[], Race]]:
+    """Every race of this file by its name: those of a page are named after it."""
+    found: dict[str, Callable[[], Race]] = {
+        f"small-fit-{rows}x{columns}-{name}": partial(small, name, rows, columns, peer)
+        for rows, columns in ((200, 5), (2000, 10))
+        for name, peer in SMALL.items()
+    }
+    for page, pairs in (("scikit-learn", scikit_learn()), ("liblinear", liblinear())):
+        for number, pair in enumerate(pairs, 1):
+            found[f"from-{page}-{number}"] = partial(scored, *pair)
+    sizes = [(*size, kind) for size in ((200, 5), (100_000, 20))
+             for kind in ("classical", "HC3", "logistic")]  # fmt: skip
+    for number, size in enumerate(sizes, 1):
+        found[f"from-statsmodels-{number}"] = partial(inference, *size)
+    return found | {"from-river-1": partial(river, False), "from-river-2": partial(river, True)}

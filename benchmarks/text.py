@@ -14,76 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.accuracy import SHARED
-from benchmarks.data import FOLDER
-from benchmarks.harness import Race, Side
-from benchmarks.newsgroups import documents
-from linsep import AROW, PassiveAggressive, Perceptron, Text, open_source
+from benchmarks.data import FOLDER, documents
+from benchmarks.harness import Race
+from linsep import AROW, Perceptron, open_source
 
 MEGABYTES = 500
 WORDS = re.compile(r"\w\w+")
-CHOICES: dict[str, dict[str, Any]] = {
-    "words, hashed, l2 norm (the default)": {},
-    "`--norm none`": {"norm": None},
-    "`--binary`": {"binary": True},
-    "`--sublinear`": {"sublinear_tf": True},
-    "`--tf-idf`": {"use_idf": True},
-    "`--sublinear --tf-idf`": {"sublinear_tf": True, "use_idf": True},
-    "`--keep-case`": {"lowercase": False},
-    "`--ngrams 1-2`": {"ngram_range": (1, 2)},
-    "`--ngrams 1-2 --sublinear --tf-idf --text-bits 20`": {
-        "ngram_range": (1, 2), "sublinear_tf": True, "use_idf": True, "n_features": 1 << 20,
-    },
-    "`--analyzer char_wb --ngrams 2-5`": {"analyzer": "char_wb", "ngram_range": (2, 5)},
-    "`--analyzer char_wb --ngrams 2-5 --sublinear --text-bits 20`": {
-        "analyzer": "char_wb", "ngram_range": (2, 5), "sublinear_tf": True, "n_features": 1 << 20,
-    },
-    "`--vocabulary`": {"vocabulary": True},
-    "`--vocabulary --min-df 2`": {"vocabulary": True, "min_df": 2},
-}  # fmt: skip
-
-
-def messages() -> tuple[Any, Any]:
-    """Messages to learn from and every fifth, held out, each as texts and labels."""
-    import gzip
-
-    with gzip.open(SHARED / "text" / "sms_spam.tsv.gz", "rt") as lines:
-        rows = [line.rstrip("\n").split("\t", 1) for line in lines]
-    parts = ([row for k, row in enumerate(rows) if k % 5], rows[::5])
-    learned, held_out = (([t for _, t in part], np.array([y for y, _ in part])) for part in parts)
-    return learned, held_out
-
-
-def choices() -> None:
-    """Print what each choice of settings does to accuracy on held-out texts."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.svm import LinearSVC
-
-    if not SHARED.is_dir():
-        print("skipped: no shared data")
-        return
-    sets = [messages(), (documents("train"), documents("test"))]
-    print(
-        "| choice | messages, perceptron | messages, pa | newsgroups, perceptron | newsgroups, pa |"
-    )
-    for name, how in CHOICES.items():
-        cells = []
-        for (texts, y), (test, y_test) in sets:
-            text = Text(**how)
-            X, X_test = text.fit_transform(texts), text.transform(test)
-            scheme = "native" if len(set(y)) == 2 else "ovr"
-            for model in (
-                Perceptron(keep="average", max_iter=10),
-                PassiveAggressive(C=0.3, keep="average", max_iter=10, multiclass=scheme),
-            ):
-                cells.append(f"{100 * model.fit(X, y).score(X_test, y_test):.2f}")
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
-    theirs = []
-    for (texts, y), (test, y_test) in sets:
-        words = TfidfVectorizer().fit(texts)
-        machine = LinearSVC().fit(words.transform(texts), y)
-        theirs.append(f"{100 * machine.score(words.transform(test), y_test):.2f}")
-    print(f"| LinearSVC of scikit-learn on TfidfVectorizer's words | {' | | '.join(theirs)} | |")
 
 
 def posts() -> Path:
@@ -179,11 +115,9 @@ class VowpalWabbit:
         return found > 0
 
 
-def race(
-    name: str, theirs: Any, goal: float, learner: Any = None, kind: str = "an averaged perceptron"
-) -> Race:
+def race(against: str, theirs: Any, learner: Any, kind: str = "an averaged perceptron") -> Race:
     """Raw text to a model."""
-    ours = Linsep(Perceptron(keep="average", max_iter=1) if learner is None else learner)
+    ours = Linsep(learner)
 
     def accuracies() -> tuple[float, float]:
         texts, groups = documents("test")
@@ -192,18 +126,16 @@ def race(
         return found[0], found[1]
 
     posts()
-    return Race(
-        f"text: {MEGABYTES} MB of CSV to {kind}, one pass", Side("linsep", ours),
-        Side(name, theirs), goal, 3, accuracies,
-    )  # fmt: skip
+    work = f"text: {MEGABYTES} MB of CSV to {kind}, one pass"
+    return Race(work, against, ours, theirs, 3, accuracies)
 
 
 def races() -> dict[str, Callable[[], Race]]:
     """The races of this file by their short names."""
-    vw = "Vowpal Wabbit, its own format"
-    found: dict[str, Callable[[], Race]] = {
-        "text": lambda: race("scikit-learn HashingVectorizer + SGD", ScikitLearn(), 15),
-        "text-vw": lambda: race(vw, VowpalWabbit(), 3),
-        "text-vw-arow": lambda: race(vw, VowpalWabbit(), 1, AROW(max_iter=1), "AROW"),
+    vw, average = "Vowpal Wabbit, its own format", Perceptron(keep="average", max_iter=1)
+    sklearn = "scikit-learn HashingVectorizer + SGD"
+    return {
+        "text": lambda: race(sklearn, ScikitLearn(), average),
+        "text-vw": lambda: race(vw, VowpalWabbit(), average),
+        "text-vw-arow": lambda: race(vw, VowpalWabbit(), AROW(max_iter=1), "AROW"),
     }
-    return found if SHARED.is_dir() else {}

@@ -328,7 +328,7 @@ def all_passes(model: Any, course: Course) -> Iterator[PassReport]:
     With early stopping, a trial without the held-out rows finds the best number of passes, and is
     followed by a new run on all rows with as many, in the same order as without early stopping; but
     not if the last weights are kept: over 24 tables, all rows cost them 0.5 points of accuracy, and
-    gained averaged weights 0.6 and the best weights 1.2 (``benchmarks/early_stopping.py``).
+    gained averaged weights 0.6 and the best weights 1.2 (docs/explanation/training.md).
     """
     run, trial = course.run, course.saving and course.saving.trial
     if model.early_stopping:
