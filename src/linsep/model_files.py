@@ -174,7 +174,7 @@ def _rebuild(tensors: dict[str, np.ndarray], about: dict[str, Any]) -> Any:
     model.set_state(tensors, about)
     names, recipe = about["feature_names"], about["recipe"]
     if names is not None:
-        model.feature_names_in_ = np.array(names, dtype=object)
+        model.feature_names_in_ = np.array([*names], dtype=object)
     if recipe is not None:
         if not isinstance(recipe["format"], str):
             raise ValueError("a recipe without a format")

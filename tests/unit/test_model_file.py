@@ -289,7 +289,7 @@ def test_a_text_is_no_number_of_rounds(tmp_path):
 ENORMOUS = 10**400
 
 
-def test_counts_beyond_all_rows_are_refused(tmp_path):
+def test_counts_beyond_all_rows_and_names_that_are_none_are_refused(tmp_path):
     for model, part, change in [
         (Perceptron(keep="average"), "training", {"rounds": ENORMOUS}),
         (Perceptron(), "training", {"n_updates": ENORMOUS}),
@@ -302,6 +302,7 @@ def test_counts_beyond_all_rows_are_refused(tmp_path):
         (LogisticRegression(l2=1.0), "n_rows", ENORMOUS),
         (LogisticRegression(l2=1.0), "n_iter", ENORMOUS),
         (GaussianNaiveBayes(), "n_rows", ENORMOUS),
+        (GaussianNaiveBayes(), "feature_names", 0.5),
     ]:
         path = linsep.save(model.fit(X, CODES), tmp_path / "m.linsep", force=True)
         whole = unsealed(path, model_files.MODEL_FILE)[1][part]
