@@ -123,33 +123,12 @@ def test_frames_and_files_are_scored_by_their_own_labels(people, learner):
 
 
 LABEL = "label"
-
-
-def tables():
-    """Tables of numbers far from zero, of several classes, and of numbers beside text."""
-    rng, found = np.random.default_rng(0), {}
-    for name in ("iris", "wine", "breast_cancer"):
-        data = getattr(datasets, f"load_{name}")(as_frame=True)
-        found[name] = data.data.assign(**{LABEL: data.target_names[data.target]})
-    X = rng.standard_normal((3000, 8)) * 10.0 ** np.arange(-4, 4) + [
-        1,
-        20,
-        -3,
-        1013,
-        273,
-        5e4,
-        0,
-        -2e6,
-    ]
-    words = {f"w{k}": rng.choice(["usual", "great_pret", "x y", "1"], 3000) for k in range(4)}
-    of = rng.integers(0, 26, 3000)
-    return found | {
-        "mixed": pd.DataFrame(X).rename(columns="x{}".format).assign(**words, **{LABEL: of}),
-        "words": pd.DataFrame(words).assign(**{LABEL: np.where(words["w0"] == "1", "yes", "no")}),
-    }
-
-
-TABLES = tables()
+NUMBERS = {f"load_{name}": getattr(datasets, f"load_{name}")(as_frame=True).frame
+           for name in ("iris", "wine", "breast_cancer")}  # fmt: skip
+TABLES = {name: table.rename(columns={"target": LABEL}) for name, table in NUMBERS.items()}
+TABLES["text, far from zero"] = TABLES["load_wine"].assign(
+    word=["usual", "x y"] * 89, time=np.arange(178) / 8 - 2e6, code=["01", "1"] * 89
+)
 
 
 def assert_same_bits(frame, learner):

@@ -565,7 +565,7 @@ def test_the_preconditioner_has_a_block_for_every_class():
     assert np.allclose(steps, steps[0], rtol=1e-4, atol=1e-6)
 
 
-# scikit-learn's own checks; ``make campaign PARTS=estimators`` asks them of more configurations.
+# scikit-learn's own checks.
 
 
 def expected(estimator):

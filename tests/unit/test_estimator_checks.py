@@ -1,6 +1,4 @@
-"""scikit-learn's own checks of each estimator; ``make campaign PARTS=estimators`` runs them on all
-configurations.
-"""
+"""scikit-learn's own checks of each estimator, also in one other configuration."""
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -40,11 +38,19 @@ def test_check_estimator(model):
     ("Perceptron", {"shuffle": False, "tie": "positive"}),
 ])  # fmt: skip
 def test_what_fails_is_what_has_a_reason(name, given):
-    """``make campaign PARTS=estimators`` asks the same of all configurations."""
     estimator = built(name, given)
     found = {failure.partition(":")[0] for failure in failures(estimator, {})}
     assert expected(estimator).keys() <= found
     assert found <= expected(estimator).keys() | REASONS_OF_LUCK.keys()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("name", "given"), [
+    (name, given) for name in GRIDS for given in [*configurations(name)][5:6]
+])  # fmt: skip
+def test_configurations(name, given):
+    estimator = built(name, given)
+    assert failures(estimator, expected(estimator) | REASONS_OF_LUCK) == []
 
 
 def test_reasons_are_of_checks_that_there_are():
