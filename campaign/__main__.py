@@ -1,76 +1,57 @@
 """``python -m campaign [PART[=COUNT] ...]``: run some parts, or all, and print a table."""
 
 import argparse
-import functools
 import multiprocessing
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import UTC, datetime
-from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from campaign import (
     batches,
     checker,
-    checkpoints,
-    cluster,
     commands,
     damage,
-    estimators,
-    exports,
     kills,
     models,
     presses,
-    remote,
-    requests,
-    same_bits,
     serving,
     texts,
-    words,
 )  # fmt: skip
-from campaign.batches import Limits
+from campaign.batches import Case, Limits
 
 
 class Part(NamedTuple):
-    """A function that runs cases, their number in ``make campaign``, and its share of the time."""
+    """A case, how many of them ``make campaign`` runs, and its share of the time."""
 
-    run: Callable[[Limits], Counter]
+    case: Case
     count: int
     share: float
-
-
-def _of(case: batches.Case, **how: Any) -> Callable[[Limits], Counter]:
-    return functools.partial(batches.run, case, **how)
+    #: cases of a process, and the seconds after which one hangs
+    batch: int = 2000
+    hang_seconds: float = 0.0
 
 
 PARTS = {
-    "interrupts": Part(presses.interrupted, 500, 2),
-    "kills": Part(_of(kills.killed, batch=50), 1000, 5),
-    "checkpoints": Part(_of(checkpoints.resumed, batch=20, hang_seconds=120), 1000, 12),
-    "disks": Part(_of(kills.no_room, batch=50), 1000, 5),
-    "signals": Part(_of(commands.signaled, batch=100, hang_seconds=200), 1000, 16),
-    "serving": Part(_of(serving.killed, batch=20, hang_seconds=60), 200, 8),
-    "requests": Part(_of(requests.answered, batch=2000), 100_000, 6),
-    "compiling": Part(_of(commands.signaled_compiling, batch=10, hang_seconds=200), 30, 8),
-    "words": Part(_of(words.counted, batch=2_000), 200_000, 8),
-    "csv": Part(_of(texts.table("csv"), batch=2000), 200_000, 10),
-    "jsonl": Part(_of(texts.table("jsonl"), batch=2000), 200_000, 10),
-    # The first case of a format may have to compile its scanner.
-    "remote": Part(_of(remote.fetched, batch=500, hang_seconds=60), 5_000, 5),
-    "models": Part(_of(models.damaged_model, batch=2000), 200_000, 7),
-    "forged-models": Part(_of(models.forged_model, batch=2000), 20_000, 4),
-    "row-cache": Part(_of(damage.row_cache, batch=2000), 200_000, 7),
+    "interrupts": Part(presses.interrupted, 500, 2, 250, 60),
+    "kills": Part(partial(kills.fit_ended, checkpoints=False, full=False), 1000, 6, 50, 120),
+    "checkpoints": Part(partial(kills.fit_ended, checkpoints=True, full=False), 1000, 12, 20, 120),
+    "disks": Part(partial(kills.fit_ended, checkpoints=True, full=True), 1000, 6, 50, 120),
+    "signals": Part(commands.signaled, 1000, 16, 100, 200),
+    "compiling": Part(commands.signaled_compiling, 30, 8, 10, 200),
+    "serving": Part(serving.killed, 200, 8, 20, 60),
+    "csv": Part(texts.table, 200_000, 10),
+    "models": Part(models.damaged_model, 200_000, 7),
+    "forged-models": Part(models.forged_model, 20_000, 4),
+    "row-cache": Part(damage.row_cache, 200_000, 7),
     # The oracle may take seconds: elimination in fractions.
-    "verdicts": Part(_of(checker.verdict_case, batch=2000, hang_seconds=60), 20_000, 32),
-    "edited-proofs": Part(checker.edited_proofs, 50_000, 5),
-    "damaged-proofs": Part(checker.damaged_proofs, 200_000, 8),
-    "exports": Part(_of(exports.predicted, batch=200), 10_000, 8),
-    "estimators": Part(estimators.checked, 439, 10),
-    "cluster": Part(_of(cluster.killed, batch=20, hang_seconds=200), 20, 8),
-    "same-bits": Part(same_bits.promised, 384, 3),
+    "verdicts": Part(checker.verdict_case, 20_000, 32, 2000, 60),
+    "edited-proofs": Part(checker.edit_case, 50_000, 5, 5000),
+    "damaged-proofs": Part(checker.damage_case, 200_000, 8, 5000),
 }
 COLUMNS = ("cases", "wrong", "crashes", "hangs", "over 1 GB")
 
@@ -86,19 +67,20 @@ def main(words: list[str]) -> int:
     seconds = 60 * options.minutes * options.jobs / sum(PARTS[name].share for name in counts)
     print(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, seed {options.seed}", flush=True)
     print(f"{'part':14}" + "".join(f"{name:>12}" for name in (*COLUMNS, "seconds")), flush=True)
-    waiting = sorted(counts, key=lambda name: PARTS[name].share)
-    running: dict[Any, Any] = {}
+    longest = sorted(counts, key=lambda name: -PARTS[name].share)
     bad = False
-    while waiting or running:
-        while waiting and len(running) < options.jobs:
-            name = waiting.pop()
-            most = PARTS[name].share * seconds
-            running |= _started(name, counts[name], str(options.seed), most)
-        for pipe in wait(list(running)):
-            name, process, started = running.pop(pipe)
-            found = _result(pipe, process)
+    with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork")) as pool:
+        running = {
+            pool.submit(_run, name, counts[name], str(options.seed), seconds): name
+            for name in longest
+        }
+        for future in as_completed(running):
+            name, (found, took) = running[future], future.result()
             bad |= sum(found.values()) > found["cases"] or found["cases"] == 0
-            _print(name, found, counts[name], time.monotonic() - started)
+            row = "".join(f"{found[column]:>12,}" for column in COLUMNS)
+            short = found["cases"] < counts[name]
+            ended = f"   the time was up; {counts[name]:,} were requested" * short
+            print(f"{name:14}{row}{took:>12,.0f}{ended}", flush=True)
     return int(bad)
 
 
@@ -115,35 +97,11 @@ def _options(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def _started(name: str, count: int, seed: str, seconds: float) -> dict[Any, Any]:
-    """Start a part in a process of its own; return its pipe and the process."""
-    context = multiprocessing.get_context("fork")
-    reading, writing = context.Pipe(duplex=False)
-    limits = Limits(count, seed, time.monotonic() + seconds)
-    process = context.Process(target=_run, args=(name, limits, writing))
-    process.start()
-    writing.close()
-    return {reading: (name, process, time.monotonic())}
-
-
-def _run(name: str, limits: Limits, out: Connection) -> None:
-    out.send(PARTS[name].run(limits))
-
-
-def _result(pipe: Connection, process: Any) -> Counter:
-    """Return the counts of a part, or none if its process died."""
-    try:
-        found: Counter = pipe.recv()
-    except EOFError:
-        found = Counter(cases=0)
-    process.join()
-    return found
-
-
-def _print(name: str, found: Counter, count: int, seconds: float) -> None:
-    row = "".join(f"{found[column]:>12,}" for column in COLUMNS)
-    ended = "" if found["cases"] >= count else f"   the time was up; {count:,} were requested"
-    print(f"{name:14}{row}{seconds:>12,.0f}{ended}", flush=True)
+def _run(name: str, count: int, seed: str, seconds: float) -> tuple[Counter, float]:
+    """Run a part within its share of the time; return its counts and its seconds."""
+    started, (case, _, share, batch, hang_seconds) = time.monotonic(), PARTS[name]
+    limits = Limits(count, seed, started + share * seconds)
+    return batches.run(case, limits, batch, hang_seconds), time.monotonic() - started
 
 
 if __name__ == "__main__":

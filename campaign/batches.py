@@ -5,13 +5,11 @@ number draw the same case.
 """
 
 import math
-import mmap
 import os
 import random
 import resource
 import shutil
 import signal
-import struct
 import tempfile
 import time
 import traceback
@@ -21,6 +19,8 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple, NoReturn
+
+from linsep.errors import LinsepError
 
 Case = Callable[[random.Random], str | None]
 BATCH, HANG_SECONDS, MOST_KILOBYTES = 500, 10.0, 1_000_000
@@ -51,87 +51,73 @@ def run(case: Case, limits: Limits, batch: int = BATCH, hang_seconds: float = 0.
     A case hangs after the larger of ``hang_seconds`` and ``HANG_SECONDS``.
     """
     found: Counter = Counter(cases=0)
-    first = 0
-    while first < limits.count and not limits.over():
+    patience = max(hang_seconds, HANG_SECONDS)
+    while found["cases"] < limits.count and not limits.over():
+        last = min(found["cases"] + batch, limits.count)
         place = tempfile.mkdtemp(prefix="linsep-campaign-")
         try:
-            last = min(first + batch, limits.count)
-            one = _Batch(case, limits, Path(place), max(hang_seconds, HANG_SECONDS))
-            first = one.run(first, last, found)
-        finally:
+            _batch(case, limits, last, place, patience, found)
+        finally:  # not as a context manager, which a forked command would end, too
             shutil.rmtree(place, ignore_errors=True)
     return found
 
 
-class _Batch:
-    """The cases of one process."""
+def _batch(
+    case: Case, limits: Limits, last: int, place: str, patience: float, found: Counter
+) -> None:
+    """Run cases in a process, and count them as far as it gets."""
+    first = at = found["cases"]
+    reading, writing = Pipe(duplex=False)
+    child = os.fork()
+    if child == 0:
+        _work(case, limits, range(first, last), place, writing)
+    writing.close()
+    since, hung = time.monotonic(), False
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        while reading.poll(0 if ended else 0.005):
+            try:
+                what, number, text = reading.recv()
+            except EOFError:
+                time.sleep(0.005)
+                break
+            if what == "done":
+                at, since = number + 1, time.monotonic()
+            else:
+                _note(found, what, number, text)
+        if ended:
+            break
+        most = max(patience, FIRST_SECONDS) if at == first else patience
+        if not hung and time.monotonic() - since > most:
+            hung = True
+            os.kill(child, signal.SIGKILL)
+    if hung or status:
+        _note(found, "hangs" if hung else "crashes", at, f"status {status}")
+        at += 1
+    found["cases"] = at
 
-    def __init__(self, case: Case, limits: Limits, place: Path, hang_seconds: float):
-        self.case, self.limits, self.place = case, limits, place
-        self.hang_seconds = hang_seconds
-        self.number = mmap.mmap(-1, 8)  # of the running case: written by the child, read here
 
-    def run(self, first: int, last: int, found: Counter) -> int:
-        """Run cases in a process; return the first that it did not reach."""
-        reading, writing = Pipe(duplex=False)
-        self.number[:] = struct.pack("q", first)
-        child = os.fork()
-        if child == 0:
-            self._work(first, last, writing)
-        writing.close()
-        hung, ended = self._watch(child, first, reading, found)
-        done = self.at()
-        if hung or ended:
-            _note(found, "hangs" if hung else "crashes", done, f"status {ended}")
-            done += 1
-        found["cases"] += done - first
-        return done
-
-    def at(self) -> int:
-        """The number of the running case, or of the next at the end."""
-        return int(struct.unpack("q", self.number[:])[0])
-
-    def _patience(self, first: bool) -> float:
-        return max(self.hang_seconds, FIRST_SECONDS) if first else self.hang_seconds
-
-    def _watch(
-        self, child: int, first: int, reading: Connection, found: Counter
-    ) -> tuple[bool, int]:
-        """Wait for the end of a process; return whether it hung, and its status."""
-        at, since, hung = -1, time.monotonic(), False
-        while not (ended := os.waitpid(child, os.WNOHANG))[0]:
-            if self.at() != at:
-                at, since = self.at(), time.monotonic()
-            elif not hung and time.monotonic() - since > self._patience(at == first):
-                hung = True
-                os.kill(child, signal.SIGKILL)
-            _drain(reading, found)
-            time.sleep(0.005)
-        _drain(reading, found)
-        return hung, ended[1]
-
-    def _work(self, first: int, last: int, out: Connection) -> NoReturn:
-        status = 1
-        tempfile.tempdir = str(self.place)
-        inherited = _resident_kilobytes()
-        try:
-            for number in range(first, last):
-                self.number[:] = struct.pack("q", number)
-                if self.limits.over():
-                    break
-                if (wrong := self.case(random.Random(f"{self.limits.seed} {number}"))) is not None:
-                    out.send(("wrong", number, wrong[:2000]))
-                self.number[:] = struct.pack("q", number + 1)
-                grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - inherited
-                if grown > MOST_KILOBYTES:  # a new process measures the next cases
-                    out.send(("over 1 GB", number, f"{grown:,} kB"))
-                    break
-            status = 0
-        except BaseException as fault:
-            where = traceback.extract_tb(fault.__traceback__)[-1]
-            out.send(("wrong", number, f"{fault!r} in {where.name}"[:2000]))
-        finally:
-            os._exit(status)
+def _work(case: Case, limits: Limits, numbers: range, place: str, out: Connection) -> NoReturn:
+    status, number = 1, numbers.start
+    tempfile.tempdir = place
+    inherited = _resident_kilobytes()
+    try:
+        for number in numbers:
+            if limits.over():
+                break
+            if (wrong := case(random.Random(f"{limits.seed} {number}"))) is not None:
+                out.send(("wrong", number, wrong[:2000]))
+            out.send(("done", number, ""))
+            grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - inherited
+            if grown > MOST_KILOBYTES:  # a new process measures the next cases
+                out.send(("over 1 GB", number, f"{grown:,} kB"))
+                break
+        status = 0
+    except BaseException as fault:
+        where = traceback.extract_tb(fault.__traceback__)[-1]
+        out.send(("wrong", number, f"{fault!r} in {where.name}"[:2000]))
+    finally:
+        os._exit(status)
 
 
 def _resident_kilobytes() -> int:
@@ -140,15 +126,32 @@ def _resident_kilobytes() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
-def _drain(reading: Connection, found: Counter) -> None:
-    """Count what a process has sent so far."""
-    try:
-        while reading.poll():
-            _note(found, *reading.recv())
-    except EOFError:
-        return
-
-
 def _note(found: Counter, what: str, number: int, text: str) -> None:
     found[what] += 1
     print(f"  case {number}: {what}: {text}", flush=True)
+
+
+def ended_early(
+    work: Callable[[], object], how: signal.Signals | None, after: float, most: int | None = None
+) -> int:
+    """Do some work in another process, which gets a signal after some seconds, or may write no file
+    of more than ``most`` bytes; return its status, 0 also after an interrupt or a refusal.
+    """
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # Ctrl-C in a library's clean-up
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            if most is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+            work()
+            status = 0
+        except (LinsepError, KeyboardInterrupt):
+            status = 0
+        finally:
+            os._exit(status)
+    if how is not None:
+        time.sleep(after)
+        os.kill(child, how)
+    return os.waitpid(child, 0)[1]

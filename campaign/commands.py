@@ -1,18 +1,17 @@
 """Signals to commands at random moments: files stay whole, nothing is left, the next run works.
 
-A command runs in a process forked from one that has imported linsep, which saves two seconds each,
-or, sometimes, in an interpreter of its own. It gets a signal (sometimes a second one), and then the
-same command runs again undisturbed.
+A command runs in a process forked from one that has imported linsep, which saves two seconds each.
+It gets a signal (sometimes a second one), and then the same command runs again undisturbed.
 """
 
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from multiprocessing import get_context
@@ -29,20 +28,15 @@ from campaign.batches import folder
 from linsep.cli.main import main
 from linsep.cli.proofs import read_proof
 from linsep.errors import LinsepError
+from linsep.model_files import loaded
 from linsep.validation.checks import of_features
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
-#: one in this many commands has an interpreter of its own
-OWN = 20
-#: approximate seconds that an interpreter takes to start
-OWN_SECONDS = 2.5
 #: time limit of a command in seconds; it may have to wait for compiled code
 PATIENCE = 180.0
 #: seconds within which most loops of a command are compiled
 COMPILING_SECONDS = 10.0
 ROWS = 1500
-
-
 #: each writes ``out``
 COMMANDS = [
     "fit rows.svm --max-iter 30 --no-cache --model out --force",
@@ -56,6 +50,10 @@ COMMANDS = [
     "predict learned dense.csv --output out --force",
     "separate dense.csv --target kind --proof out --force",
 ]
+
+
+KNOWN = {"rows.svm", "dense.csv", "words.csv", "words.jsonl", "learned", "out", "output", "kept",
+         "scratch"}  # fmt: skip
 
 
 def _write_data(place: Path) -> None:
@@ -80,112 +78,87 @@ class Ended(NamedTuple):
     seconds: float
 
 
-class Running:
-    """A running command, in a session of its own, with temporary files in ``scratch``."""
+def _run(
+    words: str, signals: Sequence[tuple[float, signal.Signals]] = (), **environment: str
+) -> Ended | None:
+    """Run a command, in a session of its own, with temporary files in ``scratch``, and send it
+    signals, each after some seconds; return how it ended, None if it did not in time.
+    """
+    place, started = _place(), time.monotonic()
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until it has its handlers
+    if (child := os.fork()) == 0:
+        _become(place, words, environment)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    for after, one in signals:
+        time.sleep(after)
+        os.kill(child, one)
+    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+        if time.monotonic() - started > PATIENCE:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return None
+        time.sleep(0.002)
+    code = os.waitstatus_to_exitcode(ended[1])
+    output = (place / "output").read_text(errors="replace")
+    return Ended(code if code >= 0 else 128 - code, output, time.monotonic() - started)
 
-    def __init__(
-        self, place: Path, arguments: list[str], environment: dict[str, str], own: bool = False
-    ):
-        self.place, self.started = place, time.monotonic()
-        environment = environment | {"TMPDIR": str(place / "scratch"), "OMP_NUM_THREADS": "1"}
-        with (place / "output").open("wb") as output:
-            self.process: Any = None
-            if own:
-                self.process = self._in_own_interpreter(arguments, environment, output)
-                self.pid = self.process.pid
-            else:
-                # Signals are blocked until the new process has its handlers.
-                signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-                self.pid = os.fork()
-                if self.pid == 0:
-                    self._in_fork(arguments, environment, output)
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
-    def _in_own_interpreter(self, arguments: list[str], environment: Any, output: Any) -> Any:
-        return subprocess.Popen(
-            [sys.executable, "-m", "linsep", *arguments], cwd=self.place, stdout=output,
-            stderr=output, start_new_session=True,
-            env=os.environ | environment | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        )  # fmt: skip
-
-    def _in_fork(self, arguments: list[str], environment: Any, output: Any) -> None:
-        try:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            os.setsid()
-            os.chdir(self.place)
-            for number in (1, 2):
-                os.dup2(output.fileno(), number)
-            sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
-            os.environ.update(environment)
-            tempfile.tempdir = None
-            sys.argv = ["linsep", *arguments]
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-            main()
-        except KeyboardInterrupt:  # before the command begins
-            os._exit(130)
-        finally:
-            os._exit(99)
-
-    def send(self, number: int) -> None:
-        """Send a signal, unless the process has just ended."""
-        os.kill(self.pid, number)
-
-    def wait(self) -> Ended | None:
-        """Return how it ended, or None after the time limit."""
-        while not (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
-            if time.monotonic() - self.started > PATIENCE:
-                os.killpg(self.pid, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
-                return None
-            time.sleep(0.002)
-        code = os.waitstatus_to_exitcode(ended[1])
-        if self.process is not None:
-            self.process.returncode = code  # already waited for
-        output = (self.place / "output").read_text(errors="replace")
-        return Ended(code if code >= 0 else 128 - code, output, time.monotonic() - self.started)
+def _become(place: Path, words: str, environment: dict[str, str]) -> None:
+    """Be the command, in a forked process."""
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.setsid()
+        os.chdir(place)
+        output = os.open("output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        for number in (1, 2):
+            os.dup2(output, number)
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
+        os.environ.update(environment | {"TMPDIR": str(place / "scratch"), "OMP_NUM_THREADS": "1"})
+        tempfile.tempdir = None
+        sys.argv = ["linsep", *words.split()]
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        main()
+    except KeyboardInterrupt:  # before the command begins
+        os._exit(130)
+    finally:
+        os._exit(99)
 
 
 def left_by(place: Path) -> list[str]:
-    """Return what no command should leave: temporary files, and processes of its session."""
-    known = {
-        "rows.svm",
-        "dense.csv",
-        "words.csv",
-        "words.jsonl",
-        "learned",
-        "out",
-        "output",
-        "kept",
-    }
-    left = [path.name for path in place.iterdir() if path.name not in known | {"scratch"}]
+    """Return what no command should leave: temporary files."""
+    left = [path.name for path in place.iterdir() if path.name not in KNOWN]
     left += [path.name for path in (place / "scratch").iterdir()]
     return left + [path.name for path in (place / "kept").rglob("*.tmp")]
 
 
 @cache
 def _place() -> Path:
-    """Return a folder with data and a model."""
+    """Return a folder with data."""
     place = folder() / "commands"
     (place / "scratch").mkdir(parents=True)
     _write_data(place)
-    fit = "fit dense.csv --target kind --no-cache --model learned --force"
-    _succeed(place, fit)
     return place
+
+
+@cache
+def _learned() -> Path:
+    """Return a model."""
+    _succeed("fit dense.csv --target kind --no-cache --model learned --force")
+    return _place() / "learned"
 
 
 @cache
 def _undisturbed(number: int) -> tuple[float, Any]:
     """Return how long a command takes and what it writes, by the second run of two."""
-    place = _place()
     for _ in range(2):
-        seconds = _succeed(place, COMMANDS[number])
-        shutil.rmtree(place / "kept", ignore_errors=True)
-    return seconds, _content(place / "out")
+        seconds = _succeed(COMMANDS[number])
+        shutil.rmtree(_place() / "kept", ignore_errors=True)
+    return seconds, _content(_place() / "out")
 
 
-def _succeed(place: Path, words: str) -> float:
+def _succeed(words: str) -> float:
     """Run a command, which must succeed; return its seconds."""
-    ended = Running(place, words.split(), {}).wait()
+    ended = _run(words)
     if ended is None or ended.code:
         raise RuntimeError(f"{words} ended {ended}")
     return ended.seconds
@@ -207,8 +180,7 @@ def content(path: Path) -> Any:
         if data.count(b"\n") != ROWS:
             raise ValueError("some predictions are missing")
         return data
-    model = linsep.load(path)
-    vars(model).pop("feature_names_in_", None)  # or it would warn of rows without names
+    model = loaded(path)
     with of_features():
         assert len(model.predict(np.zeros((2, model.n_features_in_)))) == 2
     return {name: array.tobytes() for name, array in load_file(path).items()}
@@ -218,91 +190,62 @@ def signaled(draw: random.Random) -> str | None:
     """Send a command one or two signals at random moments; then run it again."""
     _load_loops()
     number = draw.randrange(len(COMMANDS))
-    own = draw.randrange(OWN) == 0
-    most = 1.2 * _undisturbed(number)[0] + (OWN_SECONDS if own else 0)
-    return _signaled(number, draw, most, own, {})
+    return _signaled(number, draw, 1.2 * _undisturbed(number)[0])
 
 
 @cache
 def _load_loops() -> None:
     """Load most loops, so that forked processes need not."""
-    content(_place() / "learned")
-    source = linsep.open_source(_place() / "rows.svm")
-    linsep.Perceptron(max_iter=2).fit(source)
+    content(_learned())
+    linsep.Perceptron(max_iter=2).fit(linsep.open_source(_place() / "rows.svm"))
 
 
 def signaled_compiling(draw: random.Random) -> str | None:
     """Do the same while the command compiles its loops into an empty cache."""
-    number = draw.choice((0, 2, 5, 7))
-    cache_folder = folder() / "code"
-    shutil.rmtree(cache_folder, ignore_errors=True)
-    environment = {"LINSEP_CACHE_DIR": str(cache_folder)}
-    wrong = _signaled(number, draw, COMPILING_SECONDS, False, environment)
-    left = [path.name for path in cache_folder.rglob("*.tmp")]
-    if not any(cache_folder.rglob("*.code")):
+    compiled = folder() / "code"
+    shutil.rmtree(compiled, ignore_errors=True)
+    number, environment = draw.choice((0, 2, 5, 7)), {"LINSEP_CACHE_DIR": str(compiled)}
+    wrong = _signaled(number, draw, COMPILING_SECONDS, **environment)
+    left = [path.name for path in compiled.rglob("*.tmp")]
+    if not any(compiled.rglob("*.code")):
         wrong = wrong or "no compiled code was kept"
     return wrong or (f"left in the cache: {left}" if left else None)
 
 
-def _signaled(
-    number: int, draw: random.Random, most: float, own: bool, environment: dict[str, str]
-) -> str | None:
+def _signaled(number: int, draw: random.Random, most: float, **environment: str) -> str | None:
     """Return what is wrong after signals within ``most`` seconds, or with the next run."""
-    place, whole = _place(), _undisturbed(number)[1]
-    out = place / "out"
+    learned, place, whole = _learned(), _place(), _undisturbed(number)[1]
     if draw.random() < 0.5:
-        shutil.copy(place / "learned", out)
+        shutil.copy(learned, place / "out")
     else:
-        out.unlink(missing_ok=True)
+        (place / "out").unlink(missing_ok=True)
     if draw.random() < 0.5:
         shutil.rmtree(place / "kept", ignore_errors=True)
-    signals = [draw.choice(SIGNALS) for _ in range(draw.choice((1, 1, 2)))]
-    running = Running(place, COMMANDS[number].split(), environment, own)
-    time.sleep(draw.uniform(0, most))
-    for one in signals:
-        running.send(one)
-        time.sleep(draw.choice((0, draw.uniform(0, 0.05))))
-    wrong = _wrong_after(signals, running.wait(), place, whole, own)
-    wrong = wrong or _wrong_again(number, environment)
-    return wrong and f"{COMMANDS[number]}, {[one.name for one in signals]}: {wrong}"
+    moments = [draw.uniform(0, most), draw.choice((0, draw.uniform(0, 0.05)))]
+    signals = [(after, draw.choice(SIGNALS)) for after in moments[: draw.choice((1, 1, 2))]]
+    ended = _run(COMMANDS[number], signals, **environment)
+    sent = [one for _, one in signals]
+    if (wrong := _wrong_after(sent, ended, whole)) is None:
+        wrong = _wrong_after([], _run(COMMANDS[number], **environment), whole)
+        wrong = wrong and f"the next run: {wrong}"
+    return wrong and f"{COMMANDS[number]}, {[one.name for one in sent]}: {wrong}"
 
 
-def _wrong_after(
-    signals: list[signal.Signals], ended: Ended | None, place: Path, whole: Any, own: bool
-) -> str | None:
-    """Return what is wrong right after a signal."""
+def _wrong_after(signals: list[signal.Signals], ended: Ended | None, whole: Any) -> str | None:
+    """Return what is wrong right after a command."""
     if ended is None:
         return "it did not end"
     if ended.code not in {0, *(128 + one for one in signals)}:
         return f"exit code {ended.code}: {ended.output}"
-    if "Traceback" in ended.output and not own:  # Python's own, before anything of linsep runs
+    if "Traceback" in ended.output:
         return f"a traceback: {ended.output}"
-    if signal.SIGKILL not in signals and (left := left_by(place)):
+    if signal.SIGKILL not in signals and (left := left_by(_place())):
         return f"left: {left}"
-    return _wrong_file(place, whole if ended.code == 0 else None)
-
-
-def _wrong_file(place: Path, whole: Any) -> str | None:
-    """Return what is wrong with the file that a command writes."""
-    out = place / "out"
+    out, done = _place() / "out", ended.code == 0
     if not out.exists():
-        return None if whole is None else "done, and nothing written"
+        return "done, and nothing written" if done else None
     try:
         found = _content(out)
     except (LinsepError, ValueError) as problem:
         return f"the file is not whole: {problem}"
-    if whole is not None and found != whole:
-        return "done, and something else written"
-    return None
-
-
-def _wrong_again(number: int, environment: dict[str, str]) -> str | None:
-    """Return what is wrong with the next run."""
-    place, whole = _place(), _undisturbed(number)[1]
-    ended = Running(place, COMMANDS[number].split(), environment).wait()
-    if ended is None or ended.code:
-        return f"the next run ended {ended}"
-    if (wrong := _wrong_file(place, whole)) is not None:
-        return f"the next run: {wrong}"
-    left = left_by(place)
-    return f"left for ever: {left}" if left else None
+    return "done, and something else written" if done and found != whole else None

@@ -1,93 +1,107 @@
-"""kill -9 and full disks: old files stay whole, and the next run is unaffected."""
+"""kill -9, Ctrl-C and full disks during fits: files stay whole, and the next run is unaffected.
 
-import os
+A fit writes its row cache, perhaps its checkpoint, and its model. It is ended at random moments, up
+to three times; then the same fit runs, or is resumed, undisturbed.
+"""
+
 import random
-import resource
+import shutil
 import signal
 import time
+import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import linsep
-from campaign.batches import folder
-from linsep import Perceptron, open_source
+from campaign.batches import ended_early, folder
+from linsep import Checkpoint, KernelPerceptron, LogisticRegression, Perceptron, open_source
 from linsep._system.files import SCRATCH_NAME
-from linsep.errors import LinsepError
+from linsep.errors import CheckpointError
 
-
-def _fit(path: Path, cache_folder: Path) -> Perceptron:
-    source = open_source(path, cache=cache_folder)
-    source.memory_bytes = 0
-    return Perceptron(max_iter=4).fit(source)
+#: fits by name: the estimator, and whether it learns from a file, without and with a row cache
+FITS: dict[str, tuple[Callable[[], Any], str]] = {
+    "average": (lambda: Perceptron(max_iter=60, keep="average", multiclass="ovr"), "arrays"),
+    "vote": (lambda: Perceptron(max_iter=30, keep="vote", early_stopping=True), "arrays"),
+    "stream": (lambda: Perceptron(max_iter=12, keep="best"), "stream"),
+    "cached": (lambda: Perceptron(max_iter=12, early_stopping=True), "cached"),
+    "kernel": (lambda: KernelPerceptron(max_iter=12, budget=60, keep="average"), "arrays"),
+    "logistic": (lambda: LogisticRegression(solver="gradient_ascent", max_iter=60), "arrays"),
+}
+SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGINT)
 
 
 @cache
-def _expected() -> tuple[Path, bytes, float]:
-    """Return a file of rows, the weights learned from it, and the seconds taken."""
+def _rows() -> tuple[np.ndarray, np.ndarray, Path]:
+    """Return rows, labels, and a file of them."""
     rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(900, 6)), rng.integers(0, 3, 900)
+    X += np.eye(3)[y] @ rng.normal(size=(3, 6))
     path = folder() / "rows.svm"
-    lines = (f"{k % 2} 1:{rng.normal()!r} 2:{rng.normal()!r}\n" for k in range(3000))
-    path.write_text("".join(lines))
-    _fit(path, folder() / "warm")
+    lines = (
+        f"{label} " + " ".join(f"{k + 1}:{x!r}" for k, x in enumerate(row.tolist()))
+        for row, label in zip(X, y.tolist(), strict=True)
+    )
+    path.write_text("\n".join(lines) + "\n")
+    return X, y, path
+
+
+def _fit(name: str, checkpoint: Checkpoint | None = None) -> Any:
+    warnings.simplefilter("ignore")  # that the fit was interrupted, or had too few iterations
+    make, rows = FITS[name]
+    X, y, path = _rows()
+    if rows == "arrays":
+        return make().fit(X, y, checkpoint=checkpoint)
+    source = open_source(path, cache=folder() / "cache" if rows == "cached" else None)
+    source.memory_bytes = 0
+    return make().fit(source, checkpoint=checkpoint)
+
+
+def _bits(model: Any) -> bytes:
+    return b"".join(array.tobytes() for _, array in sorted(model.get_state()[0].items()))
+
+
+@cache
+def _expected(name: str) -> tuple[bytes, float]:
+    """Return what a fit learns without an interruption, and the seconds it takes."""
+    _fit(name)
     started = time.perf_counter()
-    weights = _fit(path, folder() / "timed").coef_.tobytes()
-    return path, weights, time.perf_counter() - started
+    return _bits(_fit(name)), time.perf_counter() - started
 
 
-def killed(draw: random.Random) -> str | None:
-    """Kill a fit that writes its row cache and its model, at a random moment."""
-    path, weights, seconds = _expected()
-    rows, saved = folder() / "cache", folder() / "model.linsep"
-    for old in rows.rglob("*.rows") if draw.random() < 0.7 else ():
-        old.unlink()
-    child = os.fork()
-    if child == 0:
+def fit_ended(draw: random.Random, checkpoints: bool, full: bool) -> str | None:
+    """End a fit early, by signals or by a limit on the size of files, and run it again."""
+    name = draw.choice(list(FITS))
+    expected, seconds = _expected(name)
+    saved, path = folder() / "model.linsep", folder() / "fit.checkpoint"
+    saved.unlink(missing_ok=True)
+    if draw.random() < 0.5:
+        shutil.rmtree(folder() / "cache", ignore_errors=True)
+    checkpoint = Checkpoint(path, every=draw.choice((0.001, seconds / 20))) if checkpoints else None
+    for _ in range(draw.randrange(1, 4)):
+        if checkpoint is not None:
+            checkpoint.keep = True
+        how = None if full else draw.choice(SIGNALS)
+        status = ended_early(
+            lambda: linsep.save(_fit(name, checkpoint), saved, force=True), how,
+            draw.uniform(0, 1.2 * seconds), draw.randrange(100_000) if full else None,
+        )  # fmt: skip
+        if status and how != signal.SIGKILL:
+            return f"{name} ended with {status}"
+        if saved.exists() and _bits(linsep.load(saved)) != expected:
+            return f"a saved model of other weights: {name}"
         try:
-            linsep.save(_fit(path, rows), saved, force=True)
-        finally:
-            os._exit(0)
-    time.sleep(draw.uniform(0, 1.3 * seconds))
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    if saved.exists() and linsep.load(saved).coef_.tobytes() != weights:
-        return "a model of other weights"
-    model = _fit(path, rows)
-    if model.coef_.tobytes() != weights:
-        return "other weights from what was left"
+            if path.exists():
+                Checkpoint(path).read()
+        except CheckpointError as problem:
+            return f"a half-written checkpoint: {problem}"
+    model = _fit(name, Checkpoint(path) if checkpoints else None)
+    if _bits(model) != expected:
+        return f"other bits of {name}"
     linsep.save(model, saved, force=True)
-    left = [
-        p.name for p in (*rows.rglob("*"), *folder().iterdir()) if SCRATCH_NAME.fullmatch(p.name)
-    ]
+    left = [p.name for p in folder().rglob("*") if SCRATCH_NAME.fullmatch(p.name)]
+    left += [p.name for p in folder().glob("fit.*")]
     return f"left for ever: {left}" if left else None
-
-
-def no_room(draw: random.Random) -> str | None:
-    """Fit and save with a random limit on file sizes: it works, or fails with one sentence."""
-    path, weights, _ = _expected()
-    rows, saved = folder() / "full", folder() / "full.linsep"
-    for old in rows.rglob("*.rows") if draw.random() < 0.7 else ():
-        old.unlink()
-    if not saved.exists():
-        linsep.save(_fit(path, rows), saved)
-    child = os.fork()
-    if child == 0:
-        most = draw.choice((draw.randrange(2000), draw.randrange(120_000)))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-        status = 1
-        try:
-            linsep.save(_fit(path, rows), saved, force=True)
-            status = 0
-        except LinsepError:
-            status = 0
-        finally:
-            os._exit(status)
-    if os.waitpid(child, 0)[1]:
-        return "no single sentence"
-    if linsep.load(saved).coef_.tobytes() != weights:
-        return "the saved model differs"
-    left = [
-        p.name for p in (*rows.rglob("*"), *folder().iterdir()) if SCRATCH_NAME.fullmatch(p.name)
-    ]
-    return f"left: {left}" if left else None

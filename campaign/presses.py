@@ -12,12 +12,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import ExitStack, contextmanager
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -25,7 +25,7 @@ import linsep.learners.passes
 import linsep.rows.arrays
 import linsep.rows.source_stream
 import linsep.rows.stored
-from campaign.batches import Limits
+from campaign.batches import folder
 from linsep import (
     BalancedWinnow,
     KernelPerceptron,
@@ -39,11 +39,13 @@ from linsep import (
 ROWS, FEATURES, PASSES = 240, 5, 4
 
 
-class Fit:
+class Fit(NamedTuple):
     """A kind of fit: an estimator, and the source of its rows."""
 
-    def __init__(self, name: str, estimator: Callable[[], Any], kind: str, classes: int = 2):
-        self.name, self.estimator, self.kind, self.classes = name, estimator, kind, classes
+    name: str
+    estimator: Callable[[], Any]
+    kind: str
+    classes: int = 2
 
     def data(self) -> tuple[np.ndarray, np.ndarray]:
         """Return rows of overlapping classes, so that every pass makes mistakes."""
@@ -103,21 +105,17 @@ BY_NAME = {fit.name: fit for fit in FITS}
 @contextmanager
 def small_pieces(folder: Path) -> Iterator[None]:
     """Use small slices, batches and blocks, as if data were large, and put files in ``folder``."""
-    (folder / "scratch").mkdir()
+    (folder / "scratch").mkdir(exist_ok=True)
     places = [
         (tempfile, "tempdir", str(folder / "scratch")),
         (linsep.rows.arrays, "SMALL", 100), (linsep.rows.stored, "SMALL", 100),
         (linsep.rows.source_stream, "BATCH_BYTES", 4000),
         (linsep.learners.passes, "rows_per_slice", lambda *_: 37),
     ]  # fmt: skip
-    before = [getattr(module, name) for module, name, _ in places]
-    for module, name, value in places:
-        setattr(module, name, value)
-    try:
+    with ExitStack() as stack:
+        for place in places:
+            stack.enter_context(patch.object(*place))
         yield
-    finally:
-        for (module, name, _), value in zip(places, before, strict=True):
-            setattr(module, name, value)
 
 
 def learned(model: Any) -> tuple[Any, ...]:
@@ -129,26 +127,21 @@ def learned(model: Any) -> tuple[Any, ...]:
     )
 
 
-def interrupted(limits: Limits) -> Counter:
-    """Press Ctrl-C at random lines of every kind of fit, once or twice."""
-    found, draw = Counter(cases=0), random.Random(limits.seed)
-    each = -(-limits.count // len(FITS))
-    with tempfile.TemporaryDirectory() as top, small_pieces(Path(top)):
-        for number, fit in enumerate(FITS):
-            folder = Path(top) / str(number)
-            folder.mkdir()
-            record = Record(fit, folder)
-            for _ in range(each):
-                if limits.over():
-                    return found
-                line = draw.randrange(1, record.lines + 1)
-                again = draw.choice((None, draw.uniform(0, 0.003)))
-                outcome = press(fit, record, folder, line, again)
-                found["cases"] += 1
-                if outcome.wrong is not None:
-                    found["wrong"] += 1
-                    print(f"  {fit.name}, line {line}, {again}: {outcome.wrong}", flush=True)
-    return found
+def interrupted(draw: random.Random) -> str | None:
+    """Press Ctrl-C at a random line of a fit, once or twice."""
+    place, number = folder(), draw.randrange(len(FITS))
+    with small_pieces(place):
+        record = _record(number, place / str(number))
+        line = draw.randrange(1, record.lines + 1)
+        again = draw.choice((None, draw.uniform(0, 0.003)))
+        wrong = press(FITS[number], record, place / str(number), line, again)
+    return wrong and f"{FITS[number].name}, line {line}, {again}: {wrong}"
+
+
+@cache
+def _record(number: int, place: Path) -> "Record":
+    place.mkdir()
+    return Record(FITS[number], place)
 
 
 class Record:
@@ -163,14 +156,13 @@ class Record:
 
         def noting() -> None:
             checkpoint()
-            if hasattr(model, "progress_"):
-                self.note(model, model.progress_)
+            if (progress := getattr(model, "progress_", None)) is not None:
+                done = self.states[progress.number, progress.rows] = learned(model)
+                if progress.rows == 0 and progress.number:
+                    self.states[progress.number - 1, None] = done
 
-        linsep.learners.passes.interruption_point = noting
-        try:
+        with patch.object(linsep.learners.passes, "interruption_point", noting):
             go()
-        finally:
-            linsep.learners.passes.interruption_point = checkpoint
         self.end = learned(model)
         _, go = fit.start(folder)
         with traced(self._count):
@@ -178,13 +170,6 @@ class Record:
 
     def _count(self) -> None:
         self.lines += 1
-
-    def note(self, model: Any, progress: Any) -> None:
-        """Record the current weights, by pass and rows."""
-        done = learned(model)
-        self.states[progress.number, progress.rows] = done
-        if progress.rows == 0 and progress.number:
-            self.states[progress.number - 1, None] = done
 
 
 @contextmanager
@@ -204,15 +189,8 @@ def traced(tick: Callable[[], None]) -> Iterator[None]:
         sys.settrace(before)
 
 
-class Outcome:
-    """How an interrupted fit ended: ``interrupted``, and what is ``wrong`` or None."""
-
-    def __init__(self, interrupted: bool, wrong: str | None):
-        self.interrupted, self.wrong = interrupted, wrong
-
-
-def press(fit: Fit, record: Record, folder: Path, line: int, again: float | None) -> Outcome:
-    """Press Ctrl-C at a line of a fit, and ``again`` seconds later; check what is left."""
+def press(fit: Fit, record: Record, folder: Path, line: int, again: float | None) -> str | None:
+    """Press Ctrl-C at a line of a fit, and ``again`` seconds later; return what is wrong."""
     model, go = fit.start(folder)
     second = Second(again)
     seen = 0
@@ -224,24 +202,19 @@ def press(fit: Fit, record: Record, folder: Path, line: int, again: float | None
             second.go = True
             signal.raise_signal(signal.SIGINT)
 
-    before = set(threading.enumerate())
-    ending: BaseException | None = None
+    before, ending = set(threading.enumerate()), None
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    hook = sys.unraisablehook
-    sys.unraisablehook = partial(_other_than_a_press, hook)
-    try:
-        with traced(tick):
-            go()
-    except KeyboardInterrupt as interrupt:
-        ending = interrupt
-    except BaseException as error:
-        ending = error
-    finally:
-        still_going = set(threading.enumerate()) - before
-        second.wait()
-        signal.signal(signal.SIGINT, handler)
-        sys.unraisablehook = hook
-    return Outcome(ending is not None, _wrong(fit, record, model, ending, still_going, folder))
+    with patch.object(sys, "unraisablehook", partial(_other_than_a_press, sys.unraisablehook)):
+        try:
+            with traced(tick):
+                go()
+        except BaseException as error:
+            ending = error
+        finally:
+            still_going = set(threading.enumerate()) - before
+            second.wait()
+            signal.signal(signal.SIGINT, handler)
+    return _wrong(fit, record, model, ending, still_going, folder)
 
 
 def _other_than_a_press(hook: Callable[[Any], None], about: Any) -> None:
@@ -305,27 +278,23 @@ def _wrong(
 
 
 def _wrong_model(fit: Fit, record: Record, model: Any) -> str | None:
-    X, y = fit.data()
+    (X, y), reports = fit.data(), model.fitted_run().reports
     if model.predict(X).shape != y.shape:
         return "it does not predict"
     if fit.kind == "partial":
         return None
-    if model.stop_reason_ is None:
-        return "no reason why it stopped"
     if model.stop_reason_ != "interrupted":
         return None if learned(model) == record.end else "other weights than at the end"
-    if model.n_iter_ != len(model.fitted_run().reports) or model.stop_sentence_.count(".") > 1:
-        return f"{model.n_iter_} passes, {len(model.fitted_run().reports)} reports"
-    rows = model.fitted_run().reports[-1].rows if model.fitted_run().reports else 0
+    if model.n_iter_ != len(reports) or model.stop_sentence_.count(".") > 1:
+        return f"{model.n_iter_} passes, {len(reports)} reports"
+    rows = reports[-1].rows if reports else 0
     if isinstance(model, MarginPerceptron) and rows == ROWS:
         return None  # it may have restarted from zero
     if model.early_stopping or model.keep == "best" or getattr(model, "budget", None):
         return None  # chosen at the end of a pass
-    number = len(model.fitted_run().reports) - 1
+    number = len(reports) - 1
     places = [(number, rows), (number, None)]
-    if getattr(model, "update", None) == "batch":  # updated at the end of a pass only
-        places.append((number, 0))
+    places += [(number, 0)] * (getattr(model, "update", None) == "batch")  # updated at the end only
     known = [record.states.get(place) for place in places]
-    if any(known) and learned(model) not in known:
-        return f"not the weights of {rows} rows of pass {number + 1}"
-    return None
+    wrong = any(known) and learned(model) not in known
+    return f"not the weights of {rows} rows of pass {number + 1}" if wrong else None

@@ -9,8 +9,8 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,6 @@ class World:
         self.acknowledged: set[str] = set()
         self.replay, self.replayed = linsep.load(self.path), 0
         self.number, self.lock = 0, threading.Lock()
-        #: answers that were refusals
-        self.faults: list[str] = []
 
     def new(self, draw: random.Random) -> dict[str, Any]:
         """Return a request of one to three rows that were never sent."""
@@ -59,34 +57,24 @@ class World:
         return {"ids": ids, "rows": rows, "labels": labels}
 
 
-@cache
-def _world(place: Path, seed: float) -> World:
-    return World(random.Random(seed))
-
-
-_seed: dict[Path, float] = {}
+_worlds: dict[Path, World] = {}
 
 
 def killed(draw: random.Random) -> str | None:
     """Kill a server that learns from several clients, start it again, and compare."""
-    world = _world(folder(), _seed.setdefault(folder(), draw.random()))
+    world = _worlds.get(folder()) or _worlds.setdefault(folder(), World(draw))
     server, port = _started(world, wait=draw.random() < 0.9)
     stop = threading.Event()
     seeds = [draw.random() for _ in range(CLIENTS)]
-    clients = [
-        threading.Thread(target=_load, args=(world, port, random.Random(seed), stop))
-        for seed in (seeds if port else [])
-    ]
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        seeded = [random.Random(seed) for seed in (seeds if port else [])]
+        clients = [pool.submit(_load, world, port, each, stop) for each in seeded]
+        time.sleep(draw.uniform(0, 0.3))
+        os.kill(server, signal.SIGKILL)
+        os.waitpid(server, 0)
+        stop.set()
     for client in clients:
-        client.start()
-    time.sleep(draw.uniform(0, 0.3))
-    os.kill(server, signal.SIGKILL)
-    os.waitpid(server, 0)
-    stop.set()
-    for client in clients:
-        client.join()
-    if world.faults:
-        return world.faults.pop()
+        client.result()  # raises what was no answer
     server, port = _started(world, wait=True)
     try:
         return _wrong(world, port) if port else "it did not start again"
@@ -130,8 +118,8 @@ def _ask(connection: http.client.HTTPConnection, path: str, content: Any = None)
 
 def _load(world: World, port: int, draw: random.Random, stop: threading.Event) -> None:
     """Send rows, some of them twice, and predictions, until the server is gone."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    try:
+    gone = OSError, http.client.HTTPException
+    with closing(_connection(port)) as connection, suppress(*gone):
         while not stop.is_set():
             request = world.new(draw)
             for _ in range(draw.choice((1, 1, 2))):
@@ -139,17 +127,15 @@ def _load(world: World, port: int, draw: random.Random, stop: threading.Event) -
                 with world.lock:
                     world.acknowledged.update(request["ids"])
             _ask(connection, "/predict", {"rows": request["rows"]})
-    except (OSError, http.client.HTTPException):
-        return  # the server is gone
-    except AssertionError as fault:
-        world.faults.append(str(fault))
-    finally:
-        connection.close()
+
+
+def _connection(port: int) -> http.client.HTTPConnection:
+    return http.client.HTTPConnection("127.0.0.1", port, timeout=20)
 
 
 def _wrong(world: World, port: int) -> str | None:
     """Return what is wrong with a server that was started again, None if nothing is."""
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+    with closing(_connection(port)) as connection:
         entries = _entries(world)
         if why := _wrong_rows(world, entries) or _wrong_model(world, connection, entries):
             return why
@@ -196,9 +182,7 @@ def _wrong_model(
     (folder() / "now.linsep").write_bytes(_ask(connection, "/model/file"))
     linsep.save(world.replay, folder() / "replay.linsep", force=True)
     served, expected = (
-        linsep.load(folder() / name).get_state()[0] for name in ("now.linsep", "replay.linsep")
+        {n: a.tobytes() for n, a in linsep.load(folder() / name).get_state()[0].items()}
+        for name in ("now.linsep", "replay.linsep")
     )
-    if served.keys() != expected.keys():
-        return f"arrays {sorted(served.keys() ^ expected.keys())}"
-    other = [name for name in served if served[name].tobytes() != expected[name].tobytes()]
-    return f"other bits in {other}" if other else None
+    return None if served == expected else f"other bits in arrays of {sorted(served)}"

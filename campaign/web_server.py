@@ -15,26 +15,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
-#: what may go wrong with a request
+#: what may go wrong with a request, beside the numbers of answers that refuse it
 FAULTS = (
     "reset",  # the connection is reset before an answer
     "cut",  # the connection ends in the middle of the body
-    "cut and reset",  # it is reset there
-    "500",
-    "503",
-    "429",
     "slow",  # the body comes in small pieces, with pauses
     "stall",  # nothing comes for a long time
-    "whole",  # the Range header is ignored
-    "other range",  # the bytes are others than those asked for
     "short",  # fewer bytes than asked for, in a whole answer
     "changed",  # the file is another one, with another ETag
-    "404",
-    "403",
-    "redirect",
-    "redirect for ever",
 )
 
 
@@ -43,8 +33,7 @@ class WebServer:
 
     Parameters
     ----------
-    files : dict of path, such as "/rows.csv", to bytes or the Path of a file; may change. A path
-        may have a query, and stands for any query where there is none
+    files : dict of path, such as "/rows.csv", to bytes or the Path of a file; may change
     fault : function of the number of a request, from 0, and its path, that returns one of
         :data:`FAULTS` or None
     delay : seconds added to each request
@@ -107,10 +96,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer()
 
     def _answer(self) -> None:
-        owner, asked_for = self.server.owner, urlsplit(self.path)
-        path = unquote(asked_for.path)
-        if (named := f"{path}?{asked_for.query}") in owner.files:
-            path = named
+        owner, path = self.server.owner, unquote(self.path)
+        path = path if path in owner.files else path.partition("?")[0]  # stands for any query
         asked = self.headers.get("Range") if owner.ranges else None
         with owner.lock:
             number = len(owner.requests)
@@ -121,15 +108,13 @@ class _Handler(BaseHTTPRequestHandler):
             time.sleep(owner.stall)
         if fault in ("reset", "stall"):
             return self._reset()
-        if fault in ("404", "403", "429", "500", "503") or path not in owner.files:
-            return self._refuse(int(fault) if fault and fault.isdecimal() else 404)
-        if fault in ("redirect", "redirect for ever"):
-            return self._redirect("" if fault == "redirect" else "again")
+        if path not in owner.files:
+            fault = "404"
+        if fault is not None and fault.isdecimal():
+            return self._refuse(int(fault))
         content = owner.files[path]
         size = len(content) if isinstance(content, bytes) else content.stat().st_size
         start, end = 0, size
-        if fault == "whole":
-            asked = None
         if asked is not None:
             first, _, last = asked.removeprefix("bytes=").partition("-")
             start, end = int(first or 0), min(size, int(last) + 1 if last else size)
@@ -137,8 +122,6 @@ class _Handler(BaseHTTPRequestHandler):
                 start, end = max(0, size - int(last)), size
             if start >= size:
                 return self._refuse(416, {"Content-Range": f"bytes */{size}"})
-            if fault == "other range":
-                start = min(start + 1, end - 1)
             if fault == "short":
                 end = max(start + 1, (start + end) // 2)
         self._send(content, start, end, size, asked is not None, fault)
@@ -168,19 +151,15 @@ class _Handler(BaseHTTPRequestHandler):
             with content.open("rb") as file:
                 self.connection.sendfile(file, start, end - start)
             return
-        data = content if isinstance(content, bytes) else content.read_bytes()
-        data = data[start:end]
-        if fault in ("cut", "cut and reset"):
+        data = (content if isinstance(content, bytes) else content.read_bytes())[start:end]
+        if fault == "cut":
             data = data[: len(data) // 2]
-        pieces = 20 if fault == "slow" else 1
-        step = max(1, -(-len(data) // pieces))
+        step = max(1, -(-len(data) // (20 if fault == "slow" else 1)))
         for at in range(0, len(data), step):
             self._write(data[at : at + step])
             if fault == "slow":
                 self.wfile.flush()
                 time.sleep(0.002)
-        if fault == "cut and reset":
-            return self._reset()
         if fault == "cut":
             self.close_connection = True
         elif not owner.lengths:
@@ -196,12 +175,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def _redirect(self, query: str) -> None:
-        self.send_response(302)
-        self.send_header("Location", urlsplit(self.path).path + ("?" + query if query else ""))
         self.send_header("Content-Length", "0")
         self.end_headers()
 

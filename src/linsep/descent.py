@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from linsep.drawing import display
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError, ParameterError, refuse
 from linsep.parameters import Parameter, ScheduleName, rate_of
 from linsep.validation.checks import check_beside, faults_named
 
@@ -176,8 +176,8 @@ def minimize(
             said = f"{one.name} must be {one.wanted}, got {value!r}."
             raise ParameterError(said, option=one.name, value=value)
     x = np.array(x0, dtype=np.float64)
-    if not np.isfinite(x).all():
-        raise DataError("x0 is not finite: start from numbers.", code="not-finite", option="x0")
+    said = "x0 is not finite: start from numbers."
+    refuse(DataError, (not np.isfinite(x).all(), said, "not-finite", "x0"))
     if check_grad and grad is not None:
         check_gradient(J, grad, x)
     return descended(
@@ -189,15 +189,13 @@ def minimize(
 def _at(J: Function, grad: Function | None, x: np.ndarray) -> tuple[float, np.ndarray]:
     """Return J and its gradient, NaN where J is not finite."""
     value = np.asarray(J(x), dtype=np.float64)
-    if value.size != 1:
-        said = f"J(x) has shape {value.shape}: it must be one number."
-        raise DataError(said, code="shape", option="J")
+    said = f"J(x) has shape {value.shape}: it must be one number."
+    refuse(DataError, (value.size != 1, said, "shape", "J"))
     if not np.isfinite(value).all():
         return value.item(), x * np.nan
     slope = numerical_gradient(J, x) if grad is None else np.asarray(grad(x), dtype=np.float64)
-    if slope.shape != x.shape:
-        said = f"grad(x) has shape {slope.shape}, but x has shape {x.shape}."
-        raise DataError(said, code="shape", option="grad")
+    said = f"grad(x) has shape {slope.shape}, but x has shape {x.shape}."
+    refuse(DataError, (slope.shape != x.shape, said, "shape", "grad"))
     return value.item(), slope
 
 
@@ -208,9 +206,8 @@ def descended(
 ) -> Descent:  # fmt: skip
     """Take steps as :func:`minimize`; ``at`` returns J and its gradient."""
     (value, gradient), sign = at(x), 1.0 if maximize else -1.0
-    if not np.isfinite(gradient).all():
-        said = f"J(x0) is {value} with gradient {gradient}: start elsewhere."
-        raise DataError(said, code="not-finite", option="x0")
+    said = f"J(x0) is {value} with gradient {gradient}: start elsewhere."
+    refuse(DataError, (not np.isfinite(gradient).all(), said, "not-finite", "x0"))
     constant = schedule == "constant" and not callable(learning_rate)
     path, values, rates = [x], [value], list[float]()
     #: for each of the last steps, whether it overshot: reversed direction or made J worse
@@ -218,31 +215,31 @@ def descended(
     # the point to compare with, to detect a cycle: the one after 0, 2, 4, 8, 16, ... steps
     k, length, longer_and_worse, mark = 0, 0.0, 0, (0, x, gradient)
 
-    def ended(reason: str, sentence: str) -> Descent:
+    def ended(reason: str, sentence: str, lower: bool = False) -> Descent:
         kept = [np.array(part) for part in (path, values, rates)] if trace else []
+        if lower:
+            sentence += f" the learning rate ({rate:g}) is too large: lower it"
+            sentence += ", or let it fall with schedule='inverse_sqrt'" * constant
         return Descent(x, value, gradient, k, reason, sentence, *kept)
 
     while True:
         rate = float(rate_of(learning_rate, schedule, k + 1))
         before, length = length, rate * float(np.linalg.norm(gradient))
+        overshoots = 2 * sum(overshot) > len(overshot)
         if length <= tol:
             return ended("converged", f"the next step would be no longer than tol={tol:g}")
-        overshoots = 2 * sum(overshot) > len(overshot)
-        lower = f"the learning rate ({rate:g}) is too large: lower it"
-        falling = lower + ", or let it fall with schedule='inverse_sqrt'" * constant
         if k == max_iter:
-            advice = ": allow more, or raise the learning rate"
-            if overshoots:
-                advice = f", and most of the last ones overshot: {falling}"
             said = f"all {max_iter:,} steps allowed were made and the next would still be "
-            return ended("max_iter", f"{said}{length:.3g} long{advice}")
+            how = ": allow more, or raise the learning rate"
+            how = ", and most of the last ones overshot:" if overshoots else how
+            return ended("max_iter", f"{said}{length:.3g} long{how}", overshoots)
         point = x + sign * rate * gradient
         there, slope = at(point)
         if not np.isfinite(slope).all():
             what = "J" if not np.isfinite(there) else "the gradient"
-            none = f"J has no {'maximum' if maximize else 'minimum'}, or "
-            said = f"{what} is not a finite number after step {k + 1}: "
-            return ended("diverged", f"{said}{'' if overshoots else none}{lower}")
+            none = f" J has no {'maximum' if maximize else 'minimum'}, or" * (not overshoots)
+            said = f"{what} is not a finite number after step {k + 1}:{none}"
+            return ended("diverged", said, lower=True)
         worse = sign * (there - value) < 0
         overshot.append(worse or float(np.vdot(slope, gradient)) < 0)
         longer_and_worse = longer_and_worse + 1 if worse and length > before else 0
@@ -255,15 +252,14 @@ def descended(
             rates.append(rate)
         if longer_and_worse == WORSE:
             said = f"each of the last {WORSE} steps was longer than the one before and made J "
-            return ended("diverged", f"{said}worse: {falling}")
+            return ended("diverged", f"{said}worse:", lower=True)
         first, seen, slope_there = mark  # Brent's cycle detection
         if constant and np.array_equal(seen, x) and np.array_equal(slope_there, gradient):
             if length <= LOST * float(np.linalg.norm(x)):
-                said = f"steps of {length:.3g} are lost in the rounding of x"
-                return ended("converged", said)
+                return ended("converged", f"steps of {length:.3g} are lost in the rounding of x")
             where = f"to where step {first:,} had ended" if first else "to x0"
-            said = f"step {k:,} came back {where}, so the last {k - first:,} steps "
-            return ended("cycle", f"{said}repeat forever: {falling}")
+            said = f"step {k:,} came back {where}, so the last {k - first:,} steps repeat forever:"
+            return ended("cycle", said, lower=True)
 
 
 def numerical_gradient(J: Function, x: Any) -> np.ndarray:
@@ -378,16 +374,14 @@ def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
     check_beside(X, y=y)
     with faults_named(X):
         X = check_array(X, dtype=np.float64)
-    if len(X) != np.size(y):
-        said = f"X has {len(X)} rows, but y {np.size(y)} labels."
-        raise DataError(said, code="shape", option="y")
+    said = f"X has {len(X)} rows, but y {np.size(y)} labels."
+    refuse(DataError, (len(X) != np.size(y), said, "shape", "y"))
     return np.column_stack([np.ones(len(X)), X]) if fit_intercept else X
 
 
 def _two(y: Any) -> np.ndarray:
     """Return 1.0 for the larger of two labels and 0.0 for the other."""
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    if classes.size != 2:
-        said = f"y has {classes.size} different labels: two are needed."
-        raise DataError(said, code="class-count")
+    said = f"y has {classes.size} different labels: two are needed."
+    refuse(DataError, (classes.size != 2, said, "class-count", "y"))
     return codes.astype(np.float64)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn import datasets
 
 import linsep
 from command_line import here
@@ -110,6 +111,48 @@ def test_frames_and_files_are_scored_by_their_own_labels(people, learner):
     assert model.score("new.csv") == pytest.approx(expected, rel=1e-12)
     with pytest.raises((DataError, ValueError)):
         model.score(new.drop(columns=target))
+
+
+LABEL = "label"
+NUMBERS = {f"load_{name}": getattr(datasets, f"load_{name}")(as_frame=True).frame
+           for name in ("iris", "wine", "breast_cancer")}  # fmt: skip
+TABLES = {name: table.rename(columns={"target": LABEL}) for name, table in NUMBERS.items()}
+TABLES["text, far from zero"] = TABLES["load_wine"].assign(
+    word=["usual", "x y"] * 89, time=np.arange(178) / 8 - 2e6, code=["01", "1"] * 89
+)
+
+
+def assert_same_bits(frame, learner):
+    frame.to_csv("table.csv", index=False)
+    saved = ("--model", "table.linsep", "--force")
+    done = here("fit", "table.csv", "--target", LABEL, "--learner", learner, *saved, cwd=".")
+    assert done.returncode == 0, done.stderr
+    of_command = linsep.load("table.linsep")
+    for data in ("table.csv", frame):
+        model = linsep.fit(data, target=LABEL, learner=learner)
+        for mine, its in zip(
+            model.get_state()[0].items(), of_command.get_state()[0].items(), strict=True
+        ):
+            assert mine[0] == its[0]
+            assert mine[1].tobytes() == its[1].tobytes(), mine[0]
+        assert model.get_feature_names_out().tolist() == of_command.get_feature_names_out().tolist()
+        assert model.predict(frame).tolist() == of_command.predict("table.csv").tolist()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_some_rows_of_every_table(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert_same_bits(TABLES[name].sample(50, random_state=0), "perceptron")
+
+
+@pytest.mark.thorough
+@pytest.mark.compiled
+@pytest.mark.filterwarnings("ignore::linsep.errors.SeparationWarning")
+@pytest.mark.parametrize("learner", ["perceptron", "naive-bayes"])
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table(name, learner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert_same_bits(TABLES[name], learner)
 
 
 def test_the_table_of_defaults_is_true():

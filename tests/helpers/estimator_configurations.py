@@ -1,7 +1,7 @@
 """Configurations of the classifiers for scikit-learn's checks, and which cannot pass, why.
 
 ``configurations`` are every value of every parameter by itself, and then as few as cover all pairs
-of values. ``make campaign PARTS=estimators`` runs all checks of all of them.
+of values.
 """
 
 import contextlib
@@ -159,17 +159,6 @@ def failures(estimator, expected):
 def built(name, given):
     """The estimator; ten passes do for all that is asked of a learner, 200 steps of an ascent."""
     return getattr(linsep, name)(max_iter=200 if name == "LogisticRegression" else 10, **given)
-
-
-def in_turn():
-    """(Estimator, configuration) of all: those of one value first, the estimators taking turns."""
-    every = [
-        (len(given) > 1, turn, name, given)
-        for name in GRIDS
-        for turn, given in enumerate(configurations(name))
-    ]
-    every.sort(key=lambda one: one[:2])
-    return [(name, given) for _, _, name, given in every]
 
 
 #: checks whose rows are separable

@@ -425,7 +425,7 @@ def test_nothing_is_claimed_that_exact_arithmetic_denies(seed, classes, rows, d,
         assert model.score(X, y) == 1.0
 
 
-# scikit-learn's own checks; ``make campaign PARTS=estimators`` asks them of more configurations.
+# scikit-learn's own checks.
 
 
 def expected(estimator):

@@ -12,11 +12,8 @@ from campaign.batches import Limits
 
 ROOT = Path(__file__).parents[2]
 FEW = {
-    "kills": 3, "disks": 3, "signals": 1, "serving": 2, "requests": 40, "scanner": 1000,
-    "vowpal-wabbit": 500, "words": 60,
-    "csv": 60, "jsonl": 60,
-    "models": 60, "remote": 20,
-    "forged-models": 30, "exports": 5, "row-cache": 60,
+    "kills": 3, "checkpoints": 2, "disks": 3, "signals": 1, "serving": 2, "csv": 60, "models": 60,
+    "forged-models": 30, "row-cache": 60, "interrupts": 3,
     "verdicts": 4, "edited-proofs": 7, "damaged-proofs": 7,
 }  # fmt: skip
 

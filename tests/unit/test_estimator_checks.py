@@ -1,6 +1,4 @@
-"""scikit-learn's own checks of each estimator; ``make campaign PARTS=estimators`` runs them on all
-configurations.
-"""
+"""scikit-learn's own checks of each estimator, also in one other configuration."""
 
 import pytest
 

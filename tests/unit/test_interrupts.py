@@ -211,8 +211,8 @@ def test_pressed_at_any_line_of_a_fit(fit, tmp_path):
         for k in range(5):
             line = draw.randrange(1, record.lines + 1)
             again = None if k % 2 else draw.uniform(0, 0.003)
-            outcome = presses.press(fit, record, tmp_path, line, again)
-            assert outcome.wrong is None, (line, again)
+            wrong = presses.press(fit, record, tmp_path, line, again)
+            assert wrong is None, (line, again)
 
 
 def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
@@ -235,7 +235,7 @@ def test_the_campaign_notices_a_fit_that_is_torn(tmp_path, monkeypatch):
             for line in range(1, record.lines, record.lines // 40)
         ]
     assert torn
-    assert any(outcome.wrong and "not the weights of" in outcome.wrong for outcome in outcomes)
+    assert any(wrong and "not the weights of" in wrong for wrong in outcomes)
 
 
 def test_a_pass_in_which_nothing_was_learned_is_not_counted(monkeypatch):

@@ -126,7 +126,6 @@ class LearningCurveDisplay(Display):
         if not shown:
             return []
         self._right, self.error_ax_ = 1.16, self.ax_.twinx()
-        passes = np.arange(1, len(self.mistakes) + 1)
         drawn = [
             self.error_ax_.plot(passes, values, color=color, ls=style, marker=".", label=name)[0]
             for values, name, color, style in shown
