@@ -1,6 +1,7 @@
 // Controls: one for each setting of the learner in use.
 
 import { make } from "./dom.js";
+import { Generator } from "./generator.js";
 
 const WORDS = { classes: "classes", soft: "soft margin", line: "least squares", curve: "logistic curve",
   bayes: "naive Bayes", descent: "gradient descent", bowl: "round bowl", valley: "narrow valley",
@@ -38,7 +39,7 @@ export class Controls {
     this.node = make("section", { class: "card controls", "aria-label": "Settings" },
       lab.lessons.node,
       make("label", { class: "field" }, make("span", {}, "Points"), this.ready), this.own,
-      this.fields, this.shows);
+      new Generator(lab).node, this.fields, this.shows);
   }
 
   start() {
@@ -179,6 +180,4 @@ export class Controls {
     this.sliders.push(show);
     return range;
   }
-
-  at() {}
 }

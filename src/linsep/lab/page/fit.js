@@ -28,8 +28,6 @@ export class Fit {
     this.panels.replaceChildren(...panels.map((panel) => this.panel(panel)));
   }
 
-  at() {}
-
   // A small scatter plot with the line that the points should lie around.
   panel({ title, x, line, points }) {
     const [width, height] = [150, 110];

@@ -7,6 +7,7 @@ import { Controls } from "./controls.js";
 import { Fit } from "./fit.js";
 import { keysOf, press } from "./keys.js";
 import { Lesson } from "./lesson.js";
+import { Loss } from "./loss.js";
 import { Plane } from "./plane.js";
 import { Proof } from "./proof.js";
 import { Run } from "./run.js";
@@ -42,7 +43,8 @@ export class Lab {
     this.story = new Story(this);
     this.weights = new Weights(this);
     this.table = new Table(this);
-    this.views = [this.clock, this.story, this.plane, this.weights, this.proofs, this.table, this.fits,
+    this.loss = new Loss(this);
+    this.views = [this.clock, this.story, this.plane, this.weights, this.proofs, this.loss, this.table, this.fits,
       this.sharing, this.controls, this.stage];
     this.fault = make("p", { class: "fault", id: "fault", role: "alert" });
     this.heard = make("p", { class: "heard", id: "heard", role: "status" });
@@ -65,17 +67,17 @@ export class Lab {
   // Put the parts of the page where they are seen, so that Tab goes from one to the next: in columns,
   // or on a phone below each other, exports last.
   arrange() {
-    const [lesson, settings, story, clock, plane, table, fit, proof, weights, sharing] = [
+    const [lesson, settings, story, clock, plane, table, fit, proof, loss, weights, sharing] = [
       this.lessons.column, ...[this.controls, this.story, this.clock, this.plane, this.table,
-        this.fits, this.proofs, this.weights, this.sharing].map(({ node }) => node)];
+        this.fits, this.proofs, this.loss, this.weights, this.sharing].map(({ node }) => node)];
     const column = (name, ...parts) => make("div", { class: name }, ...parts);
     const early = ["descent", "soft"].includes(this.scene?.settings.room); // they have a slider
     this.columns.replaceChildren(...(this.narrow.matches
-      ? [lesson, story, plane, clock, ...(early ? [settings] : []), fit, proof, weights, table,
+      ? [lesson, story, plane, clock, ...(early ? [settings] : []), fit, proof, loss, weights, table,
         ...(early ? [] : [settings]), sharing]
       : [column("side left", lesson, settings),
         column("middle", story, clock, plane, table),
-        column("side right", proof, fit, weights, sharing)]));
+        column("side right", proof, fit, loss, weights, sharing)]));
   }
 
   // Ask the engine; the promise resolves with its answer.
@@ -209,7 +211,7 @@ export class Lab {
 
   goTo(t) {
     this.at = Math.max(0, Math.min(t, this.rounds));
-    for (const view of this.views) view.at(this.at);
+    for (const view of this.views) view.at?.(this.at);
     if (!this.clock.playing) this.remember();
   }
 

@@ -3,8 +3,9 @@
 import { equation, make, makeSvg, set } from "./dom.js";
 import { minus, short } from "../engine/numbers.js";
 import { Descent } from "./descent.js";
-import { chord, clipped, corners, ticks, tickText } from "./geometry.js";
+import { chord, clipped, corners } from "./geometry.js";
 import { drawnFit, probabilities } from "./fit.js";
+import { gridOf } from "./grid.js";
 import { Handle } from "./handle.js";
 import { Kept } from "./kept.js";
 import { Legend } from "./legend.js";
@@ -25,7 +26,8 @@ export class Plane {
     this.lab = lab;
     this.points = new Points(this);
     this.legend = new Legend(lab);
-    const line = (name) => makeSvg("line", { class: name });
+    const line = (name, more) => makeSvg("line", { class: name, ...more });
+    const arrow = (name) => line(name, { "marker-end": "url(#lab-arrow)" });
     this.from = new Handle(this, "from", "Start of the descent", (...to) => this.startFrom(...to));
     this.kept = new Kept(this);
     this.start = new StartArrow(this);
@@ -34,7 +36,8 @@ export class Plane {
       sides: makeSvg("g", { class: "sides" }), grid: makeSvg("g", { class: "grid" }), band: makeSvg("polygon", { class: "band" }),
       witness: makeSvg("g", { class: "witness" }), widest: line("widest"),
       kept: this.kept.node, fit: makeSvg("g", { class: "fitted" }), descent: this.descent.node, before: line("before"), line: line("line"),
-      curve: makeSvg("path", { class: "line curve-between" }), normal: makeSvg("line", { class: "normal", "marker-end": "url(#lab-arrow)" }), from: this.from.node, start: this.start.node,
+      curve: makeSvg("path", { class: "line curve-between" }), normal: arrow("normal"),
+      update: arrow("update"), from: this.from.node, start: this.start.node,
       points: this.points.node,
     };
     const head = makeSvg("marker", { id: "lab-arrow", viewBox: "0 0 10 10", refX: 8, refY: 5,
@@ -80,7 +83,9 @@ export class Plane {
     if (!this.scale) this.view.fit();
     set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
     this.tools.draw();
-    this.drawGrid();
+    const [lines, grid] = gridOf(this.scale, this.lab.fit?.axes ?? scene.features, this.lab.stage.type);
+    this.lines = lines;
+    this.parts.grid.replaceChildren(...grid);
     this.points.draw();
     const { settings } = scene;
     const { run } = this.lab;
@@ -111,41 +116,9 @@ export class Plane {
     return this.rounded([(this.box[0] + this.box[2]) / 2, (this.box[1] + this.box[3]) / 2]);
   }
 
-  drawGrid() {
-    const [left, bottom, right, top] = this.box;
-    const features = this.lab.fit?.axes ?? this.lab.scene.features;
-    const { type } = this.lab.stage;
-    const parts = [];
-    const text = (x, y, label, anchor) => makeSvg("text", { x, y, "text-anchor": anchor }, label);
-    const most = Math.floor(this.width / (7 * type));
-    const across = ticks(left, right, Math.max(2, Math.min(6, most)));
-    for (const x of across) {
-      const px = this.scale.x(x);
-      parts.push(makeSvg("line", { x1: px, x2: px, y1: 0, y2: this.height,
-        class: x === 0 ? "zero" : "" }));
-      if (px > 1.1 * type && px < this.width - 1.1 * type) {
-        parts.push(text(px + (x === 0 ? 0.7 * type : 0), this.height - 5, tickText(x, across), "middle"));
-      }
-    }
-    const up = ticks(bottom, top, 5);
-    for (const y of up) {
-      const py = this.scale.y(y);
-      parts.push(makeSvg("line", { x1: 0, x2: this.width, y1: py, y2: py,
-        class: y === 0 ? "zero" : "" }));
-      if (py > 2.7 * type && py < this.height - 1.5 * type) {
-        parts.push(text(6, py - 3, tickText(y, up), "start"));
-      }
-    }
-    parts.push(text(this.width - 8, this.height - 1.8 * type, features[0], "end"),
-      text(8, 5 + type, features[1], "start"));
-    this.parts.grid.replaceChildren(...parts);
-    this.lines = [across, up];
-  }
-
   // The rows of the proof: rings, the hulls of both classes and the place where they meet.
   drawProof() {
-    const { verdict: line, kernel } = this.lab.proof ?? {};
-    const verdict = kernel?.rows.length ? kernel : line;
+    const { verdict } = this.lab.proof ?? {};
     const rows = verdict?.rows ?? [];
     this.points.dots.forEach((dot, j) => dot.classList.toggle("proof", rows.includes(j)));
     const parts = [];
@@ -163,8 +136,7 @@ export class Plane {
         d: `M${px - 6},${py - 6}l12,12m0,-12l-12,12` }));
     }
     this.parts.witness.replaceChildren(...parts);
-    this.widest = shown ? verdict?.widest ?? null : null;
-    this.place(this.parts.widest, this.hasLine ? this.widest : null);
+    this.place(this.parts.widest, shown ? verdict?.widest ?? null : null);
     this.svg.classList.toggle("with-proof", Boolean(shown));
     this.legend.at();
   }
@@ -186,15 +158,15 @@ export class Plane {
     const weights = run && !this.regions ? run.weightsAt(t, 0, settings.keep) : null;
     const found = this.place(this.parts.line, weights);
     const old = weights && t && settings.keep === "last" ? run.weightsAt(t - 1) : null;
-    this.place(this.parts.before, old && String(old) !== String(weights) ? old : null);
+    const before = old && String(old) !== String(weights) ? old : null;
+    this.place(this.parts.before, before);
+    this.parts.update.style.display = "none";
     if (this.regions) this.drawRegions(t);
     else this.drawSides(weights);
-    if (!this.start.at(t, found)) this.drawNormal(found);
+    if (!this.start.at(t, found)) this.drawNormal(found, weights, before);
     this.markPoints(t, weights);
     this.kept.at(t);
     this.descent.at(t);
-    this.hasLine = Boolean(found || this.regions);
-    this.place(this.parts.widest, this.hasLine ? this.widest : null);
     this.legend.at();
     this.says.textContent = weights ? equation(weights, scene.features) : this.lab.fit?.title ?? "";
     this.says.title = weights ? "b + w1 x1 + w2 x2 = 0" : "";
@@ -231,13 +203,19 @@ export class Plane {
 
   pixels(polygon) { return polygon.map((p) => this.scale.point(p).join(",")).join(" "); }
 
-  drawNormal(found) {
-    const { normal } = this.parts;
+  // The direction of the weights, and the arrow from the old ones to those that a step made.
+  drawNormal(found, weights, before) {
+    const { normal, update } = this.parts;
     normal.style.display = found ? "" : "none";
     if (!found) return;
-    const [x, y] = this.scale.point(found.foot);
-    const long = ARROW * this.lab.stage.times;
-    set(normal, { x1: x, y1: y, x2: x + long * found.normal[0], y2: y - long * found.normal[1] });
+    const [x1, y1] = this.scale.point(found.foot);
+    const all = [weights, ...(before ? [before] : [])].map(([, ...w]) => w);
+    const long = (ARROW * this.lab.stage.times) / Math.max(...all.map((w) => Math.hypot(...w)));
+    const [[x2, y2], old] = all.map(([w1, w2]) => [x1 + long * w1, y1 - long * w2]);
+    set(normal, { x1, y1, x2, y2 });
+    if (!old) return;
+    update.style.display = "";
+    set(update, { x1: old[0], y1: old[1], x2, y2 });
   }
 
   // Rings around points that are not on their side, a halo around the point of this step, the band

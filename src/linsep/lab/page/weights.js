@@ -2,7 +2,8 @@
 
 import { make, makeSvg, set } from "./dom.js";
 import { minus, short } from "../engine/numbers.js";
-import { boxAround, chord, clipped, corners, Scale, ticks, tickText } from "./geometry.js";
+import { boxAround, chord, clipped, corners, Scale } from "./geometry.js";
+import { gridOf } from "./grid.js";
 import { classColor } from "./looks.js";
 import { startable } from "./start.js";
 
@@ -58,7 +59,7 @@ export class Weights {
     this.scale = new Scale(this.box, this.width, this.height);
     this.texts = this.paths.map((path) => path.map(([, ...w]) => this.scale.point(w).join(",")));
     set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
-    this.drawGrid();
+    this.parts.grid.replaceChildren(...gridOf(this.scale, ["w1", "w2"], 11)[1]);
     this.parts.paths.replaceChildren(...this.paths.map((_, v) => makeSvg("polyline",
       { class: "path", stroke: this.color(v) })));
     this.parts.now.replaceChildren(...this.paths.map((_, v) => makeSvg("circle",
@@ -81,27 +82,6 @@ export class Weights {
     set(this.parts.region, { points: "" });
     this.says.textContent = "";
     this.help.textContent = "";
-  }
-
-  drawGrid() {
-    const [left, bottom, right, top] = this.box;
-    const parts = [];
-    const add = (attributes) => parts.push(makeSvg("line", attributes));
-    const [across, up] = [ticks(left, right, 5), ticks(bottom, top, 4)];
-    for (const x of across) {
-      const px = this.scale.x(x);
-      add({ x1: px, x2: px, y1: 0, y2: this.height, class: x === 0 ? "zero" : "" });
-      parts.push(makeSvg("text", { x: px, y: this.height - 5, "text-anchor": "middle" },
-        tickText(x, across)));
-    }
-    for (const y of up) {
-      const py = this.scale.y(y);
-      add({ x1: 0, x2: this.width, y1: py, y2: py, class: y === 0 ? "zero" : "" });
-      parts.push(makeSvg("text", { x: 6, y: py - 3 }, tickText(y, up)));
-    }
-    parts.push(makeSvg("text", { x: this.width - 8, y: this.height - 20, "text-anchor": "end" },
-      "w1"), makeSvg("text", { x: 8, y: 16 }, "w2"));
-    this.parts.grid.replaceChildren(...parts);
   }
 
   // The half-plane of each point is y (b + w1 x1 + w2 x2) > 0 at the intercept of now.
