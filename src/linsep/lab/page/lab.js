@@ -30,7 +30,7 @@ export class Lab {
   constructor(root, connection) {
     Object.assign(this, { root, connection, scene: null, run: null, fit: null,
       proof: null, idle: "", classNames: ["-1", "+1"], fields: [], ready: [], limits: {}, at: 0, active: 1,
-      selected: null, shows: { kept: false, proof: true }, waiting: new Map(), number: 0 });
+      selected: null, showsProof: true, waiting: new Map(), number: 0 });
     this.lessons = new Lesson(this);
     this.stage = new Stage(this);
     this.plane = new Plane(this);
@@ -139,15 +139,15 @@ export class Lab {
 
   // Show an answer with a scene, at a step or its own (null). `seen` is the part of the plane to show;
   // edits can be undone, and have an address unless something is still dragged (not `final`).
-  take(answer, { at = this.at, fit = false, final = true, seen = null, edits = true }) {
+  take(answer, { at = this.at, fit = false, final = true, seen = null, undoes = false, edits = true }) {
     this.fail(answer.fault ?? "");
     if (!answer.scene) { this.redraw(); return; }
     if (!this.fields.length) this.begin(answer);
     if (!edits) this.undo.begin(answer.scene);
-    else if (!seen) this.undo.edited(answer.scene, final);
+    else if (!undoes) this.undo.edited(answer.scene, final);
     if (edits && final) history.pushState(null, "", `#${answer.url}`);
     else if (!edits && location.hash) history.replaceState(null, "", `#${answer.url}`);
-    const atEnd = at && at === this.rounds && !seen;
+    const atEnd = at && at === this.rounds && !undoes;
     this.url = answer.url;
     const { scene, run, idle, classNames } = answer;
     const { room, surface } = scene.settings;
@@ -162,8 +162,7 @@ export class Lab {
     this.footer.textContent = keysOf(room);
     if (!same) this.selected = this.selected < scene.points.length ? this.selected : null;
     this.at = Math.max(0, Math.min(atEnd ? Infinity : at ?? scene.at, this.rounds));
-    if (fit || view !== this.view) this.plane.view.fit();
-    if (seen) this.plane.view.restore(seen);
+    if (undoes || fit || view !== this.view) this.plane.view.fit(seen);
     if (view !== this.view && this.narrow.matches) this.arrange();
     this.view = view;
     if (fit) this.clock.pace();
@@ -299,12 +298,5 @@ export class Lab {
         k === this.selected ? [point[0], point[1], code] : point)));
     }
     this.plane.tools.draw();
-  }
-
-  setShown(name, value) {
-    this.shows[name] = value;
-    this.plane.drawProof();
-    this.plane.kept.scene();
-    this.plane.at(this.at);
   }
 }

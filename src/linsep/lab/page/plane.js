@@ -7,7 +7,6 @@ import { chord, clipped, corners } from "./geometry.js";
 import { drawnFit, probabilities } from "./fit.js";
 import { gridOf } from "./grid.js";
 import { Handle } from "./handle.js";
-import { Kept } from "./kept.js";
 import { Legend } from "./legend.js";
 import { classColor } from "./looks.js";
 import { Points } from "./points.js";
@@ -29,13 +28,12 @@ export class Plane {
     const line = (name, more) => makeSvg("line", { class: name, ...more });
     const arrow = (name) => line(name, { "marker-end": "url(#lab-arrow)" });
     this.from = new Handle(this, "from", "Start of the descent", (...to) => this.startFrom(...to));
-    this.kept = new Kept(this);
     this.start = new StartArrow(this);
     this.descent = new Descent(this);
     this.parts = {
       sides: makeSvg("g", { class: "sides" }), grid: makeSvg("g", { class: "grid" }), band: makeSvg("polygon", { class: "band" }),
       witness: makeSvg("g", { class: "witness" }), widest: line("widest"),
-      kept: this.kept.node, fit: makeSvg("g", { class: "fitted" }), descent: this.descent.node, before: line("before"), line: line("line"),
+      fit: makeSvg("g", { class: "fitted" }), descent: this.descent.node, before: line("before"), line: line("line"),
       curve: makeSvg("path", { class: "line curve-between" }), normal: arrow("normal"),
       update: arrow("update"), from: this.from.node, start: this.start.node,
       points: this.points.node,
@@ -57,7 +55,7 @@ export class Plane {
     this.says = make("p", { class: "equation", id: "equation" });
     this.status = make("p", { class: "status", id: "status", "aria-live": "polite" });
     this.node = make("section", { class: "card plane", "aria-label": "Plane" },
-      this.tools.node, this.frame, this.legend.node, this.kept.legend,
+      this.tools.node, this.frame, this.legend.node,
       make("div", { class: "below" }, this.says, this.status));
     new ResizeObserver(() => this.resize()).observe(this.frame);
   }
@@ -67,7 +65,7 @@ export class Plane {
     if (!width || !height || (this.width === width && this.height === height)) return;
     [this.width, this.height] = [width, height];
     if (!this.lab.scene) return;
-    this.view.resize();
+    this.view.fit(this.view.seen);
     this.redraw();
   }
 
@@ -92,7 +90,6 @@ export class Plane {
     const curved = run && (run.kernel || run.nVectors > 1 || settings.keep === "vote");
     if (!roughly) this.regions = curved ? new Regions(run, scene, this.scale) : null;
     this.legend.scene();
-    this.kept.scene(roughly);
     this.drawProof();
     const { fit } = this.lab;
     this.parts.fit.replaceChildren(...(fit ? drawnFit(fit, scene.points, this.scale, this.lab.stage.times) : []));
@@ -122,7 +119,7 @@ export class Plane {
     const rows = verdict?.rows ?? [];
     this.points.dots.forEach((dot, j) => dot.classList.toggle("proof", rows.includes(j)));
     const parts = [];
-    const shown = this.lab.shows.proof;
+    const shown = this.lab.showsProof;
     if (shown && verdict?.meeting && rows.every((row) => this.lab.scene.points[row])) {
       const codes = [...new Set(rows.map((row) => this.lab.scene.points[row][2]))];
       for (const code of codes) {
@@ -165,7 +162,6 @@ export class Plane {
     else this.drawSides(weights);
     if (!this.start.at(t, found)) this.drawNormal(found, weights, before);
     this.markPoints(t, weights);
-    this.kept.at(t);
     this.descent.at(t);
     this.legend.at();
     this.says.textContent = weights ? equation(weights, scene.features) : this.lab.fit?.title ?? "";

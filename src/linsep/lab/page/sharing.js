@@ -81,10 +81,10 @@ export class Sharing {
 
   // What is written below the plane: lines, and signs with their texts that are placed beside each other.
   below() {
-    const { says, status, kept, legend } = this.lab.plane;
+    const { says, status, legend } = this.lab.plane;
     const hints = ["bayes", "descent"].includes(this.lab.scene.settings.room);
     const lines = [says, ...(hints ? [] : [status])].filter((node) => node.textContent.trim());
-    const signs = [kept.legend, legend.node].flatMap((list) => [...list.children]).filter((item) => item.checkVisibility());
+    const signs = [...legend.node.children].filter((item) => item.checkVisibility());
     return [...lines.map((node) => [node, null]), ...signs.map((item) => [item, item.querySelector("svg")])];
   }
 
