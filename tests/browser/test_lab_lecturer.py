@@ -206,7 +206,7 @@ PICTURES = {
     "first.png": (1280, 760, "light", "", ["ArrowRight"] * 4, ""),
     "run.png": (1280, 760, "light", "#data=five-points&start=-1,0,0&at=5", ["m", "m", "m"], ""),
     "proof.png": (1280, 760, "dark", "#data=outlier&rounds=1000", ["End"], "No line separates"),
-    "kernel.png": (1280, 760, "light", "#data=moons&learner=kernel&width=2", ["End"], "No line"),
+    "kernel.png": (1280, 760, "light", "#data=moons&learner=kernel&width=2", ["End"], "A curve"),
     "line.png": (1280, 760, "light", "#data=blood-pressure&room=line", [], ""),
     "descent.png": (1280, 760, "light", "#data=descent&room=descent&eta=0.09&at=9", [], ""),
     "lesson.png": (1280, 760, "light", "?lesson=perceptron&step=7", ["m", "m"], "through 0"),

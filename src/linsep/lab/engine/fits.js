@@ -1,7 +1,7 @@
 // The modes without a run: least squares, logistic curves, naive Bayes, soft margins and descents, laid
 // out as the page shows them: numbers, sentences, a table, and what is drawn.
 
-import { counted, minus, short } from "./numbers.js";
+import { counted, digits } from "./numbers.js";
 import { contours, descend, hingeSolution, likelihoodGradient, logLikelihood, newton, solve } from "./optimum.js";
 import { classNames, codesOf, presentCodes } from "./scene.js";
 
@@ -9,7 +9,6 @@ import { classNames, codesOf, presentCodes } from "./scene.js";
 const [MOST_DESCENT_STEPS, MOST_NEWTON_STEPS, RUNAWAY_STEPS] = [2000, 60, 6];
 //: variance of a feature that varies between classes only, as a share of the largest
 const NARROW = 1e-9;
-const digits = (value) => minus(short(value));
 const total = (values) => values.reduce((sum, v) => sum + v, 0);
 const mean = (values) => total(values) / values.length;
 

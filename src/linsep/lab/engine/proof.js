@@ -1,7 +1,7 @@
 // Proofs about the points of a scene and its run, as sentences for the page.
 
 import { beside, dot, exact, Fraction, most, root, whole } from "./exact.js";
-import { minus, short } from "./numbers.js";
+import { counted, digits } from "./numbers.js";
 import { hingeOptimum } from "./optimum.js";
 import { denseCodes, learnsIntercept } from "./runs.js";
 import { pairsOf } from "./schemes.js";
@@ -17,7 +17,6 @@ const TITLES = { separable: "Scores, one per class, can classify every point cor
 //: most points of which the plainest witness is looked for, points of several classes, or with more than
 //: two numbers, that are decided, and such numbers
 const [MOST_SEARCHED, MOST_OF_MANY, MOST_NUMBERS] = [200, 150, 15];
-const digits = (value) => minus(short(value));
 
 // What can be proved: the verdict in the plane, or in the space of a kernel, and bounds on mistakes.
 export function proofOf(scene, run) {

@@ -1,7 +1,7 @@
 // The loss curve: J of a descent, or the mistakes of a run, up to the step that is shown.
 
 import { make, makeSvg, set } from "./dom.js";
-import { minus, short } from "../engine/numbers.js";
+import { digits } from "../engine/numbers.js";
 import { Scale } from "./geometry.js";
 
 const [WIDTH, HEIGHT] = [300, 90];
@@ -9,7 +9,7 @@ const [WIDTH, HEIGHT] = [300, 90];
 export class Loss {
   constructor(lab) {
     this.lab = lab;
-    [this.ahead, this.path] = ["ahead", "descent"].map((name) => makeSvg("polyline", { class: name }));
+    [this.ahead, this.path] = ["ahead", "so-far"].map((name) => makeSvg("polyline", { class: name }));
     this.here = makeSvg("circle", { class: "iterate last", r: 4 });
     this.says = make("figcaption");
     this.node = make("section", { class: "card loss", "aria-label": "Loss curve" }, make("h2", {}, "Loss curve"), make("figure", {},
@@ -33,6 +33,6 @@ export class Loss {
     if (!rounds) return;
     set(this.path, { points: this.places.slice(0, t + 1).join(" ") });
     set(this.here, { cx: this.places[t][0], cy: this.places[t][1] });
-    this.says.textContent = `${descends ? "J" : "mistakes"} after step ${t.toLocaleString("en")}: ${minus(short(this.values[t]))}`;
+    this.says.textContent = `${descends ? "J" : "mistakes"} after step ${t.toLocaleString("en")}: ${digits(this.values[t])}`;
   }
 }

@@ -1,7 +1,7 @@
 // The plane: points that can be added, moved, relabeled and deleted, and the line of the weights.
 
 import { equation, make, makeSvg, set } from "./dom.js";
-import { minus, short } from "../engine/numbers.js";
+import { digits, minus, short } from "../engine/numbers.js";
 import { Descent } from "./descent.js";
 import { chord, clipped, corners } from "./geometry.js";
 import { drawnFit, probabilities } from "./fit.js";
@@ -95,22 +95,16 @@ export class Plane {
     this.parts.fit.replaceChildren(...(fit ? drawnFit(fit, scene.points, this.scale, this.lab.stage.times) : []));
     this.descent.scene();
     this.svg.setAttribute("aria-label", `Plane with the points. Click to ${
-      this.descends ? "start the descent there" : "add a point"}, drag to move the plane.`);
-    if (!this.descends) this.from.hide();
+      this.lab.descends ? "start the descent there" : "add a point"}, drag to move the plane.`);
+    if (!this.lab.descends) this.from.hide();
     else if (!this.from.held) {
       const [x, y] = settings.from;
       this.from.show(this.scale.point([x, y]), `Start of the descent at ${short(x)}, ${short(y)}`);
     }
   }
 
-  get descends() { return this.lab.scene.settings.room === "descent"; }
-
   startFrom(pixels, dragged) {
     this.lab.changeSetting("from", this.rounded(this.scale.back(...pixels)), { final: !dragged });
-  }
-
-  middle() {
-    return this.rounded([(this.box[0] + this.box[2]) / 2, (this.box[1] + this.box[3]) / 2]);
   }
 
   // The rows of the proof: rings, the hulls of both classes and the place where they meet.
@@ -118,21 +112,14 @@ export class Plane {
     const { verdict } = this.lab.proof ?? {};
     const rows = verdict?.rows ?? [];
     this.points.dots.forEach((dot, j) => dot.classList.toggle("proof", rows.includes(j)));
-    const parts = [];
     const shown = this.lab.showsProof;
-    if (shown && verdict?.meeting && rows.every((row) => this.lab.scene.points[row])) {
-      const codes = [...new Set(rows.map((row) => this.lab.scene.points[row][2]))];
-      for (const code of codes) {
-        const hull = rows.map((row) => this.lab.scene.points[row]).filter((p) => p[2] === code);
-        const path = hull.map((p) => this.scale.point(p).join(",")).join(" ");
-        parts.push(makeSvg("polygon", { points: path, class: "hull",
-          stroke: classColor(code), fill: classColor(code) }));
-      }
+    const proving = shown && verdict?.meeting ? rows.map((row) => this.lab.scene.points[row]) : [];
+    this.parts.witness.replaceChildren(...[...new Set(proving.map(([, , code]) => code))].map((code) => makeSvg("polygon", { class: "hull",
+      stroke: classColor(code), fill: classColor(code), points: this.pixels(proving.filter((p) => p[2] === code)) })));
+    if (proving.length) {
       const [px, py] = this.scale.point(verdict.meeting);
-      parts.push(makeSvg("path", { class: "meeting",
-        d: `M${px - 6},${py - 6}l12,12m0,-12l-12,12` }));
+      this.parts.witness.append(makeSvg("path", { class: "meeting", d: `M${px - 6},${py - 6}l12,12m0,-12l-12,12` }));
     }
-    this.parts.witness.replaceChildren(...parts);
     this.place(this.parts.widest, shown ? verdict?.widest ?? null : null);
     this.svg.classList.toggle("with-proof", Boolean(shown));
     this.legend.at();
@@ -183,18 +170,11 @@ export class Plane {
 
   // Both sides of a line; a score of 0 everywhere, and no run, leave the plane white.
   drawSides(weights) {
-    const [low, high] = this.lab.run ? this.lab.run.present : [0, 1];
-    const halves = weights ? [[high, weights], [low, weights.map((w) => -w)]] : [];
-    const side = ([code, half]) => makeSvg("polygon", { class: "side", "data-class": code,
-      fill: classColor(code), points: this.pixels(this.onOneSide(half)) });
-    this.parts.sides.replaceChildren(...halves.map(side));
+    const halves = weights?.some(Boolean) ? [weights.map((w) => -w), weights] : [];
+    this.parts.sides.replaceChildren(...halves.map((half, k) => makeSvg("polygon", { class: "side",
+      "data-class": this.lab.run.present[k], fill: classColor(this.lab.run.present[k]), points: this.pixels(clipped(corners(this.box), half)) })));
     set(this.parts.sides, { transform: "" });
     set(this.parts.curve, { d: "", transform: "" });
-  }
-
-  // The part of the plane where a score is above 0.
-  onOneSide(weights) {
-    return weights[1] || weights[2] || weights[0] > 0 ? clipped(corners(this.box), weights) : [];
   }
 
   pixels(polygon) { return polygon.map((p) => this.scale.point(p).join(",")).join(" "); }
@@ -222,8 +202,7 @@ export class Plane {
     const wrong = scene.points.map(([x, y], j) => (!run ? Boolean(fit?.wrong?.includes(j))
       : weights ? run.isWrong(scoresOf([weights], x, y), j)
         : this.regions.sideOfPoint(j) !== run.codes[j]));
-    const count = this.points.show(wrong, run && t ? run.row[t - 1] : -1,
-      Boolean(run && t && run.mistakes[t - 1]));
+    const count = this.points.show(wrong, run && t ? run.row[t - 1] : -1);
     const nearest = Math.min(...scene.points.map(([x, y]) => (
       weights ? Math.abs(scoresOf([weights], x, y)[0]) : Infinity)));
     const clean = weights && !count && Number.isFinite(nearest);
@@ -235,22 +214,14 @@ export class Plane {
   }
 
   showStatus(t, wrong, margin) {
-    const { run, scene } = this.lab;
+    const { run, fit, scene: { points }, idle } = this.lab;
     this.status.setAttribute("aria-live", run ? "off" : "polite"); // the story describes runs
-    const n = scene.points.length;
-    if (!run) {
-      const more = { curve: "; solid: likelihood, dashed: Firth",
-        bayes: "; probabilities follow the pointer",
-        soft: "; rings: on the margin, squares: inside it" }[this.lab.fit?.kind] ?? "";
-      this.status.textContent = !this.lab.fit ? this.lab.idle
-        : this.descends ? "Click or drag the ring to start elsewhere" : `${n} points${more}`;
-      return;
-    }
-    const right = wrong ? `${wrong} of ${n} points not on their side`
-      : `all ${n} points on their side${margin === null ? "" : `, margin ${short(margin)}`}`;
-    this.status.textContent = t === run.rounds && t && run.reason !== "cut"
-      ? `${right}. ${run.reason === "converged" ? "Converged." : ""}${
-        run.reason === "cycle" ? "The run cycles." : ""}` : right;
+    const said = { descent: "Click or drag the ring to start elsewhere", curve: `${points.length} points; solid: likelihood, dashed: Firth`,
+      bayes: `${points.length} points; probabilities follow the pointer`,
+      soft: `${points.length} points; rings: on the margin, squares: inside it`, line: `${points.length} points` };
+    const end = run && t === run.rounds ? { converged: ". Converged.", cycle: ". The run cycles." }[run.reason] ?? "" : "";
+    this.status.textContent = !run ? said[fit?.kind] ?? idle : (wrong ? `${wrong} of ${points.length} points not on their side`
+      : `all ${points.length} points on their side${margin === null ? "" : `, margin ${short(margin)}`}`) + end;
   }
 
   spot(event) {
@@ -278,8 +249,10 @@ export class Plane {
 
   // Let go of what is held.
   drop() {
-    if (this.held?.moved && this.held.point !== null) this.lab.endMove();
+    const { held } = this;
     this.held = null;
+    if (held?.moved && held.point !== null) this.lab.endMove();
+    return held;
   }
 
   move(event) {
@@ -289,7 +262,7 @@ export class Plane {
       const place = this.rounded(this.scale.back(px, py));
       const each = probabilities(fit, place).map((p, k) => (
         `P(${minus(this.lab.classNames[fit.present[k]])}) = ${p.toFixed(3)}`));
-      this.status.textContent = `at ${place.map((x) => minus(short(x))).join(", ")}: ${each.join(", ")}`;
+      this.status.textContent = `at ${place.map((x) => digits(x)).join(", ")}: ${each.join(", ")}`;
     }
     if (!this.held || !scene) return;
     const far = Math.hypot(px - this.held.from[0], py - this.held.from[1]) > 3;
@@ -299,20 +272,14 @@ export class Plane {
   }
 
   release(event) {
-    const { held } = this;
-    this.held = null;
-    if (!held) return;
-    if (held.point === null && !held.moved) {
-      this.clicked(event);
-    } else if (held.moved && held.point !== null) {
-      this.lab.endMove();
-    } else if (held.point !== null) {
-      this.points.dots[held.point]?.focus({ preventScroll: true });
-    }
+    const held = this.drop();
+    if (!held || held.moved) return;
+    if (held.point === null) this.clicked(event);
+    else this.points.dots[held.point]?.focus({ preventScroll: true });
   }
 
   clicked(event) {
-    if (this.descends) this.startFrom(this.spot(event), false);
+    if (this.lab.descends) this.startFrom(this.spot(event), false);
     else this.lab.addPoint(this.rounded(this.scale.back(...this.spot(event))));
   }
 

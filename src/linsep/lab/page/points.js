@@ -70,7 +70,7 @@ export class Points {
 
   // Rings around points that are not on their side, and the point of this step; returns how many
   // have a ring.
-  show(wrong, visited, missed) {
+  show(wrong, visited) {
     this.top.textContent = visited < 0 ? "" : String(visited + 1);
     if (visited >= 0) {
       const [x, y] = this.plane.scale.point(this.places()[visited]);
@@ -82,7 +82,6 @@ export class Points {
     this.dots.forEach(({ classList }, j) => {
       classList.toggle("wrong", wrong[j]);
       classList.toggle("visited", j === visited);
-      classList.toggle("missed", j === visited && missed);
     });
     return wrong.filter(Boolean).length;
   }

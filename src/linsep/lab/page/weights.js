@@ -1,7 +1,7 @@
 // Weight space: which weights put each point on its side, the region of solutions, the path.
 
 import { make, makeSvg, set } from "./dom.js";
-import { minus, short } from "../engine/numbers.js";
+import { digits, vector } from "../engine/numbers.js";
 import { boxAround, chord, clipped, corners, Scale } from "./geometry.js";
 import { gridOf } from "./grid.js";
 import { classColor } from "./looks.js";
@@ -110,8 +110,8 @@ export class Weights {
     });
     const single = run.nVectors === 1;
     this.says.textContent = single
-      ? `[b, w1, w2] = [${weights[0].map((w) => minus(short(w))).join(", ")}]` : "";
-    const where = scene.settings.intercept ? ` at b = ${minus(short(weights[0][0]))}` : "";
+      ? `[b, w1, w2] = [${weights[0].map((w) => digits(w)).join(", ")}]` : "";
+    const where = scene.settings.intercept ? ` at b = ${digits(weights[0][0])}` : "";
     this.help.textContent = `${single ? `Green: weights that classify every point correctly${where}. ` : ""}${
       this.free}`;
     if (single && weights[0][0] !== this.shownFor) this.drawHalfPlanes(weights[0][0]);
