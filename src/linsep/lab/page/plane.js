@@ -2,9 +2,10 @@
 
 import { equation, make, makeSvg, set } from "./dom.js";
 import { digits, minus, short } from "../engine/numbers.js";
+import { probabilities } from "../engine/rules.js";
 import { Descent } from "./descent.js";
 import { chord, clipped, corners } from "./geometry.js";
-import { drawnFit, probabilities } from "./fit.js";
+import { drawnFit } from "./fit.js";
 import { gridOf } from "./grid.js";
 import { Handle } from "./handle.js";
 import { Legend } from "./legend.js";
@@ -260,7 +261,7 @@ export class Plane {
     const [px, py] = this.spot(event);
     if (fit?.kind === "bayes") {
       const place = this.rounded(this.scale.back(px, py));
-      const each = probabilities(fit, place).map((p, k) => (
+      const each = probabilities(fit.weights, ...place).map((p, k) => (
         `P(${minus(this.lab.classNames[fit.present[k]])}) = ${p.toFixed(3)}`));
       this.status.textContent = `at ${place.map((x) => digits(x)).join(", ")}: ${each.join(", ")}`;
     }
