@@ -30,7 +30,7 @@ export class Lab {
   constructor(root, connection) {
     Object.assign(this, { root, connection, scene: null, run: null, fit: null,
       proof: null, idle: "", classNames: ["-1", "+1"], fields: [], ready: [], limits: {}, at: 0, active: 1,
-      selected: null, showsProof: true, waiting: new Map(), number: 0 });
+      selected: null, showsProof: true, waiting: [], number: 0 });
     this.lessons = new Lesson(this);
     this.stage = new Stage(this);
     this.plane = new Plane(this);
@@ -83,16 +83,13 @@ export class Lab {
   // Ask the engine; the promise resolves with its answer.
   ask(kind, more = {}) {
     this.number += 1;
-    const { number } = this;
-    this.node.dataset.asked = number;
-    this.connection.send({ kind, number, ...more });
-    return new Promise((resolve) => { this.waiting.set(number, resolve); });
+    this.node.dataset.asked = this.number;
+    this.connection.send({ kind, number: this.number, ...more });
+    return new Promise((resolve) => { this.waiting.push(resolve); });
   }
 
-  answered(answer) {
-    this.waiting.get(answer.number)?.(answer);
-    this.waiting.delete(answer.number);
-  }
+  // The engine answers in the order in which it was asked.
+  answered(answer) { this.waiting.shift()(answer); }
 
   // Show the scene of an answer; of questions that come while one is answered only the last is asked.
   async show(kind, given, how = {}) {
@@ -238,9 +235,7 @@ export class Lab {
       { at: name === "keep" || (this.descends && name !== "room") ? this.at : 0, ...how });
   }
 
-  changePoints(points, how) {
-    this.change({ ...this.latest(), points, name: "" }, how);
-  }
+  changePoints(points, how) { this.change({ ...this.latest(), points, name: "" }, how); }
 
   addPoint(place) {
     const before = this.latest().points;
@@ -252,8 +247,7 @@ export class Lab {
 
   // While a point is dragged it moves at once, and its run follows.
   movePoint(j, place, dragged = false) {
-    const points = this.latest().points.map((point, k) => (
-      k === j ? this.pointAt(place, point[2]) : point));
+    const points = this.latest().points.map((point, k) => (k === j ? this.pointAt(place, point[2]) : point));
     const curve = this.scene.settings.room === "curve";
     const [x, y] = this.plane.scale.point([place[0], curve ? points[j][2] : place[1]]);
     this.plane.points.dots[j].setAttribute("transform", `translate(${x},${y})`);
