@@ -153,6 +153,7 @@ def test_a_descent_steps_plays_goes_back_and_has_a_slider(tab):
     tab.page.get_by_label("Speed").select_option("200")
     tab.press("Space")
     expect(tab.page.locator("#count-round")).to_have_text("67")
+    tab.press("Home")
     tab.page.get_by_label("Points and residuals").locator("tbody tr").nth(2).click()
     assert tab.count("round") == 2
     expect(tab.page.get_by_role("button", name="Next mistake")).to_be_hidden()

@@ -3,6 +3,7 @@
 import { toldStep } from "./descent.js";
 import { make } from "./dom.js";
 import { kernelValue } from "../engine/rules.js";
+import { pairsOf } from "../engine/schemes.js";
 import { scoresOf } from "./run.js";
 import { digits, minus, vector } from "../engine/numbers.js";
 
@@ -115,7 +116,7 @@ function arithmetic({ run, scene, classNames }, round) {
       return `Scores: ${each}.${moved.map(([v, by]) => ` ${minus(run.vectors[v])} moves by ${vector(by)}.`).join("")}`;
     }
     const won = run.present.map(() => 0);
-    run.pairs.forEach(([a, b], v) => { won[scores[v] > 0 ? b : a] += 1; });
+    pairsOf(run.present.length).forEach(([a, b], v) => { won[scores[v] > 0 ? b : a] += 1; });
     return `Scores: ${each}. Votes: ${won.map((n, k) => `${name(k)} ${n}`).join(", ")}.`;
   }
   const y = run.codes[row] === 1 ? 1 : -1;
