@@ -178,7 +178,8 @@ def test_bounds_hold_and_reasons_are_given():
 
 def test_kernels_are_decided_in_their_space():
     places = ["xor&kernel=poly&degree=1", "xor&kernel=poly", "iris-hard",
-              "moons&kernel=poly&degree=4", "xor&kernel=linear", "xor&kernel=all-subsets"]  # fmt: skip
+              "moons&kernel=poly&degree=4", "xor&kernel=linear",
+              "xor&kernel=all-subsets"]  # fmt: skip
     proofs = asked("proof", *(f"data={place}&learner=kernel" for place in places))
     kinds = [one["proof"]["verdict"]["kind"] for one in proofs]
     assert kinds == 3 * ["overlapping", "separable"]

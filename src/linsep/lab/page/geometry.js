@@ -29,7 +29,7 @@ export function chord([left, bottom, right, top], [b, w1, w2]) {
   const [ux, uy] = [w1 / length, w2 / length];
   const [fx, fy] = [cx - away * ux, cy - away * uy];
   return { from: [fx + reach * uy, fy - reach * ux], to: [fx - reach * uy, fy + reach * ux],
-    foot: [fx, fy], normal: [ux, uy] };
+    foot: [fx, fy] };
 }
 
 export function corners([left, bottom, right, top]) {
