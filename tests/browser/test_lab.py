@@ -271,6 +271,18 @@ def test_proof_counts_rings_and_tables_wait_for_an_answer(tab, how):
 TRIANGLE = "points=0,0,0;4,0,1;0,4,1"
 
 
+def test_generated_points_follow_their_sliders_and_the_loss_follows_the_steps(tab):
+    tab.open(TRIANGLE)
+    tab.press("ArrowRight", "ArrowRight")
+    tab.says(".loss figcaption", "mistakes after step 2: 2")
+    tab.says("#key", "thin arrow: update")
+    tab.page.get_by_text("Generated points", exact=True).click()
+    tab.page.get_by_label("Noise").fill("1.1")
+    expect(tab.page.locator(".dot")).to_have_count(60)
+    tab.click("Undo")
+    tab.goes_to(TRIANGLE)
+
+
 def test_the_back_button_returns_to_the_last_scene(tab):
     tab.open(TRIANGLE)
     tab.page.get_by_label("Points", exact=True).select_option("xor")

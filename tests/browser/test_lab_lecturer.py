@@ -36,9 +36,6 @@ def style(tab, selector, name):
     )
 
 
-# Full screen
-
-
 @pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
 @pytest.mark.parametrize("more", [False, True])
 def test_one_key_shows_the_plane_in_large_type_and_thick_lines(tab, size, more):
@@ -72,9 +69,6 @@ def parse(pixels):
     return float(pixels.removesuffix("px"))
 
 
-# Part by part
-
-
 def shown_parts(tab):
     parts = {
         "points": ".dot .mark", "line": ".plane .picture > .line", "shade": ".sides .side",
@@ -104,15 +98,6 @@ def test_the_picture_is_revealed_part_by_part(tab):
     assert shown_parts(tab) == []
     tab.press("Escape")
     assert shown_parts(tab) == everything
-
-
-# Zoom
-
-
-# Undo
-
-
-# Descents
 
 
 def numbers(values):
@@ -153,12 +138,10 @@ def test_a_descent_steps_plays_goes_back_and_has_a_slider(tab):
     tab.page.get_by_label("Speed").select_option("200")
     tab.press("Space")
     expect(tab.page.locator("#count-round")).to_have_text("67")
+    tab.press("Home")
     tab.page.get_by_label("Points and residuals").locator("tbody tr").nth(2).click()
     assert tab.count("round") == 2
     expect(tab.page.get_by_role("button", name="Next mistake")).to_be_hidden()
-
-
-# The page for lecturers
 
 
 def test_the_first_class_goes_as_its_page_says(tab):
@@ -206,7 +189,7 @@ PICTURES = {
     "first.png": (1280, 760, "light", "", ["ArrowRight"] * 4, ""),
     "run.png": (1280, 760, "light", "#data=five-points&start=-1,0,0&at=5", ["m", "m", "m"], ""),
     "proof.png": (1280, 760, "dark", "#data=outlier&rounds=1000", ["End"], "No line separates"),
-    "kernel.png": (1280, 760, "light", "#data=moons&learner=kernel&width=2", ["End"], "No line"),
+    "kernel.png": (1280, 760, "light", "#data=moons&learner=kernel&width=2", ["End"], "A curve"),
     "line.png": (1280, 760, "light", "#data=blood-pressure&room=line", [], ""),
     "descent.png": (1280, 760, "light", "#data=descent&room=descent&eta=0.09&at=9", [], ""),
     "lesson.png": (1280, 760, "light", "?lesson=perceptron&step=7", ["m", "m"], "through 0"),

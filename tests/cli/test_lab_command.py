@@ -11,7 +11,7 @@ from command_line import assert_refused, here
 from lab_engine import opened
 from linsep import Perceptron, datasets, trace
 from linsep.errors import DataError
-from linsep.lab import lab_file, lesson_of_code
+from linsep.lab import lesson_of_code
 from linsep.lab.points import address_of_file, settings_of
 from refusals import refused
 
@@ -145,16 +145,7 @@ def test_rows_that_are_not_shown_are_said(tmp_path):
 def test_a_model_and_its_rows_are_a_scene(tmp_path):
     rows = "x,y,k\n" + "".join(f"{k % 5},{k % 3},{'ab'[k % 5 > 2]}\n" for k in range(30))
     (tmp_path / "t.csv").write_text(rows)
-    how = (
-        "--target",
-        "k",
-        "--learner",
-        "perceptron",
-        "--learning-rate",
-        "0.5",
-        "--model",
-        "m.linsep",
-    )
+    how = ("--target", "k", "--learning-rate", "0.5", "--model", "m.linsep")
     done = here("fit", "t.csv", *how, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     here("lab", "m.linsep", "t.csv", "--target", "k", "--output", "a.html", cwd=tmp_path)
@@ -186,9 +177,3 @@ def test_a_trace_becomes_a_page_with_the_same_run():
         many.to_html(interactive=True)
     with refused(DataError, "unsupported"):
         trace(Perceptron(learning_rate=lambda k: 1 / k), d.data, d.target).to_html(interactive=True)
-
-
-def test_ready_made_names_are_the_scenes_of_the_file():
-    ready = held(lab_file())["ready"]
-    assert {"xor", "five-points", "iris", "descent"} <= ready.keys()
-    assert all(len(points["features"]) == 2 for points in ready.values())

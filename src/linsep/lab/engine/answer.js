@@ -78,7 +78,7 @@ const KINDS = {
   },
   proof: ({ scene: given }) => { const scene = sceneOf(given); return { proof: proofOf(scene, keptRun(scene)) }; },
   script: ({ scene }) => ({ text: scriptOf(sceneOf(scene)) }),
-  points: ({ scene }) => ({ text: pointsCsv(sceneOf(scene))[0] }),
+  points: ({ scene }) => ({ text: pointsCsv(sceneOf(scene)).text }),
   certificate: ({ scene }) => certified(sceneOf(scene)),
   lesson: ({ name }) => ({ lesson: lesson(name) }),
 };

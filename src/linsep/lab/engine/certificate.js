@@ -1,31 +1,20 @@
 // The verdict on two classes as a proof file that linsep.check and linsep verify read, and its points.
 
 import { exact, lowestTerms, ONE, root, whole, ZERO } from "./exact.js";
-import { csvText } from "./numbers.js";
+import { csvText, isNumber } from "./numbers.js";
 import { denseCodes, learnsIntercept } from "./runs.js";
-import { classNames, presentCodes, rowsOf } from "./scene.js";
+import { classNames, presentCodes, rowsOf, TARGETS } from "./scene.js";
 import { separation } from "./separation.js";
 import { hexOf, sha256 } from "./sha256.js";
 
-//: names of the column of classes: the first that is not an axis
-const TARGETS = ["class", "label", "target"];
-const NUMBER = /^[ \t]*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[ \t]*$/;
-
-// The points as CSV, and the name of the column of their classes.
+// The points as CSV, the name of the column of their classes, and the labels as the checker reads them.
 export function pointsCsv(scene) {
   const target = TARGETS.find((name) => !scene.features.includes(name));
-  const names = classNames(scene).map((name) => (NUMBER.test(name) ? name.replace(/^\+/, "") : name));
-  return [csvText([[...scene.features, target], ...scene.points.map(([x, y, code]) => [x, y, names[code]])]), target];
-}
-
-// The labels as the checker reads them from the points.
-function labelsOf(scene) {
-  const [text] = pointsCsv(scene);
-  const names = classNames(scene).map((name) => (NUMBER.test(name) ? name.replace(/^\+/, "") : name));
+  const names = classNames(scene).map((name) => (isNumber(name) ? name.replace(/^\+/, "") : name));
   const own = scene.points.map(([, , code]) => names[code]);
-  if (own.every((name) => NUMBER.test(name))) return [text, own.map(Number)];
-  if (own.every((name) => ["true", "false"].includes(name.toLowerCase()))) return [text, own.map((name) => name.toLowerCase() === "true")];
-  return [text, own];
+  const isTruth = (name) => ["true", "false"].includes(name.toLowerCase());
+  return { text: csvText([[...scene.features, target], ...scene.points.map(([x, y], row) => [x, y, own[row]])]), target,
+    labels: own.every(isNumber) ? own.map(Number) : own.every(isTruth) ? own.map((name) => name.toLowerCase() === "true") : own };
 }
 
 const json = (value) => JSON.stringify(value).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
@@ -111,7 +100,7 @@ function notSeparable(found, rows, signs, bias) {
 // The proof of a scene's verdict and its points.
 export function certified(scene) {
   if (presentCodes(scene).length !== 2) throw new Error("The lab saves proofs for two classes: use the command linsep separate for more.");
-  const [points, labels] = labelsOf(scene);
+  const { text: points, target, labels } = pointsCsv(scene);
   const [rows, bias, codes] = [rowsOf(scene), learnsIntercept(scene), denseCodes(scene)];
   const classes = [...new Set(labels)].sort((a, b) => (a < b ? -1 : 1));
   const signs = labels.map((label) => (label === classes[1] ? 1 : -1));
@@ -125,8 +114,8 @@ export function certified(scene) {
     columns: null, sha256: hashOf(rows, labels) }, fit_intercept: bias, formulations: null,
   verdicts: [{ kind: found.kind, positive: [classes[1]], negative: [classes[0]],
     ...(found.kind === "separable" ? separable() : notSeparable(found, rows, signs, bias)) }] };
-  const text = JSON.stringify(plain, (key, value) => (key === "margin" ? value.map((v) => `#${spelled(v)}`) : value), 1);
-  return { proof: `${text.replace(/"#([^"]*)"/g, "$1")}\n`, points, target: pointsCsv(scene)[1] };
+  const proof = JSON.stringify(plain, (key, value) => (key === "margin" ? value.map((v) => `#${spelled(v)}`) : value), 1);
+  return { proof: `${proof.replace(/"#([^"]*)"/g, "$1")}\n`, points, target };
 }
 
 // A float as Python writes it, which the canonical form of a proof has.

@@ -1,19 +1,17 @@
 // The user's own points: columns of a text or a file. How numbers and columns are written is detected and
 // said; the command `linsep lab FILE` has the options of reading.
 
-import { checkedLabels, defaultNames, LONGEST_NAME, MOST_CLASSES, MOST_POINTS } from "./scene.js";
+import { checkedLabels, defaultNames, LONGEST_NAME, MOST_CLASSES, MOST_POINTS, TARGETS } from "./scene.js";
 import { DEFAULTS, LARGEST } from "./settings.js";
-import { counted, short } from "./numbers.js";
+import { counted, isNumber, short } from "./numbers.js";
 
 export const MOST_BYTES = 1000000;
 //: columns are standardized if their standard deviations differ by a larger factor
 const MOST_UNEQUAL = 5;
 const SCALED = " (scaled)";
-const TARGETS = ["class", "label", "target"];
 const MISSING = new Set(["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL",
   "NaN", "n/a", "nan", "null"]);
 const MARKS = { "\t": "tab", ";": "semicolon", ",": "comma", "|": "|", " ": "a space" };
-const PLAIN = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 //: how numbers are written, in the order in which it is tried, and what is said of it
 const SPELLINGS = [{}, { thousands: "," }, { decimal: "," }, { units: true }, { decimal: ",", thousands: "." }, { units: true, thousands: "," },
   { units: true, decimal: "," }, { units: true, decimal: ",", thousands: "." }];
@@ -34,9 +32,8 @@ function spelledNumber(cell, { decimal = ".", thousands = "", units = false } = 
     text = [groups.join(""), ...rest].join(decimal);
   }
   if (decimal !== ".") text = text.includes(".") ? "" : text.replace(decimal, ".");
-  return PLAIN.test(text) ? Number(text) : NaN;
+  return isNumber(text) ? Number(text) : NaN;
 }
-const isNumber = (cell) => PLAIN.test(cell.trim());
 
 // The text of a file, and what is said of its encoding.
 function decoded(name, content) {

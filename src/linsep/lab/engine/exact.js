@@ -18,9 +18,7 @@ export class Fraction {
     return new Fraction(this.top * other.bottom + other.top * this.bottom, this.bottom * other.bottom);
   }
 
-  minus(other) {
-    return new Fraction(this.top * other.bottom - other.top * this.bottom, this.bottom * other.bottom);
-  }
+  minus(other) { return this.plus(new Fraction(-other.top, other.bottom)); }
 
   times(other) { return new Fraction(this.top * other.top, this.bottom * other.bottom); }
 

@@ -1,21 +1,21 @@
 // The modes without a run: least squares, logistic curves, naive Bayes, soft margins and descents, laid
 // out as the page shows them: numbers, sentences, a table, and what is drawn.
 
-import { counted, minus, short } from "./numbers.js";
+import { counted, digits } from "./numbers.js";
 import { contours, descend, hingeSolution, likelihoodGradient, logLikelihood, newton, solve } from "./optimum.js";
+import { probabilities } from "./rules.js";
 import { classNames, codesOf, presentCodes } from "./scene.js";
 
 //: most steps of a descent and of Newton's method, and of a runaway slope that are shown
 const [MOST_DESCENT_STEPS, MOST_NEWTON_STEPS, RUNAWAY_STEPS] = [2000, 60, 6];
 //: variance of a feature that varies between classes only, as a share of the largest
 const NARROW = 1e-9;
-const digits = (value) => minus(short(value));
 const total = (values) => values.reduce((sum, v) => sum + v, 0);
 const mean = (values) => total(values) / values.length;
 
 export function fitOf(scene) {
   const fits = { line: lineOf, curve: curveOf, bayes: bayesOf, soft: softOf, descent: descentOf };
-  return { panels: [], ...fits[scene.settings.room](scene) };
+  return fits[scene.settings.room](scene);
 }
 
 function columnsOf({ points }) {
@@ -50,7 +50,7 @@ function lineOf(scene) {
     sentences: ["The line minimizes the sum of the squared residuals, the red lines.", ...explained],
     numbers: numbers.map(([name, value]) => [name, digits(value)]),
     columns: ["point", ...names, "fitted", "residual"], rows: x.map((v, i) => [i + 1, v, y[i], fitted[i], residuals[i]]),
-    panels: n > 3 ? [{ title: "Residuals", x: "fitted", line: [0, 0], points: fitted.map((v, i) => [v, residuals[i]]) }] : [] };
+    ...(n > 3 ? { residuals: fitted.map((v, i) => [v, residuals[i]]) } : {}) };
 }
 
 // Whether the points of two classes can be told apart on the axis.
@@ -116,11 +116,7 @@ function bayesOf(scene) {
   const over = (value, j) => (variances[j] ? value / variances[j] : 0);
   const weights = means.map((m, k) => [Math.log(shares[k] / shares[0]) + total([0, 1].map((j) => over((means[0][j] ** 2 - m[j] ** 2) / 2, j))),
     ...[0, 1].map((j) => over(m[j] - means[0][j], j))]);
-  const probable = points.map(([x, y]) => {
-    const scores = weights.map(([b, u, v]) => b + u * x + v * y);
-    const parts = scores.map((s) => Math.exp(s - Math.max(...scores)));
-    return parts.map((part) => part / total(parts));
-  });
+  const probable = points.map(([x, y]) => probabilities(weights, x, y));
   const wrong = points.flatMap(([, , code], i) => (present[probable[i].indexOf(Math.max(...probable[i]))] === code ? [] : [i]));
   const names = present.map((code) => classNames(scene)[code]);
   const odds = () => {

@@ -28,4 +28,8 @@ export function csvText(lines) {
   return lines.map((cells) => `${cells.map(String).map(quoted).join(",")}\n`).join("");
 }
 
+export const digits = (value) => minus(short(value));
+export const vector = (values) => `[${values.map(digits).join(",\u00A0")}]`;
 export const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+
+export const isNumber = (text) => /^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/.test(text);

@@ -1,7 +1,7 @@
 // Proofs about the points of a scene and its run, as sentences for the page.
 
 import { beside, dot, exact, Fraction, most, root, whole } from "./exact.js";
-import { minus, short } from "./numbers.js";
+import { counted, digits } from "./numbers.js";
 import { hingeOptimum } from "./optimum.js";
 import { denseCodes, learnsIntercept } from "./runs.js";
 import { pairsOf } from "./schemes.js";
@@ -17,7 +17,6 @@ const TITLES = { separable: "Scores, one per class, can classify every point cor
 //: most points of which the plainest witness is looked for, points of several classes, or with more than
 //: two numbers, that are decided, and such numbers
 const [MOST_SEARCHED, MOST_OF_MANY, MOST_NUMBERS] = [200, 150, 15];
-const digits = (value) => minus(short(value));
 
 // What can be proved: the verdict in the plane, or in the space of a kernel, and bounds on mistakes.
 export function proofOf(scene, run) {
@@ -128,13 +127,11 @@ function ofKernel(scene) {
   const no = "No curve of this kernel separates the classes.";
   const yes = "A curve of this kernel separates the classes.";
   const { kernel } = scene.settings;
-  const same = contradictions(scene);
-  if (same.length) {
-    const [[first, second]] = same;
-    const place = scene.points[first].slice(0, 2).map(digits).join(", ");
-    const more = same.length > 1 ? ` The same holds for ${same.length - 1} other pairs.` : "";
-    return verdict("overlapping", no, [`Points ${first + 1} and ${second + 1} have the same coordinates, (${place}), but different `
-      + `classes: no function of the coordinates separates them.${more}`], [first, second]);
+  const same = contradiction(scene);
+  if (same) {
+    const place = scene.points[same[0]].slice(0, 2).map(digits).join(", ");
+    return verdict("overlapping", no, [`${capital(listed(same))} have the same coordinates, (${place}), but different classes: no `
+      + "function of the coordinates separates them."], same);
   }
   if (kernel === "rbf") {
     return verdict("separable", yes, ["All points have different coordinates. With a radial kernel their images are then linearly "
@@ -175,15 +172,15 @@ function products(points, { kernel, degree }) {
   return points.map((_, row) => powers[kernel].map(([a, b]) => new Fraction(axes[0][row][0] ** BigInt(a) * axes[1][row][0] ** BigInt(b))));
 }
 
-// Pairs of points with the same coordinates and different classes, one for each place.
-function contradictions({ points }) {
-  const [seen, found] = [new Map(), new Map()];
-  points.forEach(([x, y, code], row) => {
-    const place = `${x},${y}`;
-    if (!seen.has(place)) seen.set(place, row);
-    else if (points[seen.get(place)][2] !== code && !found.has(place)) found.set(place, [seen.get(place), row]);
-  });
-  return [...found.values()];
+// Two points with the same coordinates and different classes, if there are any.
+function contradiction({ points }) {
+  const seen = new Map();
+  for (const [row, [x, y, code]] of points.entries()) {
+    const before = seen.get(`${x},${y}`);
+    if (before === undefined) seen.set(`${x},${y}`, row);
+    else if (points[before][2] !== code) return [before, row];
+  }
+  return null;
 }
 
 // The numbers of points, counted from 1, as a phrase.

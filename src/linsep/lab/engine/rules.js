@@ -23,6 +23,14 @@ export function product(x, w) {
   return sum;
 }
 
+// The probability of every class at a place, by weights of naive Bayes.
+export function probabilities(weights, x, y) {
+  const scores = weights.map(([b, u, v]) => b + u * x + v * y);
+  const parts = scores.map((score) => Math.exp(score - Math.max(...scores)));
+  const sum = parts.reduce((a, b) => a + b);
+  return parts.map((part) => part / sum);
+}
+
 const whole = ({ x, ones }) => [...x, ...ones];
 
 // What rules have in common: a mistake asks for an update, weights begin at 0.

@@ -34,7 +34,7 @@ export function* run(rule, scheme, rows, codes, k, { intercept, orders, start = 
       }
       clean &&= !mistakes;
       yield { round: rule.batch ? pass : rounds, pass, row, scores, mistakes, updates: updated.length,
-        weights: how.weights(machines), error: how.predict(scores) !== code, seen: shown.map(({ machine }) => machine),
+        weights: how.weights(machines), tied: !how.joint && shown.some(({ score }) => score === 0), seen: shown.map(({ machine }) => machine),
         updated, attempt, margin: margins.reduce((a, b) => (a && a[0] - a[1] <= b[0] - b[1] ? a : b), null) };
       rounds += 1;
     }

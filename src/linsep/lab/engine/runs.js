@@ -3,6 +3,7 @@
 import { Recurrence } from "./cycles.js";
 import { kernelValue, RULES } from "./rules.js";
 import { averages, cycleOf, pockets, run, vectorNames } from "./running.js";
+import { SCHEMES } from "./schemes.js";
 import { classNames, codesOf, presentCodes, rowsOf } from "./scene.js";
 import { decided, jointRows, TooLong } from "./separation.js";
 import { LEARNERS } from "./settings.js";
@@ -20,10 +21,7 @@ export function denseCodes(scene) {
 export const schemeOf = (scene) => (presentCodes(scene).length <= 2 ? "binary" : scene.settings.classes);
 export const learnsIntercept = ({ settings }) => settings.intercept || !LEARNERS[settings.learner].intercept;
 
-function vectorsIn(scene) {
-  const k = presentCodes(scene).length;
-  return k <= 2 ? 1 : scene.settings.classes === "ovo" ? (k * (k - 1)) / 2 : k;
-}
+const vectorsIn = (scene) => new SCHEMES[schemeOf(scene)](presentCodes(scene).length).vectors;
 
 export function runOf(scene) {
   const present = presentCodes(scene);
@@ -48,7 +46,7 @@ function steps(scene, rule, rows, recurs) {
   const { start, learner, shuffle, seed, rounds } = settings;
   const begun = LEARNERS[learner].start && start.some(Boolean)
     ? Array.from({ length: vectorsIn(scene) }, () => (learnsIntercept(scene) ? start : [0, ...start.slice(1)])) : null;
-  const going = run(rule, scheme, rows, codes, k, { intercept: settings.intercept || !LEARNERS[learner].intercept,
+  const going = run(rule, scheme, rows, codes, k, { intercept: learnsIntercept(scene),
     orders: ordersOf(rows.length, seed, shuffle), start: begun, passes: rounds });
   const { weights: first } = going.next().value;
   const found = [];
@@ -68,7 +66,7 @@ function steps(scene, rule, rows, recurs) {
   }
   if (!cut && !closed && !clean && recurrence) closed = recurrence.after(found.at(-1).weights, found.at(-1).pass + 1);
   const inPass = found.filter(({ pass }) => pass === found.at(-1).pass);
-  const changed = inPass.some(({ updates }) => updates);
+  const changed = inPass.some(({ updates, tied }) => updates || tied); // or a score of zero is no mistake
   return { first, found, reason: closed ? "cycle" : cut ? "cut" : !clean ? "max_iter" : changed ? "clean" : "converged" };
 }
 
@@ -100,7 +98,7 @@ function linearColumns(scene) {
 function columnsOf(found) {
   const of = (name) => found.map((step) => step[name]);
   return { rounds: found.length, row: of("row"), pass: found.map(({ pass }) => pass + 1), mistakes: of("mistakes"),
-    updates: of("updates"), errors: found.map(({ error }) => Number(error)), scores: of("scores").flat(),
+    updates: of("updates"), scores: of("scores").flat(),
     margins: of("margin").filter(Boolean) };
 }
 

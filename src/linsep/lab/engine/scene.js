@@ -7,6 +7,8 @@ export const [MOST_POINTS, MOST_CLASSES, LONGEST_NAME] = [500, 10, 40];
 //: learners that the lab had before, whose points are shown with the usual one
 export const LEFT = ["passive-aggressive", "arow", "scw", "online-logistic"];
 const MOST_CHARACTERS = 40000;
+//: names of the column of classes: the first that is not an axis
+export const TARGETS = ["class", "label", "target"];
 const LETTERS = "ABCDEFGHIJ";
 const FEATURES = ["x1", "x2"];
 

@@ -1,5 +1,5 @@
 // How binary classifiers learn two or more classes, numbered 0, 1, 2, ...: which examples each of them
-// gets, and what their scores predict. Of equal scores the first class wins.
+// gets, and what their scores predict. Of equal scores the first class wins, or for `last` the last one.
 
 import { Machine, product } from "./rules.js";
 
@@ -9,7 +9,7 @@ export function pairsOf(k) {
   return found;
 }
 
-const highest = (scores) => scores.indexOf(Math.max(...scores));
+const highest = (scores, last) => (last ? scores.lastIndexOf(Math.max(...scores)) : scores.indexOf(Math.max(...scores)));
 
 // A machine for each weight vector.
 class Separate {
@@ -41,15 +41,15 @@ class Binary extends Separate {
 
   sides(code) { return [[0, code === 1 ? 1 : -1]]; }
 
-  predict([score]) { return score > 0 ? 1 : 0; }
+  predict([score], last = false) { return score > 0 || (last && score === 0) ? 1 : 0; }
 }
 
 class OneVsRest extends Separate {
   sides(code) { return Array.from({ length: this.k }, (_, k) => [k, k === code ? 1 : -1]); }
 
-  predict(scores) {
+  predict(scores, last = false) {
     const claims = scores.map((s, k) => (s > 0 ? k : -1)).filter((k) => k >= 0);
-    return claims.length === 1 ? claims[0] : highest(scores);
+    return claims.length === 1 ? claims[0] : highest(scores, last);
   }
 }
 
@@ -62,14 +62,14 @@ class OneVsOne extends Separate {
   }
 
   // The class with the most wins, of equals the one with the highest sum of scores.
-  predict(scores) {
+  predict(scores, last = false) {
     const [won, sum] = [new Array(this.k).fill(0), new Array(this.k).fill(0)];
     pairsOf(this.k).forEach(([a, b], k) => {
-      won[scores[k] > 0 ? b : a] += 1;
+      won[scores[k] > 0 || (last && scores[k] === 0) ? b : a] += 1;
       sum[b] += scores[k];
       sum[a] -= scores[k];
     });
-    return won.reduce((best, wins, k) => ((wins - won[best] || sum[k] - sum[best]) > 0 ? k : best), 0);
+    return won.reduce((best, wins, k) => ((wins - won[best] || sum[k] - sum[best] || Number(last)) > 0 ? k : best), 0);
   }
 }
 
@@ -85,7 +85,7 @@ class Native extends Separate {
     return intercept.map((b, c) => [b, ...weights.slice(c * d, (c + 1) * d)]);
   }
 
-  predict(scores) { return highest(scores); }
+  predict(scores, last = false) { return highest(scores, last); }
 
   show(machines, x, one, code) {
     const s = this.scores(machines, x);

@@ -1,6 +1,7 @@
 // Controls: one for each setting of the learner in use.
 
 import { make } from "./dom.js";
+import { Generator } from "./generator.js";
 
 const WORDS = { classes: "classes", soft: "soft margin", line: "least squares", curve: "logistic curve",
   bayes: "naive Bayes", descent: "gradient descent", bowl: "round bowl", valley: "narrow valley",
@@ -21,7 +22,8 @@ export class Controls {
     this.lab = lab;
     this.ready = make("select", { id: "ready", "aria-label": "Points", onchange: () => lab.open(this.ready.value) });
     this.fields = make("div", { class: "fields" });
-    this.shows = make("fieldset", { class: "shows" }, make("legend", {}, "Show"));
+    this.shows = make("label", { class: "check shows" }, make("input", { type: "checkbox", checked: true, "data-show": "proof",
+      onchange: (event) => { lab.showsProof = event.target.checked; lab.plane.drawProof(); } }), "proof in the plane");
     this.paste = make("textarea", { rows: 4, placeholder: "x, y, class\n1.5, 2, a\n3, 1.2, b",
       "aria-label": "Points as CSV" });
     this.columns = make("div", { id: "columns", "aria-live": "polite" });
@@ -38,7 +40,7 @@ export class Controls {
     this.node = make("section", { class: "card controls", "aria-label": "Settings" },
       lab.lessons.node,
       make("label", { class: "field" }, make("span", {}, "Points"), this.ready), this.own,
-      this.fields, this.shows);
+      new Generator(lab).node, this.fields, this.shows);
   }
 
   start() {
@@ -48,10 +50,6 @@ export class Controls {
       .map(({ name, title }) => make("option", { value: name }, title))));
     this.ready.replaceChildren(make("option", { value: "", disabled: true }, "your own points"),
       ...options);
-    const show = (name, text) => make("label", { class: "check" }, make("input", {
-      type: "checkbox", checked: this.lab.shows[name], "data-show": name,
-      onchange: (event) => this.lab.setShown(name, event.target.checked) }), text);
-    this.shows.append(show("kept", "all four lines"), show("proof", "proof in the plane"));
   }
 
   // Show the points of a text or a file.
@@ -85,29 +83,19 @@ export class Controls {
   }
 
   scene() {
-    const { scene } = this.lab;
+    const { scene, fields } = this.lab;
     if (scene.name) this.columns.replaceChildren();
-    if (!this.ready.childElementCount) return;
     this.ready.value = scene.name;
-    this.shows.querySelector("label").classList.toggle("hidden", !this.lab.plane.kept.possible);
-    const names = this.shownNames();
-    if (this.slides && names === this.names) { this.sliders.forEach((show) => show()); return; }
-    this.names = names;
-    this.sliders = [];
-    const busy = this.fields.contains(document.activeElement) ? document.activeElement.id : null;
-    this.fields.replaceChildren(...this.lab.fields.filter((field) => this.used(field))
-      .map((field) => this.control(field)));
-    if (busy) this.fields.querySelector(`#${busy}`)?.focus();
-  }
-
-  // While a slider is moved it stays the element that it is.
-  get slides() { return this.fields.contains(document.activeElement)
-    && document.activeElement.type === "range"; }
-
-  shownNames() {
-    const { settings } = this.lab.scene;
-    return JSON.stringify(this.lab.fields.filter((field) => this.used(field))
-      .map((field) => [field.name, field.slider || settings[field.name]]));
+    const used = fields.filter((field) => this.used(field));
+    if (String(used.map(({ name }) => name)) !== String(this.names)) {
+      this.names = used.map(({ name }) => name);
+      const busy = this.fields.contains(document.activeElement) ? document.activeElement.id : null;
+      this.controls = used.map((field) => this.control(field));
+      this.fields.replaceChildren(...this.controls.map(([node]) => node));
+      if (busy) this.fields.querySelector(`#${busy}`)?.focus();
+    }
+    const { settings } = this.lab.latest();
+    this.controls.forEach(([, show], k) => show(settings[this.names[k]]));
   }
 
   used(field) {
@@ -119,66 +107,41 @@ export class Controls {
     if (field.name === "classes") return run ? run.present.length > 2 : false;
     if (field.name === "seed") return scene.settings.shuffle;
     if (field.name === "degree") return kernel === "poly";
+    if (field.name === "width") return ["poly", "rbf"].includes(kernel);
     if (field.name === "keep") return learner !== "kernel";
     return true;
   }
 
+  // The element of a setting, and the function that shows a value in it.
   control(field) {
-    const value = this.lab.scene.settings[field.name];
-    const id = `set-${field.name}`;
-    const send = (next) => this.lab.changeSetting(field.name, next);
+    const { name, label, help: title, word, size, low: min, high: max } = field;
+    const id = `set-${name}`;
+    const send = (value, how) => this.lab.changeSetting(name, value, how);
     if (field.kind === "yes or no") {
-      return make("label", { class: "check", title: field.help }, make("input", { id,
-        type: "checkbox", checked: value, onchange: (event) => send(event.target.checked) }),
-      field.label);
+      const input = make("input", { id, type: "checkbox", onchange: () => send(input.checked) });
+      return [make("label", { class: "check", title }, input, label), (value) => { input.checked = value; }];
     }
     if (field.kind === "choice") {
-      const select = make("select", { id, title: field.help, "aria-label": field.label,
-        onchange: () => send(select.value) },
-      ...field.choices.map((name) => make("option", { value: name },
-        field.titles[name] ?? WORDS[name] ?? name)));
-      select.value = value;
-      return make("label", { class: "field" }, make("span", {}, field.label), select);
+      const select = make("select", { id, title, "aria-label": label, onchange: () => send(select.value) },
+        ...field.choices.map((value) => make("option", { value }, field.titles[value] ?? WORDS[value] ?? value)));
+      return [make("label", { class: "field" }, make("span", {}, label), select), (value) => { select.value = value; }];
     }
-    // An empty input stands for the word that is valid in place of a number, if there is one.
-    const number = (given, place, name) => make("input", { type: "number", step: "any",
-      id: field.size > 1 ? `${id}-${place}` : id, value: given === field.word ? "" : given,
-      min: field.low, max: field.high, placeholder: field.word,
-      title: field.help, "aria-label": name, onchange: (event) => {
-        const typed = event.target.valueAsNumber;
-        if (!Number.isFinite(typed)) {
-          if (field.word) send(field.word); else event.target.value = given;
-          return;
-        }
-        send(field.size > 1 ? value.map((old, k) => (k === place ? typed : old)) : typed);
-      } });
-    const inputs = field.size > 1
-      ? value.map((given, place) => number(given, place, `${field.label} ${["b", "w1", "w2"][place]}`))
-      : [number(value, 0, field.label)];
-    return make("div", { class: "field" }, make("span", {}, field.label),
-      make("div", { class: "row" }, ...inputs), ...(field.slider ? [this.slider(field, inputs[0])] : []));
+    const inputs = Array.from({ length: size }, (_, k) => make("input", { type: "number", step: "any", min, max, title, placeholder: word,
+      id: size > 1 ? `${id}-${k}` : id, "aria-label": size > 1 ? `${label} ${["b", "w1", "w2"][k]}` : label, onchange: ({ target }) => {
+        const typed = target.valueAsNumber;
+        // an empty input stands for the word that is valid in place of a number, if there is one
+        if (!Number.isFinite(typed) && !word) target.value = target.defaultValue;
+        else if (size === 1) send(Number.isFinite(typed) ? typed : word);
+        else send(this.lab.latest().settings[name].map((old, j) => (j === k ? typed : old)));
+      } }));
+    const slides = (final) => send(Number((10 ** slider.valueAsNumber).toPrecision(3)), { final });
+    // the slider of a number has a logarithmic scale
+    const slider = make("input", { type: "range", min: Math.log10(min), max: Math.log10(max), step: 0.005, id: `slide-${name}`,
+      "aria-label": `${label}, slider`, oninput: () => slides(false), onchange: () => slides(true) });
+    return [make("div", { class: "field" }, make("span", {}, label), make("div", { class: "row" }, ...inputs), ...(field.slider ? [slider] : [])),
+      (value) => {
+        [value].flat().forEach((shown, k) => { inputs[k].defaultValue = shown === word ? "" : shown; inputs[k].value = inputs[k].defaultValue; });
+        if (field.slider) slider.value = Math.log10(value);
+      }];
   }
-
-  // A slider of a number, on a logarithmic scale.
-  slider(field, number) {
-    const [low, high] = [field.low, field.high].map(Math.log10);
-    const range = make("input", { type: "range", min: low, max: high, step: 0.005,
-      id: `slide-${field.name}`, "aria-label": `${field.label}, slider` });
-    const send = (final) => this.lab.changeSetting(field.name,
-      Number((10 ** range.valueAsNumber).toPrecision(3)), { final });
-    range.addEventListener("input", () => send(false));
-    range.addEventListener("change", () => send(true));
-    const show = () => {
-      const value = this.lab.latest().settings[field.name];
-      number.value = value;
-      number.defaultValue = value;
-      range.value = Math.log10(value);
-      range.setAttribute("aria-valuetext", value);
-    };
-    show();
-    this.sliders.push(show);
-    return range;
-  }
-
-  at() {}
 }

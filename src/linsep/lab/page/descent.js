@@ -1,7 +1,7 @@
 // A descent: its path up to the step that is shown, the path ahead, and the effect of a step.
 
 import { makeSvg, set } from "./dom.js";
-import { minus, short } from "../engine/numbers.js";
+import { digits, short, vector } from "../engine/numbers.js";
 
 //: how far from the picture a place is drawn, in its sizes
 const FAR = 20;
@@ -44,23 +44,21 @@ export class Descent {
   }
 }
 
-const vectorOf = (numbers) => `[${numbers.map((x) => minus(short(x))).join(",\u00A0")}]`;
-
 // The sentence of a position.
 export function toldStep({ fit, rounds }, t) {
   const [, x, y, J] = fit.rows[t];
   if (!t) {
-    return `Press Step: the ${fit.up ? "ascent" : "descent"} starts at ${vectorOf([x, y])}, where J = ${
-      minus(short(J))}, and moves ${fit.up ? "along" : "against"} the gradient.`;
+    return `Press Step: the ${fit.up ? "ascent" : "descent"} starts at ${vector([x, y])}, where J = ${
+      digits(J)}, and moves ${fit.up ? "along" : "against"} the gradient.`;
   }
   const [[, u, v, before], rate] = [fit.rows[t - 1], fit.rates[t - 1]];
   const [, r, s] = fit.rows[Math.max(0, t - 2)];
   const turned = (x - u) * (u - r) + (y - v) * (v - s) < 0;
   const gradient = [x - u, y - v].map((way) => (fit.up ? way : -way) / rate);
   const said = [`Step ${t.toLocaleString("en")}${turned ? " reversed direction" : ""}:`,
-    `[${fit.axes.join(",\u00A0")}] =`, vectorOf([u, v]), fit.up ? "+" : "\u2212", short(rate), "\u00D7",
-    vectorOf(gradient), "=", `${vectorOf([x, y])};`, "J", ...(J === before ? ["stays"]
-      : [J < before ? "falls" : "rises", "from", minus(short(before)), "to"]), minus(short(J))];
+    `[${fit.axes.join(",\u00A0")}] =`, vector([u, v]), fit.up ? "+" : "\u2212", short(rate), "\u00D7",
+    vector(gradient), "=", `${vector([x, y])};`, "J", ...(J === before ? ["stays"]
+      : [J < before ? "falls" : "rises", "from", digits(before), "to"]), digits(J)];
   const worse = fit.up ? J < before : J > before;
   return `${said.join(" ")}${worse ? ": the step was too long" : ""}.${
     t === rounds ? ` ${fit.sentences[0]}` : ""}`;

@@ -1,6 +1,6 @@
 // Elements, and equations as text.
 
-import { minus, short } from "../engine/numbers.js";
+import { short } from "../engine/numbers.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -29,7 +29,7 @@ export function chord([left, bottom, right, top], [b, w1, w2]) {
   const [ux, uy] = [w1 / length, w2 / length];
   const [fx, fy] = [cx - away * ux, cy - away * uy];
   return { from: [fx + reach * uy, fy - reach * ux], to: [fx - reach * uy, fy + reach * ux],
-    foot: [fx, fy], normal: [ux, uy] };
+    foot: [fx, fy] };
 }
 
 export function corners([left, bottom, right, top]) {
@@ -55,27 +55,28 @@ export function tickText(value, all) {
   return minus(short(value, value ? Math.max(1, power(value) - power(step) + 1) : 1));
 }
 
+// The least and the largest coordinate; without points there is room for some.
+function endsOf(points, axis) {
+  const values = points.map((point) => point[axis]);
+  return points.length ? [Math.min(...values), Math.max(...values)] : [-5, 5];
+}
+
 // A box of the given shape (width / height) around points, with room on all sides.
 export function boxAround(points, shape, room = 0.18) {
-  const xs = points.map((point) => point[0]);
-  const ys = points.map((point) => point[1]);
-  let [left, right] = points.length ? [Math.min(...xs), Math.max(...xs)] : [-5, 5];
-  let [bottom, top] = points.length ? [Math.min(...ys), Math.max(...ys)] : [-5, 5];
-  const size = Math.max(right - left, (top - bottom) * shape, 1e-9) || 1;
-  const width = Math.max(size * (1 + 2 * room), 1e-6);
-  const wide = points.length < 2 ? 10 : width;
+  const [[left, right], [bottom, top]] = [0, 1].map((axis) => endsOf(points, axis));
+  const wide = points.length < 2 ? 10 : Math.max(right - left, (top - bottom) * shape, 1e-6) * (1 + 2 * room);
   const [cx, cy] = [(left + right) / 2, (bottom + top) / 2];
   return [cx - wide / 2, cy - wide / shape / 2, cx + wide / 2, cy + wide / shape / 2];
 }
 
 // A box around points whose axes have units of their own.
 export function boxFree(points, room = 0.12) {
-  return [0, 1].map((axis) => {
-    const values = points.map((point) => point[axis]);
-    const [low, high] = points.length ? [Math.min(...values), Math.max(...values)] : [-5, 5];
+  const [[left, right], [bottom, top]] = [0, 1].map((axis) => {
+    const [low, high] = endsOf(points, axis);
     const more = room * (high - low) || Math.max(1, Math.abs(low)) * room;
     return [low - more, high + more];
-  }).reduce(([left, right], [bottom, top]) => [left, bottom, right, top]);
+  });
+  return [left, bottom, right, top];
 }
 
 // Maps between the units of a box and the pixels of a picture.

@@ -7,6 +7,7 @@ import { Controls } from "./controls.js";
 import { Fit } from "./fit.js";
 import { keysOf, press } from "./keys.js";
 import { Lesson } from "./lesson.js";
+import { Loss } from "./loss.js";
 import { Plane } from "./plane.js";
 import { Proof } from "./proof.js";
 import { Run } from "./run.js";
@@ -29,7 +30,7 @@ export class Lab {
   constructor(root, connection) {
     Object.assign(this, { root, connection, scene: null, run: null, fit: null,
       proof: null, idle: "", classNames: ["-1", "+1"], fields: [], ready: [], limits: {}, at: 0, active: 1,
-      selected: null, shows: { kept: false, proof: true }, waiting: new Map(), number: 0 });
+      selected: null, showsProof: true, waiting: [], number: 0 });
     this.lessons = new Lesson(this);
     this.stage = new Stage(this);
     this.plane = new Plane(this);
@@ -42,7 +43,8 @@ export class Lab {
     this.story = new Story(this);
     this.weights = new Weights(this);
     this.table = new Table(this);
-    this.views = [this.clock, this.story, this.plane, this.weights, this.proofs, this.table, this.fits,
+    this.loss = new Loss(this);
+    this.views = [this.clock, this.story, this.plane, this.weights, this.proofs, this.loss, this.table, this.fits,
       this.sharing, this.controls, this.stage];
     this.fault = make("p", { class: "fault", id: "fault", role: "alert" });
     this.heard = make("p", { class: "heard", id: "heard", role: "status" });
@@ -65,32 +67,29 @@ export class Lab {
   // Put the parts of the page where they are seen, so that Tab goes from one to the next: in columns,
   // or on a phone below each other, exports last.
   arrange() {
-    const [lesson, settings, story, clock, plane, table, fit, proof, weights, sharing] = [
+    const [lesson, settings, story, clock, plane, table, fit, proof, loss, weights, sharing] = [
       this.lessons.column, ...[this.controls, this.story, this.clock, this.plane, this.table,
-        this.fits, this.proofs, this.weights, this.sharing].map(({ node }) => node)];
+        this.fits, this.proofs, this.loss, this.weights, this.sharing].map(({ node }) => node)];
     const column = (name, ...parts) => make("div", { class: name }, ...parts);
     const early = ["descent", "soft"].includes(this.scene?.settings.room); // they have a slider
     this.columns.replaceChildren(...(this.narrow.matches
-      ? [lesson, story, plane, clock, ...(early ? [settings] : []), fit, proof, weights, table,
+      ? [lesson, story, plane, clock, ...(early ? [settings] : []), fit, proof, loss, weights, table,
         ...(early ? [] : [settings]), sharing]
       : [column("side left", lesson, settings),
         column("middle", story, clock, plane, table),
-        column("side right", proof, fit, weights, sharing)]));
+        column("side right", proof, fit, loss, weights, sharing)]));
   }
 
   // Ask the engine; the promise resolves with its answer.
   ask(kind, more = {}) {
     this.number += 1;
-    const { number } = this;
-    this.node.dataset.asked = number;
-    this.connection.send({ kind, number, ...more });
-    return new Promise((resolve) => { this.waiting.set(number, resolve); });
+    this.node.dataset.asked = this.number;
+    this.connection.send({ kind, number: this.number, ...more });
+    return new Promise((resolve) => { this.waiting.push(resolve); });
   }
 
-  answered(answer) {
-    this.waiting.get(answer.number)?.(answer);
-    this.waiting.delete(answer.number);
-  }
+  // The engine answers in the order in which it was asked.
+  answered(answer) { this.waiting.shift()(answer); }
 
   // Show the scene of an answer; of questions that come while one is answered only the last is asked.
   async show(kind, given, how = {}) {
@@ -137,15 +136,15 @@ export class Lab {
 
   // Show an answer with a scene, at a step or its own (null). `seen` is the part of the plane to show;
   // edits can be undone, and have an address unless something is still dragged (not `final`).
-  take(answer, { at = this.at, fit = false, final = true, seen = null, edits = true }) {
+  take(answer, { at = this.at, fit = false, final = true, seen = null, undoes = false, edits = true }) {
     this.fail(answer.fault ?? "");
     if (!answer.scene) { this.redraw(); return; }
     if (!this.fields.length) this.begin(answer);
     if (!edits) this.undo.begin(answer.scene);
-    else if (!seen) this.undo.edited(answer.scene, final);
+    else if (!undoes) this.undo.edited(answer.scene, final);
     if (edits && final) history.pushState(null, "", `#${answer.url}`);
     else if (!edits && location.hash) history.replaceState(null, "", `#${answer.url}`);
-    const atEnd = at && at === this.rounds && !seen;
+    const atEnd = at && at === this.rounds && !undoes;
     this.url = answer.url;
     const { scene, run, idle, classNames } = answer;
     const { room, surface } = scene.settings;
@@ -160,8 +159,7 @@ export class Lab {
     this.footer.textContent = keysOf(room);
     if (!same) this.selected = this.selected < scene.points.length ? this.selected : null;
     this.at = Math.max(0, Math.min(atEnd ? Infinity : at ?? scene.at, this.rounds));
-    if (fit || view !== this.view) this.plane.view.fit();
-    if (seen) this.plane.view.restore(seen);
+    if (undoes || fit || view !== this.view) this.plane.view.fit(seen);
     if (view !== this.view && this.narrow.matches) this.arrange();
     this.view = view;
     if (fit) this.clock.pace();
@@ -209,7 +207,7 @@ export class Lab {
 
   goTo(t) {
     this.at = Math.max(0, Math.min(t, this.rounds));
-    for (const view of this.views) view.at(this.at);
+    for (const view of this.views) view.at?.(this.at);
     if (!this.clock.playing) this.remember();
   }
 
@@ -237,9 +235,7 @@ export class Lab {
       { at: name === "keep" || (this.descends && name !== "room") ? this.at : 0, ...how });
   }
 
-  changePoints(points, how) {
-    this.change({ ...this.latest(), points, name: "" }, how);
-  }
+  changePoints(points, how) { this.change({ ...this.latest(), points, name: "" }, how); }
 
   addPoint(place) {
     const before = this.latest().points;
@@ -251,8 +247,7 @@ export class Lab {
 
   // While a point is dragged it moves at once, and its run follows.
   movePoint(j, place, dragged = false) {
-    const points = this.latest().points.map((point, k) => (
-      k === j ? this.pointAt(place, point[2]) : point));
+    const points = this.latest().points.map((point, k) => (k === j ? this.pointAt(place, point[2]) : point));
     const curve = this.scene.settings.room === "curve";
     const [x, y] = this.plane.scale.point([place[0], curve ? points[j][2] : place[1]]);
     this.plane.points.dots[j].setAttribute("transform", `translate(${x},${y})`);
@@ -297,12 +292,5 @@ export class Lab {
         k === this.selected ? [point[0], point[1], code] : point)));
     }
     this.plane.tools.draw();
-  }
-
-  setShown(name, value) {
-    this.shows[name] = value;
-    this.plane.drawProof();
-    this.plane.kept.scene();
-    this.plane.at(this.at);
   }
 }

@@ -9,6 +9,7 @@ const AT_TIMES = [
   ["band", ["rect", { class: "band", x: 1, y: 4, width: 20, height: 10 }], "dashed band: margin"],
   ["normal", ["path", { class: "normal", d: "M2,14L16,6M10,5L17,5.5L13.5,11.5", fill: "none" }],
     "arrow: direction of the weights"],
+  ["update", ["path", { class: "update", d: "M2,14L16,6M10,5L17,5.5L13.5,11.5", fill: "none" }], "thin arrow: update"],
   ["widest", ["path", { class: "widest", d: "M1,15L21,3" }], "green dotted line: widest margin"],
   ["proof", ["circle", { class: "edge-of-proof", cx: 11, cy: 9, r: 6 }], "green edge: point of the proof"],
   ["meeting", ["path", { class: "meeting", d: "M6,4l10,10m0,-10l-10,10" }],
@@ -48,8 +49,9 @@ export class Legend {
   at() {
     if (!this.lab.run) return;
     const { parts, points, svg } = this.lab.plane;
-    const seen = { band: parts.band.getAttribute("points"), normal: parts.normal.style.display !== "none",
-      widest: parts.widest.style.display !== "none", meeting: parts.witness.querySelector(".meeting"),
+    const drawn = (name) => parts[name].style.display !== "none";
+    const seen = { band: parts.band.getAttribute("points"), normal: drawn("normal"), update: drawn("update"), widest: drawn("widest"),
+      meeting: parts.witness.querySelector(".meeting"),
       proof: svg.classList.contains("with-proof") && points.dots.some((dot) => dot.classList.contains("proof")) };
     const now = AT_TIMES.filter(([name]) => seen[name]);
     if (String(now) === this.drawn) return;

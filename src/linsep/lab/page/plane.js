@@ -1,12 +1,13 @@
 // The plane: points that can be added, moved, relabeled and deleted, and the line of the weights.
 
 import { equation, make, makeSvg, set } from "./dom.js";
-import { minus, short } from "../engine/numbers.js";
+import { digits, minus, short } from "../engine/numbers.js";
+import { probabilities } from "../engine/rules.js";
 import { Descent } from "./descent.js";
-import { chord, clipped, corners, ticks, tickText } from "./geometry.js";
-import { drawnFit, probabilities } from "./fit.js";
+import { chord, clipped, corners } from "./geometry.js";
+import { drawnFit } from "./fit.js";
+import { gridOf } from "./grid.js";
 import { Handle } from "./handle.js";
-import { Kept } from "./kept.js";
 import { Legend } from "./legend.js";
 import { classColor } from "./looks.js";
 import { Points } from "./points.js";
@@ -25,16 +26,17 @@ export class Plane {
     this.lab = lab;
     this.points = new Points(this);
     this.legend = new Legend(lab);
-    const line = (name) => makeSvg("line", { class: name });
+    const line = (name, more) => makeSvg("line", { class: name, ...more });
+    const arrow = (name) => line(name, { "marker-end": "url(#lab-arrow)" });
     this.from = new Handle(this, "from", "Start of the descent", (...to) => this.startFrom(...to));
-    this.kept = new Kept(this);
     this.start = new StartArrow(this);
     this.descent = new Descent(this);
     this.parts = {
       sides: makeSvg("g", { class: "sides" }), grid: makeSvg("g", { class: "grid" }), band: makeSvg("polygon", { class: "band" }),
       witness: makeSvg("g", { class: "witness" }), widest: line("widest"),
-      kept: this.kept.node, fit: makeSvg("g", { class: "fitted" }), descent: this.descent.node, before: line("before"), line: line("line"),
-      curve: makeSvg("path", { class: "line curve-between" }), normal: makeSvg("line", { class: "normal", "marker-end": "url(#lab-arrow)" }), from: this.from.node, start: this.start.node,
+      fit: makeSvg("g", { class: "fitted" }), descent: this.descent.node, before: line("before"), line: line("line"),
+      curve: makeSvg("path", { class: "line curve-between" }), normal: arrow("normal"),
+      update: arrow("update"), from: this.from.node, start: this.start.node,
       points: this.points.node,
     };
     const head = makeSvg("marker", { id: "lab-arrow", viewBox: "0 0 10 10", refX: 8, refY: 5,
@@ -54,7 +56,7 @@ export class Plane {
     this.says = make("p", { class: "equation", id: "equation" });
     this.status = make("p", { class: "status", id: "status", "aria-live": "polite" });
     this.node = make("section", { class: "card plane", "aria-label": "Plane" },
-      this.tools.node, this.frame, this.legend.node, this.kept.legend,
+      this.tools.node, this.frame, this.legend.node,
       make("div", { class: "below" }, this.says, this.status));
     new ResizeObserver(() => this.resize()).observe(this.frame);
   }
@@ -64,7 +66,7 @@ export class Plane {
     if (!width || !height || (this.width === width && this.height === height)) return;
     [this.width, this.height] = [width, height];
     if (!this.lab.scene) return;
-    this.view.resize();
+    this.view.fit(this.view.seen);
     this.redraw();
   }
 
@@ -80,91 +82,46 @@ export class Plane {
     if (!this.scale) this.view.fit();
     set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
     this.tools.draw();
-    this.drawGrid();
+    const [lines, grid] = gridOf(this.scale, this.lab.fit?.axes ?? scene.features, this.lab.stage.type);
+    this.lines = lines;
+    this.parts.grid.replaceChildren(...grid);
     this.points.draw();
     const { settings } = scene;
     const { run } = this.lab;
     const curved = run && (run.kernel || run.nVectors > 1 || settings.keep === "vote");
     if (!roughly) this.regions = curved ? new Regions(run, scene, this.scale) : null;
     this.legend.scene();
-    this.kept.scene(roughly);
     this.drawProof();
     const { fit } = this.lab;
     this.parts.fit.replaceChildren(...(fit ? drawnFit(fit, scene.points, this.scale, this.lab.stage.times) : []));
     this.descent.scene();
     this.svg.setAttribute("aria-label", `Plane with the points. Click to ${
-      this.descends ? "start the descent there" : "add a point"}, drag to move the plane.`);
-    if (!this.descends) this.from.hide();
+      this.lab.descends ? "start the descent there" : "add a point"}, drag to move the plane.`);
+    if (!this.lab.descends) this.from.hide();
     else if (!this.from.held) {
       const [x, y] = settings.from;
       this.from.show(this.scale.point([x, y]), `Start of the descent at ${short(x)}, ${short(y)}`);
     }
   }
 
-  get descends() { return this.lab.scene.settings.room === "descent"; }
-
   startFrom(pixels, dragged) {
     this.lab.changeSetting("from", this.rounded(this.scale.back(...pixels)), { final: !dragged });
   }
 
-  middle() {
-    return this.rounded([(this.box[0] + this.box[2]) / 2, (this.box[1] + this.box[3]) / 2]);
-  }
-
-  drawGrid() {
-    const [left, bottom, right, top] = this.box;
-    const features = this.lab.fit?.axes ?? this.lab.scene.features;
-    const { type } = this.lab.stage;
-    const parts = [];
-    const text = (x, y, label, anchor) => makeSvg("text", { x, y, "text-anchor": anchor }, label);
-    const most = Math.floor(this.width / (7 * type));
-    const across = ticks(left, right, Math.max(2, Math.min(6, most)));
-    for (const x of across) {
-      const px = this.scale.x(x);
-      parts.push(makeSvg("line", { x1: px, x2: px, y1: 0, y2: this.height,
-        class: x === 0 ? "zero" : "" }));
-      if (px > 1.1 * type && px < this.width - 1.1 * type) {
-        parts.push(text(px + (x === 0 ? 0.7 * type : 0), this.height - 5, tickText(x, across), "middle"));
-      }
-    }
-    const up = ticks(bottom, top, 5);
-    for (const y of up) {
-      const py = this.scale.y(y);
-      parts.push(makeSvg("line", { x1: 0, x2: this.width, y1: py, y2: py,
-        class: y === 0 ? "zero" : "" }));
-      if (py > 2.7 * type && py < this.height - 1.5 * type) {
-        parts.push(text(6, py - 3, tickText(y, up), "start"));
-      }
-    }
-    parts.push(text(this.width - 8, this.height - 1.8 * type, features[0], "end"),
-      text(8, 5 + type, features[1], "start"));
-    this.parts.grid.replaceChildren(...parts);
-    this.lines = [across, up];
-  }
-
   // The rows of the proof: rings, the hulls of both classes and the place where they meet.
   drawProof() {
-    const { verdict: line, kernel } = this.lab.proof ?? {};
-    const verdict = kernel?.rows.length ? kernel : line;
+    const { verdict } = this.lab.proof ?? {};
     const rows = verdict?.rows ?? [];
     this.points.dots.forEach((dot, j) => dot.classList.toggle("proof", rows.includes(j)));
-    const parts = [];
-    const shown = this.lab.shows.proof;
-    if (shown && verdict?.meeting && rows.every((row) => this.lab.scene.points[row])) {
-      const codes = [...new Set(rows.map((row) => this.lab.scene.points[row][2]))];
-      for (const code of codes) {
-        const hull = rows.map((row) => this.lab.scene.points[row]).filter((p) => p[2] === code);
-        const path = hull.map((p) => this.scale.point(p).join(",")).join(" ");
-        parts.push(makeSvg("polygon", { points: path, class: "hull",
-          stroke: classColor(code), fill: classColor(code) }));
-      }
+    const shown = this.lab.showsProof;
+    const proving = shown && verdict?.meeting ? rows.map((row) => this.lab.scene.points[row]) : [];
+    this.parts.witness.replaceChildren(...[...new Set(proving.map(([, , code]) => code))].map((code) => makeSvg("polygon", { class: "hull",
+      stroke: classColor(code), fill: classColor(code), points: this.pixels(proving.filter((p) => p[2] === code)) })));
+    if (proving.length) {
       const [px, py] = this.scale.point(verdict.meeting);
-      parts.push(makeSvg("path", { class: "meeting",
-        d: `M${px - 6},${py - 6}l12,12m0,-12l-12,12` }));
+      this.parts.witness.append(makeSvg("path", { class: "meeting", d: `M${px - 6},${py - 6}l12,12m0,-12l-12,12` }));
     }
-    this.parts.witness.replaceChildren(...parts);
-    this.widest = shown ? verdict?.widest ?? null : null;
-    this.place(this.parts.widest, this.hasLine ? this.widest : null);
+    this.place(this.parts.widest, shown ? verdict?.widest ?? null : null);
     this.svg.classList.toggle("with-proof", Boolean(shown));
     this.legend.at();
   }
@@ -186,15 +143,14 @@ export class Plane {
     const weights = run && !this.regions ? run.weightsAt(t, 0, settings.keep) : null;
     const found = this.place(this.parts.line, weights);
     const old = weights && t && settings.keep === "last" ? run.weightsAt(t - 1) : null;
-    this.place(this.parts.before, old && String(old) !== String(weights) ? old : null);
+    const before = old && String(old) !== String(weights) ? old : null;
+    this.place(this.parts.before, before);
+    this.parts.update.style.display = "none";
     if (this.regions) this.drawRegions(t);
     else this.drawSides(weights);
-    if (!this.start.at(t, found)) this.drawNormal(found);
+    if (!this.start.at(t, found)) this.drawNormal(found, weights, before);
     this.markPoints(t, weights);
-    this.kept.at(t);
     this.descent.at(t);
-    this.hasLine = Boolean(found || this.regions);
-    this.place(this.parts.widest, this.hasLine ? this.widest : null);
     this.legend.at();
     this.says.textContent = weights ? equation(weights, scene.features) : this.lab.fit?.title ?? "";
     this.says.title = weights ? "b + w1 x1 + w2 x2 = 0" : "";
@@ -215,29 +171,28 @@ export class Plane {
 
   // Both sides of a line; a score of 0 everywhere, and no run, leave the plane white.
   drawSides(weights) {
-    const [low, high] = this.lab.run ? this.lab.run.present : [0, 1];
-    const halves = weights ? [[high, weights], [low, weights.map((w) => -w)]] : [];
-    const side = ([code, half]) => makeSvg("polygon", { class: "side", "data-class": code,
-      fill: classColor(code), points: this.pixels(this.onOneSide(half)) });
-    this.parts.sides.replaceChildren(...halves.map(side));
+    const halves = weights?.some(Boolean) ? [weights.map((w) => -w), weights] : [];
+    this.parts.sides.replaceChildren(...halves.map((half, k) => makeSvg("polygon", { class: "side",
+      "data-class": this.lab.run.present[k], fill: classColor(this.lab.run.present[k]), points: this.pixels(clipped(corners(this.box), half)) })));
     set(this.parts.sides, { transform: "" });
     set(this.parts.curve, { d: "", transform: "" });
   }
 
-  // The part of the plane where a score is above 0.
-  onOneSide(weights) {
-    return weights[1] || weights[2] || weights[0] > 0 ? clipped(corners(this.box), weights) : [];
-  }
-
   pixels(polygon) { return polygon.map((p) => this.scale.point(p).join(",")).join(" "); }
 
-  drawNormal(found) {
-    const { normal } = this.parts;
+  // The direction of the weights, and the arrow from the old ones to those that a step made.
+  drawNormal(found, weights, before) {
+    const { normal, update } = this.parts;
     normal.style.display = found ? "" : "none";
     if (!found) return;
-    const [x, y] = this.scale.point(found.foot);
-    const long = ARROW * this.lab.stage.times;
-    set(normal, { x1: x, y1: y, x2: x + long * found.normal[0], y2: y - long * found.normal[1] });
+    const [x1, y1] = this.scale.point(found.foot);
+    const all = [weights, ...(before ? [before] : [])].map(([, ...w]) => w);
+    const long = (ARROW * this.lab.stage.times) / Math.max(...all.map((w) => Math.hypot(...w)));
+    const [[x2, y2], old] = all.map(([w1, w2]) => [x1 + long * w1, y1 - long * w2]);
+    set(normal, { x1, y1, x2, y2 });
+    if (!old) return;
+    update.style.display = "";
+    set(update, { x1: old[0], y1: old[1], x2, y2 });
   }
 
   // Rings around points that are not on their side, a halo around the point of this step, the band
@@ -248,8 +203,7 @@ export class Plane {
     const wrong = scene.points.map(([x, y], j) => (!run ? Boolean(fit?.wrong?.includes(j))
       : weights ? run.isWrong(scoresOf([weights], x, y), j)
         : this.regions.sideOfPoint(j) !== run.codes[j]));
-    const count = this.points.show(wrong, run && t ? run.row[t - 1] : -1,
-      Boolean(run && t && run.mistakes[t - 1]));
+    const count = this.points.show(wrong, run && t ? run.row[t - 1] : -1);
     const nearest = Math.min(...scene.points.map(([x, y]) => (
       weights ? Math.abs(scoresOf([weights], x, y)[0]) : Infinity)));
     const clean = weights && !count && Number.isFinite(nearest);
@@ -261,22 +215,14 @@ export class Plane {
   }
 
   showStatus(t, wrong, margin) {
-    const { run, scene } = this.lab;
+    const { run, fit, scene: { points }, idle } = this.lab;
     this.status.setAttribute("aria-live", run ? "off" : "polite"); // the story describes runs
-    const n = scene.points.length;
-    if (!run) {
-      const more = { curve: "; solid: likelihood, dashed: Firth",
-        bayes: "; probabilities follow the pointer",
-        soft: "; rings: on the margin, squares: inside it" }[this.lab.fit?.kind] ?? "";
-      this.status.textContent = !this.lab.fit ? this.lab.idle
-        : this.descends ? "Click or drag the ring to start elsewhere" : `${n} points${more}`;
-      return;
-    }
-    const right = wrong ? `${wrong} of ${n} points not on their side`
-      : `all ${n} points on their side${margin === null ? "" : `, margin ${short(margin)}`}`;
-    this.status.textContent = t === run.rounds && t && run.reason !== "cut"
-      ? `${right}. ${run.reason === "converged" ? "Converged." : ""}${
-        run.reason === "cycle" ? "The run cycles." : ""}` : right;
+    const said = { descent: "Click or drag the ring to start elsewhere", curve: `${points.length} points; solid: likelihood, dashed: Firth`,
+      bayes: `${points.length} points; probabilities follow the pointer`,
+      soft: `${points.length} points; rings: on the margin, squares: inside it`, line: `${points.length} points` };
+    const end = run && t === run.rounds ? { converged: ". Converged.", cycle: ". The run cycles." }[run.reason] ?? "" : "";
+    this.status.textContent = !run ? said[fit?.kind] ?? idle : (wrong ? `${wrong} of ${points.length} points not on their side`
+      : `all ${points.length} points on their side${margin === null ? "" : `, margin ${short(margin)}`}`) + end;
   }
 
   spot(event) {
@@ -304,8 +250,10 @@ export class Plane {
 
   // Let go of what is held.
   drop() {
-    if (this.held?.moved && this.held.point !== null) this.lab.endMove();
+    const { held } = this;
     this.held = null;
+    if (held?.moved && held.point !== null) this.lab.endMove();
+    return held;
   }
 
   move(event) {
@@ -313,9 +261,9 @@ export class Plane {
     const [px, py] = this.spot(event);
     if (fit?.kind === "bayes") {
       const place = this.rounded(this.scale.back(px, py));
-      const each = probabilities(fit, place).map((p, k) => (
+      const each = probabilities(fit.weights, ...place).map((p, k) => (
         `P(${minus(this.lab.classNames[fit.present[k]])}) = ${p.toFixed(3)}`));
-      this.status.textContent = `at ${place.map((x) => minus(short(x))).join(", ")}: ${each.join(", ")}`;
+      this.status.textContent = `at ${place.map((x) => digits(x)).join(", ")}: ${each.join(", ")}`;
     }
     if (!this.held || !scene) return;
     const far = Math.hypot(px - this.held.from[0], py - this.held.from[1]) > 3;
@@ -325,20 +273,14 @@ export class Plane {
   }
 
   release(event) {
-    const { held } = this;
-    this.held = null;
-    if (!held) return;
-    if (held.point === null && !held.moved) {
-      this.clicked(event);
-    } else if (held.moved && held.point !== null) {
-      this.lab.endMove();
-    } else if (held.point !== null) {
-      this.points.dots[held.point]?.focus({ preventScroll: true });
-    }
+    const held = this.drop();
+    if (!held || held.moved) return;
+    if (held.point === null) this.clicked(event);
+    else this.points.dots[held.point]?.focus({ preventScroll: true });
   }
 
   clicked(event) {
-    if (this.descends) this.startFrom(this.spot(event), false);
+    if (this.lab.descends) this.startFrom(this.spot(event), false);
     else this.lab.addPoint(this.rounded(this.scale.back(...this.spot(event))));
   }
 

@@ -16,7 +16,6 @@ export class Points {
     this.top = makeSvg("text", { class: "number top", "aria-hidden": "true" }); // of this step's point
     this.node = makeSvg("g", { class: "points" }, this.marks, this.top);
     this.dots = [];
-    this.looks = [];
   }
 
   // Where the points are drawn: a logistic curve runs between the heights of its classes.
@@ -30,25 +29,21 @@ export class Points {
     const { points } = this.lab.scene;
     const size = (points.length > NUMBERED ? 6 : 8) * this.lab.stage.times;
     this.size = size;
-    const looks = points.map(([, , code]) => `${code} ${size}`);
     const focused = document.activeElement?.dataset?.point;
     this.node.classList.toggle("few", points.length <= NUMBERED);
     this.dots.splice(points.length).forEach((dot) => dot.remove());
-    points.forEach(([, , code], j) => {
-      if (this.dots[j] && looks[j] === this.looks[j]) return;
-      const dot = this.newDot(j, code, size);
-      if (this.dots[j]) this.dots[j].replaceWith(dot);
-      else this.marks.append(dot);
-      this.dots[j] = dot;
-      if (focused === String(j)) dot.focus({ preventScroll: true });
-    });
-    this.looks = looks;
     const places = this.places();
     points.forEach(([x, y, code], j) => {
-      const [px, py] = this.plane.scale.point(places[j] ?? [x, y]);
-      set(this.dots[j], { transform: `translate(${px},${py})`,
-        "aria-label": `Point ${j + 1} at ${short(x)}, ${short(y)}, class ${
-          this.lab.classNames[code]}` });
+      const look = `${code} ${size}`;
+      if (this.dots[j]?.dataset.look !== look) {
+        const dot = this.newDot(j, code, size);
+        dot.dataset.look = look;
+        if (this.dots[j]) this.dots[j].replaceWith(dot); else this.marks.append(dot);
+        this.dots[j] = dot;
+        if (focused === String(j)) dot.focus({ preventScroll: true });
+      }
+      set(this.dots[j], { transform: `translate(${this.plane.scale.point(places[j] ?? [x, y])})`,
+        "aria-label": `Point ${j + 1} at ${short(x)}, ${short(y)}, class ${this.lab.classNames[code]}` });
     });
     this.showSelected();
   }
@@ -70,7 +65,7 @@ export class Points {
 
   // Rings around points that are not on their side, and the point of this step; returns how many
   // have a ring.
-  show(wrong, visited, missed) {
+  show(wrong, visited) {
     this.top.textContent = visited < 0 ? "" : String(visited + 1);
     if (visited >= 0) {
       const [x, y] = this.plane.scale.point(this.places()[visited]);
@@ -82,7 +77,6 @@ export class Points {
     this.dots.forEach(({ classList }, j) => {
       classList.toggle("wrong", wrong[j]);
       classList.toggle("visited", j === visited);
-      classList.toggle("missed", j === visited && missed);
     });
     return wrong.filter(Boolean).length;
   }

@@ -9,7 +9,8 @@ import { kernelValue } from "../engine/rules.js";
 const [CELL, HALVINGS] = [3, 5];
 
 export class Regions {
-  constructor(run, scene, scale, keep = scene.settings.keep) {
+  constructor(run, scene, scale) {
+    const { keep } = scene.settings;
     Object.assign(this, { run, scene, scale, votes: !run.kernel && keep === "vote", keep, at: 0 });
     this.columns = Math.ceil(scale.width / CELL);
     this.across = this.columns + 1;

@@ -1,5 +1,7 @@
 // The columns of a run that the engine computed: position 0 is before the first round.
 
+import { SCHEMES } from "../engine/schemes.js";
+
 export class Run {
   constructor(columns, points) {
     Object.assign(this, columns);
@@ -9,13 +11,9 @@ export class Run {
     this.kept = { last: Float64Array.from(columns.weights),
       average: Float64Array.from(columns.average), best: Float64Array.from(columns.best) };
     this.madeMistakes = this.sums(columns.mistakes);
-    this.madeErrors = this.sums(columns.errors);
     this.madeUpdates = this.sums(columns.updates);
     this.codes = points.map((point) => columns.present.indexOf(point[2]));
-    this.pairs = [];
-    for (let a = 0; a < columns.present.length; a += 1) {
-      for (let b = a + 1; b < columns.present.length; b += 1) this.pairs.push([a, b]);
-    }
+    this.how = new SCHEMES[columns.scheme](columns.present.length);
   }
 
   sums(column) {
@@ -48,38 +46,8 @@ export class Run {
   // Which class, of those present, scores put a point in: the library's rules. -1 where only its
   // rule for ties would decide: a point with such scores is on no side.
   sideOf(scores) {
-    if (this.nVectors === 1) return scores[0] > 0 ? 1 : scores[0] < 0 ? 0 : -1;
-    if (this.scheme === "ovo") {
-      const side = this.matches(scores, 0);
-      return !scores.includes(0) || this.matches(scores, 1) === side ? side : -1;
-    }
-    let [best, shared, positive, only] = [0, false, 0, 0];
-    for (let v = 0; v < scores.length; v += 1) {
-      if (v && scores[v] === scores[best]) shared = true;
-      if (scores[v] > scores[best]) { best = v; shared = false; }
-      if (scores[v] > 0) { positive += 1; only = v; }
-    }
-    if (this.scheme === "ovr" && positive === 1) return only;
-    return shared ? -1 : best;
-  }
-
-  // The class with the most wins, of equals the one with the highest sum of scores, -1 if even
-  // these are equal; a score of 0 is a win of the first class of a pair (0) or of the second (1).
-  matches(scores, zero) {
-    const [won, sum] = [new Array(this.present.length).fill(0),
-      new Array(this.present.length).fill(0)];
-    this.pairs.forEach(([a, b], k) => {
-      won[scores[k] > 0 || (scores[k] === 0 && zero) ? b : a] += 1;
-      sum[b] += scores[k];
-      sum[a] -= scores[k];
-    });
-    let [best, shared] = [0, false];
-    for (let k = 1; k < won.length; k += 1) {
-      const more = won[k] - won[best] || sum[k] - sum[best];
-      if (more > 0) best = k;
-      if (more >= 0) shared = more === 0;
-    }
-    return shared ? -1 : best;
+    const first = this.how.predict(scores);
+    return this.how.predict(scores, true) === first ? first : -1;
   }
 
   // Whether scores put a point elsewhere than in its class.

@@ -84,6 +84,4 @@ export class Stage {
     const left = this.hidden.filter((part) => parts.includes(part));
     if (left.length < this.hidden.length) { this.hidden = left; this.show(); }
   }
-
-  at() {}
 }

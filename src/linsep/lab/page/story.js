@@ -3,13 +3,15 @@
 import { toldStep } from "./descent.js";
 import { make } from "./dom.js";
 import { kernelValue } from "../engine/rules.js";
-import { minus, short } from "../engine/numbers.js";
+import { pairsOf } from "../engine/schemes.js";
+import { scoresOf } from "./run.js";
+import { digits, minus, vector } from "../engine/numbers.js";
 
 const ENDS = {
   converged: "The last pass had no mistake: training ends here.",
   cycle: "The weights of an earlier pass recurred: from here everything repeats.",
 };
-const vector = (weights) => `[${weights.map((w) => minus(short(w))).join(",\u00A0")}]`;
+const signed = (value) => (value < 0 ? `(${digits(value)})` : digits(value));
 
 export class Story {
   constructor(lab) {
@@ -41,19 +43,14 @@ export class Story {
 export function told(lab, t) {
   const { run, scene } = lab;
   if (!t) {
-    return `Press Step: the learner visits point ${run.row[0] + 1}${
-      run.kernel ? "" : run.nVectors > 1 ? " and updates its regions if the point is in the wrong one"
-        : " and updates its line if the point is on the wrong side"}.`;
+    return `Press Step: the learner visits point ${run.row[0] + 1}${run.kernel ? "" : ` and updates its ${
+      run.nVectors > 1 ? "regions if the point is in the wrong one" : "line if the point is on the wrong side"}`}.`;
   }
-  const round = t - 1;
-  const text = `${was(lab, round)}${run.kernel ? kernelChange(run, round)
-    : run.nVectors > 1 ? severalChange(run, round) : change(lab, round)}.`;
-  const last = !run.kernel && scene.settings.keep !== "last"
-    ? `With the last weights, ${text[0].toLowerCase()}${text.slice(1)}` : text;
+  const change = run.kernel ? kernelChange : run.nVectors > 1 ? severalChange : lineChange;
+  const text = `${was(lab, t - 1)}${change(lab, t - 1)}.`;
   const cycled = run.cycle?.[1];
-  const end = t === cycled ? ` ${ENDS.cycle}` : t === run.rounds
-    ? ` ${(!cycled && ENDS[run.reason]) || "This is the last step shown."}` : "";
-  return last + end;
+  const end = t === cycled ? ` ${ENDS.cycle}` : t === run.rounds ? ` ${(!cycled && ENDS[run.reason]) || "This is the last step shown."}` : "";
+  return (!run.kernel && scene.settings.keep !== "last" ? `With the last weights, p${text.slice(1)}` : text) + end;
 }
 
 // Where the point of a round was before it was learned.
@@ -61,43 +58,50 @@ function was({ run, classNames }, round) {
   const row = run.row[round];
   const side = run.sideOf(run.scoresBefore(round));
   const name = (code) => minus(classNames[run.present[code]]);
-  const who = `Point ${row + 1}`;
+  const who = `Point ${row + 1} was `;
   if (side === run.codes[row]) {
-    const [margin, needed] = (run.margins[round] ?? []).map((value) => minus(short(value)));
-    return `${who} was ${!run.mistakes[round] ? "classified correctly" : `on its side, but too close${
-      needed ? ` (margin ${margin}, needed ${needed})` : ""}`}`;
+    if (!run.mistakes[round]) return `${who}classified correctly`;
+    const [margin, needed] = (run.margins[round] ?? []).map(digits);
+    return `${who}on its side, but too close${needed ? ` (margin ${margin}, needed ${needed})` : ""}`;
   }
-  if (side < 0) return `${who} was on no side${run.nVectors > 1 ? "" : " (its score was 0)"}`;
-  return run.nVectors > 1 ? `${who} was predicted as ${name(side)} but is ${name(run.codes[row])}`
-    : `${who} was on the wrong side`;
+  if (side < 0) return `${who}on no side${run.nVectors > 1 ? "" : " (its score was 0)"}`;
+  return who + (run.nVectors > 1 ? `predicted as ${name(side)} but is ${name(run.codes[row])}` : "on the wrong side");
 }
 
 // How the only weight vector of a run changed.
-function change({ run, scene }, round) {
-  const from = scene.settings.intercept ? 0 : 1;
+function lineChange({ run, scene }, round) {
+  const { learner, rate, schedule, intercept } = scene.settings;
+  const from = intercept ? 0 : 1;
   const [before, after] = [run.weightsAt(round), run.weightsAt(round + 1)].map((w) => w.slice(from));
   if (String(before) === String(after)) {
-    if (!run.mistakes[round]) return ": nothing changes";
-    return scene.settings.learner === "batch" ? ": the update follows at the end of the pass"
-      : ", but the update is 0";
+    return !run.mistakes[round] ? ": nothing changes" : learner === "batch" ? ": the update follows at the end of the pass" : ", but the update is 0";
   }
   const row = run.row[round];
-  const y = run.codes[row] === 1 ? 1 : -1;
-  const { learner, rate, schedule } = scene.settings;
+  const way = learner === "batch" || run.codes[row] === 1 ? 1 : -1;
   const rule = learner === "perceptron" ? `w += ${rate === 1 && schedule === "constant" ? "" : "rate "}y x`.replaceAll(" ", "\u00a0")
     : learner === "batch" ? "the pass ends" : "w changes";
-  const way = learner === "batch" ? 1 : y;
-  const added = after.map((w, k) => way * (w - before[k]));
-  const [, ...features] = run.weightsAt(round + 1);
-  const scores = [run.weightsAt(round + 1)[0] + features[0] * run.points[row][0]
-    + features[1] * run.points[row][1]];
-  return `: ${rule}, so ${from ? "[w1, w2]" : "[b, w1, w2]"} = ${vector(before)} ${
-    way > 0 ? "+" : "\u2212"} ${vector(added)} = ${vector(after)}${
-    run.isWrong(scores, row) ? "; the point is still not on its side" : ""}`;
+  const wrong = run.isWrong(scoresOf([run.weightsAt(round + 1)], ...run.points[row]), row);
+  return `: ${rule}, so ${from ? "[w1, w2]" : "[b, w1, w2]"} = ${vector(before)} ${way > 0 ? "+" : "\u2212"} ${
+    vector(after.map((w, k) => way * (w - before[k])))} = ${vector(after)}${wrong ? "; the point is still not on its side" : ""}`;
 }
 
-const number = (value) => minus(short(value));
-const signed = (value) => (value < 0 ? `(${number(value)})` : number(value));
+function severalChange({ run }, round) {
+  const moved = movesOf(run, round);
+  if (moved.length) return `: the weights of ${moved.map(([v]) => minus(run.vectors[v])).join(", ")} change`;
+  return run.sideOf(run.scoresBefore(round)) < 0 && !run.mistakes[round] ? ": ties go to the first class, so nothing changes" : ": nothing changes";
+}
+
+function kernelChange({ run }, round) {
+  const changes = run.duals[round];
+  if (!changes.length) return ": nothing changes";
+  return `: ${run.nVectors > 1 ? "" : `its kernel is ${changes[2] > 0 ? "added" : "subtracted"}, and `}it becomes a support vector`;
+}
+
+// The weight vectors that a round moves, and by how much.
+function movesOf(run, round) {
+  const [before, after] = [run.allWeightsAt(round), run.allWeightsAt(round + 1)];
+  return after.map((w, v) => [v, w.map((value, j) => value - before[v][j])]).filter(([, by]) => by.some(Boolean));
+}
 
 // The arithmetic of a step: the score as a sum, what it is compared with, and who is predicted.
 function arithmetic({ run, scene, classNames }, round) {
@@ -106,26 +110,22 @@ function arithmetic({ run, scene, classNames }, round) {
   const name = (k) => minus(classNames[run.present[k]]);
   if (run.kernel && run.nVectors === 1) return kernelSum(run, scene.settings, round);
   if (run.nVectors > 1) {
-    const each = scores.map((s, v) => `${minus(run.vectors[v])} ${number(s)}`).join(", ");
-    if (run.scheme !== "ovo") return `Scores: ${each}.${moves(run, round)}`;
+    const each = scores.map((s, v) => `${minus(run.vectors[v])} ${digits(s)}`).join(", ");
+    if (run.scheme !== "ovo") {
+      const moved = run.kernel ? [] : movesOf(run, round);
+      return `Scores: ${each}.${moved.map(([v, by]) => ` ${minus(run.vectors[v])} moves by ${vector(by)}.`).join("")}`;
+    }
     const won = run.present.map(() => 0);
-    run.pairs.forEach(([a, b], v) => { won[scores[v] > 0 ? b : a] += 1; });
+    pairsOf(run.present.length).forEach(([a, b], v) => { won[scores[v] > 0 ? b : a] += 1; });
     return `Scores: ${each}. Votes: ${won.map((n, k) => `${name(k)} ${n}`).join(", ")}.`;
   }
   const y = run.codes[row] === 1 ? 1 : -1;
   const [b, w1, w2] = run.weightsAt(round).map(signed);
   const sum = `${scene.settings.intercept ? `${b} + ` : ""}${w1}\u00B7${signed(x1)} + ${w2}\u00B7${signed(x2)}`;
   const margin = run.margins[round];
-  const test = margin ? `divided by the lengths of x and w ${number(margin[0])}, needed ${number(margin[1])}`
-    : `y \u00B7 score = ${number(y * scores[0])} ${y * scores[0] > 0 ? "> 0" : "\u2264 0"}`;
-  return `y = ${y > 0 ? "+1" : "\u22121"}, score = ${sum} = ${number(scores[0])}, ${test}.`;
-}
-
-// Which rows of W move, and by how much.
-function moves(run, round) {
-  const [before, after] = [run.allWeightsAt(round), run.allWeightsAt(round + 1)];
-  const moved = after.map((vector, v) => [v, vector.map((w, j) => w - before[v][j])]).filter(([, by]) => by.some(Boolean));
-  return run.kernel ? "" : moved.map(([v, by]) => ` ${minus(run.vectors[v])} moves by ${vector(by)}.`).join("");
+  const test = margin ? `divided by the lengths of x and w ${digits(margin[0])}, needed ${digits(margin[1])}`
+    : `y \u00B7 score = ${digits(y * scores[0])} ${y * scores[0] > 0 ? "> 0" : "\u2264 0"}`;
+  return `y = ${y > 0 ? "+1" : "\u22121"}, score = ${sum} = ${digits(scores[0])}, ${test}.`;
 }
 
 // The score of a kernel perceptron: a sum over the points that were mistakes.
@@ -139,25 +139,8 @@ function kernelSum(run, settings, round) {
   }
   const x = run.points[run.row[round]];
   const terms = [...duals].filter(([, a]) => a).map(([j, a]) => [a, kernelValue(settings, run.points[j], x), j]);
-  const shown = terms.slice(0, 4).map(([a, K, j], k) => `${a < 0 ? "\u2212" : k ? "+" : ""} ${Math.abs(a) === 1 ? "" : `${number(Math.abs(a))} `}K(${
-    j + 1}, ${run.row[round] + 1}) [${number(K)}]`).join(" ");
+  const shown = terms.slice(0, 4).map(([a, K, j], k) => `${a < 0 ? "\u2212" : k ? "+" : ""} ${Math.abs(a) === 1 ? "" : `${digits(Math.abs(a))} `}K(${
+    j + 1}, ${run.row[round] + 1}) [${digits(K)}]`).join(" ");
   return `Score = ${terms.length ? `${shown.trim()}${terms.length > 4 ? ` and ${terms.length - 4} more` : ""}` : "the empty sum"} = ${
-    number(run.scoresBefore(round)[0])}.`;
-}
-
-function severalChange(run, round) {
-  const [before, after] = [run.allWeightsAt(round), run.allWeightsAt(round + 1)];
-  const names = run.vectors.filter((_, v) => String(before[v]) !== String(after[v])).map(minus);
-  if (!names.length) {
-    return run.sideOf(run.scoresBefore(round)) < 0 && !run.mistakes[round]
-      ? ": ties go to the first class, so nothing changes" : ": nothing changes";
-  }
-  return `: the weights of ${names.join(", ")} change`;
-}
-
-function kernelChange(run, round) {
-  const changes = run.duals[round];
-  if (!changes.length) return ": nothing changes";
-  return run.nVectors > 1 ? ": it becomes a support vector"
-    : `: its kernel is ${changes[2] > 0 ? "added" : "subtracted"}, and it becomes a support vector`;
+    digits(run.scoresBefore(round)[0])}.`;
 }

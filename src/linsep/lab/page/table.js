@@ -2,7 +2,7 @@
 // the page, so thousands scroll smoothly.
 
 import { make } from "./dom.js";
-import { csvText, minus, sixDigits, short } from "../engine/numbers.js";
+import { csvText, digits, minus, sixDigits } from "../engine/numbers.js";
 
 const HEIGHT = 28;
 const AROUND = 8;
@@ -41,7 +41,7 @@ export class Table {
   }
 
   // The texts of a line; `text` spells its numbers.
-  cells(k, text = (x) => minus(short(x))) {
+  cells(k, text = (x) => digits(x)) {
     const { run, fit, scene, classNames } = this.lab;
     if (fit) return fit.rows[k].map((value) => (typeof value === "number" ? text(value) : minus(value)));
     const row = run.row[k];

@@ -16,10 +16,10 @@ export class Tools {
     const focused = document.activeElement?.dataset?.key;
     const tool = (label, action, off = false, sign = label) => make("button", { type: "button",
       onclick: action, disabled: off, "data-key": label, "aria-label": label, title: label }, sign);
-    const edits = [tool("Add", () => lab.addPoint(plane.middle())),
+    const edits = [tool("Add", () => lab.addPoint(plane.rounded(plane.scale.back(plane.width / 2, plane.height / 2)))),
       tool("Delete", () => lab.deletePoint(lab.selected), lab.selected === null),
       tool("Clear", () => lab.clear(), !scene.points.length)];
-    this.node.replaceChildren(this.chips(), ...(plane.descends ? [] : edits),
+    this.node.replaceChildren(this.chips(), ...(lab.descends ? [] : edits),
       tool("Undo", () => undo.undo(), !undo.past.length),
       tool("Redo", () => undo.redo(), !undo.future.length),
       tool("Zoom in", () => plane.view.zoom(1.25), false, "+"),

@@ -26,42 +26,25 @@ export class View {
     }
   }
 
-  // Show everything.
-  fit() {
+  // Show everything, or a part that was seen before.
+  fit(seen = null) {
     const { scene, fit } = this.lab;
     const { room, intercept } = scene.settings;
     const { box, equal } = fit ?? {};
     const around = this.plane.points.places();
-    this.free = box ? !equal : ["line", "curve"].includes(room);
-    this.moved = false;
-    if (this.free) {
-      const first = around[0]?.[0] ?? 0;
-      this.core = box ?? boxFree(room === "curve" ? [...around, [first, 0], [first, 1]] : around);
-    } else if (box) {
-      this.core = boxAround([box.slice(0, 2), box.slice(2)], this.shape, 0);
-    } else {
-      if (around.length && !intercept) around.push([0, 0]);
-      this.core = boxAround(around, this.shape);
-    }
-    this.whole = this.core[2] - this.core[0];
-    this.take(this.core);
+    const shape = (this.plane.width || 600) / (this.plane.height || 480);
+    const framed = (part) => boxAround([part.slice(0, 2), part.slice(2)], shape, 0);
+    const free = box ? !equal : ["line", "curve"].includes(room);
+    if (room === "curve") around.push(...[0, 1].map((height) => [around[0]?.[0] ?? 0, height]));
+    else if (around.length && !intercept) around.push([0, 0]);
+    const all = free ? box ?? boxFree(around) : box ? framed(box) : boxAround(around, shape);
+    this.whole = all[2] - all[0];
+    this.moved = Boolean(seen);
+    this.take(!seen ? all : free ? seen : framed(seen));
   }
 
-  get shape() { return (this.plane.width || 600) / (this.plane.height || 480); }
-
-  // The picture has another size: the same part of the plane is shown.
-  resize() {
-    if (this.moved) this.restore(this);
-    else this.fit();
-  }
-
-  // What is shown, for `restore`.
-  kept() { return { core: this.core, moved: this.moved, whole: this.whole, free: this.free }; }
-
-  restore({ core, moved, whole, free }) {
-    Object.assign(this, { core, moved, whole, free });
-    this.take(free ? core : boxAround([core.slice(0, 2), core.slice(2)], this.shape, 0));
-  }
+  // The part that is shown, if it was chosen.
+  get seen() { return this.moved ? this.plane.box : null; }
 
   take(box) {
     const { plane } = this;
@@ -78,7 +61,7 @@ export class View {
 
   // Look at another box; however often that happens, it is drawn once a frame, and exactly at rest.
   look(box) {
-    Object.assign(this, { core: box, moved: true });
+    this.moved = true;
     this.take(box);
     clearTimeout(this.resting);
     this.resting = setTimeout(() => this.plane.redraw(), REST);

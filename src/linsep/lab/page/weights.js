@@ -1,8 +1,9 @@
 // Weight space: which weights put each point on its side, the region of solutions, the path.
 
 import { make, makeSvg, set } from "./dom.js";
-import { minus, short } from "../engine/numbers.js";
-import { boxAround, chord, clipped, corners, Scale, ticks, tickText } from "./geometry.js";
+import { digits, vector } from "../engine/numbers.js";
+import { boxAround, chord, clipped, corners, Scale } from "./geometry.js";
+import { gridOf } from "./grid.js";
 import { classColor } from "./looks.js";
 import { startable } from "./start.js";
 
@@ -39,118 +40,46 @@ export class Weights {
     const { run } = this.lab;
     this.node.classList.toggle("hidden", Boolean(run?.kernel));
     this.scale = null;
-    if (!run || run.kernel || !this.width) { this.clear(); return; }
-    this.paths = Array.from({ length: run.nVectors }, () => []);
-    const all = [[0, 0]];
-    for (let v = 0; v < run.nVectors; v += 1) {
-      let before = [NaN, NaN];
-      for (let t = 0; t <= run.rounds; t += 1) {
-        const [, w1, w2] = run.weightsAt(t, v);
-        if (w1 !== before[0] || w2 !== before[1]) {
-          this.paths[v].push([t, w1, w2]);
-          all.push([w1, w2]);
-          before = [w1, w2];
-        }
-      }
-    }
-    const wide = all.length > 1 && all.some(([a, b]) => a || b) ? all : [[-2, -2], [2, 2]];
-    this.box = boxAround(wide, this.width / this.height, 0.15);
-    this.scale = new Scale(this.box, this.width, this.height);
-    this.texts = this.paths.map((path) => path.map(([, ...w]) => this.scale.point(w).join(",")));
+    if (!run || run.kernel || !this.width) return;
+    const vectors = [...Array(run.nVectors).keys()];
+    const paths = vectors.map((v) => Array.from({ length: run.rounds + 1 }, (_, t) => run.weightsAt(t, v).slice(1)));
+    const all = [[0, 0], ...paths.flat()];
+    this.scale = new Scale(boxAround(all.some(([a, b]) => a || b) ? all : [[-2, -2], [2, 2]], this.width / this.height, 0.15),
+      this.width, this.height);
+    this.texts = paths.map((path) => path.map((w) => this.scale.point(w).join(",")));
     set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
-    this.drawGrid();
-    this.parts.paths.replaceChildren(...this.paths.map((_, v) => makeSvg("polyline",
-      { class: "path", stroke: this.color(v) })));
-    this.parts.now.replaceChildren(...this.paths.map((_, v) => makeSvg("circle",
-      { r: 6, class: "here", fill: this.color(v) })));
-    const [sx, sy] = this.scale.point(run.weightsAt(0).slice(1));
-    set(this.parts.start, { cx: sx, cy: sy });
-    const free = startable(this.lab);
-    this.svg.classList.toggle("startable", free);
-    this.free = free ? "Click to start from other weights." : "";
-  }
-
-  color(vector) {
-    const { run } = this.lab;
-    if (run.nVectors === 1) return "var(--ink)";
-    return classColor(run.present[vector % run.present.length]);
-  }
-
-  clear() {
-    for (const part of Object.values(this.parts)) part.replaceChildren();
-    set(this.parts.region, { points: "" });
-    this.says.textContent = "";
-    this.help.textContent = "";
-  }
-
-  drawGrid() {
-    const [left, bottom, right, top] = this.box;
-    const parts = [];
-    const add = (attributes) => parts.push(makeSvg("line", attributes));
-    const [across, up] = [ticks(left, right, 5), ticks(bottom, top, 4)];
-    for (const x of across) {
-      const px = this.scale.x(x);
-      add({ x1: px, x2: px, y1: 0, y2: this.height, class: x === 0 ? "zero" : "" });
-      parts.push(makeSvg("text", { x: px, y: this.height - 5, "text-anchor": "middle" },
-        tickText(x, across)));
-    }
-    for (const y of up) {
-      const py = this.scale.y(y);
-      add({ x1: 0, x2: this.width, y1: py, y2: py, class: y === 0 ? "zero" : "" });
-      parts.push(makeSvg("text", { x: 6, y: py - 3 }, tickText(y, up)));
-    }
-    parts.push(makeSvg("text", { x: this.width - 8, y: this.height - 20, "text-anchor": "end" },
-      "w1"), makeSvg("text", { x: 8, y: 16 }, "w2"));
-    this.parts.grid.replaceChildren(...parts);
-  }
-
-  // The half-plane of each point is y (b + w1 x1 + w2 x2) > 0 at the intercept of now.
-  halfPlanes(b) {
-    const { run, scene } = this.lab;
-    return scene.points.map(([x, y], j) => {
-      const sign = run.codes[j] === 1 ? 1 : -1;
-      return [sign * b, sign * x, sign * y];
-    });
+    this.parts.grid.replaceChildren(...gridOf(this.scale, ["w1", "w2"], 11)[1]);
+    const color = (v) => (run.nVectors === 1 ? "var(--ink)" : classColor(run.present[v % run.present.length]));
+    this.parts.paths.replaceChildren(...vectors.map((v) => makeSvg("polyline", { class: "path", stroke: color(v) })));
+    this.parts.now.replaceChildren(...vectors.map((v) => makeSvg("circle", { r: 6, class: "here", fill: color(v) })));
+    const [cx, cy] = this.scale.point(paths[0][0]);
+    set(this.parts.start, { cx, cy });
+    this.svg.classList.toggle("startable", startable(this.lab));
   }
 
   at(t) {
     const { run, scene } = this.lab;
-    if (!this.scale || !run) return;
+    if (!this.scale) return;
     const weights = run.allWeightsAt(t);
-    weights.forEach(([, w1, w2], v) => {
-      const path = this.paths[v];
-      let [low, high] = [0, path.length];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (path[middle][0] <= t) low = middle + 1; else high = middle;
-      }
-      set(this.parts.paths.children[v], { points: this.texts[v].slice(0, low).join(" ") });
-      const [cx, cy] = this.scale.point([w1, w2]);
+    weights.forEach(([, ...w], v) => {
+      set(this.parts.paths.children[v], { points: this.texts[v].slice(0, t + 1).join(" ") });
+      const [cx, cy] = this.scale.point(w);
       set(this.parts.now.children[v], { cx, cy });
     });
     const single = run.nVectors === 1;
-    this.says.textContent = single
-      ? `[b, w1, w2] = [${weights[0].map((w) => minus(short(w))).join(", ")}]` : "";
-    const where = scene.settings.intercept ? ` at b = ${minus(short(weights[0][0]))}` : "";
-    this.help.textContent = `${single ? `Green: weights that classify every point correctly${where}. ` : ""}${
-      this.free}`;
-    if (single && weights[0][0] !== this.shownFor) this.drawHalfPlanes(weights[0][0]);
-    if (!single) { this.parts.lines.replaceChildren(); set(this.parts.region, { points: "" }); }
-    this.shownFor = single ? `${weights[0][0]} ${scene.points.length}` : null;
-  }
-
-  drawHalfPlanes(b) {
-    const halves = this.halfPlanes(b);
-    const region = halves.reduce((polygon, half) => clipped(polygon, half), corners(this.box));
-    set(this.parts.region, {
-      points: region.map((point) => this.scale.point(point).join(",")).join(" ") });
-    const shown = halves.length > MOST_LINES ? [] : halves;
-    this.parts.lines.replaceChildren(...shown.flatMap((half, j) => {
-      const found = chord(this.box, half);
-      if (!found) return [];
-      const [[x1, y1], [x2, y2]] = [this.scale.point(found.from), this.scale.point(found.to)];
-      return [makeSvg("line", { x1, y1, x2, y2,
-        stroke: classColor(this.lab.scene.points[j][2]) })];
+    const [b] = weights[0];
+    this.says.textContent = single ? `[b, w1, w2] = ${vector(weights[0])}`.replaceAll("\u00a0", " ") : "";
+    this.help.textContent = `${single ? `Green: weights that classify every point correctly${
+      scene.settings.intercept ? ` at b = ${digits(b)}` : ""}. ` : ""}${startable(this.lab) ? "Click to start from other weights." : ""}`;
+    // the half-plane of each point is y (b + w1 x1 + w2 x2) > 0 at the intercept of now
+    const halves = single ? scene.points.map(([x, y], j) => [b, x, y].map((v) => (run.codes[j] === 1 ? v : -v))) : [];
+    const region = single ? halves.reduce(clipped, corners(this.scale.box)) : [];
+    set(this.parts.region, { points: region.map((point) => this.scale.point(point).join(",")).join(" ") });
+    this.parts.lines.replaceChildren(...(halves.length > MOST_LINES ? [] : halves).flatMap((half, j) => {
+      const ends = chord(this.scale.box, half);
+      if (!ends) return [];
+      const [[x1, y1], [x2, y2]] = [ends.from, ends.to].map((end) => this.scale.point(end));
+      return [makeSvg("line", { x1, y1, x2, y2, stroke: classColor(scene.points[j][2]) })];
     }));
   }
 
