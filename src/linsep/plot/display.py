@@ -70,7 +70,7 @@ def new_axes(ax: Any, projection: str | None = None) -> tuple[Any, Any]:
     """Return a figure and its axes: new ones are not pyplot's, and grow with their legend."""
     if ax is not None:
         return ax.figure, ax
-    figure = Figure(figsize=(WIDE, HIGH), layout="compressed")  # also of equal scales
+    figure: Any = Figure(figsize=(WIDE, HIGH), layout="compressed")  # also of equal scales
     figure.grows = True
     return figure, figure.add_subplot(projection=projection)
 
