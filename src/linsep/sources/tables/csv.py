@@ -75,7 +75,7 @@ class CsvFile(TextFile):
         super().__init__(path, options.max_line)
         line = _LINE.replace(b"#", re.escape(self._options.separator.encode()))
         line = line if self._options.quotes else rb'(?:[^"\n\r]++|")*+'
-        self._line: Any = re.compile(line)
+        matched: Any = re.compile(line).match
         # much faster than lines; its group is the last text outside of quotes that ends a line
         text = rb'(?=[^"]*?[\n\r])([^"]++)|[^"]++'
         self._closed: Any = re.compile(line.replace(rb'[^"\n\r]++', text, 1))
@@ -88,14 +88,14 @@ class CsvFile(TextFile):
             said = f"{path} has no {'header row' if self._headed else 'rows'}"
             raise NoRows(said, "give a file with column names and rows", path=path)
         left = rows.lstrip(b"\r\n")
-        line = self._line.match(left)[0]
+        line = matched(left)[0]
         self._begin = len(rows) - len(left) + len(line)
         try:
             first = line.decode()
         except UnicodeDecodeError:
             said = f"{path} line 1 is not UTF-8 text"
             raise DataError(said, *ENCODINGS, code="encoding", path=path, row=1) from None
-        second = self._line.match(left[len(line) :].lstrip(b"\r\n"))[0].decode(errors="replace")
+        second = matched(left[len(line) :].lstrip(b"\r\n"))[0].decode(errors="replace")
         header = self._parsed(f"{first}\n".encode(), {}, None).column_names
         if not self._headed:
             self._begin, header = 0, [f"column_{number + 1}" for number in range(len(header))]
