@@ -471,7 +471,7 @@ def test_completion(columns):
         "fit none.csv --target |": [],
         "fit bad.csv --target |": [],
         "fit t.csv --learner |": list(ESTIMATORS),
-        "fit t.csv --missing |": ["error", "zero", "drop", "mean"],
+        "fit t.csv --missing |": ["error", "drop", "zero", "mean", "indicator"],
         "fit t.csv --learner logistic --solver n|": ["newton"],
         "des|": ["describe"],
     }.items():

@@ -137,7 +137,7 @@ def open_source(
         Character encoding, such as "latin-1" or "utf-16"; UTF-8 by default.
     index_base : {0, 1}, default None
         The first feature index of svmlight text; None detects it.
-    interactions : list of str, default None
+    interactions : str or list of str, default None
         Pairs of first letters of namespaces of Vowpal Wabbit's text, such as "ab", whose features
         are multiplied.
     ignore_namespaces, keep_namespaces : str or list of str, default None

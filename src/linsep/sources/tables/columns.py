@@ -488,7 +488,7 @@ def spelled(
         return None if file.typed else "number"
     _, values = text_codes(pa.chunked_array([first]), name, file.where)
     values = [value for value in values if value.strip() not in NO_NUMBER]
-    others = spelling.plain(pa.array(values, pa.string())).null_count
+    others = spelling.parts(pa.array(values, pa.string()))[0].null_count
     return "number" if values and not others else None
 
 

@@ -231,13 +231,10 @@ class Encoder:
         _refuse(np.isinf(y), place, name, "is infinite", "correct it", code="not-finite")
         far = np.abs(y) >= EXACT  # where floats no longer distinguish whole numbers
         _refuse(far, place, name, "is a label of too many digits", "shorten it", code="not-exact")
-        if kind == "float":
-            return y
-        if (np.trunc(y) != y).any():
-            # The first labels were whole numbers, this one is not: all are floats from here on.
-            self.columns.target_kind = "float"
-            return y
-        return y.astype(np.int64)
+        if kind != "float" and (np.trunc(y) == y).all():
+            return y.astype(np.int64)
+        self.columns.target_kind = "float"  # from here on, also where the first were whole
+        return y
 
     def _with_beside(self, batch: Batch, table: pa.Table, place: Place) -> Batch:
         columns, there = self.columns, {*table.column_names}
@@ -444,13 +441,11 @@ class Survey:
     """Takes all rows of a table once and completes its columns; ``name`` is for errors."""
 
     def __init__(self, encoder: Encoder, name: str, moments: bool, min_count: int | None):
-        self._columns, self._encoder, self._name = encoder.columns, encoder, name
-        columns = self._columns
+        self._columns = columns = encoder.columns
+        self._encoder, self._name, self._min_count = encoder, name, min_count or 1
         self._moments = Moments(len(columns.numeric)) if moments else None
-        self._min_count = min_count or 1
         named = [*columns.text, *(p.name for p in columns.products if p.texts)]
-        named = named if columns.hash_bits is None else []
-        self._counts: dict[str, Counter[Any]] = {name: Counter() for name in named}
+        self._counts = {name: Counter[Any]() for name in named if columns.hash_bits is None}
 
     def take(self, table: pa.Table, place: Place) -> int:
         """Count values, learn the words of texts, and add up numbers in the rows that an encoder
@@ -511,9 +506,10 @@ class Survey:
             levels = self._levels(name, reference_level)
             columns.text[name] = {value: place + k for k, value in enumerate(levels)}
             place += len(levels)
-        without = [name for name in columns.numeric if not columns.text.get(name, True)]
-        for name in without if columns.hash_bits is None else ():
-            del columns.text[name]
+        columns.text = {  # but for numbers of which none is missing
+            name: places for name, places in columns.text.items()
+            if places or name not in columns.numeric or columns.hash_bits is not None
+        }  # fmt: skip
         columns.add_places({name: {*rows} for name, rows in self._counts.items()}, place)
         if not (columns.indicators_end or columns.words or columns.formula):
             said = f"{self._name} has no features: every column has the same text in all rows"

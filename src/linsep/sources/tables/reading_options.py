@@ -14,8 +14,6 @@ from linsep.sources.formats import FILLED, MISSING, SCALES, WHITESPACE, is_delim
 from linsep.sources.limits import MAX_LINE, bytes_of
 from linsep.sources.tables.spellings import Spelling
 
-#: blanks in cells that are all missing values where an empty cell is said to be one
-MOST_BLANKS = 17
 #: a quoted field, which stays as it is, or a run
 _RUNS = re.compile(rb'("[^"\n]*")|[ \t]+')
 _BLANKS = re.compile(rb"()[ \t]+")
@@ -156,9 +154,11 @@ class ReadingOptions:
         return {"delimiter": None} | {n: value for n, value in each.items() if value is not None}
 
     def null_cells(self) -> list[str]:
-        """Return the marks of missing values other than empty cells."""
+        """Return the marks of missing values other than empty cells; with these, also up to 16
+        blanks.
+        """
         marks = self.null_values or ()
-        blanks = [" " * k for k in range(2, MOST_BLANKS)] if "" in marks else []
+        blanks = [" " * k for k in range(2, 17)] if "" in marks else []
         return [blank + value for value in marks for blank in ("", " ")] + blanks
 
     def of(self, format: str) -> "ReadingOptions":

@@ -56,12 +56,10 @@ class Spelling(NamedTuple):
     #: hyphen, digits of other scripts, and the dash of a currency for 0, as accountants write it
     units: bool = False
 
-    def plain(self, texts: pa.Array) -> pa.Array:
-        """Return numbers in Python's notation, null for other texts."""
-        return self.parts(texts)[0]
-
     def parts(self, texts: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """Return the same, and the currency or percent sign beside each number, "" without one."""
+        """Return numbers in Python's notation, null for other texts, and the currency or percent
+        sign beside each number, "" without one.
+        """
         found, unit = pc.utf8_trim_whitespace(texts), pa.repeat("", len(texts))
         if self.units:
             found, unit = _undressed(found)
@@ -130,7 +128,7 @@ def number_options(values: pa.Array) -> dict[str, Any] | None:
     """
     odd = values.filter(pc.invert(pc.match_substring_regex(values, _AS_IT_IS)))
     for options in KNOWN if len(odd) else ():
-        others = Spelling(**options).plain(odd).null_count
+        others = Spelling(**options).parts(odd)[0].null_count
         # A number as it is may be another one, or none, with these options.
         if others < len(odd) and len(values) - others >= MOST * len(values):
             return options
