@@ -123,7 +123,7 @@ function arithmetic({ run, scene, classNames }, round) {
   const [b, w1, w2] = run.weightsAt(round).map(signed);
   const sum = `${scene.settings.intercept ? `${b} + ` : ""}${w1}\u00B7${signed(x1)} + ${w2}\u00B7${signed(x2)}`;
   const margin = run.margins[round];
-  const test = margin ? `divided by the lengths of x and w ${digits(margin[0])}, needed ${digits(margin[1])}`
+  const test = margin ? `divided by the lengths of x and w ${digits(margin[0])}, needed gamma/2 = ${digits(margin[1])}`
     : `y \u00B7 score = ${digits(y * scores[0])} ${y * scores[0] > 0 ? "> 0" : "\u2264 0"}`;
   return `y = ${y > 0 ? "+1" : "\u22121"}, score = ${sum} = ${digits(scores[0])}, ${test}.`;
 }
