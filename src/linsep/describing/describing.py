@@ -145,9 +145,7 @@ class Description:
         self.source = TableDescription(files, target, reading.spelling)
 
     def read(self, separable: bool = True) -> dict[str, Any]:
-        """Return the description of the files, as plain JSON. Without ``separable``, separability
-        is not tested. Memory is bounded: it grows with columns, but not with rows.
-        """
+        """Return the description, as plain JSON; separability is tested only if ``separable``."""
         source, is_table = self.source, isinstance(self.source, TableDescription)
         found: dict[str, Any] = {"data": source.name, "format": self.format, "bytes": source.size}
         found |= {"label": None, "separable": None, "like_texts": None, "learner": None}

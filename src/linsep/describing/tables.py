@@ -74,6 +74,7 @@ class Column:
             self._counts = self._counts if len(self._counts) <= self._most else None
 
     def described(self) -> dict[str, Any]:
+        """Return what is known of the column."""
         error, filled, different = self._refused, self._filled, len(self._seen)
         values = None if self._counts is None else len(self._counts)
         various = 2 * different > min(filled, MOST_TEXTS)
@@ -109,6 +110,7 @@ class NumberColumn(Column):
 
     @np.errstate(over="ignore", invalid="ignore")
     def add(self, table: pa.Table, place: Place) -> None:
+        """Add the rows of a table."""
         X = numbers_in(table, self.name) + 0.0  # zeros have one sign
         known = X[~np.isnan(X)]
         numbers = known[np.isfinite(known)]
