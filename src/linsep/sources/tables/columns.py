@@ -636,3 +636,44 @@ def word_counters(text: Any) -> dict[str, Any]:
 
 def is_row_label(name: str) -> bool:
     return not name.strip() or re.fullmatch(r"__index_level_\d+__", name) is not None
+
+
+def guess_formula(
+    files: list[TableFile], columns: Columns, require_target: bool, options: TableOptions
+) -> None:
+    """Infer the types of the columns that a formula names, as
+    :func:`guess_columns` does; other columns are left out.
+    """
+    from linsep.sources.tables.formulas import parsed, refused  # loads SciPy's splines
+
+    file, _ = first_rows(files)
+    names, others, text = list(file.columns()), columns.beside, str(options.formula)
+    found = parsed(text, [name for name in names if name not in others])
+    if found.target is None and columns.successes is None:
+        advice = "write it before a tilde, as in 'y ~ x'"
+        raise refused(text, "has no label", advice, code="no-labels")
+    if found.target is not None and columns.successes is not None:
+        raise refused(text, "has a label beside successes", "start with a tilde", code="conflict")
+    for name in filter(None, [found.target, *found.columns]):
+        if name in others:
+            what = f"is named for {others[name]}, too"
+            raise refused(name, what, "choose one of them", code="column-role")
+        if name not in names:
+            raise unknown_column(file.path, names, name, "column of the formula")
+    if not found.terms and not found.intercept:
+        raise refused(text, "has no terms", "add one, such as a column")
+    columns.target = found.target
+    taken = {found.target, *found.columns, *others}
+    columns.exclude = [name for name in names if name not in taken]
+    of_numbers = [factor for factor in found.factors if factor.kind != "levels"] + found.offset
+    numbers = {name for factor in of_numbers for name in factor.columns}
+    levels = {*found.columns} - numbers
+    guess_columns(files, columns, require_target, options, levels)
+    for factor in of_numbers:
+        if factor.kind != "column" and (texts := {*columns.text} & {*factor.columns}):
+            what = f"needs numbers, but column '{min(texts)}' holds text"
+            raise refused(factor.text, what, "write C(column) by itself")
+    kinds = columns.numeric | dict.fromkeys(columns.text, "text")
+    found.inputs, found.orders = {name: kinds[name] for name in found.columns}, columns.levels
+    columns.formula = found
+    columns.numeric, columns.text, columns.dtype = {}, {}, "float64"

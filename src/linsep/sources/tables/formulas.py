@@ -26,16 +26,12 @@ import pyarrow as pa
 import scipy
 
 from linsep.errors import DataError
-from linsep.sources.tables.columns import Columns, first_rows, guess_columns
-from linsep.sources.tables.reading_options import TableOptions
 from linsep.sources.tables.spellings import by_spelling, canonical
 from linsep.sources.tables.table_file import (
     Place,
-    TableFile,
     as_text,
     numbers_in,
     text_codes,
-    unknown_column,
 )
 
 #: functions of numbers, also of complex ones
@@ -624,42 +620,3 @@ def parsed(text: str, names: Iterable[str] = ()) -> Formula:
     taken = {name for factor in offsets for name in factor.columns}
     rest = [name for name in names if name not in taken]
     return found if len(rest) == len(names) else parsed(text, rest)
-
-
-def guess_formula(
-    files: list[TableFile], columns: Columns, require_target: bool, options: TableOptions
-) -> None:
-    """Infer the types of the columns that a formula names, as
-    :func:`linsep.sources.tables.columns.guess_columns` does; other columns are left out.
-    """
-    file, _ = first_rows(files)
-    names, others, text = list(file.columns()), columns.beside, str(options.formula)
-    found = parsed(text, [name for name in names if name not in others])
-    if found.target is None and columns.successes is None:
-        advice = "write it before a tilde, as in 'y ~ x'"
-        raise refused(text, "has no label", advice, code="no-labels")
-    if found.target is not None and columns.successes is not None:
-        raise refused(text, "has a label beside successes", "start with a tilde", code="conflict")
-    for name in filter(None, [found.target, *found.columns]):
-        if name in others:
-            what = f"is named for {others[name]}, too"
-            raise refused(name, what, "choose one of them", code="column-role")
-        if name not in names:
-            raise unknown_column(file.path, names, name, "column of the formula")
-    if not found.terms and not found.intercept:
-        raise refused(text, "has no terms", "add one, such as a column")
-    columns.target = found.target
-    taken = {found.target, *found.columns, *others}
-    columns.exclude = [name for name in names if name not in taken]
-    of_numbers = [factor for factor in found.factors if factor.kind != "levels"] + found.offset
-    numbers = {name for factor in of_numbers for name in factor.columns}
-    levels = {*found.columns} - numbers
-    guess_columns(files, columns, require_target, options, levels)
-    for factor in of_numbers:
-        if factor.kind != "column" and (texts := {*columns.text} & {*factor.columns}):
-            what = f"needs numbers, but column '{min(texts)}' holds text"
-            raise refused(factor.text, what, "write C(column) by itself")
-    kinds = columns.numeric | dict.fromkeys(columns.text, "text")
-    found.inputs, found.orders = {name: kinds[name] for name in found.columns}, columns.levels
-    columns.formula = found
-    columns.numeric, columns.text, columns.dtype = {}, {}, "float64"

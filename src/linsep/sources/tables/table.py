@@ -27,6 +27,7 @@ from linsep.sources.tables.columns import (
     check_column,
     from_recipe,
     guess_columns,
+    guess_formula,
     matching,
     to_recipe,
     word_counters,
@@ -128,8 +129,6 @@ class TableSource(FilesInOrder, Source):
         path = self._files[0].path
         labeled = self._require_target and columns.successes is None
         if options.formula is not None:
-            from linsep.sources.tables.formulas import guess_formula
-
             return guess_formula(self._files, columns, labeled, options)
         guess_columns(self._files, columns, labeled, options)
         if not (columns.numeric or columns.text or columns.words):
