@@ -372,10 +372,10 @@ def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
 def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
     """Return the rows as floats, with a first column of ones for an intercept."""
     check_beside(X, y=y)
+    said = f"X has shape {np.shape(X)} and y {np.shape(y)}: give one label per row."
+    refuse(DataError, (np.ndim(X) != 2 or len(X) != np.size(y), said, "shape", None))
     with faults_named(X):
         X = check_array(X, dtype=np.float64)
-    said = f"X has {len(X)} rows, but y {np.size(y)} labels."
-    refuse(DataError, (len(X) != np.size(y), said, "shape", "y"))
     return np.column_stack([np.ones(len(X)), X]) if fit_intercept else X
 
 
@@ -383,5 +383,5 @@ def _two(y: Any) -> np.ndarray:
     """Return 1.0 for the larger of two labels and 0.0 for the other."""
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     said = f"y has {classes.size} different labels: two are needed."
-    refuse(DataError, (classes.size != 2, said, "class-count", "y"))
+    refuse(DataError, (classes.size != 2, said, "class-count", None))
     return codes.astype(np.float64)
