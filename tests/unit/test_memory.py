@@ -92,7 +92,6 @@ def test_the_bits_do_not_depend_on_the_threads_of_blas(name):
 @pytest.mark.thorough
 def test_one_cpu_and_one_blas_thread_give_the_bits_of_several():
     usual = measured("usual", "Perceptron")
-    assert len(usual) == 4 * 3 * 2
     assert len(set(usual.values())) > 4  # by keep
     assert measured("one CPU", "Perceptron") == usual
     assert measured("one BLAS thread", "Perceptron") == usual
