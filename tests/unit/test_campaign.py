@@ -53,7 +53,6 @@ def test_what_hangs_is_ended(monkeypatch):
 def test_parts_are_chosen_by_name_and_count(capfd):
     assert campaign.main(["row-cache=20", "kills=1", "--seed", "7", "--jobs", "2"]) == 0
     said = capfd.readouterr().out
-    assert "seed 7\n" in said
     assert "row-cache               20           0" in said
     assert campaign.main(["row-cache=20", "--minutes", "0"]) == 1
     assert "the time was up; 20 were requested" in capfd.readouterr().out
