@@ -121,25 +121,28 @@ def test_a_weight_of_two_is_half_the_noise_and_what_two_updates_know():
     assert (heavy.weights, heavy.memory) == (other.weights, other.memory)
 
 
-def objective_of(rule, C, mean, variance, z):
-    """The divergence from the standard normal distribution, and C times the loss on an example."""
+def objective_of(rule, C, mean, variance, z, prior):
+    """The divergence from the prior distribution, and C times the loss on an example."""
     loss = max(0.0, rule.phi * abs(z) * sqrt(variance) - mean * z)
-    return (variance - log(variance) - 1 + mean * mean) / 2 + C * loss
+    share = variance / prior[1]
+    return (share - log(share) - 1 + (mean - prior[0]) ** 2 / prior[1]) / 2 + C * loss
 
 
-def test_scw_minimizes_its_objective():
-    """With one weight, a diagonal matrix is the whole."""
-    C, z = 0.2, 0.5
-    rule = SCW(0.8, C)
-    (step,) = learned(rule, [(z,)], [1], fit_intercept=False)
-    (mean,), variance = step.weights, step.memory[0].variances[0][0]
-    reached = objective_of(rule, C, mean, variance, z)
-    for start in ((0.0, 1.0), (mean, variance)):
-        found = minimize(
-            lambda p: objective_of(rule, C, p[0], p[1] ** 2, z), [start[0], sqrt(start[1])],
-            method="Nelder-Mead", options={"maxiter": 2000, "xatol": 1e-9, "fatol": 1e-13},
-        )  # fmt: skip
-        assert reached <= found.fun + 1e-9
+@pytest.mark.parametrize(("C", "z"), [(0.2, 0.5), (5.0, 2.0)])
+def test_scw_minimizes_its_objective(C, z):
+    """With one weight, a diagonal matrix is the whole; from the first row on the mean is not 0."""
+    rule, prior = SCW(0.8, C), (0.0, 1.0)
+    for step in learned(rule, [(z,), (z / 2,)], [1, 0], fit_intercept=False):
+        (mean,), variance, x = step.weights, step.memory[0].variances[0][0], (z, -z / 2)[step.row]
+        reached = objective_of(rule, C, mean, variance, x, prior)
+        for start in (prior, (mean, variance)):
+            found = minimize(
+                lambda p, x=x, prior=prior: objective_of(rule, C, p[0], p[1] ** 2, x, prior),
+                [start[0], sqrt(start[1])], method="Nelder-Mead",
+                options={"maxiter": 2000, "xatol": 1e-9, "fatol": 1e-13},
+            )  # fmt: skip
+            assert reached <= found.fun + 1e-9
+        prior = mean, variance
 
 
 def test_the_weight_of_a_row_multiplies_c():

@@ -122,6 +122,7 @@ def test_what_a_kernel_may_be_given_as():
 def test_gamma_from_the_data():
     rows = 3 * X + 1
     assert RBF().fitted(rows).gamma == pytest.approx(1 / (5 * rows.var()))
+    assert RBF().fitted(sp.csr_array(X)).gamma == pytest.approx(1 / (5 * X.var()))
     far = 1e9 + rows
     assert RBF().fitted(sp.csr_array(far)).gamma == pytest.approx(1 / (5 * far.var()))
     assert Normalized(Linear() + RBF("auto")).fitted(rows).kernel.right.gamma == 1 / 5
