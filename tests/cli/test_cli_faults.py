@@ -287,3 +287,18 @@ def test_a_fault_of_linsep_is_no_fault_of_the_data(folder, monkeypatch, fault, c
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith("Traceback") == (code == 70)
     assert os.listdir(folder) == ["t.svm"]
+
+
+def test_ctrl_c_when_the_command_has_ended_says_nothing():
+    program = """
+import atexit, signal, sys
+from linsep.cli import main as cli
+
+cli.command = lambda: sys.exit(1)
+atexit.register(signal.raise_signal, signal.SIGINT)
+cli.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "")

@@ -156,22 +156,6 @@ def test_what_the_file_says_about_itself(tmp_path):
 
 
 @pytest.mark.both
-def test_labels_of_mixed_number_types_and_objects(tmp_path):
-    X = np.ones((2, 1))
-    with RowCacheWriter(tmp_path / "a", KEY) as writer:
-        writer.write(Batch(X, np.array([3, 1]), 0))
-        writer.write(Batch(X, np.array([1.0, 2.5]), 2))
-        writer.write(Batch(X, np.array(["1", "b"], dtype=object), 4))
-        row_cache = writer.commit(1)
-    assert row_cache.labels == [3, 1, 2.5, "1", "b"]
-    assert row_cache.read_blocks([0])[1].tolist() == [0, 1, 1, 2, 3, 4]
-    nothing, mixed = np.array([None, None]), np.array(["a", 1], dtype=object)
-    for bad in (None, np.array([1.0, np.nan]), nothing, mixed):
-        with RowCacheWriter(tmp_path / "b", KEY) as writer, refused(RowCacheError, "label-type"):
-            writer.write(Batch(X, bad, 0))
-
-
-@pytest.mark.both
 def test_key_and_path_follow_files_and_options(tmp_path):
     data = tmp_path / "rows.svm"
     data.write_text("1 1:2\n")

@@ -285,9 +285,5 @@ def test_threads_end_with_the_batches(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         consumer()
     assert not running()
-    generator = source.batches()
-    next(generator)
-    generator.close()
-    assert not running()
     assert sum(len(batch.y) for batch in source.batches()) == 300
     assert not running()
