@@ -74,7 +74,7 @@ class CsvFile(TextFile):
         super().__init__(path, options.max_line)
         line = _LINE.replace(b"#", re.escape(self._options.separator.encode()))
         line = line if self._options.quotes else rb'(?:[^"\n\r]++|")*+'
-        self._line: Any = re.compile(line)
+        of_line: Any = re.compile(line)
         self._lines: Any = re.compile(rb"(?:" + line + rb"(?:[\n\r]++|\Z))*+")
         self._whole: Any = re.compile(line.replace(rb"\n\r", b"", 1))  # much faster than lines
         self._headed = options.header is not False
@@ -86,14 +86,14 @@ class CsvFile(TextFile):
             said = f"{path} has no {'header row' if self._headed else 'rows'}"
             raise NoRows(said, "give a file with column names and rows", path=path)
         left = rows.lstrip(b"\r\n")
-        line = self._line.match(left)[0]
+        line = of_line.match(left)[0]
         self._begin = len(rows) - len(left) + len(line)
         try:
             first = line.decode()
         except UnicodeDecodeError:
             said = f"{path} line 1 is not UTF-8 text"
             raise DataError(said, *ENCODINGS, code="encoding", path=path, row=1) from None
-        second = self._line.match(left[len(line) :].lstrip(b"\r\n"))[0].decode(errors="replace")
+        second = of_line.match(left[len(line) :].lstrip(b"\r\n"))[0].decode(errors="replace")
         header = self._parsed(f"{first}\n".encode(), {}, None).column_names
         if not self._headed:
             self._begin, header = 0, [f"column_{number + 1}" for number in range(len(header))]
