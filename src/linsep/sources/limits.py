@@ -59,13 +59,14 @@ def check_weights(source: Any, n_features: int, n_classes: int) -> None:
     if not n_bytes or n_features <= most:
         return
     layout = {} if source.kind in ("svmlight", "arrays") else source.layout()
-    fewer: Hint | str = "number its features from 0 or 1 without large gaps"
+    fewer: list[Hint | str] = ["number its features from 0 or 1 without large gaps"]
     if layout.get("words"):
-        fewer = hint("hash them into fewer features with {}", text_bits=12)
+        fewer = [hint("build a vocabulary with {}", vocabulary=True)]
+        fewer.append(hint("hash them into fewer features with {}", text_bits=12))
     elif source.kind == "vw" or layout.get("hash_bits"):
-        fewer = hint("choose fewer {}", hash_bits=None)
+        fewer = [hint("choose fewer {}", hash_bits=None)]
     each = f" for each of {n_columns:,} classes" if n_columns > 1 else ""
     raise DataError(
         f"{source.name} has {n_bytes:,} bytes but needs {n_features:,} weights{each}",
-        fewer, hint("allow them with {}", max_features=n_features), code="too-large",
+        *fewer, hint("allow them with {}", max_features=n_features), code="too-large",
     )  # fmt: skip

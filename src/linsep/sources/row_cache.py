@@ -137,11 +137,9 @@ class RowCache:
                 seal = 0
                 while piece := file.read(PIECE):
                     seal = zlib.crc32(piece, seal)
-                if (magic, sealed) != (MAGIC, zlib.crc32(b"%d" % at, seal)):
-                    return None
+                whole = (magic, sealed) == (MAGIC, zlib.crc32(b"%d" % at, seal))
                 file.seek(at)
-                footer = json.load(file)
-                if footer["key"] != json.dumps(key):
+                if not whole or (footer := json.load(file))["key"] != json.dumps(key):
                     return None
                 if mark:
                     with suppress(OSError):  # of a folder that may only be read
@@ -215,9 +213,7 @@ class RowCacheWriter(AbstractContextManager["RowCacheWriter"]):
         self._labels: dict[Any, int] = {}
         self._chunks: list[list[Any]] = []
         self._index: Any = None
-        self._weighted = False
-        self._seal = 0
-        self._stack = ExitStack()
+        self._weighted, self._seal, self._stack = False, 0, ExitStack()
         with self._whole_or_none():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._limit = cache_limit(self.path.parent)

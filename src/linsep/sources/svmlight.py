@@ -50,9 +50,6 @@ _RENUMBER = "number the features from 0 or 1"
 _FAULTS: Faults = (
     (rb"^\S*,\S*", "{} lists several labels", "bad-value", "keep one per row"),
     (rb"^[0-9]+:\S*", "there is no label before {}", "missing-value", "write one, such as +1"),
-    (rb"(?:^|(?<=:))%b" % NOT_FINITE, "{} is not finite", "not-finite", "give a finite number"),
-    (rb"(?:^|(?<=:))(?!%b(?!\S))\S+" % DECIMAL.pattern, "{} is not a number", "not-a-number",
-     "write the line like '+1 3:0.5'"),
     (rb"(?<=\s)qid:[0-9]+(?!\S)", "{} is the group of a ranking, which linsep does not train",
      "unsupported", "leave the groups out"),
     (rb"(?<=\s)[^:\s]+(?!\S)", "{} is not an index:value pair", "bad-line",
@@ -61,6 +58,9 @@ _FAULTS: Faults = (
     (rb"(?<=\s)(?![0-9]+:)[^\s:]*(?=:)", "the index {} is not a whole number", "bad-value",
      _RENUMBER),
     (rb"[0-9]+:(?!\S)", "there is no value after {}", "missing-value", COMPLETE),
+    (rb"(?:^|(?<=:))%b" % NOT_FINITE, "{} is not finite", "not-finite", "give a finite number"),
+    (rb"(?:^|(?<=:))(?!%b(?!\S))\S+" % DECIMAL.pattern, "{} is not a number", "not-a-number",
+     "write the line like '+1 3:0.5'"),
 )  # fmt: skip
 
 
