@@ -10,8 +10,8 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from documents import ROOT
-from estimator_configurations import expected
 from linsep.sources import ArraySource
+from scikit_learn_checks import expected
 from storages import blobs, replayed, weights
 
 pytestmark = pytest.mark.thorough

@@ -11,13 +11,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linsep
-from estimator_configurations import SEPARABLE
 from linsep import GaussianNaiveBayes, LogisticRegression, textbook
 from linsep.errors import SeparationError, SeparationWarning
 from linsep.logistic import limits
 from linsep.sources import ArraySource
 from parameters_in_order import covariance, ends_of, last, weights_of
 from refusals import refused
+from scikit_learn_checks import SEPARABLE
 from thoroughness import THOROUGH, examples
 
 pytestmark = pytest.mark.compiled

@@ -9,10 +9,10 @@ from sklearn.naive_bayes import GaussianNB
 
 import linsep
 from command_line import here
-from estimator_configurations import failures
 from linsep import GaussianNaiveBayes
 from linsep.errors import DataError, LinsepError, ParameterError, SeparationWarning
 from refusals import refused
+from scikit_learn_checks import failures
 
 
 def by_hand(X, y, rows):

@@ -2,12 +2,12 @@
 
 import pytest
 
-from estimator_configurations import (
+from linsep import KernelSoftMargin, Perceptron
+from linsep.catalog import LEARNERS
+from scikit_learn_checks import (
     expected,
     failures,
 )
-from linsep import KernelSoftMargin, Perceptron
-from linsep.catalog import LEARNERS
 
 #: those whose base classes the others share, first
 CHECKED = [Perceptron, *(kind for kind in LEARNERS.values() if kind is not Perceptron)]
