@@ -67,6 +67,7 @@ def test_several_classes_and_sparse_rows():
     assert repeated.verify(sp.csr_matrix(many), labels, exact=True)
 
 
+@pytest.mark.compiled
 def test_logistic_fits(monkeypatch):
     monkeypatch.setattr("linsep.logistic.limits.TIME_LIMIT", 300.0)
     X, y = drawn(5)
