@@ -17,12 +17,6 @@ export class Machine {
 
 export const moved = (w, x, amount) => w.map((p, j) => p + amount * x[j]);
 
-export function product(x, w) {
-  let sum = 0;
-  for (let j = 0; j < x.length; j += 1) sum += x[j] * w[j];
-  return sum;
-}
-
 // The probability of every class at a place, by weights of naive Bayes.
 export function probabilities(weights, x, y) {
   const scores = weights.map(([b, u, v]) => b + u * x + v * y);

@@ -98,10 +98,8 @@ function linearColumns(scene) {
 function columnsOf(found) {
   const of = (name) => found.map((step) => step[name]);
   return { rounds: found.length, row: of("row"), pass: found.map(({ pass }) => pass + 1), mistakes: of("mistakes"),
-    updates: of("updates"), scores: of("scores").flat(),
-    margins: of("margin").filter(Boolean) };
+    updates: of("updates"), scores: of("scores").flat(), margins: of("margin").filter(Boolean) };
 }
-
 
 function kernelColumns(scene) {
   const rows = rowsOf(scene);

@@ -4,7 +4,7 @@ import { equation, make, makeSvg, set } from "./dom.js";
 import { digits, minus, short } from "../engine/numbers.js";
 import { probabilities } from "../engine/rules.js";
 import { Descent } from "./descent.js";
-import { chord, clipped, corners } from "./geometry.js";
+import { boxAround, boxFree, chord, clipped, corners, Scale } from "./geometry.js";
 import { drawnFit } from "./fit.js";
 import { gridOf } from "./grid.js";
 import { Handle } from "./handle.js";
@@ -15,7 +15,6 @@ import { Regions } from "./regions.js";
 import { scoresOf } from "./run.js";
 import { StartArrow } from "./start.js";
 import { Tools } from "./tools.js";
-import { View } from "./view.js";
 
 const ARROW = 56;
 //: pixels from a line of the grid within which a point that is dragged stays on it
@@ -50,8 +49,7 @@ export class Plane {
     this.svg.addEventListener("pointerup", (event) => this.release(event));
     this.svg.addEventListener("pointercancel", () => { this.held = null; });
     this.svg.addEventListener("contextmenu", (event) => this.menu(event));
-    this.view = new View(this);
-    this.frame = make("div", { class: "frame" }, this.svg, this.view.button);
+    this.frame = make("div", { class: "frame" }, this.svg);
     this.tools = new Tools(this);
     this.says = make("p", { class: "equation", id: "equation" });
     this.status = make("p", { class: "status", id: "status", "aria-live": "polite" });
@@ -66,20 +64,40 @@ export class Plane {
     if (!width || !height || (this.width === width && this.height === height)) return;
     [this.width, this.height] = [width, height];
     if (!this.lab.scene) return;
-    this.view.fit(this.view.seen);
+    this.fit();
     this.redraw();
   }
 
-  // Draw again; `roughly` moves curves and areas that take long, instead of drawing them.
-  redraw(roughly = false) {
-    this.scene(roughly);
+  redraw() {
+    this.scene();
     this.at(this.lab.at);
   }
 
-  scene(roughly = false) {
+  // Show all points, or the box of a fit.
+  fit() {
+    if (!this.width) return;
+    const { scene, fit } = this.lab;
+    const { room, intercept } = scene.settings;
+    const { box, equal } = fit ?? {};
+    const around = this.points.places();
+    const shape = this.width / this.height;
+    if (room === "curve") around.push(...[0, 1].map((height) => [around[0]?.[0] ?? 0, height]));
+    else if (around.length && !intercept) around.push([0, 0]);
+    this.box = equal ? boxAround([box.slice(0, 2), box.slice(2)], shape, 0)
+      : box ?? (["line", "curve"].includes(room) ? boxFree(around) : boxAround(around, shape));
+    this.scale = new Scale(this.box, this.width, this.height);
+  }
+
+  // Whether every point is in the picture.
+  get showsAll() {
+    const [left, bottom, right, top] = this.box ?? [];
+    return Boolean(this.lab.fit?.box) || this.points.places().every(([x, y]) => x >= left && x <= right && y >= bottom && y <= top);
+  }
+
+  scene() {
     const { scene } = this.lab;
     if (!this.width) return;
-    if (!this.scale) this.view.fit();
+    if (!this.scale) this.fit();
     set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
     this.tools.draw();
     const [lines, grid] = gridOf(this.scale, this.lab.fit?.axes ?? scene.features, this.lab.stage.type);
@@ -89,14 +107,14 @@ export class Plane {
     const { settings } = scene;
     const { run } = this.lab;
     const curved = run && (run.kernel || run.nVectors > 1 || settings.keep === "vote");
-    if (!roughly) this.regions = curved ? new Regions(run, scene, this.scale) : null;
+    this.regions = curved ? new Regions(run, scene, this.scale) : null;
     this.legend.scene();
     this.drawProof();
     const { fit } = this.lab;
     this.parts.fit.replaceChildren(...(fit ? drawnFit(fit, scene.points, this.scale, this.lab.stage.times) : []));
     this.descent.scene();
     this.svg.setAttribute("aria-label", `Plane with the points. Click to ${
-      this.lab.descends ? "start the descent there" : "add a point"}, drag to move the plane.`);
+      this.lab.descends ? "start the descent there" : "add a point"}.`);
     if (!this.lab.descends) this.from.hide();
     else if (!this.from.held) {
       const [x, y] = settings.from;
@@ -157,10 +175,6 @@ export class Plane {
   }
 
   drawRegions(t) {
-    const transform = this.scale.transform(this.regions.scale);
-    set(this.parts.sides, { transform });
-    set(this.parts.curve, { transform });
-    if (transform && this.regions.at === t) return;
     const { areas, curve } = this.regions.paths(t);
     this.parts.sides.replaceChildren(...areas.map((d, k) => {
       const code = this.lab.run.present[k];
@@ -174,8 +188,7 @@ export class Plane {
     const halves = weights?.some(Boolean) ? [weights.map((w) => -w), weights] : [];
     this.parts.sides.replaceChildren(...halves.map((half, k) => makeSvg("polygon", { class: "side",
       "data-class": this.lab.run.present[k], fill: classColor(this.lab.run.present[k]), points: this.pixels(clipped(corners(this.box), half)) })));
-    set(this.parts.sides, { transform: "" });
-    set(this.parts.curve, { d: "", transform: "" });
+    set(this.parts.curve, { d: "" });
   }
 
   pixels(polygon) { return polygon.map((p) => this.scale.point(p).join(",")).join(" "); }
@@ -245,17 +258,6 @@ export class Plane {
     if (dot) this.lab.select(this.held.point);
   }
 
-  // Whether the pointer was pressed beside the points and moves the plane.
-  get holdsPlane() { return this.held?.point === null && this.held.moved; }
-
-  // Let go of what is held.
-  drop() {
-    const { held } = this;
-    this.held = null;
-    if (held?.moved && held.point !== null) this.lab.endMove();
-    return held;
-  }
-
   move(event) {
     const { fit, scene } = this.lab;
     const [px, py] = this.spot(event);
@@ -266,16 +268,17 @@ export class Plane {
       this.status.textContent = `at ${place.map((x) => digits(x)).join(", ")}: ${each.join(", ")}`;
     }
     if (!this.held || !scene) return;
-    const far = Math.hypot(px - this.held.from[0], py - this.held.from[1]) > 3;
-    this.held.moved ||= far;
+    this.held.moved ||= Math.hypot(px - this.held.from[0], py - this.held.from[1]) > 3;
     if (this.held.point === null || !this.held.moved) return;
     this.lab.movePoint(this.held.point, this.snapped(this.scale.back(...this.inside(event))), true);
   }
 
   release(event) {
-    const held = this.drop();
-    if (!held || held.moved) return;
-    if (held.point === null) this.clicked(event);
+    const { held } = this;
+    this.held = null;
+    if (!held) return;
+    if (held.moved) { if (held.point !== null) this.lab.endMove(); }
+    else if (held.point === null) this.clicked(event);
     else this.points.dots[held.point]?.focus({ preventScroll: true });
   }
 

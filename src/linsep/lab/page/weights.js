@@ -2,7 +2,8 @@
 
 import { make, makeSvg, set } from "./dom.js";
 import { digits, vector } from "../engine/numbers.js";
-import { boxAround, chord, clipped, corners, Scale } from "./geometry.js";
+import { lineOf } from "./fit.js";
+import { boxAround, clipped, corners, Scale } from "./geometry.js";
 import { gridOf } from "./grid.js";
 import { classColor } from "./looks.js";
 import { startable } from "./start.js";
@@ -75,12 +76,8 @@ export class Weights {
     const halves = single ? scene.points.map(([x, y], j) => [b, x, y].map((v) => (run.codes[j] === 1 ? v : -v))) : [];
     const region = single ? halves.reduce(clipped, corners(this.scale.box)) : [];
     set(this.parts.region, { points: region.map((point) => this.scale.point(point).join(",")).join(" ") });
-    this.parts.lines.replaceChildren(...(halves.length > MOST_LINES ? [] : halves).flatMap((half, j) => {
-      const ends = chord(this.scale.box, half);
-      if (!ends) return [];
-      const [[x1, y1], [x2, y2]] = [ends.from, ends.to].map((end) => this.scale.point(end));
-      return [makeSvg("line", { x1, y1, x2, y2, stroke: classColor(scene.points[j][2]) })];
-    }));
+    this.parts.lines.replaceChildren(...(halves.length > MOST_LINES ? [] : halves)
+      .flatMap((half, j) => lineOf(this.scale, half, null, classColor(scene.points[j][2]))));
   }
 
   click(event) {
