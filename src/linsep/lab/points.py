@@ -93,13 +93,7 @@ def address_of_rows(
     X: np.ndarray, labels: Sequence[Any], axes: Sequence[str], settings: dict[str, Any],
     source: Source | None = None,
 ) -> str:  # fmt: skip
-    """Return the scene of rows of two numbers and their labels.
-
-    Raises
-    ------
-    DataError
-        For a number beyond 1e6 and for more than ten classes.
-    """
+    """Return the scene of rows of two numbers and their labels."""
     beyond = np.argwhere(~(np.abs(X) <= LARGEST))
     if len(beyond):
         row, j = beyond[0]
@@ -164,13 +158,7 @@ def _standardized(
 
 
 def settings_of(model: Any) -> dict[str, Any]:
-    """Return the settings of the lab that run the learner of an estimator.
-
-    Raises
-    ------
-    DataError
-        For a learner, or a value of a parameter, that the lab does not have.
-    """
+    """Return the settings of the lab that run the learner of an estimator."""
     kind, given = type(model).__name__, model.get_params(deep=False)
     if kind not in LEARNERS:
         raise DataError(f"The lab has no {kind}: use {', '.join(LEARNERS)}.", code="unsupported")

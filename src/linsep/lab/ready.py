@@ -66,13 +66,11 @@ def _iris(*species: int, columns: tuple[int, int] = (2, 3)) -> Points:
 
 
 def _regression(load: Callable[..., Any], *names: str) -> Points:
-    """Return the points of a regression of one feature."""
     X, y = load(return_X_y=True)
     return np.column_stack([X, y]), np.zeros(len(y), int), (), (names[0], names[1])
 
 
 def _nothing() -> Points:
-    """Return no points, for formulas."""
     return np.empty((0, 2)), np.empty(0, int), (), ("x", "y")
 
 

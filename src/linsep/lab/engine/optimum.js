@@ -1,6 +1,7 @@
 // What has an optimum in a few weights: soft margins, logistic curves, and gradient descent.
 
 import { dot } from "./exact.js";
+import { rateOf } from "./rules.js";
 
 // A x = b by elimination with row exchanges.
 export function solve(A, b) {
@@ -106,7 +107,7 @@ export function descend(J, grad, start, { eta, schedule, up, most }) {
   const ended = (reason, why) => ({ path, values, rates, reason, why });
   for (;;) {
     const k = rates.length;
-    const rate = eta / ({ constant: 1, inverse: k + 1, inverse_sqrt: Math.sqrt(k + 1) })[schedule];
+    const rate = rateOf(eta, schedule, k + 1);
     const before = length;
     length = rate * Math.hypot(...gradient);
     if (length <= 1e-6) return ended("converged", "The next step would be no longer than 10⁻⁶");

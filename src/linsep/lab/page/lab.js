@@ -30,7 +30,7 @@ export class Lab {
   constructor(root, connection) {
     Object.assign(this, { root, connection, scene: null, run: null, fit: null,
       proof: null, idle: "", classNames: ["-1", "+1"], fields: [], ready: [], limits: {}, at: 0, active: 1,
-      selected: null, showsProof: true, waiting: [], number: 0 });
+      selected: null, waiting: [], number: 0 });
     this.lessons = new Lesson(this);
     this.stage = new Stage(this);
     this.plane = new Plane(this);
@@ -147,7 +147,6 @@ export class Lab {
     const { scene, run, idle, classNames } = answer;
     const { room, surface } = scene.settings;
     const view = room === "descent" ? surface : room;
-    const same = run && this.run && JSON.stringify(scene.points) === JSON.stringify(this.scene.points);
     Object.assign(this, { scene, idle, classNames, proof: null });
     this.run = run ? new Run(run, scene.points) : null;
     this.fit = answer.fit ?? null;
@@ -155,7 +154,7 @@ export class Lab {
     this.node.classList.toggle("nothing", !run && !this.regression);
     this.node.dataset.room = room;
     this.footer.textContent = keysOf(room);
-    if (!same) this.selected = this.selected < scene.points.length ? this.selected : null;
+    if (!(this.selected < scene.points.length)) this.selected = null;
     this.at = Math.max(0, Math.min(atEnd ? Infinity : at ?? scene.at, this.rounds));
     if (undoes || fit || view !== this.view || (final && !this.plane.showsAll)) this.plane.fit();
     if (view !== this.view && this.narrow.matches) this.arrange();

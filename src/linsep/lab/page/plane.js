@@ -1,6 +1,6 @@
 // The plane: points that can be added, moved, relabeled and deleted, and the line of the weights.
 
-import { equation, make, makeSvg, set } from "./dom.js";
+import { equation, make, makeSvg, resized, set } from "./dom.js";
 import { digits, minus, short } from "../engine/numbers.js";
 import { probabilities } from "../engine/rules.js";
 import { Descent } from "./descent.js";
@@ -27,7 +27,7 @@ export class Plane {
     this.legend = new Legend(lab);
     const line = (name, more) => makeSvg("line", { class: name, ...more });
     const arrow = (name) => line(name, { "marker-end": "url(#lab-arrow)" });
-    this.from = new Handle(this, "from", "Start of the descent", (...to) => this.startFrom(...to));
+    this.from = new Handle("from", "Start of the descent", (...to) => this.startFrom(...to));
     this.start = new StartArrow(this);
     this.descent = new Descent(this);
     this.parts = {
@@ -47,7 +47,7 @@ export class Plane {
     this.svg.addEventListener("pointerdown", (event) => this.press(event));
     this.svg.addEventListener("pointermove", (event) => this.move(event));
     this.svg.addEventListener("pointerup", (event) => this.release(event));
-    this.svg.addEventListener("pointercancel", () => { this.held = null; });
+    this.svg.addEventListener("pointercancel", () => this.letGo());
     this.svg.addEventListener("contextmenu", (event) => this.menu(event));
     this.frame = make("div", { class: "frame" }, this.svg);
     this.tools = new Tools(this);
@@ -56,19 +56,11 @@ export class Plane {
     this.node = make("section", { class: "card plane", "aria-label": "Plane" },
       this.tools.node, this.frame, this.legend.node,
       make("div", { class: "below" }, this.says, this.status));
-    new ResizeObserver(() => this.resize()).observe(this.frame);
-  }
-
-  resize() {
-    const { clientWidth: width, clientHeight: height } = this.frame;
-    if (!width || !height || (this.width === width && this.height === height)) return;
-    [this.width, this.height] = [width, height];
-    if (!this.lab.scene) return;
-    this.fit();
-    this.redraw();
+    new ResizeObserver(() => resized(this)).observe(this.frame);
   }
 
   redraw() {
+    this.fit();
     this.scene();
     this.at(this.lab.at);
   }
@@ -97,7 +89,6 @@ export class Plane {
   scene() {
     const { scene } = this.lab;
     if (!this.width) return;
-    if (!this.scale) this.fit();
     set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
     this.tools.draw();
     const [lines, grid] = gridOf(this.scale, this.lab.fit?.axes ?? scene.features, this.lab.stage.type);
@@ -131,16 +122,14 @@ export class Plane {
     const { verdict } = this.lab.proof ?? {};
     const rows = verdict?.rows ?? [];
     this.points.dots.forEach((dot, j) => dot.classList.toggle("proof", rows.includes(j)));
-    const shown = this.lab.showsProof;
-    const proving = shown && verdict?.meeting ? rows.map((row) => this.lab.scene.points[row]) : [];
+    const proving = verdict?.meeting ? rows.map((row) => this.lab.scene.points[row]) : [];
     this.parts.witness.replaceChildren(...[...new Set(proving.map(([, , code]) => code))].map((code) => makeSvg("polygon", { class: "hull",
       stroke: classColor(code), fill: classColor(code), points: this.pixels(proving.filter((p) => p[2] === code)) })));
     if (proving.length) {
       const [px, py] = this.scale.point(verdict.meeting);
       this.parts.witness.append(makeSvg("path", { class: "meeting", d: `M${px - 6},${py - 6}l12,12m0,-12l-12,12` }));
     }
-    this.place(this.parts.widest, shown ? verdict?.widest ?? null : null);
-    this.svg.classList.toggle("with-proof", Boolean(shown));
+    this.place(this.parts.widest, verdict?.widest ?? null);
     this.legend.at();
   }
 
@@ -252,8 +241,9 @@ export class Plane {
   press(event) {
     if (event.button) return;
     const dot = event.target.closest(".dot");
-    this.held = { point: dot ? Number(dot.dataset.point) : null, from: this.spot(event),
-      moved: false };
+    const handle = [this.from, this.start.tip].find(({ node }) => node.contains(event.target));
+    if (handle) handle.held = true;
+    this.held = { point: dot ? Number(dot.dataset.point) : null, handle, from: this.spot(event), moved: false };
     this.svg.setPointerCapture(event.pointerId);
     if (dot) this.lab.select(this.held.point);
   }
@@ -269,17 +259,27 @@ export class Plane {
     }
     if (!this.held || !scene) return;
     this.held.moved ||= Math.hypot(px - this.held.from[0], py - this.held.from[1]) > 3;
-    if (this.held.point === null || !this.held.moved) return;
-    this.lab.movePoint(this.held.point, this.snapped(this.scale.back(...this.inside(event))), true);
+    const { point, handle, moved } = this.held;
+    if (!moved) return;
+    if (handle) handle.move(this.inside(event), true);
+    else if (point !== null) this.lab.movePoint(point, this.snapped(this.scale.back(...this.inside(event))), true);
   }
 
   release(event) {
+    const held = this.letGo();
+    if (!held) return;
+    const { point, handle, moved } = held;
+    if (moved && handle) handle.move(this.inside(event), false);
+    else if (moved && point !== null) this.lab.endMove();
+    else if (!moved && point === null) this.clicked(event);
+    else if (!moved) this.points.dots[point]?.focus({ preventScroll: true });
+  }
+
+  letGo() {
     const { held } = this;
     this.held = null;
-    if (!held) return;
-    if (held.moved) { if (held.point !== null) this.lab.endMove(); }
-    else if (held.point === null) this.clicked(event);
-    else this.points.dots[held.point]?.focus({ preventScroll: true });
+    if (held?.handle) held.handle.held = false;
+    return held;
   }
 
   clicked(event) {

@@ -1,7 +1,7 @@
 // The stage: the picture in full screen for a lecture, with large type and thick lines, revealed one
 // part at a time.
 
-import { make } from "./dom.js";
+import { make, resized } from "./dom.js";
 
 //: the parts of each mode in the order in which they are revealed; the style sheet defines a part
 const [AREAS, LINE] = [["points", "line", "shade", "rings", "sentence"], ["points", "line", "sentence"]];
@@ -40,7 +40,7 @@ export class Stage {
       lab.say("Full screen is off.");
       if (document.fullscreenElement) document.exitFullscreen();
     }
-    lab.plane.resize();
+    resized(lab.plane);
     if (lab.scene) lab.plane.redraw();
   }
 

@@ -1,6 +1,6 @@
 // Weight space: which weights put each point on its side, the region of solutions, the path.
 
-import { make, makeSvg, set } from "./dom.js";
+import { make, makeSvg, resized, set } from "./dom.js";
 import { digits, vector } from "../engine/numbers.js";
 import { lineOf } from "./fit.js";
 import { boxAround, clipped, corners, Scale } from "./geometry.js";
@@ -27,14 +27,12 @@ export class Weights {
     this.node = make("section", { class: "card weights", "aria-label": "Weight space" },
       make("h2", {}, "Weight space"), this.frame,
       make("div", { class: "below" }, this.says, this.help));
-    new ResizeObserver(() => this.resize()).observe(this.frame);
+    new ResizeObserver(() => resized(this)).observe(this.frame);
   }
 
-  resize() {
-    const { clientWidth: width, clientHeight: height } = this.frame;
-    if (!width || !height || (this.width === width && this.height === height)) return;
-    [this.width, this.height] = [width, height];
-    if (this.lab.scene) { this.scene(); this.at(this.lab.at); }
+  redraw() {
+    this.scene();
+    this.at(this.lab.at);
   }
 
   scene() {
