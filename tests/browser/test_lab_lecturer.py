@@ -1,4 +1,4 @@
-"""The lab in front of a class: full screen, part by part, zoom, undo, digits; rooms and lessons."""
+"""The lab in front of a class: full screen, part by part, undo, digits; rooms and lessons."""
 
 import os
 import re

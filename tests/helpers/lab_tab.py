@@ -39,9 +39,6 @@ RESET = """lab => {
   lab.querySelectorAll("dialog").forEach((node) => node.close());
   lab.querySelectorAll("textarea").forEach((node) => { node.value = ""; });
   lab.querySelector(".speed select").value = "30";
-  lab.querySelectorAll("[data-show]").forEach((node) => {
-    if (node.checked !== node.defaultChecked) node.click();
-  });
   lab.getRootNode().activeElement?.blur();
   const more = lab.querySelector(".more-button[aria-expanded=true]");
   if (more) more.click();

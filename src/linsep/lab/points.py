@@ -25,13 +25,12 @@ SCALED = " (scaled)"
 #: learners of the lab by the names of their classes, and what a setting of it is called in Python
 LEARNERS = {
     "Perceptron": "perceptron", "MarginPerceptron": "margin", "Winnow": "winnow",
-    "BalancedWinnow": "balanced-winnow",
-    "KernelPerceptron": "kernel",
+    "BalancedWinnow": "balanced-winnow", "KernelPerceptron": "kernel",
 }  # fmt: skip
 SETTINGS = {
     "learning_rate": "rate", "schedule": "schedule", "gamma": "gamma", "promotion": "promotion",
-    "zero": "zero",
-    "fit_intercept": "intercept", "multiclass": "classes", "shuffle": "shuffle", "keep": "keep",
+    "zero": "zero", "fit_intercept": "intercept", "multiclass": "classes", "shuffle": "shuffle",
+    "keep": "keep",
 }  # fmt: skip
 #: parameters that change a run and that the lab does not have, with the values it runs
 FIXED = {
@@ -94,29 +93,21 @@ def address_of_rows(
     X: np.ndarray, labels: Sequence[Any], axes: Sequence[str], settings: dict[str, Any],
     source: Source | None = None,
 ) -> str:  # fmt: skip
-    """Return the scene of rows of two numbers and their labels.
-
-    Raises
-    ------
-    DataError
-        For a number beyond 1e6 and for more than ten classes.
-    """
+    """Return the scene of rows of two numbers and their labels."""
     beyond = np.argwhere(~(np.abs(X) <= LARGEST))
     if len(beyond):
         row, j = beyond[0]
         where = f"Row {row + 1}" if source is None else source.where(row)
         raise DataError(
             f"{where}, column '{axes[j]}' holds {X[row, j]:g}, and the lab shows numbers from "
-            f"-1,000,000 "
-            "to 1,000,000: rescale the column.",
+            "-1,000,000 to 1,000,000: rescale the column.",
             code="out-of-range", row=int(row) + 1, column=axes[j], value=float(X[row, j]),
         )  # fmt: skip
     classes, codes = np.unique(np.asarray(labels), return_inverse=True)
     if classes.size > MOST_CLASSES:
         raise DataError(
             f"The labels have {classes.size} different values, and the lab shows at most "
-            f"{MOST_CLASSES} "
-            "classes: choose another column, or leave rows out.",
+            f"{MOST_CLASSES} classes: choose another column, or leave rows out.",
             code="class-count",
         )
     names = [label_text(label)[:LONGEST_NAME] for label in classes]
@@ -160,21 +151,14 @@ def _standardized(
     said = ", ".join(f"{name} {spread:.3g}" for name, spread in zip(axes, spreads, strict=True))
     why = "" if scale else (
         f"Both coordinates are standardized, since their standard deviations differ: {said}; "
-        f"--scale none "
-        "keeps the numbers."
+        "--scale none keeps the numbers."
     )  # fmt: skip
     names = [name[: LONGEST_NAME - len(SCALED)] + SCALED for name in axes]
     return names, (X - X.mean(axis=0)) / np.array(spreads), why
 
 
 def settings_of(model: Any) -> dict[str, Any]:
-    """Return the settings of the lab that run the learner of an estimator.
-
-    Raises
-    ------
-    DataError
-        For a learner, or a value of a parameter, that the lab does not have.
-    """
+    """Return the settings of the lab that run the learner of an estimator."""
     kind, given = type(model).__name__, model.get_params(deep=False)
     if kind not in LEARNERS:
         raise DataError(f"The lab has no {kind}: use {', '.join(LEARNERS)}.", code="unsupported")

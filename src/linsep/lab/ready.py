@@ -47,16 +47,10 @@ def _four_clouds() -> Points:
     return rng.normal(centers[codes], 0.55), codes, (), XY
 
 
-def _moons() -> Points:
-    from sklearn.datasets import make_moons
+def _sampled(shape: str, **how: float) -> Points:
+    import sklearn.datasets
 
-    return *make_moons(60, noise=0.12, random_state=0), (), XY
-
-
-def _circles() -> Points:
-    from sklearn.datasets import make_circles
-
-    return *make_circles(60, noise=0.08, factor=0.4, random_state=0), (), XY
+    return *getattr(sklearn.datasets, shape)(60, random_state=0, **how), (), XY
 
 
 def _iris(*species: int, columns: tuple[int, int] = (2, 3)) -> Points:
@@ -72,13 +66,11 @@ def _iris(*species: int, columns: tuple[int, int] = (2, 3)) -> Points:
 
 
 def _regression(load: Callable[..., Any], *names: str) -> Points:
-    """Return the points of a regression of one feature."""
     X, y = load(return_X_y=True)
     return np.column_stack([X, y]), np.zeros(len(y), int), (), (names[0], names[1])
 
 
 def _nothing() -> Points:
-    """Return no points, for formulas."""
     return np.empty((0, 2)), np.empty(0, int), (), ("x", "y")
 
 
@@ -124,8 +116,14 @@ READY = {
     "200-points": Ready(
         _SHAPES, "200 points, close together", partial(_clouds, 4.4, 200, 11), {"shuffle": True}
     ),
-    "moons": Ready(_SHAPES, "Two moons", _moons, {"learner": "kernel", "width": 2.0}),
-    "circles": Ready(_SHAPES, "Two circles", _circles, {"learner": "kernel", "kernel": "poly"}),
+    "moons": Ready(
+        _SHAPES, "Two moons", partial(_sampled, "make_moons", noise=0.12),
+        {"learner": "kernel", "width": 2.0},
+    ),
+    "circles": Ready(
+        _SHAPES, "Two circles", partial(_sampled, "make_circles", noise=0.08, factor=0.4),
+        {"learner": "kernel", "kernel": "poly"},
+    ),
     "four-clouds": Ready(_SHAPES, "Four clouds", _four_clouds, {"classes": "ovr"}),
     "iris-easy": Ready(_IRIS, "Setosa, versicolor", partial(_iris, 0, 1), {}),
     "iris-hard": Ready(_IRIS, "Versicolor, virginica", partial(_iris, 1, 2), {"rounds": 1000}),

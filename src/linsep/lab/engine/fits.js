@@ -5,6 +5,7 @@ import { counted, digits } from "./numbers.js";
 import { contours, descend, hingeSolution, likelihoodGradient, logLikelihood, newton, solve } from "./optimum.js";
 import { probabilities } from "./rules.js";
 import { classNames, codesOf, presentCodes } from "./scene.js";
+import { separation } from "./separation.js";
 
 //: most steps of a descent and of Newton's method, and of a runaway slope that are shown
 const [MOST_DESCENT_STEPS, MOST_NEWTON_STEPS, RUNAWAY_STEPS] = [2000, 60, 6];
@@ -53,13 +54,6 @@ function lineOf(scene) {
     ...(n > 3 ? { residuals: fitted.map((v, i) => [v, residuals[i]]) } : {}) };
 }
 
-// Whether the points of two classes can be told apart on the axis.
-function kindOnAxis(x, y) {
-  const [first, second] = [0, 1].map((code) => x.filter((_, i) => y[i] === code));
-  const gaps = [[first, second], [second, first]].map(([a, b]) => Math.min(...b) - Math.max(...a));
-  return Math.max(...gaps) > 0 ? "separable" : Math.max(...gaps) === 0 ? "quasi-separable" : "overlapping";
-}
-
 // Rows with mean 0 and standard deviation 1: Newton's method does not depend on units, but its rounding
 // does. Points of the first two classes are needed.
 function standardized(scene) {
@@ -87,7 +81,7 @@ function curve({ z, y, center, width }, name, firth) {
 function curveOf(scene) {
   const found = standardized(scene);
   const { x, y, z, width } = found;
-  const kind = kindOnAxis(x, y);
+  const { kind } = separation(x.map((v) => [v]), y.map((code) => 2 * code - 1), true);
   const names = classNames(scene);
   const curves = [...(kind === "overlapping" ? [curve(found, "likelihood", false)] : []), curve(found, "Firth", true)];
   const slopes = Array.from({ length: RUNAWAY_STEPS }, (_, k) => newton(z, y, k + 1, false)[1] / width).filter(Number.isFinite);

@@ -5,21 +5,17 @@ import { sceneOfUrl } from "./scene.js";
 const SCENE = /\[([^\]]*)\]\(#([^)\s]*)\)/;
 const INLINE = /\*\*([^*]+)\*\*|\*([^*]+)\*|`([^`]+)`/g;
 
-// The title and the steps of a lesson; an error names the step that is not valid.
+// The title and the steps of a lesson, which the command found to have titles and setups; an error names
+// the step that is not valid.
 export function parsedLesson(text, name, ready) {
   const [head, ...parts] = text.split(/^## +/m);
-  const title = /^\s*# +(\S.*)/.exec(head);
-  if (!title || !parts.length) {
-    throw new Error(`The lesson ${name} needs a line '# title', and steps that begin with a line '## title'.`);
-  }
-  return { name, title: title[1].trim(), steps: parts.map((part, k) => step(part, `The lesson ${name}, step ${k + 1},`, ready)) };
+  return { name, title: head.replace(/^\s*# +/, "").split("\n")[0].trim(), steps: parts.map((part, k) => step(part, `The lesson ${name}, step ${k + 1},`, ready)) };
 }
 
 function step(text, where, ready) {
   const [title, ...lines] = text.split("\n");
   const rest = lines.join("\n");
   const scene = SCENE.exec(rest);
-  if (!scene) throw new Error(`${where} has no setup: add a link such as [setup](#data=xor).`);
   try { sceneOfUrl(scene[2], ready); } catch (problem) { throw new Error(`${where} has an invalid setup. ${problem.message}`); }
   const blocks = rest.replace(scene[0], "").split(/\n\s*\n/).map((block) => block.trim()).filter(Boolean);
   const asked = blocks.map((block) => /^= (.*)$/s.exec(block)?.[1]).find(Boolean);

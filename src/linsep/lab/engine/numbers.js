@@ -3,7 +3,6 @@
 const RAISED = { "-": "\u207B", 1: "\u00B9", 2: "\u00B2", 3: "\u00B3" };
 const raised = (power) => [...String(power)].map((digit) => (
   RAISED[digit] ?? String.fromCharCode(0x2070 + Number(digit)))).join("");
-const powerOf = (value) => Number(value.toExponential().split("e")[1]);
 
 // Three digits, or as many as asked for: 0.333, 1.29 × 10¹²⁰, 1 rather than 1.00; digits before the
 // point are never rounded away.
@@ -11,7 +10,7 @@ export function short(value, digits = 3) {
   if (Number.isNaN(value)) return "?";
   if (!Number.isFinite(value)) return value > 0 ? "\u221E" : "-\u221E";
   if (value === 0) return "0";
-  const before = Math.abs(value) < 1e6 ? powerOf(value) + 1 : 0;
+  const before = Math.abs(value) < 1e6 ? Number(value.toExponential().split("e")[1]) + 1 : 0;
   const rounded = Number(value.toPrecision(Math.max(digits, before)));
   if (Math.abs(rounded) >= 1e-4 && Math.abs(rounded) < 1e6) return String(rounded);
   const [head, power] = value.toExponential(digits - 1).split("e");

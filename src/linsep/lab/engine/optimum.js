@@ -1,5 +1,8 @@
 // What has an optimum in a few weights: soft margins, logistic curves, and gradient descent.
 
+import { dot } from "./exact.js";
+import { rateOf } from "./rules.js";
+
 // A x = b by elimination with row exchanges.
 export function solve(A, b) {
   const rows = A.map((line, i) => [...line, b[i]]);
@@ -18,8 +21,6 @@ export function solve(A, b) {
   return rows.map((line, k) => line[n] / line[k]);
 }
 
-const inner = (a, b) => a.reduce((sum, v, j) => sum + v * b[j], 0);
-
 // The weights that minimize sum of penalty_j w_j² / 2 + C sum of max(0, 1 - y <w, z>), and their dual
 // variables, by a primal-dual interior point.
 //
@@ -30,10 +31,10 @@ export function hingeSolution(Z, signs, penalty, C) {
   let [w, a, u, v] = [new Array(d).fill(0), ...[C / 2, 1, 1].map((x) => new Array(n).fill(x))];
   let best = { gap: Infinity, weights: w, dual: a };
   for (let step = 0; step < 300; step += 1) {
-    const left = rows.map((z, i) => -(inner(w, z) - 1 + v[i] - u[i]));
+    const left = rows.map((z, i) => -(dot(w, z) - 1 + v[i] - u[i]));
     const slope = penalty.map((p, j) => a.reduce((sum, ai, i) => sum + ai * rows[i][j], 0) - p * w[j]);
     const gap = a.reduce((sum, ai, i) => sum + ai * u[i] + (C - ai) * v[i], 0);
-    const objective = inner(w.map((x, j) => penalty[j] * x), w) / 2 + C * v.reduce((sum, x) => sum + x, 0);
+    const objective = dot(w.map((x, j) => penalty[j] * x), w) / 2 + C * v.reduce((sum, x) => sum + x, 0);
     const far = Math.max(...left.map(Math.abs), ...slope.map((s) => Math.abs(s) / (C * n)));
     if (far < 1e-8 && gap < best.gap) best = { gap, weights: w, dual: a };
     else if (best.gap <= 1e-8 * objective) break; // points on the margin that decide nothing
@@ -43,7 +44,7 @@ export function hingeSolution(Z, signs, penalty, C) {
     const right = left.map((r, i) => r + (aim - a[i] * u[i]) / a[i] - (aim - (C - a[i]) * v[i]) / (C - a[i]));
     const dw = solve(penalty.map((p, j) => penalty.map((_, k) => (j === k ? p : 0) + rows.reduce((sum, z, i) => sum + (z[j] * z[k]) / D[i], 0))),
       slope.map((s, j) => s + rows.reduce((sum, z, i) => sum + (z[j] * right[i]) / D[i], 0)));
-    const da = rows.map((z, i) => (right[i] - inner(z, dw)) / D[i]);
+    const da = rows.map((z, i) => (right[i] - dot(z, dw)) / D[i]);
     const du = da.map((x, i) => (aim - a[i] * u[i] - u[i] * x) / a[i]);
     const dv = da.map((x, i) => (aim - (C - a[i]) * v[i] + v[i] * x) / (C - a[i]));
     if (![...dw, ...da].every(Number.isFinite)) break;
@@ -71,7 +72,7 @@ export function newton(x, y, steps, firth) {
     const score = [0, 0];
     x.forEach((v, i) => {
       const z = [1, v];
-      const leverage = firth ? p[i] * (1 - p[i]) * inner(z, solve(H, z)) : 0;
+      const leverage = firth ? p[i] * (1 - p[i]) * dot(z, solve(H, z)) : 0;
       z.forEach((s, j) => { score[j] += (y[i] - p[i] + leverage * (0.5 - p[i])) * s; });
     });
     const moved = solve(H, score);
@@ -106,7 +107,7 @@ export function descend(J, grad, start, { eta, schedule, up, most }) {
   const ended = (reason, why) => ({ path, values, rates, reason, why });
   for (;;) {
     const k = rates.length;
-    const rate = eta / ({ constant: 1, inverse: k + 1, inverse_sqrt: Math.sqrt(k + 1) })[schedule];
+    const rate = rateOf(eta, schedule, k + 1);
     const before = length;
     length = rate * Math.hypot(...gradient);
     if (length <= 1e-6) return ended("converged", "The next step would be no longer than 10⁻⁶");

@@ -229,7 +229,7 @@ function boundsOf(scene, run) {
 // weights w that make the first of them small.
 function hingeBounds(Z, signs, square, passes) {
   const w = hingeOptimum(Z, signs, passes / square);
-  const loss = passes * Z.reduce((sum, z, i) => sum + Math.max(0, 1 - signs[i] * z.reduce((s, v, j) => s + v * w[j], 0)), 0);
+  const loss = passes * Z.reduce((sum, z, i) => sum + Math.max(0, 1 - signs[i] * dot(z, w)), 0);
   const long = Math.hypot(...w) * Math.sqrt(square);
   const about = `also for overlapping points; ${passes} pass${passes === 1 ? "" : "es"}`;
   const up = 1 + 1e-9;

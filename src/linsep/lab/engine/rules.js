@@ -17,12 +17,6 @@ export class Machine {
 
 export const moved = (w, x, amount) => w.map((p, j) => p + amount * x[j]);
 
-export function product(x, w) {
-  let sum = 0;
-  for (let j = 0; j < x.length; j += 1) sum += x[j] * w[j];
-  return sum;
-}
-
 // The probability of every class at a place, by weights of naive Bayes.
 export function probabilities(weights, x, y) {
   const scores = weights.map(([b, u, v]) => b + u * x + v * y);
@@ -33,28 +27,18 @@ export function probabilities(weights, x, y) {
 
 const whole = ({ x, ones }) => [...x, ...ones];
 
-// What rules have in common: a mistake asks for an update, weights begin at 0.
+// What rules have in common. Some have more: `check` a row, `asks` for an update without a mistake, the
+// `margin` that it compares, what to do at `endPass`, and whether to begin `again` with another rule.
 class Rule {
   constructor(settings) { Object.assign(this, settings); }
-
-  get learnsIntercept() { return true; }
 
   get zeros() { return "mistake"; }
 
   first() { return [0, 0]; }
-
-  check() {}
-
-  asks(machine, example, y, s, wrong) { return wrong; }
-
-  margin() { return null; }
-
-  endPass() { return false; }
-
-  again() { return null; }
 }
 
-const rateOf = (rate, schedule, k) => ({ constant: rate, inverse: rate / k, inverse_sqrt: rate / Math.sqrt(k) })[schedule];
+// The learning rate of update k.
+export const rateOf = (rate, schedule, k) => ({ constant: rate, inverse: rate / k, inverse_sqrt: rate / Math.sqrt(k) })[schedule];
 
 class Perceptron extends Rule {
   get zeros() { return this.zero; }
@@ -87,8 +71,8 @@ class Margin extends Rule {
     if (!one && x.every((v) => v === 0)) throw new Error(`Point ${row + 1} is at 0 and has no margin: move it.`);
   }
 
-  asks(machine, example, y, s, wrong) {
-    return wrong || (y * s) / Math.hypot(...whole(example)) < 0.5 * this.aim * machine.length;
+  asks(machine, example, y, s) {
+    return (y * s) / Math.hypot(...whole(example)) < 0.5 * this.aim * machine.length;
   }
 
   margin(machine, example, y, s) {
@@ -110,8 +94,6 @@ class Margin extends Rule {
 const MOST = 1e150;
 
 class Winnow extends Rule {
-  get learnsIntercept() { return false; }
-
   first(d, joint) { return [1, joint ? 0 : -d / 2]; }
 
   check(row, x) {
@@ -146,8 +128,6 @@ export function kernelValue({ kernel, width, degree }, [x, y], [u, v]) {
 
 // A row is its kernel values with all rows, then its unit vector, by which a mistake finds its weight.
 class KernelPerceptron extends Rule {
-  get learnsIntercept() { return false; }
-
   update(machine, { x }, y) {
     const n = x.length / machine.intercept.length / 2;
     for (let start = 0; start < x.length; start += 2 * n) {

@@ -6,14 +6,14 @@ import { pairsOf, SCHEMES } from "./schemes.js";
 // a mistake. Rows are lists of numbers; `start` has an intercept and weights for every vector.
 export function* run(rule, scheme, rows, codes, k, { intercept, orders, start = null, passes = Infinity }) {
   const how = new SCHEMES[scheme](k, rule.zeros);
-  const one = intercept && rule.learnsIntercept ? 1 : 0;
+  const one = Number(intercept);
   const d = rows[0].length;
   const begin = (given) => {
     const [w, b] = rule.first(d, Boolean(how.joint));
     return how.machines(given ?? Array.from({ length: how.vectors }, () => [b, ...new Array(d).fill(w)]));
   };
   let machines = begin(start);
-  rows.forEach((x, row) => rule.check(row, x, one));
+  rows.forEach((x, row) => rule.check?.(row, x, one));
   yield { weights: how.weights(machines) };
   let [rounds, attempt] = [0, 0];
   for (let pass = 0; pass < passes; pass += 1) {
@@ -24,12 +24,12 @@ export function* run(rule, scheme, rows, codes, k, { intercept, orders, start = 
       const [x, code] = [rows[row], codes[row]];
       const scores = how.scores(machines, x);
       const shown = how.show(machines, x, one, code);
-      const margins = shown.map(({ machine, example, y, score }) => rule.margin(machines[machine], example, y, score))
+      const margins = shown.map(({ machine, example, y, score }) => rule.margin?.(machines[machine], example, y, score))
         .filter(Boolean);
       const [mistakes, updated] = learn(rule, machines, shown);
       if (place === order.length - 1) {
         machines.forEach((machine, number) => {
-          if (rule.endPass(machine)) { machine.updates += 1; updated.push(number); }
+          if (rule.endPass?.(machine)) { machine.updates += 1; updated.push(number); }
         });
       }
       clean &&= !mistakes;
@@ -39,7 +39,7 @@ export function* run(rule, scheme, rows, codes, k, { intercept, orders, start = 
       rounds += 1;
     }
     if (clean) return;
-    const other = rule.again(machines);
+    const other = rule.again?.(machines);
     if (other) { rule = other; attempt += 1; machines = begin(null); }
   }
 }
@@ -50,7 +50,7 @@ function learn(rule, machines, shown) {
   const updated = [];
   for (const { machine: number, example, y, score, wrong } of shown) {
     const machine = machines[number];
-    if (!rule.asks(machine, example, y, score, wrong)) continue; // eslint-disable-line no-continue
+    if (!wrong && !rule.asks?.(machine, example, y, score)) continue; // eslint-disable-line no-continue
     mistakes += 1;
     if (rule.update(machine, example, y, score)) { machine.updates += 1; updated.push(number); }
   }

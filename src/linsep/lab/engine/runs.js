@@ -46,11 +46,11 @@ function steps(scene, rule, rows, recurs) {
   const { start, learner, shuffle, seed, rounds } = settings;
   const begun = LEARNERS[learner].start && start.some(Boolean)
     ? Array.from({ length: vectorsIn(scene) }, () => (learnsIntercept(scene) ? start : [0, ...start.slice(1)])) : null;
-  const going = run(rule, scheme, rows, codes, k, { intercept: learnsIntercept(scene),
+  const going = run(rule, scheme, rows, codes, k, { intercept: learnsIntercept(scene) && !["winnow", "kernel"].includes(learner),
     orders: ordersOf(rows.length, seed, shuffle), start: begun, passes: rounds });
   const { weights: first } = going.next().value;
   const found = [];
-  let [closed, clean, cut] = [false, false, false];
+  let [closed, clean, cut] = [false, true, false];
   const recurrence = recurs?.(first);
   for (const step of going) {
     const last = found.at(-1);
@@ -60,7 +60,6 @@ function steps(scene, rule, rows, recurs) {
       clean = true;
     }
     if (found.length === rounds) { cut = true; break; }
-    if (!found.length) clean = true;
     clean &&= !step.mistakes;
     found.push(step);
   }
@@ -98,10 +97,8 @@ function linearColumns(scene) {
 function columnsOf(found) {
   const of = (name) => found.map((step) => step[name]);
   return { rounds: found.length, row: of("row"), pass: found.map(({ pass }) => pass + 1), mistakes: of("mistakes"),
-    updates: of("updates"), scores: of("scores").flat(),
-    margins: of("margin").filter(Boolean) };
+    updates: of("updates"), scores: of("scores").flat(), margins: of("margin").filter(Boolean) };
 }
-
 
 function kernelColumns(scene) {
   const rows = rowsOf(scene);

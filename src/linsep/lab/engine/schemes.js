@@ -1,7 +1,8 @@
 // How binary classifiers learn two or more classes, numbered 0, 1, 2, ...: which examples each of them
 // gets, and what their scores predict. Of equal scores the first class wins, or for `last` the last one.
 
-import { Machine, product } from "./rules.js";
+import { dot } from "./exact.js";
+import { Machine } from "./rules.js";
 
 export function pairsOf(k) {
   const found = [];
@@ -27,7 +28,7 @@ class Separate {
   // The intercept and the weights of every vector.
   weights(machines) { return machines.map(({ weights, intercept }) => [intercept[0], ...weights]); }
 
-  scores(machines, x) { return this.weights(machines).map(([b, ...w]) => product(x, w) + b); }
+  scores(machines, x) { return this.weights(machines).map(([b, ...w]) => dot(x, w) + b); }
 
   show(machines, x, one, code) {
     const scores = this.scores(machines, x);

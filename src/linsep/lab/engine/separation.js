@@ -79,17 +79,15 @@ export function jointRows(X, codes, intercept) {
   });
 }
 
-// The point of a hull nearest to 0, as whole numbers over a unit, and the multipliers of its vertices,
-// which `names` may number. `lowest` has the vertex where a product is least.
-function nearest(lowest, start, until, names = null) {
+// The point of a hull nearest to 0, as whole numbers over a unit, and the multipliers of its vertices.
+// `lowest` has the vertex where a product is least.
+function nearest(lowest, start, until) {
   const [key, first] = lowest(start);
   let [vertices, weights] = [new Map([[key, first]]), new Map([[key, ONE]])];
   for (;;) {
     const [point, unit] = combined([...vertices.values()], [...weights.values()]);
     const [next, found] = lowest(point);
-    if (dot(found, point) * unit >= dot(point, point)) {
-      return { point, unit, weights: names ? new Map([...weights].map(([k, w]) => [names[k], w])) : weights };
-    }
+    if (dot(found, point) * unit >= dot(point, point)) return { point, unit, weights };
     vertices.set(next, found);
     weights.set(next, ZERO);
     for (;;) {
@@ -152,8 +150,7 @@ function peeled(A, witness, until) {
     const common = { multipliers: witness, boundary, spanning, square: ZERO };
     if (!left.size) return { kind: "overlapping", weights: [], ...common };
     const rows = [...left.keys()];
-    const rests = [...left.values()];
-    const { point, unit, weights } = nearest(lowestOf(rests), rests[0], until, rows);
+    const { point, unit, weights } = nearest(lowestOf(Object.fromEntries(left), rows), left.get(rows[0]), until);
     if (nonzero(point)) return { kind: "quasi-separable", weights: point.map((v) => new Fraction(v, unit)), ...common };
     // the rows that add up to 0 here, with as much of the known ones as takes the rest
     const [more, shares] = [[...weights.keys()], [...weights.values()].map((m, k) => m.times(left.get([...weights.keys()][k]).factor))];

@@ -33,13 +33,11 @@ export class Clock {
         button("To the start", "|\u25C2", () => this.go(() => 0)),
         button("Step back", "\u25C2", () => this.go((t) => t - 1)),
         this.mistake = button("Next mistake", "\u2717 \u25B8", () => this.nextMistake()),
-        button("To the end", "\u25B8|", () => this.go(() => this.rounds))),
+        button("To the end", "\u25B8|", () => this.go(() => this.lab.rounds))),
       this.slider, make("label", { class: "speed" }, "steps ", this.speed), this.counts);
     this.mistake.classList.add("of-run");
     this.show();
   }
-
-  get rounds() { return this.lab.rounds; }
 
   go(where) { this.pause(); this.lab.goTo(where(this.lab.at)); }
 
@@ -47,8 +45,8 @@ export class Clock {
 
   toggle() {
     if (this.playing) { this.pause(); return; }
-    if (!this.rounds) return;
-    if (this.lab.at >= this.rounds) this.lab.goTo(0);
+    if (!this.lab.rounds) return;
+    if (this.lab.at >= this.lab.rounds) this.lab.goTo(0);
     this.playing = true;
     this.show();
     let before = null;
@@ -60,9 +58,9 @@ export class Clock {
       const whole = Math.floor(left);
       if (whole) {
         left -= whole;
-        this.lab.goTo(Math.min(this.rounds, this.lab.at + whole));
+        this.lab.goTo(Math.min(this.lab.rounds, this.lab.at + whole));
       }
-      if (this.lab.at >= this.rounds) this.pause();
+      if (this.lab.at >= this.lab.rounds) this.pause();
       else requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
@@ -81,23 +79,21 @@ export class Clock {
   }
 
   // Choose a speed for a scene that was opened.
-  pace() { this.speed.value = this.rounds <= SHORT ? 2 : 30; }
+  pace() { this.speed.value = this.lab.rounds <= SHORT ? 2 : 30; }
 
   scene() {
-    this.slider.max = this.rounds;
-    this.node.classList.toggle("idle", !this.rounds);
+    this.slider.max = this.lab.rounds;
+    this.node.classList.toggle("idle", !this.lab.rounds);
   }
 
   at(t) {
     const { run } = this.lab;
     this.slider.value = t;
-    this.step.disabled = t >= this.rounds;
+    this.step.disabled = t >= this.lab.rounds;
     const pass = run && t ? run.pass[t - 1] : 0;
     this.slider.setAttribute("aria-valuetext",
-      `step ${t} of ${this.rounds}${this.lab.descends ? "" : `, pass ${pass}`}`);
-    this.numbers.round.textContent = t.toLocaleString("en");
-    this.numbers.pass.textContent = pass.toLocaleString("en");
-    this.numbers.mistakes.textContent = (run ? run.madeMistakes[t] : 0).toLocaleString("en");
-    this.numbers.updates.textContent = (run ? run.madeUpdates[t] : 0).toLocaleString("en");
+      `step ${t} of ${this.lab.rounds}${this.lab.descends ? "" : `, pass ${pass}`}`);
+    const now = { round: t, pass, mistakes: run?.madeMistakes[t] ?? 0, updates: run?.madeUpdates[t] ?? 0 };
+    for (const [name, count] of Object.entries(now)) this.numbers[name].textContent = count.toLocaleString("en");
   }
 }

@@ -22,8 +22,6 @@ export class Controls {
     this.lab = lab;
     this.ready = make("select", { id: "ready", "aria-label": "Points", onchange: () => lab.open(this.ready.value) });
     this.fields = make("div", { class: "fields" });
-    this.shows = make("label", { class: "check shows" }, make("input", { type: "checkbox", checked: true, "data-show": "proof",
-      onchange: (event) => { lab.showsProof = event.target.checked; lab.plane.drawProof(); } }), "proof in the plane");
     this.paste = make("textarea", { rows: 4, placeholder: "x, y, class\n1.5, 2, a\n3, 1.2, b",
       "aria-label": "Points as CSV" });
     this.columns = make("div", { id: "columns", "aria-live": "polite" });
@@ -40,7 +38,7 @@ export class Controls {
     this.node = make("section", { class: "card controls", "aria-label": "Settings" },
       lab.lessons.node,
       make("label", { class: "field" }, make("span", {}, "Points"), this.ready), this.own,
-      new Generator(lab).node, this.fields, this.shows);
+      new Generator(lab).node, this.fields);
   }
 
   start() {

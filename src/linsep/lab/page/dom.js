@@ -40,6 +40,14 @@ export function equation(weights, features) {
   return `${texts.join("")} = 0`;
 }
 
+// Keep the width and height of a frame in its owner, who draws again when they change.
+export function resized(owner) {
+  const { clientWidth: width, clientHeight: height } = owner.frame;
+  if (!width || !height || (owner.width === width && owner.height === height)) return;
+  Object.assign(owner, { width, height });
+  if (owner.lab.scene) owner.redraw();
+}
+
 export function download(name, content, type) {
   const url = typeof content === "string" && content.startsWith("data:")
     ? content : URL.createObjectURL(new Blob([content], { type }));

@@ -38,11 +38,11 @@ function pictureOf(residuals) {
 }
 
 // The line of weights, where it is in the picture.
-function lineOf(scale, weights, name) {
+export function lineOf(scale, weights, name, stroke = null) {
   const ends = chord(scale.box, weights);
   if (!ends) return [];
   const [[x1, y1], [x2, y2]] = [ends.from, ends.to].map((end) => scale.point(end));
-  return [makeSvg("line", { class: name, x1, y1, x2, y2 })];
+  return [makeSvg("line", { class: name, x1, y1, x2, y2, stroke })];
 }
 
 function dotOf(scale, point, name, r) {

@@ -96,13 +96,6 @@ export class Scale {
 
   y(value) { return this.height - (value - this.box[1]) * this.unitY; }
 
-  // The SVG transform of a drawing that another scale made.
-  transform(made) {
-    const [left, , , top] = made.box;
-    return made === this ? "" : `translate(${this.x(left)},${this.y(top)}) scale(${
-      this.unit / made.unit},${this.unitY / made.unitY})`;
-  }
-
   point([x, y]) { return [this.x(x), this.y(y)]; }
 
   back(px, py) {

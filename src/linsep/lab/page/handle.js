@@ -11,30 +11,12 @@ export function stepOf(event) {
 
 export class Handle {
   // `label` names it for screen readers; `moved` receives the new place in pixels, and whether the
-  // pointer is still down.
-  constructor(plane, name, label, moved) {
-    Object.assign(this, { plane, moved, at: [0, 0], held: false });
+  // plane still holds it.
+  constructor(name, label, moved) {
+    Object.assign(this, { moved, at: [0, 0], held: false });
     this.node = makeSvg("g", { class: `handle ${name}`, tabindex: "0", role: "button",
       "aria-label": label },
       makeSvg("circle", { class: "touch", r: 16 }), makeSvg("circle", { class: "grip", r: 7 }));
-    this.node.addEventListener("pointerdown", (event) => {
-      if (event.button) return;
-      event.stopPropagation();
-      [this.held, this.went] = [true, false];
-      this.node.setPointerCapture(event.pointerId);
-    });
-    this.node.addEventListener("pointermove", (event) => {
-      if (!this.held) return;
-      this.went = true;
-      this.move(plane.inside(event), true);
-    });
-    this.node.addEventListener("pointerup", (event) => {
-      const { held, went } = this;
-      this.held = false;
-      if (held && went) this.move(plane.inside(event), false);
-      else if (held) plane.clicked(event);
-    });
-    this.node.addEventListener("pointercancel", () => { this.held = false; });
     this.node.addEventListener("keydown", (event) => {
       const step = stepOf(event);
       if (!step) return;

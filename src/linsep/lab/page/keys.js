@@ -3,8 +3,7 @@
 const POINTS = "Digits choose a class. With a point in focus, arrows move it, digits relabel it, and "
   + "Delete removes it.";
 const TIME = "space plays, \u2190 \u2192 step, ";
-const ALWAYS = " + \u2212 0 and Ctrl with the wheel zoom; Shift with arrows, or dragging, moves the plane. "
-  + "Ctrl+Z and Ctrl+Y undo and redo. F: full screen. R: reveal one part at a time.";
+const ALWAYS = " Ctrl+Z and Ctrl+Y undo and redo. F: full screen. R: reveal one part at a time.";
 const TOLD = { descent: `${TIME}Home and End. Arrows move the ring or the slider in focus.`,
   classes: `${TIME}M next mistake, Home and End. ${POINTS}` };
 
@@ -26,20 +25,17 @@ function withControl({ undo }, event) {
 }
 
 function alone(lab, event) {
-  const { clock, plane, stage } = lab;
+  const { clock, stage } = lab;
   const target = event.target;
   const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName);
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (key === "Escape" && stage.on) return () => stage.toggle();
   if (typing && (target.type !== "range" || /^(Arrow|Home|End|Page)/.test(key))) return null;
   if (key === " " && ["BUTTON", "SUMMARY"].includes(target.tagName)) return null;
-  // 0 is the tenth class where there are nine, and shows the whole plane elsewhere.
-  if (/^[1-9]$/.test(key) || (key === "0" && lab.classNames.length > 8)) {
-    return () => lab.chooseClass((Number(key) + 9) % 10);
-  }
-  return plane.view.key(event) ?? { ArrowLeft: () => clock.go((t) => t - 1),
+  if (/^\d$/.test(key)) return () => lab.chooseClass((Number(key) + 9) % 10);
+  return { ArrowLeft: () => clock.go((t) => t - 1),
     ArrowRight: () => clock.go((t) => t + 1), Home: () => clock.go(() => 0),
-    End: () => clock.go(() => clock.rounds), m: () => clock.nextMistake(),
+    End: () => clock.go(() => lab.rounds), m: () => clock.nextMistake(),
     f: () => stage.toggle(), r: () => stage.reveal(), Escape: () => lab.select(null),
     " ": () => clock.toggle() }[key];
 }

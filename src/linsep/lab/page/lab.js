@@ -30,7 +30,7 @@ export class Lab {
   constructor(root, connection) {
     Object.assign(this, { root, connection, scene: null, run: null, fit: null,
       proof: null, idle: "", classNames: ["-1", "+1"], fields: [], ready: [], limits: {}, at: 0, active: 1,
-      selected: null, showsProof: true, waiting: [], number: 0 });
+      selected: null, waiting: [], number: 0 });
     this.lessons = new Lesson(this);
     this.stage = new Stage(this);
     this.plane = new Plane(this);
@@ -130,13 +130,11 @@ export class Lab {
   }
 
   // Announce the effect of a key to screen readers.
-  say(text) {
-    if (this.heard) this.heard.textContent = text;
-  }
+  say(text) { this.heard.textContent = text; }
 
-  // Show an answer with a scene, at a step or its own (null). `seen` is the part of the plane to show;
-  // edits can be undone, and have an address unless something is still dragged (not `final`).
-  take(answer, { at = this.at, fit = false, final = true, seen = null, undoes = false, edits = true }) {
+  // Show an answer with a scene, at a step or its own (null). Edits can be undone, and have an address
+  // unless something is still dragged (not `final`).
+  take(answer, { at = this.at, fit = false, final = true, undoes = false, edits = true }) {
     this.fail(answer.fault ?? "");
     if (!answer.scene) { this.redraw(); return; }
     if (!this.fields.length) this.begin(answer);
@@ -149,7 +147,6 @@ export class Lab {
     const { scene, run, idle, classNames } = answer;
     const { room, surface } = scene.settings;
     const view = room === "descent" ? surface : room;
-    const same = run && this.run && JSON.stringify(scene.points) === JSON.stringify(this.scene.points);
     Object.assign(this, { scene, idle, classNames, proof: null });
     this.run = run ? new Run(run, scene.points) : null;
     this.fit = answer.fit ?? null;
@@ -157,9 +154,9 @@ export class Lab {
     this.node.classList.toggle("nothing", !run && !this.regression);
     this.node.dataset.room = room;
     this.footer.textContent = keysOf(room);
-    if (!same) this.selected = this.selected < scene.points.length ? this.selected : null;
+    if (!(this.selected < scene.points.length)) this.selected = null;
     this.at = Math.max(0, Math.min(atEnd ? Infinity : at ?? scene.at, this.rounds));
-    if (undoes || fit || view !== this.view) this.plane.view.fit(seen);
+    if (undoes || fit || view !== this.view || (final && !this.plane.showsAll)) this.plane.fit();
     if (view !== this.view && this.narrow.matches) this.arrange();
     this.view = view;
     if (fit) this.clock.pace();
@@ -265,7 +262,6 @@ export class Lab {
   endMove() { if (this.moved) this.changePoints(this.moved); }
 
   deletePoint(j) {
-    if (j === null) return;
     const points = this.latest().points.filter((_, k) => k !== j);
     this.selected = null;
     this.changePoints(points);

@@ -48,11 +48,11 @@ export class Legend {
   // Add what is drawn at this step.
   at() {
     if (!this.lab.run) return;
-    const { parts, points, svg } = this.lab.plane;
+    const { parts, points } = this.lab.plane;
     const drawn = (name) => parts[name].style.display !== "none";
     const seen = { band: parts.band.getAttribute("points"), normal: drawn("normal"), update: drawn("update"), widest: drawn("widest"),
       meeting: parts.witness.querySelector(".meeting"),
-      proof: svg.classList.contains("with-proof") && points.dots.some((dot) => dot.classList.contains("proof")) };
+      proof: points.dots.some((dot) => dot.classList.contains("proof")) };
     const now = AT_TIMES.filter(([name]) => seen[name]);
     if (String(now) === this.drawn) return;
     this.drawn = String(now);

@@ -1,10 +1,10 @@
 // The plane: points that can be added, moved, relabeled and deleted, and the line of the weights.
 
-import { equation, make, makeSvg, set } from "./dom.js";
+import { equation, make, makeSvg, resized, set } from "./dom.js";
 import { digits, minus, short } from "../engine/numbers.js";
 import { probabilities } from "../engine/rules.js";
 import { Descent } from "./descent.js";
-import { chord, clipped, corners } from "./geometry.js";
+import { boxAround, boxFree, chord, clipped, corners, Scale } from "./geometry.js";
 import { drawnFit } from "./fit.js";
 import { gridOf } from "./grid.js";
 import { Handle } from "./handle.js";
@@ -15,7 +15,6 @@ import { Regions } from "./regions.js";
 import { scoresOf } from "./run.js";
 import { StartArrow } from "./start.js";
 import { Tools } from "./tools.js";
-import { View } from "./view.js";
 
 const ARROW = 56;
 //: pixels from a line of the grid within which a point that is dragged stays on it
@@ -28,7 +27,7 @@ export class Plane {
     this.legend = new Legend(lab);
     const line = (name, more) => makeSvg("line", { class: name, ...more });
     const arrow = (name) => line(name, { "marker-end": "url(#lab-arrow)" });
-    this.from = new Handle(this, "from", "Start of the descent", (...to) => this.startFrom(...to));
+    this.from = new Handle("from", "Start of the descent", (...to) => this.startFrom(...to));
     this.start = new StartArrow(this);
     this.descent = new Descent(this);
     this.parts = {
@@ -48,38 +47,48 @@ export class Plane {
     this.svg.addEventListener("pointerdown", (event) => this.press(event));
     this.svg.addEventListener("pointermove", (event) => this.move(event));
     this.svg.addEventListener("pointerup", (event) => this.release(event));
-    this.svg.addEventListener("pointercancel", () => { this.held = null; });
+    this.svg.addEventListener("pointercancel", () => this.letGo());
     this.svg.addEventListener("contextmenu", (event) => this.menu(event));
-    this.view = new View(this);
-    this.frame = make("div", { class: "frame" }, this.svg, this.view.button);
+    this.frame = make("div", { class: "frame" }, this.svg);
     this.tools = new Tools(this);
     this.says = make("p", { class: "equation", id: "equation" });
     this.status = make("p", { class: "status", id: "status", "aria-live": "polite" });
     this.node = make("section", { class: "card plane", "aria-label": "Plane" },
       this.tools.node, this.frame, this.legend.node,
       make("div", { class: "below" }, this.says, this.status));
-    new ResizeObserver(() => this.resize()).observe(this.frame);
+    new ResizeObserver(() => resized(this)).observe(this.frame);
   }
 
-  resize() {
-    const { clientWidth: width, clientHeight: height } = this.frame;
-    if (!width || !height || (this.width === width && this.height === height)) return;
-    [this.width, this.height] = [width, height];
-    if (!this.lab.scene) return;
-    this.view.fit(this.view.seen);
-    this.redraw();
-  }
-
-  // Draw again; `roughly` moves curves and areas that take long, instead of drawing them.
-  redraw(roughly = false) {
-    this.scene(roughly);
+  redraw() {
+    this.fit();
+    this.scene();
     this.at(this.lab.at);
   }
 
-  scene(roughly = false) {
+  // Show all points, or the box of a fit.
+  fit() {
+    if (!this.width) return;
+    const { scene, fit } = this.lab;
+    const { room, intercept } = scene.settings;
+    const { box, equal } = fit ?? {};
+    const around = this.points.places();
+    const shape = this.width / this.height;
+    if (room === "curve") around.push(...[0, 1].map((height) => [around[0]?.[0] ?? 0, height]));
+    else if (around.length && !intercept) around.push([0, 0]);
+    this.box = equal ? boxAround([box.slice(0, 2), box.slice(2)], shape, 0)
+      : box ?? (["line", "curve"].includes(room) ? boxFree(around) : boxAround(around, shape));
+    this.scale = new Scale(this.box, this.width, this.height);
+  }
+
+  // Whether every point is in the picture.
+  get showsAll() {
+    const [left, bottom, right, top] = this.box ?? [];
+    return Boolean(this.lab.fit?.box) || this.points.places().every(([x, y]) => x >= left && x <= right && y >= bottom && y <= top);
+  }
+
+  scene() {
     const { scene } = this.lab;
     if (!this.width) return;
-    if (!this.scale) this.view.fit();
     set(this.svg, { viewBox: `0 0 ${this.width} ${this.height}` });
     this.tools.draw();
     const [lines, grid] = gridOf(this.scale, this.lab.fit?.axes ?? scene.features, this.lab.stage.type);
@@ -89,14 +98,14 @@ export class Plane {
     const { settings } = scene;
     const { run } = this.lab;
     const curved = run && (run.kernel || run.nVectors > 1 || settings.keep === "vote");
-    if (!roughly) this.regions = curved ? new Regions(run, scene, this.scale) : null;
+    this.regions = curved ? new Regions(run, scene, this.scale) : null;
     this.legend.scene();
     this.drawProof();
     const { fit } = this.lab;
     this.parts.fit.replaceChildren(...(fit ? drawnFit(fit, scene.points, this.scale, this.lab.stage.times) : []));
     this.descent.scene();
     this.svg.setAttribute("aria-label", `Plane with the points. Click to ${
-      this.lab.descends ? "start the descent there" : "add a point"}, drag to move the plane.`);
+      this.lab.descends ? "start the descent there" : "add a point"}.`);
     if (!this.lab.descends) this.from.hide();
     else if (!this.from.held) {
       const [x, y] = settings.from;
@@ -113,16 +122,14 @@ export class Plane {
     const { verdict } = this.lab.proof ?? {};
     const rows = verdict?.rows ?? [];
     this.points.dots.forEach((dot, j) => dot.classList.toggle("proof", rows.includes(j)));
-    const shown = this.lab.showsProof;
-    const proving = shown && verdict?.meeting ? rows.map((row) => this.lab.scene.points[row]) : [];
+    const proving = verdict?.meeting ? rows.map((row) => this.lab.scene.points[row]) : [];
     this.parts.witness.replaceChildren(...[...new Set(proving.map(([, , code]) => code))].map((code) => makeSvg("polygon", { class: "hull",
       stroke: classColor(code), fill: classColor(code), points: this.pixels(proving.filter((p) => p[2] === code)) })));
     if (proving.length) {
       const [px, py] = this.scale.point(verdict.meeting);
       this.parts.witness.append(makeSvg("path", { class: "meeting", d: `M${px - 6},${py - 6}l12,12m0,-12l-12,12` }));
     }
-    this.place(this.parts.widest, shown ? verdict?.widest ?? null : null);
-    this.svg.classList.toggle("with-proof", Boolean(shown));
+    this.place(this.parts.widest, verdict?.widest ?? null);
     this.legend.at();
   }
 
@@ -157,10 +164,6 @@ export class Plane {
   }
 
   drawRegions(t) {
-    const transform = this.scale.transform(this.regions.scale);
-    set(this.parts.sides, { transform });
-    set(this.parts.curve, { transform });
-    if (transform && this.regions.at === t) return;
     const { areas, curve } = this.regions.paths(t);
     this.parts.sides.replaceChildren(...areas.map((d, k) => {
       const code = this.lab.run.present[k];
@@ -174,8 +177,7 @@ export class Plane {
     const halves = weights?.some(Boolean) ? [weights.map((w) => -w), weights] : [];
     this.parts.sides.replaceChildren(...halves.map((half, k) => makeSvg("polygon", { class: "side",
       "data-class": this.lab.run.present[k], fill: classColor(this.lab.run.present[k]), points: this.pixels(clipped(corners(this.box), half)) })));
-    set(this.parts.sides, { transform: "" });
-    set(this.parts.curve, { d: "", transform: "" });
+    set(this.parts.curve, { d: "" });
   }
 
   pixels(polygon) { return polygon.map((p) => this.scale.point(p).join(",")).join(" "); }
@@ -239,21 +241,11 @@ export class Plane {
   press(event) {
     if (event.button) return;
     const dot = event.target.closest(".dot");
-    this.held = { point: dot ? Number(dot.dataset.point) : null, from: this.spot(event),
-      moved: false };
+    const handle = [this.from, this.start.tip].find(({ node }) => node.contains(event.target));
+    if (handle) handle.held = true;
+    this.held = { point: dot ? Number(dot.dataset.point) : null, handle, from: this.spot(event), moved: false };
     this.svg.setPointerCapture(event.pointerId);
     if (dot) this.lab.select(this.held.point);
-  }
-
-  // Whether the pointer was pressed beside the points and moves the plane.
-  get holdsPlane() { return this.held?.point === null && this.held.moved; }
-
-  // Let go of what is held.
-  drop() {
-    const { held } = this;
-    this.held = null;
-    if (held?.moved && held.point !== null) this.lab.endMove();
-    return held;
   }
 
   move(event) {
@@ -266,17 +258,28 @@ export class Plane {
       this.status.textContent = `at ${place.map((x) => digits(x)).join(", ")}: ${each.join(", ")}`;
     }
     if (!this.held || !scene) return;
-    const far = Math.hypot(px - this.held.from[0], py - this.held.from[1]) > 3;
-    this.held.moved ||= far;
-    if (this.held.point === null || !this.held.moved) return;
-    this.lab.movePoint(this.held.point, this.snapped(this.scale.back(...this.inside(event))), true);
+    this.held.moved ||= Math.hypot(px - this.held.from[0], py - this.held.from[1]) > 3;
+    const { point, handle, moved } = this.held;
+    if (!moved) return;
+    if (handle) handle.move(this.inside(event), true);
+    else if (point !== null) this.lab.movePoint(point, this.snapped(this.scale.back(...this.inside(event))), true);
   }
 
   release(event) {
-    const held = this.drop();
-    if (!held || held.moved) return;
-    if (held.point === null) this.clicked(event);
-    else this.points.dots[held.point]?.focus({ preventScroll: true });
+    const held = this.letGo();
+    if (!held) return;
+    const { point, handle, moved } = held;
+    if (moved && handle) handle.move(this.inside(event), false);
+    else if (moved && point !== null) this.lab.endMove();
+    else if (!moved && point === null) this.clicked(event);
+    else if (!moved) this.points.dots[point]?.focus({ preventScroll: true });
+  }
+
+  letGo() {
+    const { held } = this;
+    this.held = null;
+    if (held?.handle) held.handle.held = false;
+    return held;
   }
 
   clicked(event) {

@@ -12,8 +12,7 @@ export class Regions {
   constructor(run, scene, scale) {
     const { keep } = scene.settings;
     Object.assign(this, { run, scene, scale, votes: !run.kernel && keep === "vote", keep, at: 0 });
-    this.columns = Math.ceil(scale.width / CELL);
-    this.across = this.columns + 1;
+    this.across = Math.ceil(scale.width / CELL) + 1;
     this.nodes = this.across * (Math.ceil(scale.height / CELL) + 1);
     const sites = [...Array.from({ length: this.nodes }, (_, k) => scale.back(...this.pixel(k))), ...scene.points];
     [this.x, this.y] = [0, 1].map((axis) => Float64Array.from(sites, (site) => site[axis]));

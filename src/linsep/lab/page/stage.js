@@ -1,17 +1,11 @@
 // The stage: the picture in full screen for a lecture, with large type and thick lines, revealed one
 // part at a time.
 
-import { make } from "./dom.js";
+import { make, resized } from "./dom.js";
 
 //: the parts of each mode in the order in which they are revealed; the style sheet defines a part
-const PARTS = {
-  classes: ["points", "line", "shade", "rings", "sentence"],
-  soft: ["points", "line", "shade", "rings", "sentence"],
-  bayes: ["points", "line", "shade", "rings", "sentence"],
-  line: ["points", "line", "sentence"],
-  curve: ["points", "line", "sentence"],
-  descent: ["contours", "path", "sentence"],
-};
+const [AREAS, LINE] = [["points", "line", "shade", "rings", "sentence"], ["points", "line", "sentence"]];
+const PARTS = { classes: AREAS, soft: AREAS, bayes: AREAS, line: LINE, curve: LINE, descent: ["contours", "path", "sentence"] };
 //: type, and sizes of marks as multiples of those on the page
 const [SMALL, LARGE, TIMES] = [11, 24, 1.8];
 
@@ -46,7 +40,7 @@ export class Stage {
       lab.say("Full screen is off.");
       if (document.fullscreenElement) document.exitFullscreen();
     }
-    lab.plane.resize();
+    resized(lab.plane);
     if (lab.scene) lab.plane.redraw();
   }
 

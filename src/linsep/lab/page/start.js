@@ -13,7 +13,7 @@ export function startable({ fields, scene }) {
 export class StartArrow {
   constructor(plane) {
     this.plane = plane;
-    this.tip = new Handle(plane, "tip", "Initial weights", (pixels, dragged) => this.turn(pixels, dragged));
+    this.tip = new Handle("tip", "Initial weights", (pixels, dragged) => this.turn(pixels, dragged));
     this.tip.node.append(makeSvg("text", { class: "number", x: 12, y: 5 }, "initial weights: drag"));
     this.node = this.tip.node;
   }

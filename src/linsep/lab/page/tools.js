@@ -1,4 +1,4 @@
-// The buttons above the plane: the class to add, edits of points, undo and redo, zoom.
+// The buttons above the plane: the class to add, edits of points, undo and redo.
 
 import { make } from "./dom.js";
 import { minus } from "../engine/numbers.js";
@@ -14,17 +14,14 @@ export class Tools {
     const { lab, plane } = this;
     const { undo, scene } = lab;
     const focused = document.activeElement?.dataset?.key;
-    const tool = (label, action, off = false, sign = label) => make("button", { type: "button",
-      onclick: action, disabled: off, "data-key": label, "aria-label": label, title: label }, sign);
+    const tool = (label, action, off = false) => make("button", { type: "button",
+      onclick: action, disabled: off, "data-key": label, title: label }, label);
     const edits = [tool("Add", () => lab.addPoint(plane.rounded(plane.scale.back(plane.width / 2, plane.height / 2)))),
       tool("Delete", () => lab.deletePoint(lab.selected), lab.selected === null),
       tool("Clear", () => lab.clear(), !scene.points.length)];
     this.node.replaceChildren(this.chips(), ...(lab.descends ? [] : edits),
       tool("Undo", () => undo.undo(), !undo.past.length),
-      tool("Redo", () => undo.redo(), !undo.future.length),
-      tool("Zoom in", () => plane.view.zoom(1.25), false, "+"),
-      tool("Zoom out", () => plane.view.zoom(0.8), false, "\u2212"),
-      tool("Fit", () => plane.view.reset()));
+      tool("Redo", () => undo.redo(), !undo.future.length));
     if (focused) this.node.querySelector(`[data-key="${focused}"]`)?.focus();
   }
 

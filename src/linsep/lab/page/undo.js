@@ -1,4 +1,4 @@
-// Undo and redo: the scenes before each edit, with the step and the part of the plane then shown.
+// Undo and redo: the scenes before each edit, with the step then shown.
 
 export class Undo {
   constructor(lab) {
@@ -8,7 +8,7 @@ export class Undo {
   // A scene that nobody edited: a URL, or a step of a lesson.
   begin(now) { Object.assign(this, { past: [], future: [], now, before: null }); }
 
-  shown() { return { scene: this.now, at: this.lab.at, seen: this.lab.plane.view.seen, undoes: true }; }
+  shown() { return { scene: this.now, at: this.lab.at, undoes: true }; }
 
   // A scene was edited; while something is dragged (not `final`) it is not yet another one.
   edited(scene, final) {

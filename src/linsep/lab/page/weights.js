@@ -1,8 +1,9 @@
 // Weight space: which weights put each point on its side, the region of solutions, the path.
 
-import { make, makeSvg, set } from "./dom.js";
+import { make, makeSvg, resized, set } from "./dom.js";
 import { digits, vector } from "../engine/numbers.js";
-import { boxAround, chord, clipped, corners, Scale } from "./geometry.js";
+import { lineOf } from "./fit.js";
+import { boxAround, clipped, corners, Scale } from "./geometry.js";
 import { gridOf } from "./grid.js";
 import { classColor } from "./looks.js";
 import { startable } from "./start.js";
@@ -26,14 +27,12 @@ export class Weights {
     this.node = make("section", { class: "card weights", "aria-label": "Weight space" },
       make("h2", {}, "Weight space"), this.frame,
       make("div", { class: "below" }, this.says, this.help));
-    new ResizeObserver(() => this.resize()).observe(this.frame);
+    new ResizeObserver(() => resized(this)).observe(this.frame);
   }
 
-  resize() {
-    const { clientWidth: width, clientHeight: height } = this.frame;
-    if (!width || !height || (this.width === width && this.height === height)) return;
-    [this.width, this.height] = [width, height];
-    if (this.lab.scene) { this.scene(); this.at(this.lab.at); }
+  redraw() {
+    this.scene();
+    this.at(this.lab.at);
   }
 
   scene() {
@@ -75,12 +74,8 @@ export class Weights {
     const halves = single ? scene.points.map(([x, y], j) => [b, x, y].map((v) => (run.codes[j] === 1 ? v : -v))) : [];
     const region = single ? halves.reduce(clipped, corners(this.scale.box)) : [];
     set(this.parts.region, { points: region.map((point) => this.scale.point(point).join(",")).join(" ") });
-    this.parts.lines.replaceChildren(...(halves.length > MOST_LINES ? [] : halves).flatMap((half, j) => {
-      const ends = chord(this.scale.box, half);
-      if (!ends) return [];
-      const [[x1, y1], [x2, y2]] = [ends.from, ends.to].map((end) => this.scale.point(end));
-      return [makeSvg("line", { x1, y1, x2, y2, stroke: classColor(scene.points[j][2]) })];
-    }));
+    this.parts.lines.replaceChildren(...(halves.length > MOST_LINES ? [] : halves)
+      .flatMap((half, j) => lineOf(this.scale, half, null, classColor(scene.points[j][2]))));
   }
 
   click(event) {
