@@ -252,3 +252,10 @@ def test_of_very_many_rows_some_are_kept(monkeypatch):
     assert some.truth.tolist() == every.truth[::4].tolist()
     assert some.scores.tolist() == every.scores[::4].tolist()
     assert np.isclose(found["metrics"]["accuracy"]["value"], np.mean(some.truth == some.predicted))
+
+
+def test_labels_that_the_model_does_not_know_are_named(folder, flats):
+    model = linsep.fit(flats[[*FEATURES, "two"]], target="two", learner="logistic", l2=1)
+    flats.assign(two=["other", *flats.two[1:]]).to_csv("other.csv", index=False)
+    with pytest.warns(UserWarning, match=r"other\.csv row 1"):
+        assert model.score("other.csv") < 1.0

@@ -8,11 +8,12 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from linsep.batches import Batch, check_summable
-from linsep.errors import DataError, NoRows
+from linsep.errors import DataError, NoRows, warn_caller
 from linsep.estimators import labels
 from linsep.estimators.frames import to_score, warn_of_unknown
 from linsep.parameters import fitted_parameter
 from linsep.sources.base import Source
+from linsep.words import counted
 
 # Keys of a recipe that determine the features; recipes that agree in them give the same columns.
 FEATURES = (
@@ -76,9 +77,6 @@ class Prediction:
     def offset_of(self, batch: Batch) -> np.ndarray | None:
         return labels.offset_to_predict(self.model, batch.offset, batch.size, self.source.name)
 
-    def decisions(self) -> Iterator[tuple[Batch, np.ndarray]]:
-        return ((batch, scores) for batch, scores, _ in self.codes())
-
     def codes(self) -> Iterator[tuple[Batch, np.ndarray, np.ndarray]]:
         """Yield each batch with its decision values and class codes, whatever the batch size."""
         raise NotImplementedError
@@ -103,6 +101,9 @@ class Prediction:
         """Return the weighted and the balanced accuracy; None if all weights are zero."""
         right, truth, weights = (np.concatenate(x) for x in zip(*self.compared(), strict=True))
         check_summable(weights)
+        if (new := np.flatnonzero(truth == len(self.model.classes_))).size and self.source.warns:
+            where = self.source.where(int(new[0]))
+            warn_caller(f"{counted(new.size, 'label')} not seen in training, the first in {where}.")
         if not weights.any():
             return None, None
         totals, recalled = np.bincount(truth, weights), np.bincount(truth, weights * right)

@@ -110,7 +110,7 @@ def seen(model: Any, X: Any, y: Any, sample_weight: Any, offset: Any = None) -> 
     """Return decision values, class codes and weights of the rows with weight, and their name."""
     if (source := to_score(model, X, y, sample_weight, offset)) is not None:
         parts = []
-        for batch, values in model.predictions(source).decisions():
+        for batch, values, _ in model.predictions(source).codes():
             given = labels.label_a_row(model, batch.y, batch.size)
             codes = labels.known_codes(model.classes_, given, source, batch.first)
             own = np.ones(batch.size) if batch.weights is None else batch.weights
@@ -292,13 +292,11 @@ def given_threshold(model: Any, rule: Rule) -> Threshold:
         if not 0 <= rule.value <= 1:
             why = f"threshold is {rule}, but the model has probabilities: choose one from 0 to 1."
             raise ParameterError(why, option="threshold", value=rule.value)
-        score = _smallest(lambda x: Threshold(x, positive, "").number(model) >= rule.value)
+        score = _smallest_float(lambda x: Threshold(x, positive, "").number(model) >= rule.value)
     return Threshold(score, positive, str(rule))
 
 
-def _smallest(holds: Callable[[float], bool]) -> float:
-    """Return the smallest float from which a condition holds, or the largest float."""
-
+def _smallest_float(holds: Callable[[float], bool]) -> float:
     def at(n: int) -> float:  # floats of one sign are ordered like their bit patterns
         return float(np.int64(n).view(np.float64))
 

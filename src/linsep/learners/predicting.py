@@ -122,7 +122,7 @@ class PredictsOnline(PlotsDecision, HasReference):
         self.fitted_run()
         X = to_predict(self, X, missing)
         if isinstance(X, Source):
-            return np.concatenate([values for _, values in self.predictions(X).decisions()])
+            return np.concatenate([values for _, values, _ in self.predictions(X).codes()])
         X = self._rows_to_score(X)
         return self.scored(X, X)[0]
 

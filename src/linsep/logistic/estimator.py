@@ -549,7 +549,7 @@ class LogisticRegression(
         """
         X = to_predict(self, X, missing, offset)
         if isinstance(X, Source):
-            return np.concatenate([scores for _, scores in self.predictions(X).decisions()])
+            return np.concatenate([scores for _, scores, _ in self.predictions(X).codes()])
         X = self._features(X)
         return self._scores(X, labels.offset_to_predict(self, offset, X.shape[0]))
 
