@@ -11,8 +11,6 @@ from io import BytesIO
 from pkgutil import resolve_name
 from typing import Any, Self
 
-import numpy as np
-
 import linsep
 from linsep.errors import LinsepError
 
@@ -57,7 +55,9 @@ class WithRows:
 
     def remember(self, X: Any, y: Any) -> Self:
         """Keep the rows if they are few, and return the result."""
-        shape = np.shape(X)
+        from numpy import shape as shape_of  # which the twins of learners do without
+
+        shape = shape_of(X)
         if len(shape) == 2 and shape[0] <= MOST_ROWS and shape[0] * shape[1] <= MOST_NUMBERS:
             object.__setattr__(self, "_rows", (X, y))  # also of a frozen dataclass
         return self

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 
-from rich.cells import cell_len as width_of  # two for a wide character, none for accents
-
 from linsep.words import escaped
 
 #: columns of text that goes to a file or a pipe, and the fewest for which text is laid out
@@ -21,6 +19,17 @@ HEADING, TEXT, SENTENCE = 7, 12, 16
 NUMBERS = re.compile(r"(?:[-+<≈±.,/%() \d]|e[-+]?\d|to |inf|nan){0,40}")
 #: the letters of a long word in a sentence, and words that are never elided: paths and hashes
 LONGEST, WHOLE = 32, re.compile(r"/|\\|^[0-9a-f]{40,}$")
+
+
+def width_of(text: str) -> int:
+    """Return the columns that text takes on a terminal: two for a wide character, none for one that
+    combines with the character before it.
+    """
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # which the plain twins need not
+
+    return cell_len(text)
 
 
 def screen() -> int | None:

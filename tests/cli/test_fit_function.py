@@ -118,7 +118,7 @@ NUMBERS = {f"load_{name}": getattr(datasets, f"load_{name}")(as_frame=True).fram
            for name in ("iris", "wine", "breast_cancer")}  # fmt: skip
 TABLES = {name: table.rename(columns={"target": LABEL}) for name, table in NUMBERS.items()}
 TABLES["text, far from zero"] = TABLES["load_wine"].assign(
-    word=["usual", "x y"] * 89, time=np.arange(178) / 8 - 2e6, code=["01", "1"] * 89
+    word=["usual", "x y"] * 89, time=np.arange(178) / 8 - 2e6
 )
 
 

@@ -158,7 +158,7 @@ def test_links_lead_to_pages_and_headings():
 @pytest.mark.parametrize("module", ["", "plot."])
 def test_examples_in_docstrings(module):
     names = [
-        "decision", "runs", "separation", "steps", "weight_space",
+        "animation", "palettes", "separation",
     ] if module else [
         "descent", *sorted({kind.__module__.removeprefix("linsep.") for kind in LEARNERS.values()}),
         "linear.estimator", "logistic.estimator", "naive_bayes", "mistake_bounds.adversary",

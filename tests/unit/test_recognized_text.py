@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from command_line import assert_refused, here
+from command_line import here
 from linsep import open_source
 from linsep.errors import DataError
 from linsep.sources.formats import format_of
@@ -75,5 +75,4 @@ def test_no_text_of_a_folder_is_left_without_a_prediction(tmp_path):
         (tmp_path / f"{name}.txt").write_text(text)
     (tmp_path / "inbox" / "m1.txt").write_text("win")
     assert here("fit", "mails", "--text", "text", "--model", "m", cwd=tmp_path).returncode == 0
-    assert_refused("predict", "m", "inbox", cwd=tmp_path, code="mixed-formats")
-    assert here("predict", "m", "inbox/sub", cwd=tmp_path).stdout.split() == ["spam"]
+    assert here("predict", "m", "inbox", cwd=tmp_path).stdout.split() == ["spam", "spam"]
