@@ -474,6 +474,15 @@ def test_requests_that_are_no_scenes_are_faults():
     assert all(one["fault"] for one in found)
 
 
+def test_the_band_of_a_margin_perceptron_ends_where_margins_are_the_aim():
+    for *w, aim, one in ((1, -1.04, 2.08, 0.2, 1), (0, 1, 1, 0.25, 0)):
+        band = f"module_geometry.tooClose([-5, -4, 6, 4], {w}, {aim}, {one})"
+        (ends,) = run_javascript(f"{joined('page/geometry')}console.log(JSON.stringify({band}))")
+        Z = np.column_stack([np.full(len(ends), one), ends])
+        margins = Z @ w / np.linalg.norm(Z, axis=1) / np.linalg.norm(w)
+        assert margins == pytest.approx(np.repeat([aim, -aim], len(ends) // 2))
+
+
 def test_numbers_have_three_digits():
     for value, text in [
         (0.0, "0"), (-0.0, "0"), (1.0, "1"), (-31, "−31"), (1.10811, "1.11"), (0.980316, "0.98"),
