@@ -81,13 +81,14 @@ def test_keyboard_only(tab):
     tab.page.get_by_role("button", name="Add", exact=True).focus()
     tab.press("3", "Enter")
     tab.says("#verdict", "No scores of this kind")
-    tab.page.locator(".dot[data-point='3']").focus()
+    dot = tab.page.locator(".dot[data-point='3']")
+    dot.focus()
     before = tab.page.evaluate("location.hash")
     tab.press("ArrowUp", "ArrowUp")
     tab.page.wait_for_function(f"location.hash !== {json.dumps(before)}")
-    assert tab.page.locator(".dot[data-point='3']").evaluate(
-        "node => node.getRootNode().activeElement === node"
-    )
+    assert dot.evaluate("node => node.getRootNode().activeElement === node")
+    tab.press(*12 * ["Shift+ArrowRight"])
+    expect(dot).to_be_in_viewport()  # the plane shows all points
 
 
 def test_everything_has_a_name_for_screen_readers(tab):
@@ -321,9 +322,7 @@ def test_the_address_shared_into_a_second_tab(tab, new_tab):
 )
 def test_a_damaged_address_leaves_the_page_usable(tab, address):
     tab.open(address)
-    said = tab.text("#fault")
-    assert said.startswith("This URL cannot be shown.")
-    assert len(said) < 250
+    tab.says("#fault", "This URL cannot be shown.")
     tab.click("Step")
     assert tab.count("round") == 1
 

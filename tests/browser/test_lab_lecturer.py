@@ -13,7 +13,6 @@ from linsep.lab.file import joined
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
 
-
 #: the sizes of all texts that are shown, in pixels
 SIZES = """lab => {
   const found = {};

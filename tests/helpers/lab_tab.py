@@ -26,10 +26,11 @@ ANSWERED = """(lab, [asked, patience]) => new Promise((resolve, reject) => {
   };
   look();
 })"""
-#: open the whole page, or leave the first screen
+#: open the whole page, or leave the first screen, and wait until it is laid out
 MORE = """(lab, more) => {
   const button = lab.querySelector(".more-button");
   if ((button.getAttribute("aria-expanded") === "true") !== more) button.click();
+  return new Promise((laid) => requestAnimationFrame(() => requestAnimationFrame(laid)));
 }"""
 #: what an address does not hold, as it was when the page was opened
 RESET = """lab => {

@@ -272,10 +272,8 @@ def test_a_url_holds_every_setting_and_own_points():
 @pytest.mark.parametrize(
     "url",
     ["points=1,2", "points=1,2,10", "points=1e9,2,1", "points=nan,2,1", "data=nothing", "rate=-1",
-     "rate=1_000",
-     "rounds=10.5", "start=1,2", "gamma=2", "intercept=True", "keep=__import__", "learner=x",
-     "spam=1",
-     "labels=a,a", "at=-1", "data=xor&at=x", "points=" + "1,1,1;" * 501, "spam=%F0%9F"],
+     "rate=1_000", "rounds=10.5", "start=1,2", "gamma=2", "intercept=True", "keep=__import__",
+     "learner=x", "spam=1", "labels=a,a", "at=-1", "data=xor&at=x", "points=" + "1,1,1;" * 501, "spam=%F0%9F"],
 )  # fmt: skip
 def test_a_fault_in_a_url_is_one_sentence(url):
     shown = answer(kind="open", url="#" + url)
@@ -419,17 +417,15 @@ def test_every_step_of_a_lesson_asks_before_it_answers():
 ROW = "points=-4,0,0;-3,1,0;-3,-1,0;-1,1,1;0,-1,1;1,0,1;3,1,2;3,-1,2;4,0,2&rounds=900&classes="
 #: what answers of lessons say: the address, and mistakes or updates that its run must have
 SAID = [
-    ("data=five-points&start=-1,0,0", "updates", 446), ("data=five-points&shuffle=yes", "updates",
-     207),
-    ("data=five-points", "updates", 445), ("data=clouds", "mistakes", 2),
-    ("data=almost&rounds=1000", "mistakes", 74),
-    ("data=almost&rounds=10000", "mistakes", 94), ("data=circles&learner=kernel&kernel=poly",
-     "mistakes", 18),
+    ("data=five-points&start=-1,0,0", "updates", 446),
+    ("data=five-points&shuffle=yes", "updates", 207), ("data=five-points", "updates", 445),
+    ("data=clouds", "mistakes", 2), ("data=almost&rounds=1000", "mistakes", 74),
+    ("data=almost&rounds=10000", "mistakes", 94), ("data=four-clouds", "mistakes", 5),
+    ("data=circles&learner=kernel&kernel=poly", "mistakes", 18),
     ("data=moons&learner=kernel&width=2", "mistakes", 9),
     ("data=xor&learner=kernel&kernel=poly&degree=2", "mistakes", 4),
-    ("data=four-clouds&classes=ovr", "mistakes", 53), ("data=four-clouds&classes=ovo", "mistakes",
-     10),
-    ("data=four-clouds", "mistakes", 5), (ROW + "ovo", "mistakes", 7),
+    ("data=four-clouds&classes=ovr", "mistakes", 53),
+    ("data=four-clouds&classes=ovo", "mistakes", 10), (ROW + "ovo", "mistakes", 7),
 ]  # fmt: skip
 
 
@@ -472,6 +468,15 @@ def test_requests_that_are_no_scenes_are_faults():
         [{"kind": "scene", "ready": "no"}, *({"kind": "scene", "scene": s} for s in wrong)]
     )
     assert all(one["fault"] for one in found)
+
+
+def test_the_band_of_a_margin_perceptron_ends_where_margins_are_the_aim():
+    for *w, aim, one in ((1, -1.04, 2.08, 0.2, 1), (0, 1, 1, 0.25, 0)):
+        band = f"module_geometry.tooClose([-5, -4, 6, 4], {w}, {aim}, {one})"
+        (ends,) = run_javascript(f"{joined('page/geometry')}console.log(JSON.stringify({band}))")
+        Z = np.column_stack([np.full(len(ends), one), ends])
+        margins = Z @ w / np.linalg.norm(Z, axis=1) / np.linalg.norm(w)
+        assert margins == pytest.approx(np.repeat([aim, -aim], len(ends) // 2))
 
 
 def test_numbers_have_three_digits():

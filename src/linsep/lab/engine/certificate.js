@@ -97,7 +97,6 @@ function notSeparable(found, rows, signs, bias) {
     unchecked: [...kept(everything, bias)].filter(([, row]) => some(leftOf(row, space))).map(([j]) => j).sort((a, b) => a - b) };
 }
 
-// The proof of a scene's verdict and its points.
 export function certified(scene) {
   if (presentCodes(scene).length !== 2) throw new Error("The lab saves proofs for two classes: use the command linsep separate for more.");
   const { text: points, target, labels } = pointsCsv(scene);

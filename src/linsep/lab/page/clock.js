@@ -78,7 +78,6 @@ export class Clock {
     this.play.setAttribute("aria-pressed", String(this.playing));
   }
 
-  // Choose a speed for a scene that was opened.
   pace() { this.speed.value = this.lab.rounds <= SHORT ? 2 : 30; }
 
   scene() {

@@ -50,7 +50,6 @@ export class Controls {
       ...options);
   }
 
-  // Show the points of a text or a file.
   use(given) {
     this.given = given;
     this.load(null);
@@ -59,7 +58,6 @@ export class Controls {
   // Load it, with chosen columns; after a fault nothing changes.
   load(columns) { this.lab.show("load", { ...this.given, columns, scene: this.lab.scene }, { at: 0, fit: true }); }
 
-  // Choose the columns of a text that was loaded.
   loaded({ names, numeric, said, ...at }) {
     const menu = (title, value, choices, change) => {
       const select = make("select", { "aria-label": title, onchange: () => this.load({ ...at, ...change(select.value) }) },

@@ -44,7 +44,6 @@ export class Descent {
   }
 }
 
-// The sentence of a position.
 export function toldStep({ fit, rounds }, t) {
   const [, x, y, J] = fit.rows[t];
   if (!t) {

@@ -63,7 +63,6 @@ export function drawnFit(fit, points, scale, times) {
     fit, scale, points, times);
 }
 
-// The line, with a stick to every point.
 function drawnLine({ line: [b, w] }, scale, points) {
   return [...points.map(([x, y]) => makeSvg("line", { class: "stick", x1: scale.x(x), x2: scale.x(x), y1: scale.y(y), y2: scale.y(b + w * x) })),
     ...lineOf(scale, [b, w, -1], "line")];

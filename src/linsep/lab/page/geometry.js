@@ -32,6 +32,23 @@ export function chord([left, bottom, right, top], [b, w1, w2]) {
     foot: [fx, fy] };
 }
 
+// Where the scores of rows, over their length with a constant of `one` and that of the weights, are at most
+// an aim: between the branches of a hyperbola around the line.
+export function tooClose(box, weights, aim, one) {
+  const found = chord(box, weights);
+  const [b, ...w] = weights;
+  const [length, square] = [Math.hypot(...w), (aim * Math.hypot(...weights)) ** 2];
+  const rest = length ** 2 - square;
+  if (!found || rest <= 0) return []; // far from the line the aim is not reached either
+  const branch = (sign) => Array.from({ length: 241 }, (_, k) => {
+    const place = found.from.map((v, axis) => v + (k / 240) * (found.to[axis] - v));
+    const middle = (-square * b) / length;
+    const away = (middle + sign * Math.sqrt(middle ** 2 + rest * square * (place[0] ** 2 + place[1] ** 2 + one))) / rest;
+    return place.map((v, axis) => v + (away * w[axis]) / length);
+  });
+  return [...branch(1), ...branch(-1).reverse()];
+}
+
 export function corners([left, bottom, right, top]) {
   return [[left, bottom], [right, bottom], [right, top], [left, top]];
 }
@@ -87,7 +104,6 @@ export class Scale {
     this.unitY = height / (box[3] - box[1]);
   }
 
-  // The box with some more pixels on every side.
   around(pixels) {
     return [...this.back(-pixels, this.height + pixels), ...this.back(this.width + pixels, -pixels)];
   }

@@ -16,7 +16,6 @@ function typesText({ tagName, type, value, defaultValue }) {
     || (type === "number" && value !== defaultValue)));
 }
 
-// What a key with Ctrl or Cmd does.
 function withControl({ undo }, event) {
   const key = event.key.toLowerCase();
   if (event.altKey || typesText(event.target)) return null;
@@ -40,7 +39,6 @@ function alone(lab, event) {
     " ": () => clock.toggle() }[key];
 }
 
-// Do what a key says.
 export function press(lab, event) {
   if (!lab.scene) return;
   const control = event.ctrlKey || event.metaKey;

@@ -21,7 +21,6 @@ import { Weights } from "./weights.js";
 //: parts of a URL that the first screen shows
 const PLAIN = new Set(["data", "points", "labels", "features", "at", "start", "rounds"]);
 
-// Whether a URL sets something that the first screen does not show.
 function needsMore(url) {
   return url.split("&").some((part) => part && !PLAIN.has(part.split("=")[0]));
 }
@@ -182,7 +181,6 @@ export class Lab {
   // Whether the fit is a descent, which is stepped through as a run is.
   get descends() { return this.fit?.kind === "descent"; }
 
-  // The last position of a run or a descent.
   get rounds() { return this.run ? this.run.rounds : this.descends ? this.fit.rows.length - 1 : 0; }
 
   redraw() {

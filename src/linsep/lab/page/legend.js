@@ -7,6 +7,7 @@ import { COLOR_NAMES, classColor, mark } from "./looks.js";
 //: marks that are drawn at some steps only: their name, their sign, and what it means
 const AT_TIMES = [
   ["band", ["rect", { class: "band", x: 1, y: 4, width: 20, height: 10 }], "dashed band: margin"],
+  ["close", ["rect", { class: "band", x: 1, y: 4, width: 20, height: 10 }], "dashed band: margins below gamma/2"],
   ["normal", ["path", { class: "normal", d: "M2,14L16,6M10,5L17,5.5L13.5,11.5", fill: "none" }],
     "arrow: direction of the weights"],
   ["update", ["path", { class: "update", d: "M2,14L16,6M10,5L17,5.5L13.5,11.5", fill: "none" }], "thin arrow: update"],
@@ -50,7 +51,8 @@ export class Legend {
     if (!this.lab.run) return;
     const { parts, points } = this.lab.plane;
     const drawn = (name) => parts[name].style.display !== "none";
-    const seen = { band: parts.band.getAttribute("points"), normal: drawn("normal"), update: drawn("update"), widest: drawn("widest"),
+    const band = parts.band.getAttribute("points") && (parts.band.classList.contains("close") ? "close" : "band");
+    const seen = { [band]: true, normal: drawn("normal"), update: drawn("update"), widest: drawn("widest"),
       meeting: parts.witness.querySelector(".meeting"),
       proof: points.dots.some((dot) => dot.classList.contains("proof")) };
     const now = AT_TIMES.filter(([name]) => seen[name]);

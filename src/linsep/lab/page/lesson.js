@@ -83,7 +83,6 @@ export class Lesson {
     this.lab.node.classList.toggle("asking", open);
   }
 
-  // Show the answer.
   reveal() {
     const answer = this.column.querySelector("details.answer");
     if (answer) answer.open = true;

@@ -4,7 +4,7 @@ import { equation, make, makeSvg, resized, set } from "./dom.js";
 import { digits, minus, short } from "../engine/numbers.js";
 import { probabilities } from "../engine/rules.js";
 import { Descent } from "./descent.js";
-import { boxAround, boxFree, chord, clipped, corners, Scale } from "./geometry.js";
+import { boxAround, boxFree, chord, clipped, corners, Scale, tooClose } from "./geometry.js";
 import { drawnFit } from "./fit.js";
 import { gridOf } from "./grid.js";
 import { Handle } from "./handle.js";
@@ -197,8 +197,8 @@ export class Plane {
     set(update, { x1: old[0], y1: old[1], x2, y2 });
   }
 
-  // Rings around points that are not on their side, a halo around the point of this step, the band
-  // if no point has a ring.
+  // Rings around points that are not on their side, a halo around the point of this step, the band:
+  // where points are too close for the margin perceptron, or the margin if no point has a ring.
   markPoints(t, weights) {
     const { run, scene, fit } = this.lab;
     const { band } = this.parts;
@@ -210,8 +210,11 @@ export class Plane {
       weights ? Math.abs(scoresOf([weights], x, y)[0]) : Infinity)));
     const clean = weights && !count && Number.isFinite(nearest);
     const [b, ...w] = weights ?? [];
-    set(band, { points: this.pixels(!clean ? [] : clipped(clipped(corners(this.box),
-      [b + nearest, ...w]), [nearest - b, -w[0], -w[1]])) });
+    const { keep, intercept } = scene.settings;
+    const [, aim] = (weights && keep === "last" && run.margins[Math.min(t, run.rounds - 1)]) || [];
+    band.classList.toggle("close", Boolean(aim));
+    set(band, { points: this.pixels(aim ? tooClose(this.box, weights, aim, Number(intercept))
+      : !clean ? [] : clipped(clipped(corners(this.box), [b + nearest, ...w]), [nearest - b, -w[0], -w[1]])) });
     this.legend.count(count);
     this.showStatus(t, count, clean ? nearest / Math.hypot(...w) : null);
   }

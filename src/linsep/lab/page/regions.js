@@ -23,7 +23,6 @@ export class Regions {
 
   pixel(node) { return [(node % this.across) * CELL, Math.floor(node / this.across) * CELL]; }
 
-  // Move the sums to a position.
   move(t) {
     if (!this.run.kernel && !this.votes) {
       this.each(this.run.allWeightsAt(t, this.keep), (_, score) => score);
@@ -55,7 +54,6 @@ export class Regions {
     }
   }
 
-  // The kernel of a point with every site.
   product(row) {
     const { points, settings } = this.scene;
     if (!this.products.has(row)) this.products.set(row, this.x.map((x, k) => kernelValue(settings, points[row], [x, this.y[k]])));

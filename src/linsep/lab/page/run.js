@@ -33,7 +33,6 @@ export class Run {
     return Array.from({ length: this.nVectors }, (_, vector) => this.weightsAt(t, vector, keep));
   }
 
-  // The scores of a round's point, before it was learned.
   scoresBefore(round) {
     return this.scores.slice(round * this.nVectors, (round + 1) * this.nVectors);
   }
@@ -50,7 +49,6 @@ export class Run {
     return this.how.predict(scores, true) === first ? first : -1;
   }
 
-  // Whether scores put a point elsewhere than in its class.
   isWrong(scores, row) { return this.sideOf(scores) !== this.codes[row]; }
 }
 

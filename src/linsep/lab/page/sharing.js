@@ -59,7 +59,6 @@ export class Sharing {
     }
   }
 
-  // Use what the engine answers about the scene.
   async engine(kind, use) {
     const answer = await this.lab.ask(kind, { scene: this.lab.scene });
     if (answer.fault) this.lab.fail(answer.fault); else use(answer);
@@ -70,7 +69,6 @@ export class Sharing {
     download(`steps.${TABLES[format]}`, this.lab.table.text(format.toLowerCase()), "text/plain");
   }
 
-  // The proof of the verdict with its points.
   proof() {
     this.engine("certificate", ({ proof, points, target }) => {
       download("proof.json", proof, "application/json");

@@ -39,7 +39,6 @@ export class Story {
   }
 }
 
-// The sentence of a position.
 export function told(lab, t) {
   const { run, scene } = lab;
   if (!t) {
