@@ -117,8 +117,10 @@ def pair_lines(
     indent = max(map(width_of, names)) + GAP
     lines = []
     for name, (_, text) in zip(names, pairs, strict=True):
-        whole = columns is None or text.startswith("linsep ")
-        first, *others = [escaped(text)] if whole else wrapped(escaped(text), columns - indent)
+        lines_of_text = [escaped(text)]
+        if columns is not None and not text.startswith("linsep "):
+            lines_of_text = wrapped(escaped(text), columns - indent)
+        first, *others = lines_of_text
         lines.append((heading(padded(name, indent)) + first).rstrip())
         lines += [" " * indent + other for other in others]
     return lines
