@@ -273,7 +273,8 @@ def test_a_url_holds_every_setting_and_own_points():
     "url",
     ["points=1,2", "points=1,2,10", "points=1e9,2,1", "points=nan,2,1", "data=nothing", "rate=-1",
      "rate=1_000", "rounds=10.5", "start=1,2", "gamma=2", "intercept=True", "keep=__import__",
-     "learner=x", "spam=1", "labels=a,a", "at=-1", "data=xor&at=x", "points=" + "1,1,1;" * 501, "spam=%F0%9F"],
+     "learner=x", "spam=1", "labels=a,a", "at=-1", "data=xor&at=x", "points=" + "1,1,1;" * 501,
+     "spam=%F0%9F"],
 )  # fmt: skip
 def test_a_fault_in_a_url_is_one_sentence(url):
     shown = answer(kind="open", url="#" + url)

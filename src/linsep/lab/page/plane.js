@@ -119,6 +119,7 @@ export class Plane {
 
   // The rows of the proof: rings, the hulls of both classes and the place where they meet.
   drawProof() {
+    if (!this.scale) return;
     const { verdict } = this.lab.proof ?? {};
     const rows = verdict?.rows ?? [];
     this.points.dots.forEach((dot, j) => dot.classList.toggle("proof", rows.includes(j)));
