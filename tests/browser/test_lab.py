@@ -97,7 +97,7 @@ def test_everything_has_a_name_for_screen_readers(tab):
         """() => {
           const kinds = "button, input, select, textarea, [role=button]";
           return [...document.querySelectorAll(kinds)].filter((node) => !(node.ariaLabel
-            || node.textContent.trim() || (node.labels && node.labels.length))).map((node) => node.outerHTML);
+            || node.textContent.trim() || node.labels?.length)).map((node) => node.outerHTML);
         }"""
     )
     assert nameless == []
