@@ -96,10 +96,8 @@ def test_everything_has_a_name_for_screen_readers(tab):
     nameless = tab.page.evaluate(
         """() => {
           const kinds = "button, input, select, textarea, [role=button]";
-          const named = (node) => node.ariaLabel || node.textContent.trim()
-            || (node.labels && node.labels.length);
-          return [...document.querySelectorAll(kinds)].filter((node) => !named(node))
-            .map((node) => node.outerHTML);
+          return [...document.querySelectorAll(kinds)].filter((node) => !(node.ariaLabel
+            || node.textContent.trim() || node.labels?.length)).map((node) => node.outerHTML);
         }"""
     )
     assert nameless == []
