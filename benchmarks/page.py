@@ -41,7 +41,7 @@ def record(rows: list[dict[str, Any]]) -> None:
             "ours": row["ours_accuracy"],
             "theirs": row["theirs_accuracy"],
         }
-    MEASURED.write_text(json.dumps(known, indent=1) + "\n")
+    MEASURED.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n")
     for name, table in tables(known).items():
         page = ROOT / name
         page.write_text(with_table(page.read_text("utf-8"), table), "utf-8")
