@@ -275,9 +275,10 @@ class TablePipeline(Pipeline):
         return self[0].get_feature_names_out()
 
     @available_if(lambda self: hasattr(self.learner, "partial_fit"))
-    def partial_fit(self, X: Any, y: Any, **given: Any) -> Self:
-        """Learn more rows, whose columns become features as before."""
-        self.learner.partial_fit(Batch(self[0].transform(X), None), y, **given)
+    def partial_fit(self, X: Any, y: Any = None, **given: Any) -> Self:
+        """Learn more rows, whose columns become features as before, or a batch of a source."""
+        batch = X if isinstance(X, Batch) else Batch(self[0].transform(X), None)
+        self.learner.partial_fit(batch, y, **given)
         return self
 
 

@@ -63,7 +63,7 @@ PAGES = [
 #: those that take long
 SLOW = [
     ("docs/explanation/soft-margin.md", demo, 5, True),
-    ("docs/how-to/one-pass.md", reviews, 4, False),
+    ("docs/how-to/one-pass.md", reviews, 5, True),
     ("docs/explanation/lecture-notes.md", None, 15, False),
     ("docs/how-to/from-vowpal-wabbit.md", None, 4, False),
     ("docs/how-to/files.md", program("files_data.py"), 9, False),
