@@ -6,6 +6,7 @@ another worker. A task on which more workers died than Dask allows (`allowed-fai
 not retried.
 """
 
+import gc
 import logging
 import signal
 import sys
@@ -66,8 +67,7 @@ class LostCluster(ClusterError):
 def connected(address: str) -> Iterator[Client]:
     """Connect to the scheduler at an address such as tcp://10.0.0.1:8786, or start local workers.
 
-    "local" starts one worker process per processor, with one thread each, for the duration of the
-    block.
+    "local" starts one worker process of one thread per processor, for the duration of the block.
 
     Raises
     ------
@@ -82,6 +82,8 @@ def connected(address: str) -> Iterator[Client]:
         try:
             client = Client(address, timeout=CONNECTING)
         except (OSError, ValueError) as problem:
+            problem.__traceback__ = None  # the client that failed ends here, not while the next
+            gc.collect()  # one starts, which would wait for it forever
             raise ClusterError(
                 f"No Dask scheduler answers at {shown(address)} within {CONNECTING:.0f} seconds",
                 "start one with `dask scheduler` and its workers with `dask worker ADDRESS`",

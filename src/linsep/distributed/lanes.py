@@ -93,7 +93,6 @@ class ClusterLanes(Lanes, RowLanes):
         ]
 
     def _added(self, tasks: list[Any], add: Add) -> Any:
-        """Return the sum; workers add the sums of neighbors first."""
         sums = in_tree(tasks, lambda some: self._cluster.submit("add sums", _merged, add, some))
         ((first, pieces),) = self._cluster.results([sums])
         return merged(add, first, [pieces]).total()
