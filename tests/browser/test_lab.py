@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from lab_engine import opened
+from lab_engine import opened, run_as_in_python, scene_urls
 from linsep.teaching.textbook.schemes import SCHEMES
 
 pytestmark = [pytest.mark.compiled, pytest.mark.thorough]
@@ -396,3 +396,17 @@ def test_a_fault_names_line_and_column_and_leaves_the_points(tab, own):
     assert tab.text("#fault") == ""
     tab.page.get_by_label("Scale", exact=True).select_option("standard")
     tab.goes_to("points=-1,-1,0;1,1,0")
+
+
+#: what the engine of the page answers, as text: all digits of its numbers
+ENGINE = """(urls) => {
+  const [code, file] = ["engine", "file"].map((id) => document.getElementById(id).textContent);
+  const answer = new Function(`${code}; return answer;`)();
+  answer({ kind: "file", file: JSON.parse(file) });
+  return urls.map((url) => JSON.stringify(answer({ kind: "open", url })));
+}"""
+
+
+def test_chromium_computes_what_the_library_does(tab):
+    urls = scene_urls(300, seed=1)
+    run_as_in_python(urls, map(json.loads, tab.page.evaluate(ENGINE, urls)))

@@ -104,6 +104,12 @@ def random_urls(count, seed=0):
     return [_random_url(random, learners[k % len(learners)], fields) for k in range(count)]
 
 
+def scene_urls(count, seed):
+    """URLs of so many random scenes, and of all steps of all lessons."""
+    lessons = [answer(kind="lesson", name=name)["lesson"] for name in data()["lessons"]]
+    return random_urls(count, seed) + [step["url"] for one in lessons for step in one["steps"]]
+
+
 def _random_url(random, learner, fields):
     n, k = random.choice([2, 3, 5, 9, 20, 60]), random.choice([2, 2, 2, 3, 4])
     grid, unit = random.choice([1, 3, 10, 1000]), random.choice([1, 1, 1, 0.1, 1e-7, 900])
@@ -154,3 +160,59 @@ def run_script(text):
         compile(text, "script", "exec"), names | {"print": lambda *parts: said.append(parts)}, names
     )
     return said, names
+
+
+#: learners whose rules are sums, products and quotients
+RATIONAL = ("perceptron", "batch")
+
+
+def path(run, name="weights"):
+    return np.array(run[name]).reshape(-1, max(1, len(run["vectors"])), 3)
+
+
+def close(found, wanted, tolerance):
+    size = np.abs(wanted).max(initial=0.0)
+    # whole numbers beyond 64 bits are objects
+    np.testing.assert_allclose(
+        np.asarray(found, dtype=float), wanted, rtol=tolerance, atol=tolerance * size
+    )
+
+
+def _run_as_in_python(shown, script):
+    """Assert that a run is the one that its script makes with the library."""
+    run, chosen = shown["run"], shown["scene"]["settings"]
+    (_, names) = run_script(script["text"])
+    kept = 0.0 if chosen["learner"] in RATIONAL and chosen["schedule"] != "inverse_sqrt" else 1e-12
+    if chosen["learner"] == "kernel":
+        model = names["model"]
+        duals = np.zeros((max(1, len(run["vectors"])), len(shown["scene"]["points"])))
+        for changes in run["duals"]:
+            for vector, row, change in np.reshape(changes, (-1, 3)):
+                duals[int(vector), int(row)] += change
+        if run["reason"] == "converged":
+            assert sum(run["updates"]) == model.n_updates_
+            close(duals[:, model.support_], model.dual_coef_, 1e-12)
+        return
+    trace = names["rounds"]
+    assert run["rounds"] == len(trace)
+    assert run["row"] == [int(one.row) for one in trace]
+    assert run["mistakes"] == [one.mistakes for one in trace]
+    reason = "cut" if trace.stop_reason is None else str(trace.stop_reason)
+    assert run["reason"] == reason
+    wanted = np.array([trace.start, *(one.weights for one in trace)], dtype=float)
+    if kept:
+        close(path(run), wanted, kept)
+    else:
+        np.testing.assert_array_equal(path(run), wanted)
+
+
+def run_as_in_python(urls, shown):
+    """Assert that the runs among the answers to URLs are those of the library."""
+    shown = [one for one in shown if one["run"]]
+    assert len(shown) > 0.6 * len(urls)
+    scripts = answers([{"kind": "script", "scene": one["scene"]} for one in shown])
+    for one, script in zip(shown, scripts, strict=True):
+        try:
+            _run_as_in_python(one, script)
+        except AssertionError as problem:
+            raise AssertionError(f"{one['url']}\n{problem}") from None

@@ -7,17 +7,22 @@ import pytest
 from sklearn.svm import SVC
 
 import linsep
-from lab_engine import answer, answers, data, opened, random_urls, run_javascript, run_script
+from lab_engine import (
+    answer,
+    answers,
+    close,
+    data,
+    opened,
+    path,
+    random_urls,
+    run_as_in_python,
+    run_javascript,
+    run_script,
+    scene_urls,
+)
 from linsep import check, textbook
 from linsep.lab.file import joined
 from thoroughness import THOROUGH
-
-#: learners whose rules are sums, products and quotients
-RATIONAL = ("perceptron", "batch")
-
-
-def path(run, name="weights"):
-    return np.array(run[name]).reshape(-1, max(1, len(run["vectors"])), 3)
 
 
 def scene(url):
@@ -29,54 +34,10 @@ def asked(kind, *urls, **more):
     return answers([{"kind": kind, "scene": one, **more} for one in scenes])
 
 
-def close(found, wanted, tolerance):
-    size = np.abs(wanted).max(initial=0.0)
-    # whole numbers beyond 64 bits are objects
-    np.testing.assert_allclose(
-        np.asarray(found, dtype=float), wanted, rtol=tolerance, atol=tolerance * size
-    )
-
-
-def runs_as_in_python(shown, script):
-    """Assert that a run is the one that its script makes with the library."""
-    run, chosen = shown["run"], shown["scene"]["settings"]
-    (_, names) = run_script(script["text"])
-    kept = 0.0 if chosen["learner"] in RATIONAL and chosen["schedule"] != "inverse_sqrt" else 1e-11
-    if chosen["learner"] == "kernel":
-        model = names["model"]
-        duals = np.zeros((max(1, len(run["vectors"])), len(shown["scene"]["points"])))
-        for changes in run["duals"]:
-            for vector, row, change in np.reshape(changes, (-1, 3)):
-                duals[int(vector), int(row)] += change
-        if run["reason"] == "converged":
-            assert sum(run["updates"]) == model.n_updates_
-            close(duals[:, model.support_], model.dual_coef_, 1e-11)
-        return
-    trace = names["rounds"]
-    assert run["rounds"] == len(trace)
-    assert run["row"] == [int(one.row) for one in trace]
-    assert run["mistakes"] == [one.mistakes for one in trace]
-    reason = "cut" if trace.stop_reason is None else str(trace.stop_reason)
-    assert run["reason"] == reason
-    wanted = np.array([trace.start, *(one.weights for one in trace)], dtype=float)
-    if kept:
-        close(path(run), wanted, kept)
-    else:
-        np.testing.assert_array_equal(path(run), wanted)
-
-
 @pytest.mark.compiled
 def test_scenes_are_run_as_the_library_runs_them():
-    urls = random_urls(300 if THOROUGH else 40, seed=1)
-    shown = opened(*urls)
-    shown = [one for one in shown if one["run"]]
-    assert len(shown) > 0.6 * len(urls)
-    scripts = answers([{"kind": "script", "scene": one["scene"]} for one in shown])
-    for one, script in zip(shown, scripts, strict=True):
-        try:
-            runs_as_in_python(one, script)
-        except AssertionError as problem:
-            raise AssertionError(f"{one['url']}\n{problem}") from None
+    urls = scene_urls(300 if THOROUGH else 40, seed=1)
+    run_as_in_python(urls, opened(*urls))
 
 
 KEPT = [
@@ -282,6 +243,22 @@ def test_a_fault_in_a_url_is_one_sentence(url):
     assert len(shown["fault"]) < 260
     assert "\n" not in shown["fault"]
     assert shown["scene"]["name"] == "first-steps"
+
+
+#: addresses of the lab before it was one file, of every mode
+EARLIER = (
+    "data=five-points&start=-1,0,0&rate=0.5", "data=four-clouds&classes=ovo&keep=vote",
+    "data=hours-apart&room=curve", "data=worked-line&room=line", "data=clouds&room=soft&cost=1000",
+    "data=inseparable&start=1,1,1&beyond=yes&rounds=915&at=905",
+    "data=moons&learner=kernel&width=100&at=120", "data=descent&room=descent&eta=0.09&at=9",
+    "points=-1,0,0;2,0.5,1;0,1.5,1;0.3,-1,0&learner=margin&gamma=0.62",
+)  # fmt: skip
+
+
+def test_earlier_urls_open_and_sixty_points_are_short():
+    assert not [one["fault"] for one in opened(*EARLIER) if "fault" in one]
+    points = ";".join(f"{-k / 9:.2f},{k / 7:.2f},{k % 2}" for k in range(60))
+    assert len(answer(kind="open", url=f"points={points}")["url"]) < 1000
 
 
 def test_a_url_of_a_learner_that_left_shows_its_points():
