@@ -1,6 +1,7 @@
 """Whole numbers with more digits than a float holds: exact, or refused."""
 
 import json
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from linsep import LinearRegression, LogisticRegression, Perceptron, open_source
 from linsep.describing.describing import Description
 from linsep.distributed.collections import _rows
 from linsep.errors import DataError
-from linsep.rewriting import write_rows
+from linsep.rewriting import write_svmlight
 from linsep.sources import ArraySource
 from refusals import refused
 
@@ -73,7 +74,7 @@ def test_sparse_text_is_refused_where_a_number_would_be_rounded(folder, ending):
     with refused(DataError, "not-exact"):
         Description([str(folder / f"t.{ending}")]).read()
     with refused(DataError, "not-exact"):
-        write_rows(source, folder / "out.rows")
+        write_svmlight(source, BytesIO())
 
 
 @pytest.mark.parametrize(
