@@ -72,12 +72,10 @@ def chosen_learner(
     rows need a larger r), unless only the perceptron has the parameters that are ``given``; else
     the perceptron.
     """
-    # Rows of a converted file are treated like the original file.
-    made: Any = source.recipe() if source.kind == "rows" else {"format": source.kind}
-    rows, words = None, source.options().get("text") or made.get("words") or {}
-    if words and all(how.get("settings", how)["norm"] for how in words.values()):
+    rows, words = None, source.options().get("text") or {}
+    if words and all(how["norm"] for how in words.values()):
         rows = "text"
-    elif not words and made["format"] in ("svmlight", "vw"):
+    elif source.kind in ("svmlight", "vw"):
         rows = like_texts(source)
     named = {name for name, value in given.items() if value is not None}
     if rows is None or named - parameters_of(ESTIMATORS[OF_TEXT]).keys():
@@ -92,8 +90,6 @@ def like_texts(source: Source) -> str | None:
             X = next(batches).X[:FIRST_ROWS]
     except (DataError, StopIteration):
         return None  # learning, which reads the same rows, says it with its line
-    if isinstance(X, np.ndarray):  # rows that were converted from a table
-        return None
     features, stored = len(set(X.indices.tolist())), X.nnz / max(1, X.shape[0])
     with np.errstate(over="ignore"):
         square = float(X.data @ X.data) / max(1, X.shape[0])

@@ -52,13 +52,6 @@ def folder(tmp_path_factory):
     (folder / "filled.svm").write_text(vectors(2000, 40))
     (folder / "long.svm").write_text(vectors(4000, 10, rows=400, times=5.0))
     (folder / "wide.vw").write_text(vectors(4000, 10, vw=True, rows=400))
-    for name, (path, *how) in {
-        "text": TEXT,
-        "wide": ["wide.svm"],
-        "narrow": ["narrow.svm"],
-    }.items():
-        done = here("convert", path, f"{name}.rows", *how, cwd=folder)
-        assert done.returncode == 0, done.stderr
     (folder / "damaged.svm").write_text("1 2:x\n" + vectors(4000, 10))
     return folder
 
@@ -181,7 +174,6 @@ def test_what_learns(folder):
         (("long.svm",), "Perceptron", None),
         (("filled.svm",), "Perceptron", None),
         (("wide.vw",), "AROW", SPARSE),
-        (("wide.rows",), "AROW", SPARSE),
     ]:
         assert learned(folder, *words) == (learner, chosen_for), words
     for words in (("wide.vw",), ("narrow.svm",)):

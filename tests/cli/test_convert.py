@@ -1,7 +1,6 @@
 """linsep convert: the same numbers to the bit, and nothing half-written."""
 
 import json
-import shlex
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from command_line import assert_refused, here
-from linsep import load
 from linsep.rewriting.converting import stored, svmlight_lines
 from linsep.sources.opening import open_source
 
@@ -125,51 +123,6 @@ def test_sparse_rows_as_parquet(folder, tmp_path):
     np.testing.assert_array_equal(w, weights)
 
 
-@pytest.mark.parametrize(
-    ("name", "how"),
-    [
-        ("t.csv", {"target": "kind", "weight": "w"}),
-        ("t.parquet", {"target": "kind", "exclude": ["town"], "scale": "standard"}),
-        ("t.svm", {}),
-        ("t.vw", {"hash_bits": 6}),
-    ],
-)
-def test_rows_are_those_of_their_source(folder, tmp_path, name, how):
-    options = [(f"--{k.replace('_', '-')}", v[0] if k == "exclude" else v) for k, v in how.items()]
-    found = converted(folder / name, "o.rows", *[x for o in options for x in o], cwd=tmp_path)
-    assert (found["rows"], found["lost"]) == (ROWS, [])
-    for ours, theirs in zip(
-        rows_of(tmp_path / "o.rows"), rows_of(folder / name, **how), strict=True
-    ):
-        np.testing.assert_array_equal(ours, theirs)
-    source, first = open_source(tmp_path / "o.rows"), open_source(folder / name, **how)
-    list(first.batches())
-    assert source.recipe() == json.loads(json.dumps(first.recipe()))
-    assert source.feature_names == first.feature_names
-    assert (source.where(3), source.weighted) == (f"{tmp_path / 'o.rows'} row 4", first.weighted)
-    converted("o.rows", "again.rows", cwd=tmp_path)
-    np.testing.assert_array_equal(
-        rows_of(tmp_path / "again.rows")[0], rows_of(tmp_path / "o.rows")[0]
-    )
-
-
-def test_a_model_of_rows_reads_what_they_were_made_from(folder, tmp_path):
-    options = [*KIND, "--exclude", "w", "--exclude", "a", "--exclude", "b", "--exclude", "c"]
-    converted(folder / "t.csv", "o.rows", *options, cwd=tmp_path)
-    learn = ["--max-iter", 2, "--model"]
-    assert here("fit", "o.rows", *learn, "m", cwd=tmp_path).returncode == 0
-    assert here("fit", folder / "t.csv", *options, *learn, "n", cwd=tmp_path).returncode == 0
-    np.testing.assert_array_equal(load(tmp_path / "m").coef_, load(tmp_path / "n").coef_)
-    texts = [
-        here("predict", "m", path, cwd=tmp_path).stdout for path in (folder / "t.csv", "o.rows")
-    ]
-    assert texts[0] == texts[1] != ""
-    described = json.loads(here("describe", "o.rows", "--json", cwd=tmp_path).stdout)
-    assert described["next"] == "linsep fit o.rows --learner logistic --model o.linsep"
-    assert here(*shlex.split(described["next"])[1:], "--force", cwd=tmp_path).returncode == 0
-    assert sorted(one["label"] for one in described["label"]["classes"]) == ["p", "q", "r"]
-
-
 def test_refusals(folder):
     (folder / "bad.svm").write_text("1 1:1\n" * 5000 + "1 x\n")
     (folder / "list.jsonl").write_text('{"a": [1]}\n')
@@ -203,10 +156,7 @@ def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("linsep.rewriting.converting.svmlight_lines", pressed)
-    monkeypatch.setattr("linsep.sources.row_cache.RowCacheWriter.write", pressed)
-    for out in ("o.svm", "o.rows"):
-        done = here("convert", folder / "t.svm", out, cwd=tmp_path)
-        assert done.returncode == 130
+    assert here("convert", folder / "t.svm", "o.svm", cwd=tmp_path).returncode == 130
     assert list(tmp_path.iterdir()) == []
 
 

@@ -135,12 +135,6 @@ def test_rows_left_out_are_counted_on_the_screen_and_in_json(partly):
     assert (told["rows_dropped"], told["unknown_values"]) == (1, {"color": 2})
 
 
-def test_values_taken_for_others_are_counted_of_rows_that_were_converted(partly):
-    assert here("convert", "t.csv", "t.rows", "--target", "kind", "--missing", "zero", cwd=partly)
-    told = json.loads(here("fit", "t.rows", "--json", cwd=partly).stdout)
-    assert told["values_filled"] == {"x": 1, "color": 1}
-
-
 def test_a_file_that_is_given_twice_is_told(partly):
     done = here("fit", "t.csv", "./t.csv", *FIT[2:], cwd=partly)
     assert (done.returncode, done.stderr.count("t.csv is given 2 times")) == (0, 1)

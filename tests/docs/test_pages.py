@@ -66,7 +66,7 @@ SLOW = [
     ("docs/how-to/one-pass.md", reviews, 5, True),
     ("docs/explanation/lecture-notes.md", None, 15, True),
     ("docs/how-to/from-vowpal-wabbit.md", None, 4, True),
-    ("docs/how-to/files.md", program("files_data.py"), 9, True),
+    ("docs/how-to/files.md", program("files_data.py"), 7, True),
     ("docs/explanation/learners.md", None, 0, True),
     ("docs/how-to/remote-files.md", None, 0, True),
     ("docs/how-to/trace.md", docs, 4, True),

@@ -30,7 +30,7 @@ FILES = {
     "weight.csv": "a,w,y\n1,-1,0\n2,1,1\n", "kind.csv": "k,y\nu,0\nv,1\nu,0\nv,1\n",
     "day.csv": "d,y\n2025-01-31,0\n2025-02-01,1\n", "t.svm": "0 1:1\n1 2:1\n",
     "bad.svm": "0 1:1\n1 x\n", "sheet.xlsx": "PK\x03\x04", "latin.csv": b"a,y\nK\xf6ln,0\n",
-    "cut.rows": "no rows",
+    "cut.parquet": "PAR1",
 }  # fmt: skip
 X, Y = np.array([[0.0, 1], [1, 3], [2, 1], [3, 2]]), [0, 1, 0, 1]
 CASES = {
@@ -49,7 +49,7 @@ CASES = {
     "column-role": lambda: linsep.open_source("t.csv", target="y", exclude=["y"]),
     "column-type": lambda: linsep.fit("day.csv", target="y"),
     "conflict": lambda: linsep.fit("t.csv", target="y", formula="y ~ a"),
-    "damaged-file": lambda: linsep.fit("cut.rows"),
+    "damaged-file": lambda: linsep.fit("cut.parquet", target="y"),
     "duplicate-name": lambda: linsep.fit("twice.csv", target="y"),
     "encoding": lambda: linsep.fit("latin.csv", target="y"),
     "field-count": lambda: linsep.fit("wide.csv", target="y"),

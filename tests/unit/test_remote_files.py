@@ -145,15 +145,16 @@ def test_a_change_of_the_same_size_between_passes(serve, tags):
 
 def test_addresses_of_no_rows(serve, monkeypatch):
     server = serve()
-    server.files["/a.rows"] = b"x"
     for address, code in (
-        ("{}/none.csv", "no-file"), ("{}/empty.csv", "no-rows"), ("{}/a.rows", "unsupported"),
+        ("{}/none.csv", "no-file"), ("{}/empty.csv", "no-rows"),
         ("http://127.0.0.1:1/x.csv", "unreachable"), ("http://:80/x.csv", "bad-url"),
         ("http://host:99999/x.csv", "bad-url"), ("nope://bucket/x.csv", "bad-url"),
         ("zip://x.csv::{}/x.zip", "bad-url"), ("simplecache::{}/x.csv", "bad-url"),
     ):  # fmt: skip
         with refused(DataError, code):
             source_of(address.format(server.url))
+    with refused(DataError, "unsupported"):
+        source_of(f"{server.url}/x.csv", format="folder")
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with refused(DataError, "missing-package"):
         open_source("s3://bucket/x.csv")

@@ -16,7 +16,7 @@ from linsep.cli.errors import Commands
 COMMANDS = {
     "describe": ("data", "Show what DATA holds and the command to run next."),
     "fit": ("fit", "Train a model on DATA and save it."),
-    "convert": ("data", "Write DATA as svmlight text, Parquet or rows."),
+    "convert": ("data", "Write DATA as svmlight text or Parquet."),
     "split": ("data", "Split the rows of DATA into training and held-out files."),
     "tune": ("tune", "Compare models on held-out rows of DATA and train the best."),
     "predict": ("predict", "Predict the class or the number for every row of DATA."),

@@ -17,7 +17,7 @@ from linsep.cli.errors import NAME, flag_of, note
 from linsep.cli.options import argument, command, gathered, option, valid
 from linsep.describing import Description, next_command, pairs_of, table_of
 from linsep.errors import DataError, LinsepError
-from linsep.rewriting import PARTS, Split, Table, write_parquet, write_rows, write_svmlight
+from linsep.rewriting import PARTS, Split, Table, write_parquet, write_svmlight
 from linsep.sources.formats import CODECS, format_by_name, format_of
 from linsep.sources.opening import find_files, kind_of, open_source
 from linsep.sources.remote.file import File
@@ -55,9 +55,7 @@ def describe(
 
 
 #: what writes each format
-WRITERS: dict[str, Any] = {
-    "svmlight": write_svmlight, "parquet": write_parquet, "rows": write_rows,
-}  # fmt: skip
+WRITERS: dict[str, Any] = {"svmlight": write_svmlight, "parquet": write_parquet}
 
 
 @command()
@@ -65,8 +63,7 @@ def convert(
     data: list[str] = options.DATA,
     out: Path = argument(
         "out", "OUT",
-        "The file to write: svmlight text (.svm, also .svm.gz and the like), .parquet, or rows "
-        "that are read without parsing (.rows).",
+        "The file to write: svmlight text (.svm, also .svm.gz and the like) or .parquet.",
         required=True, type=options.LocalPath(dash=False),
     ),
     how: dict[str, Any] = gathered("how", (
@@ -77,16 +74,16 @@ def convert(
     columns: dict[str, Any] = options.COLUMNS, force: bool = options.FORCE,
     as_json: bool = options.AS_JSON,
 ) -> None:  # fmt: skip
-    """Write DATA to OUT as svmlight text, Parquet or rows; the ending of OUT selects the format.
+    """Write DATA to OUT as svmlight text or Parquet; the ending of OUT selects the format.
 
-    Numbers keep every bit. Parquet keeps the columns of a table unchanged; svmlight text and rows
-    hold the features that `linsep fit --scale none` makes of them.
+    Numbers keep every bit. Parquet keeps the columns of a table unchanged; svmlight text holds the
+    features that `linsep fit --scale none` makes of them.
 
     Example: linsep convert train.csv train.svm --target species
     """
     started, written = perf_counter(), format_by_name(out)
     if written not in WRITERS:
-        raise click.BadParameter(f"{out} has no format: end it in .svm, .parquet or .rows.")
+        raise click.BadParameter(f"{out} has no format: end it in .svm or .parquet.")
     how |= {**columns, "scale": how["scale"] or "none"}
     reader: Any
     paths = find_files(list(data), files["format"])
@@ -97,12 +94,9 @@ def convert(
             data, **how, **files, index_base=index_base, labeled=written != "parquet"
         )
     output.check_outputs(force, paths, out)
-    with ExitStack() as stack:
-        whole = [] if written == "rows" else [written_whole(out, force=force)]
-        files_out = stack.enter_context(output.finishing(*whole))
-        stack.enter_context(output.watching(reader))
-        target = [stack.enter_context(_compressed(file, out)) for file in files_out] or [out]
-        rows, lost = WRITERS[written](reader, *target)
+    whole = output.finishing(written_whole(out, force=force))
+    with whole as (file,), output.watching(reader), _compressed(file, out) as target:
+        rows, lost = WRITERS[written](reader, target)
     size, seconds = out.stat().st_size, perf_counter() - started
     if as_json:
         found = {"rows": rows, "written": str(out), "bytes": size, "lost": lost}
@@ -232,10 +226,9 @@ def _next(
 
 def _kind(paths: list[File], format: str | None, column: str | None) -> str:
     kind, *others = dict.fromkeys(format_of(path, format) for path in paths)
-    why = {
-        "folder": "is a folder of texts: `linsep convert` writes one file, which can be split.",
-        "rows": "holds parsed rows, which cannot be split: split the file that it was made from.",
-    }.get(kind)
+    why = None
+    if kind == "folder":
+        why = "is a folder of texts: `linsep convert` writes one file, which can be split."
     if kind in ("svmlight", "vw") and column is not None:
         why = "has no named columns: leave out options that name columns."
     if others:

@@ -87,7 +87,7 @@ class ShardRows(NamedTuple):
 
 def shards_of(source: Source, shard_bytes: int = SHARD_BYTES) -> list[Shard]:
     """Return the shards of the files of a source, in the order of their rows."""
-    if not source.paths or source.kind in ("folder", "rows"):
+    if not source.paths or source.kind == "folder":
         raise DataError(
             f"{source.name} cannot be split into shards: use files of svmlight text, Vowpal "
             "Wabbit text, CSV, JSON lines, Parquet or Arrow.", code="unsupported",

@@ -1,6 +1,6 @@
 """Data rewritten in another format or in parts.
 
-``converting`` writes svmlight text, Parquet and rows; ``splitting`` assigns rows to parts.
+``converting`` writes svmlight text and Parquet; ``splitting`` assigns rows to parts.
 """
 
 import lazy_loader

@@ -1,11 +1,10 @@
-"""Rows of any source in another format: Parquet, svmlight text with as many digits as every number
-needs, and rows that are read without parsing. Each writer returns how many rows it has written, and
-what the format has no place for, in sentences.
+"""Rows of any source as Parquet, or as svmlight text with as many digits as every number needs.
+Each writer returns how many rows it has written, and what the format has no place for, in
+sentences.
 """
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, count
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 
-from linsep._system.interrupts import interruption_point
 from linsep.errors import DataError, hint
 from linsep.sources.base import Source
-from linsep.sources.row_cache import ROWS_FILE_KEY, RowCacheWriter, footer_of
 from linsep.sources.tables.columns import (
     check_column,
     column_types,
@@ -38,21 +35,6 @@ MOST_FEATURES = 10_000
 _VALUES, _ROWS = 1 << 22, 4096
 #: a whole number with zeros before its digits, which is a code such as 01067
 _CODE = r"^[ \t]*[-+]?0[0-9]"
-
-
-def write_rows(source: Source, path: Path) -> tuple[int, list[str]]:
-    """Write rows, labels, weights and the recipe; the file appears when it is complete.
-
-    Raises RowCacheError if the disk is full.
-    """
-    rows = width = 0
-    with RowCacheWriter(path, ROWS_FILE_KEY) as writer:
-        for batch in source.batches():
-            interruption_point()
-            writer.write(batch)
-            rows, width = rows + batch.size, max(width, batch.X.shape[1])
-        writer.commit(width, **footer_of(source)).close()
-    return rows, ["groups of rows are not written"] * source.grouped
 
 
 class Table(FilesInOrder):

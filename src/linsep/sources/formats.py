@@ -26,7 +26,7 @@ ENDINGS = {
     ".vw": "vw",
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
-    ".ipc": "arrow", ".rows": "rows",
+    ".ipc": "arrow",
 }  # fmt: skip
 FORMATS = (*dict.fromkeys(ENDINGS.values()), "folder")
 #: columns of a folder of texts
@@ -38,7 +38,7 @@ FILLED = ("zero", "mean", "indicator")
 MISSING = ("error", "drop", *FILLED)
 SCALES = ("none", "standard")
 #: formats that are never compressed from outside
-BINARY = ("parquet", "arrow", "rows")
+BINARY = ("parquet", "arrow")
 #: what reading a damaged file raises
 DAMAGE = (OSError, EOFError, lzma.LZMAError)
 

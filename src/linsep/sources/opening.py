@@ -20,7 +20,6 @@ from linsep.sources.remote.file import (
     located,
     no_file,
 )
-from linsep.sources.row_cache import RowsSource
 from linsep.sources.svmlight import SvmlightSource
 from linsep.sources.tables.reading_options import DEFAULTS, OF_CSV, names_of
 
@@ -40,10 +39,10 @@ def open_source(
         ``s3://bucket/rows.csv``, ``gs://bucket/part-*.parquet``, ``https://host/rows.svm.gz``;
         svmlight text (.svm .svmlight .libsvm .txt), Vowpal Wabbit's text (.vw) or tables (.csv .tsv
         .jsonl .parquet .arrow and their kin), plain or .gz .bz2 .xz .zst; a folder with a folder of
-        texts per label; rows written by `linsep convert` (.rows).
+        texts per label.
     format : str, default None
-        "svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow", "rows" or "folder" (of texts),
-        for files whose names do not show it.
+        "svmlight", "vw", "csv", "tsv", "jsonl", "parquet", "arrow" or "folder" (of texts), for
+        files whose names do not show it.
     recipe : dict, default None
         The ``recipe_`` of a model, to read files as its training data were; overrides all of the
         below except ``delimiter``, ``quotes``, ``header`` and ``missing="skip"``.
@@ -188,15 +187,13 @@ def open_source(
     _check_kind(place, kind, recipe)
     options = of_kind(place, kind, options)
     max_line = bytes_of(max_line or MAX_LINE)
-    if kind == "rows":
-        source: Source = RowsSource(paths)
-    elif kind in ("table", "frame"):
+    if kind in ("table", "frame"):
         from linsep.sources.tables.table import TableSource
 
         folders = kind == "table" and all(format_of(path, format) == "folder" for path in paths)
         if recipe is None and folders:
             options |= {"target": options["target"] or LABEL, "text": options["text"] or TEXT}
-        source = TableSource(
+        source: Source = TableSource(
             paths, format=format, recipe=read, require_target=bool(labeled), max_line=max_line,
             **options,
         )  # fmt: skip
@@ -223,13 +220,12 @@ open_source.__signature__ = _said.replace(parameters=[  # type: ignore[attr-defi
 #: the options of each kind of data
 _OPTIONS = {
     "table": {*DEFAULTS}, "frame": {*DEFAULTS} - {*OF_CSV}, "svmlight": {"index_base"},
-    "vw": {"hash_bits", *_NAMESPACES}, "rows": set[str](),
+    "vw": {"hash_bits", *_NAMESPACES},
 }  # fmt: skip
 _WORDS = {
     "table": "a table, whose columns have names", "frame": "in memory, not a file",
     "svmlight": "svmlight text, which has no named columns",
     "vw": "Vowpal Wabbit's text, which has no named columns", "arrays": "arrays in memory",
-    "rows": "parsed rows",
 }  # fmt: skip
 
 
@@ -270,8 +266,7 @@ def _cache_of(cache: Path | None, paths: list[File]) -> Path | None:
 
 def _check_kind(path: File | str, kind: str, recipe: dict[str, Any] | None) -> None:
     read = "table" if kind == "frame" else kind
-    # Parsed rows contain their recipe.
-    if recipe is not None and read not in ("rows", recipe.get("format")):
+    if recipe is not None and read != recipe.get("format"):
         learned = _WORDS.get(str(recipe.get("format")), "something unknown").partition(",")[0]
         text = kind == "svmlight" and recipe.get("words")
         raise DataError(
@@ -331,15 +326,14 @@ def _local(item: Any, format: str | None) -> list[Path]:
 
 
 def kind_of(paths: list[File], format: str | None = None) -> str:
-    """Return "svmlight", "vw", "rows" or "table"; raise DataError if the files are mixed."""
+    """Return "svmlight", "vw" or "table"; raise DataError if the files are mixed."""
     kinds: dict[str, File] = {}
     for path in paths:
         kind = format_of(path, format)
-        if isinstance(path, RemoteFile) and kind in ("folder", "rows"):
-            what = "a folder of texts" if kind == "folder" else "parsed rows"
-            said = f"{path} is {what}, which cannot be read remotely"
+        if isinstance(path, RemoteFile) and kind == "folder":
+            said = f"{path} is a folder of texts, which cannot be read remotely"
             raise DataError(said, "copy it to this machine", code="unsupported", path=path)
-        kinds[kind if kind in ("svmlight", "vw", "rows") else "table"] = path
+        kinds[kind if kind in ("svmlight", "vw") else "table"] = path
     if len(kinds) > 1:
         (one, path), (other, second) = sorted(kinds.items(), reverse=True)[:2]
         first, last = (_WORDS[kind].partition(",")[0] for kind in (one, other))

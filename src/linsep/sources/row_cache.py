@@ -1,4 +1,4 @@
-"""Parsed rows on disk, read in any order of blocks of 64 rows; and a file of them as a source.
+"""Parsed rows on disk, read in any order of blocks of 64 rows.
 
 Layout::
 
@@ -40,7 +40,7 @@ from linsep._system.caches import (
 from linsep._system.files import written_whole
 from linsep.batches import Batch
 from linsep.compiled.loop import BLOCK
-from linsep.errors import DataError, LinsepError, Located, ModelFileError, hint
+from linsep.errors import LinsepError, ModelFileError, hint
 from linsep.sources.base import Source, as_matrix
 from linsep.sources.remote.file import File, located, state_of
 from linsep.validation.checks import tidy
@@ -125,10 +125,10 @@ class RowCache:
         self.n_blocks = -(-self.n_rows // BLOCK)
 
     @classmethod
-    def open(cls, path: str | Path, key: dict[str, Any], mark: bool = True) -> "RowCache | None":
+    def open(cls, path: str | Path, key: dict[str, Any]) -> "RowCache | None":
         """Open the cache at ``path``; return None if there is none, or it is damaged, writable by
-        others, or written for another ``key`` or kind of machine. ``mark`` sets its time to now,
-        because the least recently used caches are removed first.
+        others, or written for another ``key`` or kind of machine. Its time is set to now, because
+        the least recently used caches are removed first.
         """
         path = Path(path)
         try:
@@ -141,9 +141,8 @@ class RowCache:
                 file.seek(at)
                 if not whole or (footer := json.load(file))["key"] != json.dumps(key):
                     return None
-                if mark:
-                    with suppress(OSError):  # of a folder that may only be read
-                        os.utime(path)
+                with suppress(OSError):  # of a folder that may only be read
+                    os.utime(path)
                 return cls(path, file.fileno(), footer)
         except (OSError, ValueError, struct.error):
             return None
@@ -295,50 +294,3 @@ class RowCacheWriter(AbstractContextManager["RowCacheWriter"]):
         self._file.write(data)
         self._seal = zlib.crc32(data, self._seal)
         return at
-
-
-#: key of such files, which do not depend on others
-ROWS_FILE_KEY = {"rows": 2}
-
-
-class RowsSource(Source):
-    """Rows of one file with the ending .rows: parsed features, labels and weights.
-
-    Its recipe is the recipe of the source it was made from, so a model trained on it also reads
-    such files.
-    """
-
-    kind = "rows"
-    #: bytes on disk, and about as many in memory; and those read so far
-    size = memory_needed = position = 0
-    feature_names = None
-
-    def __init__(self, paths: list[File]):
-        self.paths, self.name = paths, str(paths[0])
-        if len(paths) > 1:
-            said = f"{self.name} holds parsed rows with their own recipe"
-            raise DataError(said, "give it alone", code="conflict", path=paths[0])
-        found = RowCache.open(self.name, ROWS_FILE_KEY, mark=False)
-        if found is None:
-            said = f"{self.name} is not a whole file of this version, or others can write to it"
-            again = "convert the data again with `linsep convert`"
-            raise DataError(said, again, code="damaged-file", path=paths[0])
-        self._cache = found
-        self.size = self.memory_needed = found.n_bytes
-        self.weighted, self.dropped, self.filled = found.weighted, found.dropped, found.filled
-        self.n_rows, self.feature_names = found.n_rows, found.feature_names
-
-    def _read(self) -> Iterator[Batch]:
-        labels = np.array(self._cache.labels)
-        for batch in self._cache.iterate():
-            yield batch._replace(y=labels[batch.y])
-            self.position = self.size * (batch.first + batch.size) // self._cache.n_rows
-
-    def _place(self, row: int) -> str:
-        return Located(f"{self.name} row {row + 1}", path=self.name, row=row + 1)
-
-    def options(self) -> dict[str, Any]:
-        return {}
-
-    def recipe(self) -> dict[str, Any]:
-        return self._cache.recipe
