@@ -1,4 +1,4 @@
-"""Fits of few rows beside their peers, and fits of the pages for users of other programs."""
+"""Fits of few rows beside their peers, and of more rows."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -106,7 +106,7 @@ def scored(work: str, against: str, ours: Any, theirs: Any, rows: Callable[[], A
 
 
 def scikit_learn() -> list[tuple[Any, ...]]:
-    """Pairs of docs/how-to/from-scikit-learn.md."""
+    """Pairs with scikit-learn."""
     large = partial(noisy, 100_000, 50)
     return [
         ("100,000 x 50, averaged perceptron, ten passes", "SGDClassifier(average=True)",
@@ -123,7 +123,7 @@ def scikit_learn() -> list[tuple[Any, ...]]:
 
 
 def liblinear() -> list[tuple[Any, ...]]:
-    """Pairs of docs/how-to/from-liblinear.md."""
+    """Pairs with LIBLINEAR and libsvm."""
     few = partial(noisy, 20_000, 20, 5000)
     penalized = {"penalize_intercept": True}
     linear = [
@@ -144,7 +144,7 @@ def liblinear() -> list[tuple[Any, ...]]:
 
 
 def inference(rows: int, columns: int, kind: str) -> Race:
-    """A pair of docs/how-to/from-statsmodels.md, to the last standard error."""
+    """A pair with statsmodels, to the last standard error."""
     import statsmodels.api as sm
 
     X, labels = noisy(rows, columns)
@@ -168,7 +168,7 @@ def inference(rows: int, columns: int, kind: str) -> Race:
 
 
 def river(single: bool) -> Race:
-    """A pair of docs/how-to/from-river.md."""
+    """A pair with river."""
     from river import linear_model as of_river
 
     X, y = cancer()

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 
 import linsep
 from linsep.cli.app import COMMANDS
@@ -32,10 +33,12 @@ exclude_patterns = ["_templates"]
 templates_path = ["_templates"]
 nitpicky = False
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_dmath_allow_space = myst_dmath_allow_digits = False  # "$5 and 12 $" is text
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # the tests run the pages
 
+html_math_renderer = "mathml"  # what browsers typeset without a script or a font of others
 smartquotes = False  # two hyphens begin an option
 
 autosummary_generate = True
@@ -75,6 +78,7 @@ html_theme_options = {
     "switcher": {"json_url": ADDRESS + "versions.json", "version_match": VERSION},
     "check_switcher": False,
     "show_toc_level": 2,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "gallery/index": ["page-toc"]},
     "footer_start": ["copyright"],
     "footer_end": [],
 }
@@ -105,8 +109,17 @@ def without_last_blank_line(app, tree):
         block[:] = [nodes.Text(block.rawsource)]
 
 
+def formula(self, node):
+    """Write a formula as MathML."""
+    block = isinstance(node, nodes.math_block)
+    mathml = tex2mathml(node.astext(), as_block=block)
+    self.body.append(f'<div class="formula">{mathml}</div>' if block else mathml)
+    raise nodes.SkipNode
+
+
 def setup(app):
     """Make what is not written."""
+    app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("builder-inited", pages_of_commands)
     app.connect("doctree-read", without_last_blank_line)
     app.connect("build-finished", lab_of_the_site)

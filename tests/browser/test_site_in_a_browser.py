@@ -82,7 +82,7 @@ def test_the_site_in_a_browser(site, browser, width, scheme):
     page.on("console", lambda m: said.append(m.text) if m.type in ("error", "warning") else None)
     page.on("request", lambda request: asked.append(request.url))
     try:
-        for name in ("index", "start/output", "reference/commands", "gallery/index",
+        for name in ("index", "start/output", "reference/command-line", "gallery/index",
                      "reference/generated/linsep.Perceptron", "explanation/speed"):  # fmt: skip
             page.goto(f"{home}{name}.html")
             page.wait_for_load_state("networkidle")

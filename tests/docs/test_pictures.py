@@ -21,7 +21,7 @@ DRAWN = sorted(name for name, page in PAGES.items() if LINK.search(page.read_tex
 
 
 #: where data of a page are, in the shared data
-DATA = {"systolic-pressure": ".", "promoters": "strings"}
+DATA = {"strings": "strings"}
 
 
 @pytest.fixture
@@ -29,7 +29,8 @@ def surroundings(request, monkeypatch, tmp_path):
     """The folder that the code of a page runs in, with the module that a page shows."""
     name = request.getfixturevalue("name")
     folder = request.getfixturevalue("shared_data") / DATA[name] if name in DATA else tmp_path
-    monkeypatch.chdir(ROOT if name == "firth" else folder)  # which reads a table of docs/
+    reads_docs = name in ("firth", "coming-from")
+    monkeypatch.chdir(ROOT if reads_docs else folder)
     if name == "rare-classes":
         payments(folder)
         here("split", "payments.csv", "--test", "0.3", "--target", "fraud", cwd=folder)

@@ -114,7 +114,7 @@ def test_table_of_the_simulation(monkeypatch):
             shows(cell, [value])
 
 
-NOISE_PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to/wrong-labels.md"
+NOISE_PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation/how-far-from-separable.md"
 NOISE_LINE = re.compile(r"\| (.*) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|")
 
 
