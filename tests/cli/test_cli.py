@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from click.shell_completion import ShellComplete
 
 import linsep
 from command_line import assert_refused, here, run, table
+from documents import ROOT
 from linsep.catalog import ESTIMATORS
 from linsep.cli.app import COMMANDS, app
 from linsep.cli.learner_options import NOT_HERE
@@ -276,7 +278,7 @@ unused = {
     "pandas.core", "scipy.stats._stats_py", "numpy.f2py.f2py2e", "numpy.testing._private",
     "scipy.special._ufuncs", "narwhals.dataframe", "pyarrow.parquet", "filelock._core",
     "linsep.learners.winnow", "linsep.learners.kernel", "linsep.logistic.estimator",
-    "numba.np.arraymath",
+    "numba.np.arraymath", "flint", "highspy",
 }
 atexit.register(lambda: print(*sorted(unused & set(sys.modules))))
 sys.argv = ["linsep", "fit", "t.csv", "--target", "kind", "--json"]
@@ -357,11 +359,44 @@ def test_help_fits_one_screen_and_all_of_it_is_asked_for(folder):
     assert {"--thousands", "--dask", "--resume", "--random-state", "--keep"} < known - shown
 
 
-def test_every_command_has_help_with_an_example_and_says_what_is_missing(folder):
+@pytest.fixture
+def named_in_help(folder):
+    """A folder with the files that the examples read and do not write."""
+    rng = np.random.default_rng(0)
+    rows = [[*rng.integers((20, 4), (70, 9)), "ab"[k % 2], k // 2] for k in range(60)]
+    for name, label, group in (("train", "species", "code"), ("patients", "ill", "patient")):
+        table(folder, f"{name}.csv", ("age", "size", label, group), rows)
+    for name in ("test", "new", "pressure"):
+        shutil.copy(folder / "train.csv", folder / f"{name}.csv")
+    shutil.copy(ROOT / "docs" / "students.csv", folder)
+    for formula, model in (
+        ("size~age", "pressure"), ("species~age+size", "odds"), ("species~age", "few"),
+        ("species~age+size", "more"),
+    ):  # fmt: skip
+        how = ("--learner", "linear" if model == "pressure" else "logistic", "--model")
+        done = here("fit", "train.csv", "--formula", formula, *how, f"{model}.linsep", cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_every_example_of_help_runs(named_in_help):
+    """In the order of the list of commands, which is that of a first day."""
+    from served import Forked
+
+    for command in [*(app.get_command(None, name) for name in COMMANDS), app]:
+        words = re.search(r"Example: linsep (.*?)(\. `|$)", command.help, re.M)[1].split()
+        assert words[0] == (command.name if command is not app else "fit")
+        if words[0] == "serve":
+            with Forked(*words[:-1], 0, cwd=named_in_help) as server:
+                assert server.started(3).startswith("serving")
+                assert server.ended(signal.SIGINT) == (0, "", "")
+            continue
+        done = here(*words, cwd=named_in_help)
+        assert done.returncode == 0, (words, done.stderr)
+
+
+def test_every_command_says_what_is_missing(folder):
     for command in COMMANDS:
-        done = here(command, "--help", cwd=folder)
-        assert done.returncode == 0
-        assert f"Example: linsep {command}" in done.stdout
         if command not in ("compile", "lab"):  # which need nothing
             assert_refused(command, cwd=folder, exit_code=2)
     assert here("--version", cwd=folder).stdout == f"linsep {linsep.__version__}\n"
