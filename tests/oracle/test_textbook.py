@@ -1,6 +1,7 @@
 """Reference implementations: by hand, against scikit-learn, and what they refuse."""
 
 from fractions import Fraction
+from inspect import getsource
 from math import exp, inf, log
 
 import numpy as np
@@ -19,6 +20,7 @@ from linsep.teaching.textbook import (
     native_perceptron,
     ovo_perceptron,
     ovr_perceptron,
+    plain_perceptron,
     run,
 )
 from storages import blobs, with_margin
@@ -44,6 +46,15 @@ def after(rule, X, y, passes=1, **how):
     """(weights, intercept) after so many passes of two classes."""
     *_, step = run(rule, "binary", X, y, max_iter=passes, **how)
     return step.weights, step.intercept
+
+
+def test_the_ten_lines_are_the_perceptron():
+    assert len(getsource(plain_perceptron).split('"""')[2].strip().splitlines()) <= 10
+    X, y = blobs(60, 4, 2, seed=3)
+    plain = list(plain_perceptron([[*x, 1.0] for x in X.tolist()], 2 * y - 1, [0] * 5, 9))
+    assert plain == [
+        [*s.weights, s.intercept] for s in run(Perceptron(), "binary", X, y, max_iter=9)
+    ]
 
 
 def test_batch_rule_by_hand():
@@ -135,7 +146,6 @@ def test_plain_passive_aggressive_makes_the_example_right_by_one():
 def test_machines_know_nothing_of_each_other(scheme, rule, how):
     """Each machine of several is the binary learner on the rows it sees."""
     rule = RULES[rule]
-    """Each machine of several is the binary learner on the rows it sees."""
     rng = np.random.default_rng(1)
     X = rng.integers(0, 4, (24, 3)).tolist()
     y = [0, 1, 2, *rng.integers(0, 3, 21).tolist()]

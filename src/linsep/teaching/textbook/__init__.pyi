@@ -43,6 +43,7 @@ from .perceptron import (
     native_perceptron as native_perceptron,
     ovo_perceptron as ovo_perceptron,
     ovr_perceptron as ovr_perceptron,
+    plain_perceptron as plain_perceptron,
 )
 from .running import (
     Step as Step,

@@ -35,25 +35,22 @@ class AROW(Rule):
         if not self.r > 0:
             raise ValueError(f"r must be above 0, got {self.r!r}.")
 
-    def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Return whether the example is a mistake, or right by a margin below 1."""
-        return wrong or y * s < 1
+    def asks(self, machine: Machine, example: Example) -> bool:
+        return example.wrong or example.y * example.score < 1
 
-    def update(
-        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
-    ) -> bool:
+    def update(self, machine: Machine, example: Example) -> bool:
         """W += alpha y Sigma z, then 1 / s_j += importance z_j^2 / r."""
         sigma = machine.memory or Covariance.first(example)
         direction = sigma.times(example)
-        v, r = dot(example.z, direction.z), ratio(self.r, importance)
+        v, r = dot(example.z, direction.z), ratio(self.r, example.importance)
         if v == 0:
             return False
-        machine.add(direction, ratio(1 - y * s, v + r) * y)
+        m = example.y * example.score
+        machine.add(direction, ratio(1 - m, v + r) * example.y)
         machine.memory = sigma.after(example, r)
         return True
 
     def mixed(
         self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
     ) -> Machine:
-        """Add precisions."""
         return mixed_gaussians(before, shards, amounts)

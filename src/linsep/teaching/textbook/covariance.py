@@ -34,7 +34,7 @@ class Covariance:
     def times(self, example: Example) -> Example:
         """Return Sigma z."""
         pairs = zip(self.variances, example.parts, strict=True)
-        return joined([[s * z for s, z in zip(*pair, strict=True)] for pair in pairs])
+        return Example(*joined([[s * z for s, z in zip(*pair, strict=True)] for pair in pairs]))
 
     def after(self, example: Example, r: Number) -> "Covariance":
         """Return Sigma after an example with noise of variance r: 1 / s_j += z_j^2 / r."""
@@ -69,4 +69,4 @@ def mixed_gaussians(
 
 def precisions(sigma: Covariance) -> list:
     """Return 1 / s_j of all variances, the intercepts last."""
-    return [ratio(1, s) for s in joined(sigma.variances).z]
+    return [ratio(1, s) for s in Example(*joined(sigma.variances)).z]

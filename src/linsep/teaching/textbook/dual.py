@@ -28,14 +28,13 @@ class KernelPerceptron(Rule):
     n_rows: int
     learns_intercept = False
 
-    def update(
-        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
-    ) -> bool:
+    def update(self, machine: Machine, example: Example) -> bool:
         """Add importance * y to a_i, in each part of a joint example."""
         n = self.n_rows
         for start in range(0, len(example.x), 2 * n):
             for j in range(n):
-                machine.weights[start + j] += importance * y * example.x[start + n + j]
+                unit = example.x[start + n + j]
+                machine.weights[start + j] += example.importance * example.y * unit
         return True
 
 

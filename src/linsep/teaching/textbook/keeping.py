@@ -13,7 +13,7 @@ from itertools import groupby
 from math import inf
 from typing import Any, NamedTuple
 
-from linsep.teaching.textbook.machine import Machine, Number, Row, Rows, moved
+from linsep.teaching.textbook.machine import Machine, Number, Row, Rows, Rule
 from linsep.teaching.textbook.running import Step, weight_of
 from linsep.teaching.textbook.schemes import SCHEMES, Scheme, predict_binary, spares
 
@@ -114,7 +114,7 @@ def kept(
     if how == "last":
         return Kept(made, last)
     if how == "average":
-        return Kept(made, [mean(rounds(listed, made, k)) or m for k, m in enumerate(last)])
+        return Kept(made, [mean(rounds(listed, made, k), m) for k, m in enumerate(last)])
     if how == "vote":
         return Kept(made, last, [v or [Version(m, 1)] for v, m in zip(lives, last, strict=True)])
     if how == "longest":
@@ -155,19 +155,10 @@ def versions(
     return found
 
 
-def mean(rounds: Iterable[tuple[Machine, bool]]) -> Machine | None:
-    """Return the mean of the weights after every round, or None without rounds."""
-    weights = intercept = None
-    count = 0
-    for machine, _ in rounds:
-        weights = machine.weights if weights is None else moved(weights, machine.weights, 1)
-        intercept = (
-            machine.intercept if intercept is None else moved(intercept, machine.intercept, 1)
-        )
-        count += 1
-    if weights is None or intercept is None:
-        return None
-    return Machine([w / count for w in weights], [b / count for b in intercept])
+def mean(rounds: Iterable[tuple[Machine, bool]], otherwise: Machine) -> Machine:
+    """Return the mean of the weights after every round."""
+    every = [machine for machine, _ in rounds]
+    return Rule().mixed(every[0], every, [1] * len(every)) if every else otherwise
 
 
 def longest(versions: list[Version], otherwise: Machine) -> Machine:
@@ -183,43 +174,28 @@ def pocket(
     row_weights: Sequence[Number] | None = None,
     zero: str = "mistake",
 ) -> list[Machine]:
-    """Return the binary classifiers with the fewest mistakes, each counted on its own rows."""
-    *_, best = pockets(steps, scheme, X, y, row_weights, zero)
-    return best
-
-
-def pockets(
-    steps: list[Step],
-    scheme: Scheme,
-    X: Rows,
-    y: Sequence[int],
-    row_weights: Sequence[Number] | None = None,
-    zero: str = "mistake",
-) -> Iterator[list[Machine]]:
-    """Yield after every pass the binary classifiers with the fewest mistakes so far.
+    """Return the binary classifiers with the fewest mistakes, each counted on its own rows.
 
     At the end of every pass, two candidates are evaluated: the longest-surviving version of the
     pass, then the last. A candidate with fewer mistakes than the pocket replaces it.
     """
     counted = {row: weight_of(row, row_weights) for row in {step.row for step in steps}}
-    best: list[Machine] = []
-    fewest: list[float] = []
-    lives: list[list[Version]] = []
+    best = machines_after(steps[-1], scheme)
+    fewest: list[float] = [inf] * len(best)
+    lives: list[list[Version]] = [[] for _ in best]
     for _, group in groupby(steps, key=lambda step: step.pass_number):
         parts = list(group)
-        last = machines_after(parts[-1], scheme)
-        lives, oldest = lives or [[] for _ in last], []
+        last, oldest = machines_after(parts[-1], scheme), []
         for k, life in enumerate(lives):
             running = max(0, len(life) - 1)
             life[:] = versions(rounds(parts, scheme, k), life)
             oldest.append(longest(life[running:], last[k]))
         for candidates in (oldest, last):
-            best, fewest = best or candidates, fewest or [inf] * len(candidates)
             counts = mistakes(candidates, scheme, X, y, counted, zero)
-            better = [count < least for count, least in zip(counts, fewest, strict=True)]
-            best = [c if b else m for c, b, m in zip(candidates, better, best, strict=True)]
-            fewest = [min(pair) for pair in zip(counts, fewest, strict=True)]
-        yield best
+            for k, count in enumerate(counts):
+                if count < fewest[k]:
+                    best[k], fewest[k] = candidates[k], count
+    return best
 
 
 def mistakes(
@@ -233,7 +209,7 @@ def mistakes(
     """Return each binary classifier's weighted count of mistakes on its own rows."""
     counts = [0] * len(machines)
     for row, weight in counted.items():
-        for shown in scheme.show(machines, X[row], 1, y[row]):
-            spared = shown.score == 0 and spares(zero, shown.y)
-            counts[shown.machine] += weight * (shown.wrong and not spared)
+        for example in scheme.show(machines, X[row], 1, y[row]):
+            spared = example.score == 0 and spares(zero, example.y)
+            counts[example.machine] += weight * (example.wrong and not spared)
     return counts

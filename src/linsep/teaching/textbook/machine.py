@@ -17,15 +17,30 @@ Rows = Sequence[Row]
 
 
 class Example(NamedTuple):
-    """An example for a binary classifier: the features ``x`` and the constant features ``ones``.
+    """An example for one binary classifier, or a direction to move its weights in.
 
-    For two classes, and for each binary classifier of one-vs-rest and one-vs-one, these are a row
-    and [1], or [0] without an intercept. The joint rule of native learning gets a longer example
-    with one part per class; see :class:`linsep.textbook.schemes.Native`.
+    For two classes, and for each binary classifier of one-vs-rest and one-vs-one, the features and
+    constant features are a row and [1], or [0] without an intercept. The joint rule of native
+    learning gets a longer example with one part per class; see
+    :class:`linsep.teaching.textbook.schemes.Native`.
+
+    Attributes
+    ----------
+    x, ones : the features and the constant features
+    y : the target label, -1 or +1
+    score : before the update
+    wrong : whether the class predicted from the score is wrong
+    importance : the weight of the row
+    machine : the number of the binary classifier
     """
 
     x: Row
     ones: Row
+    y: int = 1
+    score: Number = 0
+    wrong: bool = False
+    importance: Number = 1
+    machine: int = 0
 
     @property
     def z(self) -> list:
@@ -39,9 +54,9 @@ class Example(NamedTuple):
         return [[*self.x[k * d : (k + 1) * d], one] for k, one in enumerate(self.ones)]
 
 
-def joined(parts: Sequence[Row]) -> Example:
-    """Return the example of these parts."""
-    return Example([v for part in parts for v in part[:-1]], [part[-1] for part in parts])
+def joined(parts: Sequence[Row]) -> tuple[list, list]:
+    """Return the features and the constant features of these parts."""
+    return [v for part in parts for v in part[:-1]], [part[-1] for part in parts]
 
 
 class Machine:
@@ -83,8 +98,8 @@ class Machine:
 class Rule:
     """The update of a learner on one example; a subclass is one algorithm with its parameters.
 
-    A rule gets one binary classifier and one example at a time, with the target label y = -1 or +1,
-    the score s, and whether it was ``wrong``. It does not depend on classes, orders or passes.
+    A rule gets one binary classifier and one example at a time. It does not depend on classes,
+    orders or passes.
     """
 
     #: whether a pass makes one update, at its end
@@ -116,19 +131,17 @@ class Rule:
     def check(self, row: int, x: Row, one: int) -> None:
         """Raise ValueError if the rule cannot use a row; ``one`` is its constant feature."""
 
-    def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
+    def asks(self, machine: Machine, example: Example) -> bool:
         """Return whether the example needs an update; it is a mistake if it is wrong or the rule
         counts ``margin_mistakes``.
         """
-        return wrong
+        return example.wrong
 
-    def margin(self, machine: Machine, example: Example, y: int, s: Number) -> tuple | None:
+    def margin(self, machine: Machine, example: Example) -> tuple | None:
         """Return what is tested, and its least value without an update; None if it is y s."""
         return None
 
-    def update(
-        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
-    ) -> bool:
+    def update(self, machine: Machine, example: Example) -> bool:
         """Update on an example that needs it; return whether the weights were changed."""
         raise NotImplementedError
 

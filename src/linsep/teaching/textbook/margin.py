@@ -35,27 +35,24 @@ class MarginPerceptron(Rule):
         return 0.5 ** (self.halvings + 1) if self.gamma == "auto" else self.gamma
 
     def check(self, row: int, x: Row, one: int) -> None:
-        """Refuse rows of length 0, which have no margin."""
         if not one and not any(x):
             raise ValueError(f"Row {row} is all zeros and has no margin: remove it.")
 
-    def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
+    def asks(self, machine: Machine, example: Example) -> bool:
         """Return whether the example is a (margin) mistake: y s / ||z|| < (1 - epsilon) gamma
         ||w||.
         """
-        reached = y * s / length(example.z)
-        return wrong or reached < (1 - self.epsilon) * self.aim * machine.length
+        reached = example.y * example.score / length(example.z)
+        return example.wrong or reached < (1 - self.epsilon) * self.aim * machine.length
 
-    def margin(self, machine: Machine, example: Example, y: int, s: Number) -> tuple:
+    def margin(self, machine: Machine, example: Example) -> tuple:
         """Return y s / (||z|| ||w||), the cosine, and its least value; zeros for zero weights."""
-        size = length(example.z) * machine.length
-        return (y * s / size, (1 - self.epsilon) * self.aim) if size else (0.0, 0.0)
+        size, m = length(example.z) * machine.length, example.y * example.score
+        return (m / size, (1 - self.epsilon) * self.aim) if size else (0.0, 0.0)
 
-    def update(
-        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
-    ) -> bool:
+    def update(self, machine: Machine, example: Example) -> bool:
         """W += importance * y * z / ||z||."""
-        machine.add(example, importance * y / length(example.z))
+        machine.add(example, example.importance * example.y / length(example.z))
         return True
 
     def again(self, machines: list[Machine]) -> "MarginPerceptron | None":

@@ -105,7 +105,7 @@ class OnlineLogistic(Rule):
                     shrunk = (scales[j] / abs(value)) ** (1 if self.adaptive else 2)
                     weights = [[*w[:j], w[j] * shrunk, *w[j + 1 :]] for w in weights]
                 scales[j] = abs(value)
-        machine.weights, machine.intercept = (list(v) for v in joined(weights))
+        machine.weights, machine.intercept = joined(weights)
         machine.memory = progress._replace(scales=scales)
         return scales != progress.scales
 
@@ -138,29 +138,26 @@ class OnlineLogistic(Rule):
         shrunk = [(s / t) ** power if s else 1.0 for s, t in zip(before, after, strict=True)]
         return Machine(*joined([times(part, shrunk) for part in machine.parts]))
 
-    def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Return True: every example causes an update."""
+    def asks(self, machine: Machine, example: Example) -> bool:
         return True
 
-    def update(
-        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
-    ) -> bool:
+    def update(self, machine: Machine, example: Example) -> bool:
         """W_j += y move r_j z_j, with the rates after this example; then W_j /= 1 + l2 r_j."""
-        parts, m = example.parts, y * s
+        parts, m, importance = example.parts, example.y * example.score, example.importance
         progress = self.counted(machine.memory or start(parts), parts, share(m), importance)
-        rates = joined(
+        rates, of_ones = joined(
             [self.rates(progress, *p) for p in zip(progress.squares, parts, strict=True)]
         )
-        steps = Example(times(rates.x, example.x), times(rates.ones, example.ones))
+        steps = Example(times(rates, example.x), times(of_ones, example.ones))
         q = dot(steps.z, example.z)
         machine.memory = progress
         if q == 0:
             return False
         move = invariant_step(m, importance * q) / q if self.invariant else importance * share(m)
-        machine.add(steps, y * move)
+        machine.add(steps, example.y * move)
         if self.l2:
             h = self.l2 * importance
-            shrunk = zip(machine.weights, rates.x, strict=True)
+            shrunk = zip(machine.weights, rates, strict=True)
             machine.weights = [w / (1 + h * rate) for w, rate in shrunk]
         return True
 

@@ -24,25 +24,23 @@ class PassiveAggressive(Rule):
     C: Number = 1.0
     loss: str = "hinge"
 
-    def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Return whether it is a mistake, or right by less than 1."""
-        return wrong or 1 - y * s > 0
+    def asks(self, machine: Machine, example: Example) -> bool:
+        return example.wrong or 1 - example.y * example.score > 0
 
-    def update(
-        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
-    ) -> bool:
+    def update(self, machine: Machine, example: Example) -> bool:
         """W += tau * y * z, where the importance multiplies C.
 
         An importance above 1 moves the score to at most 1, or as far as an importance of 1 does:
         the lengths below exclude the constant feature, which also changes the score.
         """
-        loss, q, whole = 1 - y * s, square(example.x), square(example.z)
+        q, whole, importance = square(example.x), square(example.z), example.importance
+        loss = 1 - example.y * example.score
         if whole == 0 or (q == 0 and self.loss == "hinge"):
             return False
         tau = self.step(loss, q, self.C * importance)
         if importance > 1:
             tau = min(tau, max(self.step(loss, q, self.C), loss / whole))
-        machine.add(example, tau * y)
+        machine.add(example, tau * example.y)
         return True
 
     def step(self, loss: Number, q: Number, C: Number) -> Number:

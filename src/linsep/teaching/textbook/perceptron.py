@@ -1,4 +1,4 @@
-"""The perceptron, one row at a time or one pass at a time, in plain Python.
+"""The perceptron in plain Python: in ten lines, and as a rule with parameters.
 
 References: F. Rosenblatt, The perceptron, Psychological Review 65 (1958); for the batch rule
 R. Duda and P. Hart, Pattern Classification and Scene Analysis (1973).
@@ -9,14 +9,34 @@ from dataclasses import dataclass
 from typing import Any
 
 from linsep.parameters import rate_of
-from linsep.teaching.textbook.machine import Example, Machine, Number, Rows, Rule
+from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rows, Rule, dot
 from linsep.teaching.textbook.running import Step, run
 from linsep.teaching.textbook.schemes import ZEROS, spares
 
-JOINT = (
-    "zero={zero!r} concerns the sign of a score, but native learning compares the scores of the "
-    "classes: choose ovr or ovo."
-)
+
+def plain_perceptron(X: Rows, y: Sequence[int], w: Row, max_iter: int = 1000) -> Iterator[Row]:
+    """Yield the weights after every row, until a pass makes no mistake: the whole algorithm.
+
+    Labels are -1 and +1; an intercept is the weight of a feature that is always 1. The same with
+    learning rates, row weights, several classes and more is :class:`Perceptron`, run by
+    :func:`linsep.textbook.run`.
+
+    Examples
+    --------
+    >>> from linsep.teaching.textbook import plain_perceptron
+    >>> X, y = [(4, 0), (1, 1), (0, 1), (-2, -2)], [1, -1, -1, 1]
+    >>> list(plain_perceptron(X, y, [0, 0], max_iter=1))
+    [[4, 0], [3, -1], [3, -1], [1, -3]]
+    """
+    for _ in range(max_iter):
+        mistakes = 0
+        for x, label in zip(X, y, strict=True):
+            if label * dot(w, x) <= 0:
+                w = [a + label * b for a, b in zip(w, x, strict=True)]
+                mistakes += 1
+            yield w
+        if mistakes == 0:
+            return
 
 
 @dataclass(frozen=True)
@@ -43,24 +63,23 @@ class Perceptron(Rule):
             raise ValueError(f"zero must be one of {', '.join(ZEROS)}, got {self.zero!r}.")
 
     def first(self, n_features: int, joint: bool) -> tuple[Number, Number]:
-        """Return zeros; ValueError for native learning if a score of zero may be correct."""
         if joint and self.zero != "mistake":
-            raise ValueError(JOINT.format(zero=self.zero))
+            raise ValueError(
+                f"zero={self.zero!r} concerns the sign of a score, but native learning compares "
+                "the scores of the classes: choose ovr or ovo."
+            )
         return super().first(n_features, joint)
 
-    def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Return whether the example is a mistake."""
-        return wrong and not (s == 0 and spares(self.zero, y))
+    def asks(self, machine: Machine, example: Example) -> bool:
+        return example.wrong and not (example.score == 0 and spares(self.zero, example.y))
 
     def rate(self, k: int) -> Number:
         """Return the learning rate of update k; ValueError if a function returns an invalid one."""
         return rate_of(self.learning_rate, self.schedule, k)
 
-    def update(
-        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
-    ) -> bool:
+    def update(self, machine: Machine, example: Example) -> bool:
         """W += rate * importance * y * z."""
-        machine.add(example, self.rate(machine.updates + 1) * importance * y)
+        machine.add(example, self.rate(machine.updates + 1) * example.importance * example.y)
         return True
 
 
@@ -70,11 +89,9 @@ class BatchPerceptron(Perceptron):
 
     batch = True
 
-    def update(
-        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
-    ) -> bool:
+    def update(self, machine: Machine, example: Example) -> bool:
         """Defer the example to the end of the pass."""
-        machine.waiting.append((importance * y, example))
+        machine.waiting.append((example.importance * example.y, example))
         return False
 
     def end_pass(self, machine: Machine) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from linsep.teaching.textbook.machine import Machine, Number, Rows, Rule
-from linsep.teaching.textbook.schemes import SCHEMES, Scheme, Shown
+from linsep.teaching.textbook.machine import Example, Machine, Number, Rows, Rule
+from linsep.teaching.textbook.schemes import SCHEMES, Scheme
 
 Orders = Callable[[int], Iterable[int]]
 
@@ -122,19 +122,21 @@ def run(
         order, clean = visited(len(X), pass_number, row_weights, orders), True
         for place, row in enumerate(order, start=1):
             score = how.scores(machines, X[row])
-            shown = how.show(machines, X[row], one, y[row])
-            if any([rule.prepare(machines[k], X[row], one) for k in how.learning(y[row])]):
+            examples = how.show(machines, X[row], one, y[row])
+            if any([rule.prepare(machines[k], X[row], one) for k, _ in how.sides(y[row])]):
                 again = how.show(machines, X[row], one, y[row])
-                shown = [new._replace(wrong=s.wrong) for s, new in zip(shown, again, strict=True)]
-            margins = [rule.margin(machines[s.machine], *s[1:4]) for s in shown]
-            mistakes, updated, criterion = learn(rule, machines, shown, weight_of(row, row_weights))
+                before = zip(again, examples, strict=True)
+                examples = [new._replace(wrong=old.wrong) for new, old in before]
+            margins = [rule.margin(machines[e.machine], e) for e in examples]
+            importance = weight_of(row, row_weights)
+            mistakes, updated, criterion = learn(rule, machines, examples, importance)
             if place == len(order):
                 updated += end_pass(rule, machines)
             clean = clean and mistakes == 0
             yield Step(
                 pass_number if rule.batch else rounds, pass_number, row, score, mistakes,
                 len(updated), *how.weights(machines), how.predict(score) != y[row],
-                tuple(s.machine for s in shown), tuple(updated), criterion, attempt,
+                tuple(e.machine for e in examples), tuple(updated), criterion, attempt,
                 min(filter(None, margins), key=lambda m: m[0] - m[1], default=None),
                 tuple(machine.memory for machine in machines),
             )  # fmt: skip
@@ -175,21 +177,21 @@ def start(
 
 
 def learn(
-    rule: Rule, machines: list[Machine], shown: list[Shown], importance: Number
+    rule: Rule, machines: list[Machine], examples: list[Example], importance: Number
 ) -> tuple[int, list[int], Number]:
     """Update the binary classifiers; return mistakes, changed classifiers, and criterion."""
     mistakes, updated, criterion = 0, [], 0
-    for number, example, y, s, wrong in shown:
-        machine = machines[number]
-        if rule.asks(machine, example, y, s, wrong):
-            if wrong or rule.margin_mistakes:
+    for example in examples:
+        machine = machines[example.machine]
+        if rule.asks(machine, example):
+            if example.wrong or rule.margin_mistakes:
                 mistakes += 1
-                criterion += importance * -y * s
-            if rule.update(machine, example, y, s, importance):
+                criterion += importance * -example.y * example.score
+            if rule.update(machine, example._replace(importance=importance)):
                 machine.updates += 1
                 machine.total += importance
                 machine.heaviest = max(machine.heaviest, importance)
-                updated.append(number)
+                updated.append(example.machine)
     return mistakes, updated, criterion
 
 

@@ -6,33 +6,12 @@ A scheme does not depend on the rule. Classes are numbered 0, 1, 2, ... everywhe
 
 from collections.abc import Callable, Sequence
 from math import exp, log
-from typing import Any, NamedTuple
+from typing import Any
 
-from linsep.teaching.textbook.machine import (
-    Example,
-    Machine,
-    Number,
-    Row,
-    Rows,
-    score,
-    scores,
-    total,
-)
+from linsep.teaching.textbook.machine import Example, Machine, Number, Row, Rows, scores, total
 
 #: what a score of zero is in training
 ZEROS = ("mistake", "negative", "correct")
-
-
-class Shown(NamedTuple):
-    """An example for one binary classifier: the target label y = -1 or +1, the score, and whether
-    it is wrong.
-    """
-
-    machine: int
-    example: Example
-    y: int
-    score: Number
-    wrong: bool
 
 
 class Scheme:
@@ -49,45 +28,48 @@ class Scheme:
         """Number of weight vectors."""
         return self.n_classes
 
+    def listed(self, values: Any) -> list:
+        """Return scores, weights or intercepts as a list, one per weight vector."""
+        return list(values)
+
+    def bare(self, values: list) -> Any:
+        """Return a list, one per weight vector, in the shape of steps."""
+        return values
+
     def same(self, n_features: int, weight: Number, intercept: Number) -> tuple[Any, Any]:
-        """Return equal weights and intercepts, in the same shape as in steps."""
-        return [[weight] * n_features] * self.n_vectors, [intercept] * self.n_vectors
+        """Return equal weights and intercepts, in the shape of steps."""
+        n = self.n_vectors
+        return self.bare([[weight] * n_features] * n), self.bare([intercept] * n)
 
     def machines(self, weights: Any, intercept: Any) -> list[Machine]:
-        """Return binary classifiers with these weights, given in the same shape as in steps."""
-        return [Machine(w, [b]) for w, b in zip(weights, intercept, strict=True)]
+        """Return binary classifiers with these weights, given in the shape of steps."""
+        vectors = zip(self.listed(weights), self.listed(intercept), strict=True)
+        return [Machine(w, [b]) for w, b in vectors]
 
-    def weights(self, machines: list[Machine]) -> tuple[Any, Any]:
-        """Return copies of weights and intercepts, one per vector."""
+    def vectors(self, machines: list[Machine]) -> tuple[list, list]:
+        """Return copies of the weight vectors, and the intercept of each."""
         return [list(m.weights) for m in machines], [m.intercept[0] for m in machines]
 
+    def weights(self, machines: list[Machine]) -> tuple[Any, Any]:
+        """Return copies of weights and intercepts, in the shape of steps."""
+        W, b = self.vectors(machines)
+        return self.bare(W), self.bare(b)
+
     def scores(self, machines: list[Machine], x: Row) -> Any:
-        """Return the score of every weight vector."""
-        return scores(x, *self.weights(machines))
+        """Return the score of every weight vector, in the shape of steps."""
+        return self.bare(scores(x, *self.vectors(machines)))
 
-    def listed(self, scores: Any) -> list:
-        """Return scores as a list, one per weight vector."""
-        return list(scores)
-
-    def bare(self, scores: list) -> Any:
-        """Return a list of scores in the scheme's shape."""
-        return scores
-
-    def show(self, machines: list[Machine], x: Row, one: int, code: int) -> list[Shown]:
+    def show(self, machines: list[Machine], x: Row, one: int, code: int) -> list[Example]:
         """Return the examples of a row of class ``code`` for its binary classifiers."""
-        shown, scored = [], scores(x, *Scheme.weights(self, machines))
-        for machine, y in self.sides(code):
-            s = scored[machine]
-            shown.append(Shown(machine, Example(x, [one]), y, s, y * s <= 0))
-        return shown
+        scored = self.listed(self.scores(machines, x))
+        return [
+            Example(x, [one], y, scored[k], y * scored[k] <= 0, machine=k)
+            for k, y in self.sides(code)
+        ]
 
     def sides(self, code: int) -> list[tuple[int, int]]:
         """Return the binary classifiers trained on rows of this class, and labels -1 or +1."""
         raise NotImplementedError
-
-    def learning(self, code: int) -> list[int]:
-        """Return the binary classifiers trained on rows of this class."""
-        return [0] if self.joint else [machine for machine, _ in self.sides(code)]
 
     def predict(self, scores: Any) -> int:
         """Return the class predicted by the scores of a row."""
@@ -97,36 +79,18 @@ class Scheme:
 class Binary(Scheme):
     """Two classes, one binary classifier; a score of zero is wrong unless the rule accepts it."""
 
-    def same(self, n_features: int, weight: Number, intercept: Number) -> tuple[list, Number]:
-        """Return one list of weights and one intercept."""
-        return [weight] * n_features, intercept
+    n_vectors = 1
 
-    def machines(self, weights: Row, intercept: Number) -> list[Machine]:
-        """Return the only binary classifier."""
-        return [Machine(weights, [intercept])]
+    def listed(self, values: Any) -> list:
+        return [values]
 
-    def weights(self, machines: list[Machine]) -> tuple[list, Number]:
-        """Return its weights and its intercept."""
-        return list(machines[0].weights), machines[0].intercept[0]
-
-    def scores(self, machines: list[Machine], x: Row) -> Number:
-        """Its score."""
-        return score(x, *self.weights(machines))
-
-    def listed(self, scores: Number) -> list:
-        """Return a list of the only score."""
-        return [scores]
-
-    def bare(self, scores: list) -> Number:
-        """Return the only score."""
-        return scores[0]
+    def bare(self, values: list) -> Any:
+        return values[0]
 
     def sides(self, code: int) -> list[tuple[int, int]]:
-        """Return +1 for class 1, else -1."""
         return [(0, +1 if code == 1 else -1)]
 
     def predict(self, scores: Number) -> int:
-        """Predict by the sign of the score."""
         return (predict_binary(scores, self.tie) + 1) // 2
 
 
@@ -134,11 +98,9 @@ class OneVsRest(Scheme):
     """One binary classifier per class, which labels its own rows +1 and all others -1."""
 
     def sides(self, code: int) -> list[tuple[int, int]]:
-        """Return all binary classifiers: each is trained on every row."""
         return [(k, +1 if k == code else -1) for k in range(self.n_classes)]
 
     def predict(self, scores: Row) -> int:
-        """Predict the only positive score, else the highest."""
         return predict_ovr(scores, self.tie)
 
 
@@ -147,16 +109,13 @@ class OneVsOne(Scheme):
 
     @property
     def n_vectors(self) -> int:
-        """One per pair."""
         return len(pairs(self.n_classes))
 
     def sides(self, code: int) -> list[tuple[int, int]]:
-        """Return the binary classifiers of this class."""
         matches = enumerate(pairs(self.n_classes))
         return [(k, +1 if match[1] == code else -1) for k, match in matches if code in match]
 
     def predict(self, scores: Row) -> int:
-        """Predict the class with most wins."""
         return predict_ovo(scores, self.n_classes, self.tie)
 
 
@@ -175,25 +134,33 @@ class Native(Scheme):
         """Return one classifier with all weights stacked."""
         return [Machine([v for w in weights for v in w], intercept)]
 
-    def weights(self, machines: list[Machine]) -> tuple[list, list]:
+    def vectors(self, machines: list[Machine]) -> tuple[list, list]:
         """Return the parts of its weights, one per class."""
         joint, k = machines[0], self.n_classes
         d = len(joint.weights) // k
         return [joint.weights[c * d : (c + 1) * d] for c in range(k)], list(joint.intercept)
 
-    def show(self, machines: list[Machine], x: Row, one: int, code: int) -> list[Shown]:
-        """Return the true class against its rival: the predicted class, else the second best."""
+    def sides(self, code: int) -> list[tuple[int, int]]:
+        return [(0, +1)]
+
+    def show(self, machines: list[Machine], x: Row, one: int, code: int) -> list[Example]:
+        """Return the long example of the true class."""
         s = self.scores(machines, x)
         predicted = worst_draw(s, code) if self.tie == "random" else self.predict(s)
-        wrong, rival = predicted != code, predicted
-        if not wrong:
+        factors, score = self.against(s, code, predicted)
+        long, ones = [f * v for f in factors for v in x], [f * one for f in factors]
+        return [Example(long, ones, +1, score, predicted != code)]
+
+    def against(self, s: Row, code: int, predicted: int) -> tuple[list, Number]:
+        """Return the factor of each class in the example, and its score; the rival is the
+        predicted class, or else the second best.
+        """
+        rival = predicted
+        if predicted == code:
             rival = max((k for k in range(self.n_classes) if k != code), key=lambda k: s[k])
-        signs = [(c == code) - (c == rival) for c in range(self.n_classes)]
-        long = Example([sign * v for sign in signs for v in x], [sign * one for sign in signs])
-        return [Shown(0, long, +1, s[code] - s[rival], wrong)]
+        return [(c == code) - (c == rival) for c in range(self.n_classes)], s[code] - s[rival]
 
     def predict(self, scores: Row) -> int:
-        """Predict the class of the highest score."""
         return predict_native(scores, self.tie)
 
 
@@ -207,17 +174,13 @@ class Softmax(Native):
     of the example, ln(1 + exp(-m)), equals the softmax loss, and so does its gradient.
     """
 
-    def show(self, machines: list[Machine], x: Row, one: int, code: int) -> list[Shown]:
-        """Return the true class against all the others."""
-        s = self.scores(machines, x)
-        predicted = worst_draw(s, code) if self.tie == "random" else self.predict(s)
+    def against(self, s: Row, code: int, predicted: int) -> tuple[list, Number]:
+        """Return 1 for the true class and minus the probabilities of the others."""
         most = max(v for k, v in enumerate(s) if k != code)
         masses = [0.0 if k == code else exp(v - most) for k, v in enumerate(s)]
         whole = total(masses)
-        signs = [1 if k == code else -mass / whole for k, mass in enumerate(masses)]
-        long = Example([sign * v for sign in signs for v in x], [sign * one for sign in signs])
-        logit = s[code] - most - log(whole)
-        return [Shown(0, long, +1, logit, predicted != code)]
+        factors = [1 if k == code else -mass / whole for k, mass in enumerate(masses)]
+        return factors, s[code] - most - log(whole)
 
 
 SCHEMES: dict[str, Callable[[int, str], Scheme]] = {

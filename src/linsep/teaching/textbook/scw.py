@@ -49,36 +49,34 @@ class SCW(Rule):
         """The number of standard deviations at which an example is right with probability eta."""
         return NormalDist().inv_cdf(float(self.eta))
 
-    def asks(self, machine: Machine, example: Example, y: int, s: Number, wrong: bool) -> bool:
-        """Return whether the example is a mistake, or right with a probability below eta."""
-        reached, least = self.margin(machine, example, y, s)
-        return wrong or least > reached
+    def asks(self, machine: Machine, example: Example) -> bool:
+        reached, least = self.margin(machine, example)
+        return example.wrong or least > reached
 
-    def margin(self, machine: Machine, example: Example, y: int, s: Number) -> tuple:
+    def margin(self, machine: Machine, example: Example) -> tuple:
         """Return y s, and phi standard deviations of the score."""
         sigma = machine.memory or Covariance.first(example)
-        return y * s, self.phi * sqrt(dot(example.z, sigma.times(example).z))
+        deviation = sqrt(dot(example.z, sigma.times(example).z))
+        return example.y * example.score, self.phi * deviation
 
-    def update(
-        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
-    ) -> bool:
+    def update(self, machine: Machine, example: Example) -> bool:
         """W += alpha y Sigma z, then 1 / s_j += alpha phi z_j^2 / sqrt(u)."""
         sigma = machine.memory or Covariance.first(example)
         direction = sigma.times(example)
         v = dot(example.z, direction.z)
-        alpha = self.step(y * s, v, self.C * importance) if v > 0 else 0.0
+        m, C = example.y * example.score, self.C * example.importance
+        alpha = self.step(m, v, C) if v > 0 else 0.0
         if alpha == 0:
             return False
         part = alpha * v * self.phi
         root = (sqrt(part * part + 4 * v) - part) / 2  # sqrt(u)
-        machine.add(direction, alpha * y)
+        machine.add(direction, alpha * example.y)
         machine.memory = sigma.after(example, root / (alpha * self.phi))
         return True
 
     def mixed(
         self, before: Machine, shards: Sequence[Machine], amounts: Sequence[Number]
     ) -> Machine:
-        """Add precisions."""
         return mixed_gaussians(before, shards, amounts)
 
     def step(self, m: Number, v: Number, C: Number) -> float:

@@ -31,12 +31,10 @@ class Winnow(Rule):
     learns_intercept = False
 
     def first(self, n_features: int, joint: bool) -> tuple[Number, Number]:
-        """Return weights of 1, and minus the threshold."""
         threshold = n_features / 2 if self.threshold is None else self.threshold
         return 1, 0 if joint else -threshold
 
     def check(self, row: int, x: Row, one: int) -> None:
-        """Refuse negative features."""
         for column, value in enumerate(x):
             if value < 0:
                 raise ValueError(
@@ -44,12 +42,11 @@ class Winnow(Rule):
                     f"0: use BalancedWinnow."
                 )
 
-    def update(
-        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
-    ) -> bool:
+    def update(self, machine: Machine, example: Example) -> bool:
         """``w_j *= promotion^(importance y x_j)``."""
+        factor = example.importance * example.y
         machine.weights = [
-            self.multiplied(w, importance * y * x) if x else w
+            self.multiplied(w, factor * x) if x else w
             for w, x in zip(machine.weights, example.x, strict=True)
         ]
         return True
@@ -76,18 +73,12 @@ class BalancedWinnow(Rule):
 
     promotion: Number = 2
 
-    def update(
-        self, machine: Machine, example: Example, y: int, s: Number, importance: Number
-    ) -> bool:
+    def update(self, machine: Machine, example: Example) -> bool:
         """L_j += importance y log(promotion) z_j."""
-        machine.weights = [
-            self.multiplied(w, importance * y * x)
-            for w, x in zip(machine.weights, example.x, strict=True)
-        ]
-        machine.intercept = [
-            self.multiplied(b, importance * y * one)
-            for b, one in zip(machine.intercept, example.ones, strict=True)
-        ]
+        powers = [example.importance * example.y * z for z in example.z]
+        moved = [self.multiplied(w, power) for w, power in zip(machine.z, powers, strict=True)]
+        n = len(machine.weights)
+        machine.weights, machine.intercept = moved[:n], moved[n:]
         return True
 
     def multiplied(self, w: Number, power: Number) -> Number:
