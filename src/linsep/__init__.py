@@ -27,6 +27,7 @@ __version__ = "0.1.0"
 TOOLS = {
     "picture": "linsep.plot",
     "page": "linsep.lab:page_of_trace",
+    "report": "linsep.cli.report:report",
     "frame": "linsep.estimators.frames:with_features",
 }
 

@@ -31,6 +31,8 @@ from .chance.asymptotics import (
 )
 from .chance.counting import dichotomies as dichotomies
 from .checkpoints.saving import Checkpoint as Checkpoint
+from .cli.choosing import tune as tune
+from .cli.results import effects as effects, explain as explain, inspect as inspect
 from .describing.facts import describe as describe
 from .estimators.thresholds import calibrate as calibrate, set_threshold as set_threshold
 from .exports.exporting import export as export

@@ -1,4 +1,4 @@
-"""linsep audit: the terms of a score, from every source, which sum to it to the bit."""
+"""linsep audit and linsep.explain: the terms of a score, which sum to it to the bit."""
 
 import json
 from math import fsum
@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import linsep
 from command_line import assert_refused, here
 from linsep import load
 from linsep.sources.feature_names import sign_of
@@ -49,6 +50,7 @@ NUMBERS = ["--target", "y", "--exclude", "kind", "--exclude", "side"]
         ("rows.csv", [*CLASSES, "--exclude", "text", "--learner", "logistic", "--l2", "1"]),
         ("rows.csv", [*NUMBERS, "--exclude", "text", "--learner", "linear"]),
         ("rows.csv", [*SIDES, *BAYES]),
+        ("rows.csv", [*CLASSES, "--exclude", "text", "--products", "p:q"]),
         ("rows.svm", ["--keep", "last", "--no-fit-intercept"]),
         ("rows.vw", ["--interactions", "wn", "--hash-bits", "4"]),
     ],
@@ -57,18 +59,25 @@ def test_terms_sum_to_the_score_to_the_bit(folder, data, options, tmp_path):
     learned = here("fit", data, *options, "--model", tmp_path / "m", cwd=folder)
     assert learned.returncode == 0, learned.stderr
     printed = here("predict", tmp_path / "m", data, "--json", cwd=folder).stdout.splitlines()
+    frame = pd.read_csv(folder / "rows.csv")
     for row in (1, 60):
         done = here("audit", tmp_path / "m", data, "--row", row, "--json", cwd=folder)
         found = json.loads(done.stdout)
-        products = [term["product"] for term in found["terms"]]
-        assert fsum([*products, found["rounding"]]) == found["score"]
-        assert all(t["product"] == t["value"] * t["weight"] for t in found["terms"])
-        assert abs(found["rounding"]) <= 1e-12 * max(map(abs, products))
-        assert sorted(map(abs, products), reverse=True) == list(map(abs, products))
+        parts = [term["contribution"] for term in found["terms"]]
+        assert fsum([*parts, found["rounding"]]) == found["score"]
+        for term in found["terms"]:
+            from_mean = term["value"] - term.get("mean", 0.0)
+            assert term["contribution"] == pytest.approx(from_mean * term["weight"], rel=1e-9)
+            if data == "rows.csv" and term["feature"] in frame:
+                assert term["value"] == pytest.approx(frame[term["feature"]][row - 1], rel=1e-14)
+        assert abs(found["rounding"]) <= 1e-12 * max(map(abs, parts))
+        assert sorted(map(abs, parts), reverse=True) == list(map(abs, parts))
         expected = json.loads(printed[row - 1])
         assert found["prediction"] == expected["prediction"]
         if "scores" in expected:
             assert found["score"] in np.atleast_1d(expected["scores"]).tolist()
+        explained = linsep.explain(load(tmp_path / "m"), str(folder / data), row - 1)
+        assert explained.to_dict() == found | {"row": explained.row}
         line = 2 * row - 1 if data.endswith("vw") else row
         assert found["row"] == f"{data} {'row' if data.endswith('csv') else 'line'} {line}"
 

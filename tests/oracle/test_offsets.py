@@ -260,7 +260,7 @@ def test_offsets_of_the_command_line(table, path, tmp_path):
         "terms"
     ]
     (offset,) = [term for term in terms if term["feature"] == "offset"]
-    assert offset["product"] == table.o[4]
+    assert offset["contribution"] == table.o[4]
     table.drop(columns="o").to_csv(tmp_path / "without.csv", index=False)
     without = str(tmp_path / "without.csv")
     assert_refused("predict", model, without, cwd=tmp_path, code="unknown-column")

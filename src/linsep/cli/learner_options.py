@@ -4,9 +4,8 @@ Options derive from the parameters that are declared beside the estimators.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from inspect import signature
 from math import prod
 from typing import Any
@@ -16,6 +15,7 @@ import click
 from linsep.catalog import ESTIMATORS, LEARNERS, LINEAR, USUAL, USUAL_LEARNER, WITHOUT_PASSES
 from linsep.cli.errors import flag_of, in_options
 from linsep.cli.options import WHOLE, Command, Option, Value, typed
+from linsep.errors import ParameterError
 from linsep.other_names import advice_for
 from linsep.parameters import parameters_of
 from linsep.words import either
@@ -149,7 +149,8 @@ def make_learner(command: str, name: str, given: dict[str, Any], **others: Any) 
         raise not_of(name, option)
     for option, value in given.items():
         if not own[option].accepts(value):
-            raise click.BadParameter(f"{flag_of(option)} must be {own[option].typed}.")
+            told = f"{flag_of(option)} must be {own[option].typed}."
+            raise ParameterError(told, option=option, value=value)
     common = {option: value for option, value in others.items() if option in takes}
     return make_estimator(name, given | common, DEFAULTS[command])
 
@@ -163,47 +164,46 @@ def check_effects(estimator: Any, given: Mapping[str, Any]) -> None:
             raise click.BadParameter(f"{flag_of(option)} has no effect without {needed}.")
 
 
-def _parts(pair: str) -> tuple[str, str, str]:
-    """Return the learner, the parameter and the values of LEARNER.PARAMETER=VALUE,..."""
-    name, _, texts = pair.partition("=")
-    owner, _, parameter = name.strip().removeprefix("--").rpartition(".")
-    return owner, parameter.replace("-", "_"), texts
-
-
-def in_grid(grid: list[str] | None) -> dict[str, str]:
-    return {parameter: texts for _, parameter, texts in map(_parts, grid or ())}
+def parsed_grid(pairs: Iterable[str]) -> dict[str, list[str]]:
+    """Return what [LEARNER.]PARAMETER=VALUE,... pairs name, and the texts of the values."""
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        name, _, texts = pair.partition("=")
+        owner, dot, parameter = name.strip().removeprefix("--").rpartition(".")
+        name = owner + dot + parameter.replace("-", "_")
+        if not parameter or not all(text.strip() for text in texts.split(",")):
+            told = "needs values: PARAMETER=VALUE,VALUE,..., as in C=0.01,0.1,1."
+            raise click.BadParameter(f"--grid {name} {told}")
+        if name in found:
+            raise click.BadParameter(f"--grid {name} is given again: give its values once.")
+        found[name] = [text.strip() for text in texts.split(",")]
+    return found
 
 
 def grids_of(
-    given: list[str] | None, names: list[str], options: Mapping[str, Any]
+    grid: Mapping[str, Any] | None, given: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, list]]:
-    """Return the values of each parameter in the PARAMETER=VALUE,... pairs of a grid, by learner;
-    ``options`` are parameters that the grid must not repeat.
+    """Return the values of each parameter of a grid, by learner; ``given`` are the learners, with
+    parameters that the grid must not repeat.
     """
-    grids: dict[str, dict[str, list]] = {name: {} for name in names}
-    for owner, parameter, texts in map(_parts, given or ()):
-        asked = f"--grid {owner + '.' * bool(owner)}{parameter}"
-        if not parameter or not all(text.strip() for text in texts.split(",")):
-            told = f"PARAMETER=VALUE,VALUE,..., as in {grid_example(names[0])}."
-            raise click.BadParameter(f"{asked} needs values: {told}")
+    grids: dict[str, dict[str, list]] = {name: {} for name in given}
+    for name, values in (grid or {}).items():
+        owner, _, parameter = name.rpartition(".")
         if owner and owner not in grids:
-            raise click.BadParameter(f"{asked} needs --learner {owner}.")
-        having = [name for name in names if parameter in parameters_of(ESTIMATORS[name])]
-        for learner in [owner] if owner else having or names[:1]:
-            if parameter in grids[learner] or options.get(parameter) is not None:
-                raise click.BadParameter(f"{asked} is given again: give its values once.")
-            grids[learner][parameter] = list(dict.fromkeys(_values(parameter, texts, learner)))
-    if (n_models := sum(prod(map(len, grid.values())) for grid in grids.values())) > MOST_MODELS:
-        raise click.BadParameter(f"--grid has {n_models:,} models, more than {MOST_MODELS:,}.")
+            raise _bad_grid(name, f"needs the learner {owner}")
+        having = [one for one in grids if parameter in parameters_of(ESTIMATORS[one])]
+        for learner in [owner] if owner else having or [*grids][:1]:
+            if parameter in grids[learner] or parameter in given[learner]:
+                raise _bad_grid(name, "is given again: give its values once")
+            grids[learner][parameter] = list(dict.fromkeys(_values(parameter, values, learner)))
+    if (n_models := sum(prod(map(len, each.values())) for each in grids.values())) > MOST_MODELS:
+        told = f"The grid has {n_models:,} models, more than {MOST_MODELS:,}."
+        raise ParameterError(told, option="grid", value=n_models)
     return grids
 
 
-def usual_grid(learner: str, options: Mapping[str, Any]) -> dict[str, list]:
-    """Return the default grid of a learner, without parameters given as options."""
-    pairs = [pair.split("=") for pair in grid_example(learner).split()]
-    return {
-        name: _values(name, texts, learner) for name, texts in pairs if options.get(name) is None
-    }
+def _bad_grid(name: str, why: str) -> ParameterError:
+    return ParameterError(f"grid {name} {why}.", option="grid", value=name)
 
 
 #: grids of learners other than online learners with a weight per feature
@@ -221,29 +221,29 @@ def grid_example(learner: str) -> str:
     return GRIDS[learner] if learner in GRIDS else str(LEARNERS[learner].grid_example)
 
 
-def _values(name: str, texts: str, learner: str) -> list[Any]:
-    asked, spec = f"--grid {name}", parameters_of(ESTIMATORS[learner]).get(name)
-    if spec is None and name in _owners(ESTIMATORS):
-        raise not_of(learner, name, asked)
+def _values(name: str, values: Iterable[Any], learner: str) -> Iterator[Any]:
+    """Yield the values of a parameter, or what texts of them spell."""
+    spec = parameters_of(ESTIMATORS[learner]).get(name)
     if spec is None or name in (*NOT_HERE, *FIXED["tune"], "validation_fraction"):
-        told = f"`linsep tune --learner {learner} --help` lists its parameters."
-        raise click.BadParameter(f"{asked} is not a parameter of {learner} to compare; {told}")
-    kind = Value(replace(spec, kind=str, choices=("true", "false")) if spec.kind is bool else spec)
-    try:
-        values = [kind.convert(text.strip().lower() if spec.kind is bool else text.strip(), None,
-                               None) for text in texts.split(",")]  # fmt: skip
-    except click.BadParameter as problem:
-        raise click.BadParameter(f"{asked} {problem.message}") from None
-    return [value == "true" for value in values] if spec.kind is bool else values
+        listed = f"`linsep tune --learner {learner} --help` lists its parameters"
+        raise _bad_grid(name, f"is not a parameter of {learner} to compare; {listed}")
+    words = {"true": True, "false": False} if spec.kind is bool else {}
+    for text in values:
+        value = text
+        if isinstance(text, str):
+            value = words.get(text.lower(), spec.parse(text))
+        if not spec.accepts(value):
+            raise _bad_grid(name, f"must be {spec.typed}, not {text!r}")
+        yield value
 
 
-def not_of(learner: str, option: str, asked: str = "") -> click.BadParameter:
+def not_of(learner: str, option: str) -> ParameterError:
     having = [name for name, kind in ESTIMATORS.items() if option in signature(kind).parameters]
     owners = [*LINEAR] if option == "init_weights" else having
+    told = f"{flag_of(option)} is for --learner {either(owners)}, not {learner}"
     advice = advice_for(option)
-    told = "." if advice is None else f"; {advice.render(in_options)}."
-    others = f"--learner {either(owners)}, not {learner}{told}"
-    return click.BadParameter(f"{asked or flag_of(option)} is for {others}")
+    hints = [] if advice is None else [advice]
+    return ParameterError(told + "." * (not hints), *hints, option=option)
 
 
 def options_of_model(model: Any) -> str:

@@ -12,8 +12,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple, TextIO
 
+import click
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -29,6 +31,7 @@ from linsep.estimators.labels import label_text
 from linsep.layout import pair_lines, table_lines
 from linsep.sources.base import Source
 from linsep.sources.remote.file import File
+from linsep.words import escaped
 
 
 def labels_text(labels: list[Any], most: int = 8) -> str:
@@ -40,28 +43,67 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def print_pairs(pairs: Iterable[tuple[str, Any]]) -> None:
-    """Print aligned ``name  text`` lines of what has a text, with bold names on a terminal."""
-    told = [(name, named(text)) for name, text in pairs if text]
-    if told:
-        print("\n".join(pair_lines(told, _bold)))
+def pairs(told: Iterable[tuple[str, Any]], bold: Callable[[str], str] = str) -> list[str]:
+    """Return aligned ``name  text`` lines of what has a text."""
+    some = [(name, named(text)) for name, text in told if text]
+    return pair_lines(some, bold) if some else []
 
 
-def print_table(
+def table(
     header: list[str], rows: list[list[str]], right: Sequence[bool] | None = None, *,
-    most: int | None = None, sentences: bool = False,
-) -> None:  # fmt: skip
-    """Print ``most`` rows of a table, with a bold heading, and how many more there are."""
+    most: int | None = None, sentences: bool = False, bold: Callable[[str], str] = str,
+) -> list[str]:  # fmt: skip
+    """Return the lines of ``most`` rows of a table, its heading, and how many more there are."""
     lines = [[named(cell) for cell in line] for line in (header, *rows[:most])]
     first, *others = table_lines(lines, right, sentences=sentences)
-    print("\n".join([_bold(first), *others]))
-    print_more(len(rows[most:]) if most is not None else 0)
+    return [bold(first), *others, *more(len(rows[most:]) if most is not None else 0)]
 
 
-def print_more(left_out: int) -> None:
-    """Print how many lines are left out, if any."""
-    if left_out:
-        print(f"... and {left_out:,} more; --json has all")
+def more(left_out: int) -> list[str]:
+    """Return a line that says how many lines are left out, if any."""
+    return [f"... and {left_out:,} more; --json has all"] if left_out else []
+
+
+def show(*lines: str) -> None:
+    if lines:
+        print("\n".join(lines))
+
+
+def print_pairs(told: Iterable[tuple[str, Any]]) -> None:
+    show(*pairs(told, _bold))
+
+
+def print_table(*args: Any, **how: Any) -> None:
+    show(*table(*args, bold=_bold, **how))
+
+
+class Result(SimpleNamespace):
+    """What a command finds, as attributes: ``print`` it, or call :meth:`to_dict`."""
+
+    _model: Any
+
+    def lines(self, bold: Callable[[str], str] = str) -> Iterable[str]:
+        """Return what the command prints, with ``bold`` headings."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain JSON: what the command prints with ``--json``."""
+        return _finite({name: x for name, x in vars(self).items() if not name.startswith("_")})
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+
+def tell(result: Any, as_json: bool) -> None:
+    """Print a result that prints itself, or all of it as JSON."""
+    if as_json:
+        print_json(result.to_dict())
+    elif isinstance(result, Result):
+        show(*result.lines(_bold))
+    else:
+        print(escaped(str(result), lines=True).rstrip())
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -184,9 +226,11 @@ MOST = 0.999
 
 
 @contextmanager
-def watching(source: Source, model: Any = None, task: Any = None) -> Iterator[None]:
-    """Draw how far ``source`` is read, the passes of ``model``, or the subproblems of a task."""
-    if sys.stderr is None or not sys.stderr.isatty():
+def watching(source: Any, model: Any = None, task: Any = None) -> Iterator[None]:
+    """Draw how far ``source`` is read, the passes of ``model``, or the subproblems of a task, while
+    a command runs.
+    """
+    if sys.stderr is None or not sys.stderr.isatty() or not click.get_current_context(silent=True):
         yield
         return
     whole = Column(no_wrap=True)

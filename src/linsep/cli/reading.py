@@ -11,7 +11,7 @@ from linsep.batches import Batch, joined
 from linsep.cli import options
 from linsep.cli.errors import flag_of, note
 from linsep.cli.output import watching
-from linsep.errors import DataError
+from linsep.errors import DataError, warn_caller
 from linsep.estimators.frames import unknown_text
 from linsep.estimators.labels import feature_names
 from linsep.fitting import opened_for
@@ -75,15 +75,15 @@ def open_like(
 ) -> Source:
     """Open files as the model's training data, with groups if their column is named."""
     if not hasattr(model, "recipe_"):
-        told = f"{path} was not trained on a file, which says how to read others: use it in Python."
-        raise DataError(told, code="unsupported", path=path)
+        why = "was not trained on a file, which says how to read others: pass arrays in Python"
+        raise DataError(f"{path or 'The model'} {why}.", code="unsupported", path=path)
     source = open_source(data, recipe=recipe_with(model.recipe_, group=group), **how)
     source.warns = False
     return source
 
 
-def lacks(model: Any, path: Path, what: str, **fields: Any) -> DataError:
-    told = f"{path} is {a(type(model).__name__)}, {what}"
+def lacks(model: Any, path: Path | None, what: str, **fields: Any) -> DataError:
+    told = f"{path or 'The model'} is {a(type(model).__name__)}, {what}"
     return DataError(told, code="unsupported", path=path, **fields)
 
 
@@ -106,7 +106,7 @@ def rows_of(source: Source, width: int | None = None, most: int | None = MOST_RO
 
 def tell_unknown(unknown: dict[str, int], recipe: dict[str, Any]) -> None:
     if unknown:
-        note(f"{unknown_text(unknown, recipe)}.", "warning")
+        warn_caller(f"{unknown_text(unknown, recipe)}.")
 
 
 def features_of(source: Source, n_features: int) -> list[str]:

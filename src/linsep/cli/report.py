@@ -1,14 +1,17 @@
 """What commands print about models: one screen, the main result first."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from linsep.catalog import is_margin, is_regression
-from linsep.cli.output import label_text, labels_text, print_more, print_pairs, print_table
+from linsep.cli import output
+from linsep.cli.output import label_text, labels_text
+from linsep.cross_validation import mean_and_error
 from linsep.estimators.frames import unknown_text
 from linsep.estimators.labels import plain_labels, words_and_signs
 from linsep.estimators.reading import StopReason
@@ -62,6 +65,7 @@ def training_summary(model: Any, level: float | None = None) -> dict[str, Any]:
         "features": getattr(model, "n_features_in_", None),
         "classes": None if classes is None else plain_labels(classes),
         "equation": equation_of(model),
+        "calibration": getattr(getattr(model, "calibration_", None), "method", None),
     }
     if classes is not None:  # accuracy and baseline on the training rows, or a sample of them
         for name in ("accuracy", "rows", "sampled", "baseline"):
@@ -143,7 +147,7 @@ def statistics(model: Any, level: float | None = None) -> Any:
 # How a model was made.
 
 
-def about_pairs(model: Any, summary: dict[str, Any], units: str = "weights are in these") -> Pairs:
+def about_pairs(model: Any, summary: dict[str, Any], units: str) -> Pairs:
     """Return what was learned, from which features and with which options."""
     chosen, told = summary.get("chosen_for"), summary["calibration"]
     many, shards = summary.get("support_vectors"), summary.get("shards")
@@ -172,12 +176,6 @@ def short(equation: str | None) -> str | None:
     return None if equation is None or "\n" in equation or len(equation) > 100 else equation
 
 
-def scaled_pair(model: Any, units: str) -> tuple[str, str]:
-    scaled = len(getattr(model, "recipe_", {}).get("scale") or ())
-    text = f"{counted(scaled, 'numeric column')} to mean 0 and standard deviation 1; {units}"
-    return "scaled", text * bool(scaled)
-
-
 def recipe_pairs(model: Any, units: str) -> Pairs:
     """Return how columns became features: a formula, products, texts, rare values, scaling."""
     recipe = getattr(model, "recipe_", {})
@@ -198,13 +196,14 @@ def recipe_pairs(model: Any, units: str) -> Pairs:
     for kind, what in (("number", f"numbers{marks}"), ("date", "days since 1970")):
         names = [called.get(n, n) for n, how in converted.items() if how.startswith(kind)]
         parts += [f"{_listed(names)} to {what}"] * bool(names)
-    formula = recipe.get("formula")
+    formula, scaled = recipe.get("formula"), len(recipe.get("scale") or ())
     return [
         *([("formula", formula["text"])] if formula else [
             ("products", ", ".join(products)), ("text", words), ("rare", _listed(levels)),
         ]),
         ("converted", "; ".join(parts)),
-        scaled_pair(model, units),
+        ("scaled", f"{counted(scaled, 'numeric column')} to mean 0, std. dev. 1; {units}"
+         * bool(scaled)),
         *reference_pairs(recipe),
     ]  # fmt: skip
 
@@ -283,31 +282,56 @@ def _measured_text(found: dict[str, Any], name: str) -> str:
 # What fit prints.
 
 
-def print_fit(model: Any, summary: dict[str, Any], untested: str | None = None) -> None:
-    """Print the output of ``linsep fit``; ``untested`` is why test data were not scored."""
-    test, cache = summary["test"], summary["cache"]
-    margin = getattr(model, "margin_interval_", None)
-    if is_regression(model):
-        print_summary(statistics(model))
-        print()
-    tested = "" if untested is None else f"not scored: {untested}"
-    if test is not None:
-        gaps = [f"{name} {text}" for name, text in unscored_pairs(test, model) if text]
-        tested = "; ".join([how_good(test), *gaps])
-    times = [f"{name} {value:.2f} s" for name, value in summary["seconds"].items()]
-    if "compile" in summary["seconds"]:
-        times[-1] += " of these, once"
-    print_pairs([
-        ("test", tested),
-        ("cv", _validation_text(summary.get("cross_validation"))),
-        *_training_pairs(model, summary),
-        *(metric_pairs(test) if hasattr(model, "classes_") else []),
-        *about_pairs(model, summary, "--scale none leaves them unchanged"),
-        ("margin", margin and f"{margin[0] or 0:g} to {margin[1]:g}; aimed at {model.gamma_:g}"),
-        ("time", ", ".join(times)),
-        ("model", summary["model"] or "not saved; --model FILE saves it"),
-        ("cache", cache and f"{cache}; later runs read it instead of the data"),
-    ])  # fmt: skip
+class Report(output.Result):
+    """What ``linsep fit`` prints, as attributes; see ``report()`` of a fitted model."""
+
+    #: why test data were not scored, if they were not
+    _untested = ""
+
+    def lines(self, bold: Callable[[str], str] = str) -> Iterator[str]:
+        model, found, tested = self._model, vars(self), self._untested
+        margin, cache = getattr(model, "margin_interval_", None), found.get("cache")
+        if is_regression(model):
+            yield from [*summary_lines(statistics(model)), ""]
+        if (test := found["test"]) is not None:
+            gaps = [f"{name} {text}" for name, text in unscored_pairs(test, model) if text]
+            tested = "; ".join([how_good(test), *gaps])
+        times = [f"{name} {value:.2f} s" for name, value in found.get("seconds", {}).items()]
+        if "compile" in found.get("seconds", ()):
+            times[-1] += " of these, once"
+        yield from output.pairs([
+            ("test", tested),
+            ("cv", _validation_text(found["cross_validation"])),
+            *_training_pairs(model, found),
+            *(metric_pairs(test) if hasattr(model, "classes_") else []),
+            *about_pairs(model, found, "--scale none keeps them"),
+            ("margin", margin
+             and f"{margin[0] or 0:g} to {margin[1]:g}; aimed at {model.gamma_:g}"),
+            ("time", ", ".join(times)),
+            ("model", found.get("model") or (times and "not saved; --model FILE saves it")),
+            ("cache", cache and f"{cache}; later runs read it instead of the data"),
+        ], bold)  # fmt: skip
+
+
+def report(model: Any) -> Report:
+    """Return what is known of a fitted model; see ``report()`` of estimators."""
+    check_is_fitted(model)
+    scores, test = (getattr(model, f"{name}_scores_", None) for name in ("cv", "test"))
+    validated = scores and validation(scores, len(next(iter(scores.values()))))
+    stopped = getattr(model, "stop_reason_", None) == StopReason.INTERRUPTED
+    found = training_summary(model) | {"test": test, "cross_validation": validated}
+    return Report(_model=model, **found | {"interrupted": stopped})
+
+
+def validation(
+    scores: dict[str, np.ndarray], folds: int, repeats: int = 1, by_time: bool = False
+) -> dict[str, Any]:
+    """Return the metrics of folds as plain JSON, with their means and standard errors."""
+    metrics = {}
+    for name, values in scores.items():
+        mean, error = mean_and_error(values, folds)
+        metrics[name] = {"mean": mean, "standard_error": error, "folds": values.tolist()}
+    return {"folds": folds, "repeats": repeats, "by_time": by_time, "metrics": metrics}
 
 
 def _training_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
@@ -322,8 +346,8 @@ def _training_pairs(model: Any, summary: dict[str, Any]) -> Pairs:
         text = f"{percent(held_out)} right on held-out rows (best pass){then}{at_zero}"
         found.append(("held out", text))
     if progressive is not None:
-        text = f"{percent(progressive)} right in the first pass, each row predicted before it was "
-        found.append(("progressive", f"{text}used{at_zero}"))
+        text = f"{percent(progressive)} right in the first pass, each row before it was used"
+        found.append(("progressive", f"{text}{at_zero}"))
     if right is not None and summary["training_rows"] is not None:
         rows, keep = summary["training_rows"], model.get_params().get("keep")
         which = f" of {rows:,} rows drawn evenly" * summary["training_sampled"]
@@ -342,14 +366,14 @@ def interruption(model: Any) -> str:
     return f"{'training' if learning else 'the command'} was interrupted"
 
 
-def print_curve(summary: dict[str, Any]) -> None:
+def curve_lines(summary: dict[str, Any]) -> list[str]:
     kinds, at_zero = ("training_error", "held_out_error"), _at_zero(summary)
     rows = [
         [str(p["pass"]), *("-" if p[kind] is None else percent(p[kind]) for kind in kinds)]
         for p in summary["curve"]
     ]
-    print()
-    print_table(["pass", f"training error{at_zero}", f"held-out error{at_zero}"], rows)
+    header = ["pass", f"training error{at_zero}", f"held-out error{at_zero}"]
+    return ["", *output.table(header, rows)]
 
 
 def _at_zero(summary: dict[str, Any]) -> str:
@@ -404,8 +428,8 @@ def metric_pairs(test: dict[str, Any] | None) -> Pairs:
 
 def with_error(name: str, mean: float, error: float, unit: bool = False) -> str:
     if METRICS[name].is_share:
-        return f"{100 * mean:.2f} ± {100 * error:.2f}{'%' * unit}"
-    return f"{mean:.4g} ± {error:.2g}"
+        return f"{100 * mean:z.2f} ± {100 * error:.2f}{'%' * unit}"
+    return f"{mean:z.4g} ± {error:.2g}"
 
 
 def folds_text(cv: dict[str, Any]) -> str:
@@ -461,13 +485,12 @@ def unscored_pairs(result: dict[str, Any], model: Any) -> Pairs:
 # Tables of regressions.
 
 
-def print_summary(table: Any, top: int | None = None) -> None:
-    """Print a table, cut to the ``top`` coefficients, or to a screen."""
+def summary_lines(table: Any, top: int | None = None) -> list[str]:
+    """Return the lines of a table, cut to the ``top`` coefficients, or to a screen."""
     most, cut = top or MOST_COEFFICIENTS, table
     if hasattr(table, "coefficients") and len(table.coefficients) > most:
         cut = replace(table, coefficients=table.largest(top or most // 2))
     elif not hasattr(table, "coefficients"):
         cut = replace(table, columns={name: of[:most] for name, of in table.columns.items()})
-    print(escaped(str(cut), lines=True))
     rows, shown = (len(next(iter(one.columns.values()))) for one in (table, cut))
-    print_more(rows - shown)
+    return [*escaped(str(cut), lines=True).splitlines(), *output.more(rows - shown)]

@@ -17,7 +17,7 @@ from linsep.checkpoints.saving import Checkpoint
 from linsep.cli import learner_options as learners, report
 from linsep.cli.errors import NAME, interrupted_code, note, noting_warnings
 from linsep.cli.options import FILES, as_typed
-from linsep.cli.output import check_outputs, print_json, watching
+from linsep.cli.output import check_outputs, show, tell, watching
 from linsep.cli.predict import score_source
 from linsep.cli.reading import Reading, lacks
 from linsep.compiled import WORK
@@ -222,14 +222,14 @@ class Training(SimpleNamespace):
             if self.whole:  # its first pass was over other rows
                 summary |= {"rows": self.source.n_rows, "progressive_accuracy": None}
             summary["warnings"] = _worse_than_baseline(estimator, summary)
-            if self.as_json:
-                print_json(summary)
-            else:
-                untested = why if self.interrupted else "there was an error"
-                scored = tested is not None or not self.test
-                report.print_fit(estimator, summary, None if scored else untested)
-                if self.curve:
-                    report.print_curve(summary)
+            untested = why if self.interrupted else "there was an error"
+            scored = tested is not None or not self.test
+            tell(
+                report.Report(_model=estimator, _untested="" if scored else untested, **summary),
+                self.as_json,
+            )
+            if self.curve and not self.as_json:
+                show(*report.curve_lines(summary))
             for message in summary["warnings"]:
                 note(message, "warning")
             if self.calibrate and not self.calibrated and undone:
@@ -260,16 +260,12 @@ class Training(SimpleNamespace):
                 fitting.decide(estimator, self.rule, source, self.in_folds, self.source)
 
     def _validate(self) -> dict[str, Any]:
-        from linsep.cross_validation import cross_validated, mean_and_error
+        from linsep.cross_validation import cross_validated
 
         with watching(self.source):
             scores = cross_validated(self.estimator, self.source, self.rows, self.folds)
-        self.estimator.cv_scores_, found = scores, {}
-        for name, values in scores.items():
-            mean, error = mean_and_error(values, self.folds.cv)
-            found[name] = {"mean": mean, "standard_error": error, "folds": values.tolist()}
-        folds, repeats, by_time, *_ = self.folds
-        return {"folds": folds, "repeats": repeats, "by_time": by_time, "metrics": found}
+        self.estimator.cv_scores_ = scores
+        return report.validation(scores, *self.folds[:3])
 
     def _score(self) -> dict[str, Any]:
         groups = self.reader.group  # for intervals

@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import wraps
 from pathlib import Path
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
+import linsep
 from linsep.batches import Batch, join, joined
 from linsep.errors import ArgumentError, DataError, ParameterError, warn_caller
 from linsep.estimators import labels
@@ -237,6 +239,12 @@ class TakesFrames:
         parts = [batch.X for batch in source.batches()]
         warn_of_unknown(source, source.unseen)
         return join(parts, max(part.shape[1] for part in parts))
+
+    def report(self) -> Any:
+        """Return what ``linsep fit`` prints about the fitted model: ``print`` it, or call its
+        ``to_dict()``.
+        """
+        return resolve_name(linsep.TOOLS["report"])(self)
 
     @contextmanager
     def fitted_rows(

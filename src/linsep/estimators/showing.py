@@ -118,31 +118,13 @@ class HasEquation(TakesFrames):
         return equation
 
 
-def explained(model: Any, source: Source, number: int) -> dict[str, Any]:
-    """Return the place of a row (from 0) and :func:`terms_of` its score."""
-    prediction, seen, classes = model.predictions(source), 0, hasattr(model, "classes_")
-    for batch, scores, *codes in prediction.codes() if classes else prediction.rows():
-        at, seen = number - batch.first, batch.first + batch.size
-        if number >= seen:
-            continue
-        if batch.unanswered is not None and batch.unanswered[at]:
-            where = source.where(number) + " has a missing value"
-            raise DataError(where, "provide a value", code="missing-value")
-        offset = 0.0 if batch.offset is None else float(batch.offset[at])
-        own = scores[at] if classes else prediction.values(scores[at : at + 1]) + offset
-        code = int(codes[0][at]) if classes else None
-        found = terms_of(model, source, number, batch.X[at : at + 1], own, code, offset)
-        return {"row": source.where(number)} | found | source.gaps(number)
-    why = f"{source.name} has {seen:,} rows, so there is no row {number + 1:,}."
-    raise DataError(why, code="out-of-range", path=source.name, row=number + 1)
-
-
 def terms_of(
     model: Any, source: Source, number: int, X: Any, scores: Any, code: int | None,
     offset: float = 0.0,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the terms of the score of a row, largest product first, as plain JSON; of several
-    classes, of the predicted one or the most probable one that has weights.
+    """Return the terms of the score of a row, largest contribution first, as plain JSON; of several
+    classes, of the predicted one or the most probable one that has weights. Values and weights are
+    in units of the data: a contribution is a weight times a value, less the mean if it was scaled.
     """
     names, linear, known = machine_names(model), linear_of(model), deviations(model)
     k, score = _machine(model, np.ravel(scores), code, len(names))
@@ -150,39 +132,51 @@ def terms_of(
     row.eliminate_zeros()
     seen = row.indices < model.n_features_in_
     columns, values = row.indices[seen], row.data[seen].astype(np.float64)
-    weights = np.reshape(linear.coef_, (len(names), -1))[k][columns]
+    weights, length = np.reshape(linear.coef_, (len(names), -1))[k][columns], 1.0
     intercept = float(np.atleast_1d(linear.intercept_)[k])
-    if fitted_parameter(model, "normalize"):
-        from linsep.mistake_bounds.bounds import length
+    if normalized := fitted_parameter(model, "normalize"):
+        from linsep.mistake_bounds.bounds import length as length_of
 
-        values = values / (length(values) or 1.0)
-    unsure: list[Any] = [None] * (values.size + 2)
+        length = length_of(values) or 1.0
+    sure: list[Any] = [None] * (columns.size + 1)
     if known is not None:
-        unsure = [*known[0][k][columns].tolist(), None, float(known[1][k])]
-    features = [*names_and_signs(model, source, number, columns.tolist())]
-    features += [("offset", 1), ("intercept", 1)]
-    numbers = zip([*values.tolist(), 1.0, 1.0], [*weights.tolist(), offset, intercept], strict=True)
-    terms = [
-        {"feature": name, "value": sign * value, "weight": sign * weight}
-        | ({} if sure is None else {"standard_deviation": sure})
-        | {"product": value * weight}
-        for (name, sign), (value, weight), sure in zip(features, numbers, unsure, strict=True)
-        if value * weight
-    ]
-    products = [term["product"] for term in terms]
-    if not np.isfinite([score, *products]).all():
+        sure = [*known[0][k][columns].tolist(), float(known[1][k])]
+    found: list[tuple[Any, ...]] = []
+    moments = list((getattr(model, "recipe_", {}).get("scale") or {}).values())  # of first columns
+    each = zip(columns.tolist(), values.tolist(), weights.tolist(), sure, strict=False)
+    named = names_and_signs(model, source, number, columns.tolist())
+    for (name, sign), (j, z, w, dev) in zip(named, each, strict=True):
+        mean, spread = moments[j] if j < len(moments) else (None, 1.0)
+        value = sign * z if mean is None else _unscaled(X.dtype.type(z), mean, spread)
+        unit = spread * length
+        found.append((name, value, mean, sign * w / unit, dev and dev / unit, z / length * w))
+    found.append(("offset", 1.0, None, offset, None, offset))
+    found.append(("intercept", 1.0, None, intercept, sure[-1], intercept))
+    keys = "feature", "value", "mean", "weight", "standard_deviation", "contribution"
+    terms: list[dict[str, Any]] = [
+        {key: x for key, x in zip(keys, term, strict=True) if x is not None}
+        for term in sorted(found, key=lambda term: -abs(term[-1])) if term[-1]
+    ]  # fmt: skip
+    parts = [term["contribution"] for term in terms]
+    if not np.isfinite([score, *parts]).all():
         raise DataError("A product or the score of the row overflows float64.", code="overflow")
-    terms.sort(key=lambda term: -abs(term["product"]))
-    scaled = getattr(model, "recipe_", {}).get("scale")  # columns, which come first
     return {
         "prediction": score if code is None else labels.plain_labels(model.classes_)[code],
         "score_of": names[k],
         "score": score,
         "terms": terms,
-        "standardized": labels.feature_names(model)[: len(scaled)] if scaled else [],
-        "rounding": fsum([score, *(-product for product in products)]),
+        **({"length": length} if normalized else {}),
+        "rounding": fsum([score, *(-part for part in parts)]),
         "without_effect": int(columns.size + bool(intercept) - len(terms)),
     }
+
+
+def _unscaled(z: Any, mean: float, spread: float) -> float:
+    """Return the shortest number that is z after scaling in the type of z."""
+    exact, kind = float(z) * spread + mean, type(z)
+    rounded = (float(f"{exact:.{digits}g}") for digits in range(1, 18))
+    same = (x for x in rounded if (kind(x) - kind(mean)) / kind(spread) == z)
+    return next(same, exact)
 
 
 def is_curved(model: Any) -> bool:
