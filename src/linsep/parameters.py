@@ -68,6 +68,14 @@ class Parameter:
             return low and high and (isfinite(number) or number in self.also)
         return False
 
+    def check(self, value: Any, of: str = "") -> None:
+        """Raise ParameterError for an invalid value of the parameter of ``of``, the owner."""
+        if not self.accepts(value):
+            advice = advice_for(self.name) if self.name == "penalty" else None
+            told = "." if advice is None else f"; {advice.render(in_python)}."
+            said = f"{self.name}{of} must be {self.wanted}, got {value!r}{told}"
+            raise ParameterError(said, option=self.name, value=value)
+
     def parse(self, text: str) -> Any:
         """Return the number that ``text`` spells, or ``text`` itself if it is not a number."""
         if self.kind is not str and text not in self.also:
@@ -224,14 +232,7 @@ def check_parameters(estimator: Any) -> None:
     """Raise ParameterError for the first parameter of ``estimator`` with an invalid value."""
     kind: Any = type(estimator)
     for name, declared in parameters_of(kind).items():
-        value = getattr(estimator, name)
-        if not declared.accepts(value):
-            advice = advice_for(name) if name == "penalty" else None
-            told = "." if advice is None else f"; {advice.render(in_python)}."
-            raise ParameterError(
-                f"{name} of {type(estimator).__name__} must be {declared.wanted}, got {value!r}"
-                f"{told}", option=name, value=value,
-            )  # fmt: skip
+        declared.check(getattr(estimator, name), f" of {kind.__name__}")
 
 
 def as_fitted(model: Any, **changed: Any) -> Any:
