@@ -44,7 +44,8 @@ def print_pairs(pairs: Iterable[tuple[str, Any]]) -> None:
     """Print aligned ``name  text`` lines of what has a text, with bold names on a terminal."""
     told = [(name, named(text)) for name, text in pairs if text]
     if told:
-        print("\n".join(pair_lines(told, _bold)))
+        names = re.compile(r"^\S+(?: \S+)*", re.M)
+        print(names.sub(lambda name: _bold(name[0]), "\n".join(pair_lines(told))))
 
 
 def print_table(
