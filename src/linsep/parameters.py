@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
-from difflib import get_close_matches
 from functools import cache, wraps
 from inspect import cleandoc, get_annotations, signature
 from math import inf, isfinite, sqrt
@@ -14,8 +13,8 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, dataclass_transform, get_args, get_origin
 
-from linsep.errors import ArgumentError, ParameterError, in_python
-from linsep.other_names import advice_for
+from linsep.errors import ArgumentError, ParameterError
+from linsep.other_names import advice_on
 
 #: types of parameters that several estimators have
 Keep = Literal["last", "average", "vote", "best"]
@@ -71,10 +70,9 @@ class Parameter:
     def check(self, value: Any, of: str = "") -> None:
         """Raise ParameterError for an invalid value of the parameter of ``of``, the owner."""
         if not self.accepts(value):
-            advice = advice_for(self.name) if self.name == "penalty" else None
-            told = "." if advice is None else f"; {advice.render(in_python)}."
-            said = f"{self.name}{of} must be {self.wanted}, got {value!r}{told}"
-            raise ParameterError(said, option=self.name, value=value)
+            said = f"{self.name}{of} must be {self.wanted}, got {value!r}"
+            hints = advice_on(self.name, ()) if self.name == "penalty" else []
+            raise ParameterError(said + "." * (not hints), *hints, option=self.name, value=value)
 
     def parse(self, text: str) -> Any:
         """Return the number that ``text`` spells, or ``text`` itself if it is not a number."""
@@ -172,10 +170,8 @@ def _with_advice(init: Any) -> Any:
             init(self, *args, **given)
             return
         name = min(given.keys() - known)
-        advice = [f": did you mean {one}?" for one in get_close_matches(name, known, 1)]
-        if (told := advice_for(name)) is not None:
-            advice = [f": {told.render(in_python)}."]
-        raise ArgumentError(f"{type(self).__name__} has no parameter {name!r}{[*advice, '.'][0]}")
+        said = f"{type(self).__name__} has no parameter {name!r}"
+        raise ArgumentError(said, *advice_on(name, known))
 
     return __init__
 
