@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linsep.catalog import LINEAR
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError
 from linsep.estimators.frames import in_memory
 from linsep.learners.perceptron import Perceptron
 from linsep.learners.proofs import check_literals
@@ -82,11 +82,7 @@ def bounds(
         (Parameter(name="passes", kind=int, at_least=1), passes),
         (Parameter(name="gamma", kind=float, above=0.0, also=(None,)), gamma),
     ):
-        if not wanted.accepts(value):
-            raise ParameterError(
-                f"{wanted.name} must be {wanted.wanted}, got {value!r}.",
-                option=wanted.name, value=value,
-            )  # fmt: skip
+        wanted.check(value)
     check_literals(literals, majority)
     check_beside(X, y=y)
     X, y, *_ = in_memory(X, y)

@@ -6,17 +6,16 @@ Rows are read and parsed once, and a fold is a selection of them. What reading l
 folds; everything else is fitted on the training rows of a fold alone.
 """
 
-import threading
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, is_classifier
 
-from linsep._system.interrupts import interruption_point, interrupts_deferred, obey
+from linsep._system.interrupts import interrupts_deferred
 from linsep._system.threads import in_background, thread_count
 from linsep.batches import Batch, joined
 from linsep.errors import DataError, LinsepError, ParameterError, hint, refuse
@@ -26,10 +25,8 @@ from linsep.scoring import Scored, metrics_of, scored
 from linsep.sources.arrays import ArraySource
 from linsep.sources.base import Source
 from linsep.steps import of_learner
-from linsep.words import counted, row_text
+from linsep.words import row_text
 
-#: seconds between looks for Ctrl-C
-SECONDS = 0.1
 #: rows to learn from and rows to predict, by their numbers
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -75,38 +72,37 @@ class Folds(NamedTuple):
         """Return the folds of some rows; DataError if they cannot be made."""
         from sklearn import model_selection as ways
 
-        groups, numbers = rows.batch.groups, rows.classes is None
+        groups, codes = rows.batch.groups, rows.codes
         self.check(groups is not None)
-        X = np.empty((rows.size, 0))
         if hasattr(self.cv, "split"):
-            return [*self.cv.split(X, rows.batch.y, groups)]
-        self._check_rows(rows)
-        kind: Any
-        if self.by_time:
+            ones, codes = [self.cv], rows.batch.y
+        elif self.by_time:
             ones = [ways.TimeSeriesSplit(self.cv)]
-        elif groups is not None:
-            kind = ways.GroupKFold if numbers else ways.StratifiedGroupKFold
-            seeds = range(self.random_state, self.random_state + self.repeats)
-            ones = [kind(self.cv, shuffle=True, random_state=seed) for seed in seeds]
-        else:
-            kind = ways.RepeatedKFold if numbers else ways.RepeatedStratifiedKFold
+        elif groups is None:
+            one: Any = ways.RepeatedKFold if codes is None else ways.RepeatedStratifiedKFold
             how = {"n_splits": self.cv, "n_repeats": self.repeats}
-            ones = [kind(**how, random_state=self.random_state)]
-        return [split for one in ones for split in one.split(X, rows.codes, groups)]
+            ones = [one(**how, random_state=self.random_state)]
+        else:
+            one = ways.GroupKFold if codes is None else ways.StratifiedGroupKFold
+            seeds = range(self.random_state, self.random_state + self.repeats)
+            ones = [one(self.cv, shuffle=True, random_state=seed) for seed in seeds]
+        self._check_size(rows)
+        X = np.empty((rows.size, 0))
+        return [split for one in ones for split in one.split(X, codes, groups)]
 
-    def _check_rows(self, rows: "LabeledRows") -> None:
+    def _check_size(self, rows: "LabeledRows") -> None:
         """Raise DataError if there are more folds than rows, groups, or rows of a class."""
-        what, least, unit = rows.name, rows.size - self.by_time, "row"
+        least, unit = rows.size - self.by_time, "rows"
         if rows.batch.groups is not None:
-            least, unit = np.unique(rows.batch.groups).size, "group"
+            least, unit = np.unique(rows.batch.groups).size, "groups"
         elif rows.codes is not None and not self.by_time:
             sizes = np.bincount(rows.codes)
-            what = f"Class {plain_labels(rows.classes)[int(sizes.argmin())]} of {rows.name}"
-            least = int(sizes.min())
-        if least < self.cv:
+            rarest = int(sizes.argmin())
+            least, unit = sizes[rarest], f"rows of class {plain_labels(rows.classes)[rarest]}"
+        if not hasattr(self.cv, "split") and least < self.cv:
             raise DataError(
-                f"{what} has {counted(least, unit)}, too few for {self.cv} folds",
-                *([hint("choose {}", cv=least)] if least > 1 else []), f"add {unit}s",
+                f"{rows.name} has {least:,} {unit}, too few for {self.cv} folds",
+                hint("choose fewer with {}", cv=None), "add rows",
                 code="too-few-rows", path=rows.name,
             )  # fmt: skip
 
@@ -170,94 +166,61 @@ def labeled_rows(source: Source, rows: Batch, classify: bool = True) -> LabeledR
 
 def predictions_by_fold(
     estimators: Sequence[Any], rows: LabeledRows, splits: Sequence[Split]
-) -> list[list[Any]]:
-    """Return, for each estimator, the :class:`Scored` predictions of the rows of each fold by a
-    copy that was fitted on the others. Raises DataError if a fit fails, as one of rows of one
-    class.
+) -> list[list[Scored]]:
+    """Return, for each estimator, the predictions of the rows of each fold by a copy that was
+    fitted on the others. Raises DataError if a fit fails, as one of rows of one class.
     """
-    found: list[list[Any]] = [[None] * len(splits) for _ in estimators]
 
-    def work(fold: int, number: int) -> None:
-        estimator = BaseEstimator.__sklearn_clone__(estimators[number])
-        if getattr(estimator, "covariance", None) is not None:  # which predictions do not need
-            estimator.set_params(covariance=None)
-        training, test = splits[fold]
+    def work(estimator: Any, fold: int) -> Scored:
+        one, (training, test) = BaseEstimator.__sklearn_clone__(estimator), splits[fold]
+        if getattr(one, "covariance", None) is not None:  # which predictions do not need
+            one.set_params(covariance=None)
         try:
-            made = scored(estimator.fit(Fold(rows, training)), Fold(rows, test))
+            found = scored(one.fit(Fold(rows, training)), Fold(rows, test))
         except LinsepError as problem:
             raise problem.at(f"fold {fold + 1} of {len(splits)}: ") from None
-        made = _of_all_classes(made, rows, test)
-        if (threshold := getattr(estimators[number], "threshold_", None)) is not None:
-            made = made._replace(predicted=threshold.codes(made.scores))
+        found = _of_all_classes(found, rows, test)
+        if (threshold := getattr(estimator, "threshold_", None)) is not None:
+            found = found._replace(predicted=threshold.codes(found.scores))
         groups = rows.batch.groups
-        found[number][fold] = made._replace(groups=None if groups is None else groups[test])
+        return found._replace(groups=None if groups is None else groups[test])
 
-    jobs = [(fold, number) for fold in range(len(splits)) for number in range(len(estimators))]
     # What a fit of a part warns of, the fit of all rows warns of, too.
     with warnings.catch_warnings(action="ignore"):
-        in_threads(work, jobs)
-    return found
-
-
-def in_threads(work: Callable[..., None], jobs: Sequence[tuple[Any, ...]]) -> None:
-    """Run each job in one of several threads; Ctrl-C and errors end the running jobs."""
-    stop = threading.Event()
-    with (
-        interrupts_deferred(),
-        ThreadPoolExecutor(thread_count(), initializer=obey, initargs=(stop,)) as pool,
-    ):
-        running: set[Future[None]] = {pool.submit(work, *job) for job in jobs}
-        try:
-            while running:
-                done, running = wait(running, SECONDS, return_when="FIRST_COMPLETED")
-                interruption_point()
-                for future in done:
-                    future.result()
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        found = Parallel(thread_count(), require="sharedmem")(
+            delayed(work)(estimator, fold)
+            for fold in range(len(splits))
+            for estimator in estimators
+        )
+    return [found[k :: len(estimators)] for k in range(len(estimators))]
 
 
 def _of_all_classes(found: Scored, rows: LabeledRows, test: np.ndarray) -> Scored:
     """Return predictions extended to classes without a training row."""
     if rows.classes is None or rows.codes is None or found.n_classes == rows.classes.size:
         return found
-    k, places = rows.classes.size, np.searchsorted(rows.classes, found.classes)
-
-    def wide(values: np.ndarray, fill: float) -> np.ndarray:
-        whole = np.full((len(values), k), fill)
-        whole[:, places] = values
-        return whole
-
+    places = np.searchsorted(rows.classes, found.classes)
     scores, shares = found.scores, found.probabilities
     scores = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    none = (
+        np.full((test.size, rows.classes.size), -np.inf),
+        np.zeros((test.size, rows.classes.size)),
+    )
+    for whole, part in zip(none, (scores, shares), strict=True):
+        whole[:, places] = 0.0 if part is None else part
     return found._replace(
-        classes=rows.classes, truth=rows.codes[test], predicted=places[found.predicted], positive=1,
-        scores=wide(scores, -np.inf), probabilities=None if shares is None else wide(shares, 0.0),
+        classes=rows.classes, truth=rows.codes[test], predicted=places[found.predicted],
+        scores=none[0], probabilities=None if shares is None else none[1], positive=1,
     )  # fmt: skip
 
 
 @of_learner
-def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> Any:
-    """Return out-of-fold predictions for every row that is in a fold.
+def out_of_fold(estimator: Any, source: Source, folds: Folds | None = None) -> Scored:
+    """Return out-of-fold predictions, a :class:`linsep.scoring.Scored`, for every row of a source
+    with a weight, in their order; ``folds`` are five by default.
 
-    Parameters
-    ----------
-    estimator : classifier or regression; not changed
-    source : Source, read once
-    folds : :class:`Folds`, by default five
-
-    Returns
-    -------
-    :class:`linsep.scoring.Scored`
-        In the order of the rows, without rows of weight 0. With repeats, each row occurs once per
-        repeat; with ``by_time`` the first rows are missing.
-
-    Raises
-    ------
-    DataError, ParameterError
-        If the rows cannot be divided in this way, or a fit fails.
+    With repeats, each row occurs once per repeat; with ``by_time`` the first rows are missing.
+    Raises DataError or ParameterError if the rows cannot be divided in this way, or a fit fails.
     """
     rows = labeled_rows(*kept(source), classify=is_classifier(estimator))
     splits = (folds or Folds()).splits(rows)
@@ -270,8 +233,7 @@ def mean_and_error(values: np.ndarray, n_folds: int) -> tuple[float, float]:
     """Return the mean of one number per fold and its standard error, as for one repeat, for repeats
     divide the same rows again: with the variances of the repeats averaged.
     """
-    by_repeat = values.reshape(-1, n_folds)
-    variance = by_repeat.var(axis=1, ddof=1).mean()
+    variance = values.reshape(-1, n_folds).var(axis=1, ddof=1).mean()
     return float(values.mean()), float(np.sqrt(variance / n_folds))
 
 

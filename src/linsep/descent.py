@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from linsep.drawing import display
-from linsep.errors import DataError, ParameterError, refuse
+from linsep.errors import DataError, refuse
 from linsep.parameters import Parameter, ScheduleName, rate_of
 from linsep.validation.checks import check_beside, faults_named
 
@@ -33,7 +33,6 @@ LOST = 8 * float(np.finfo(float).eps)
 NUDGE = float(np.finfo(float).eps) ** (1 / 3)
 #: relative tolerance between a given gradient and the numerical one
 AGREEMENT = 1e-5
-
 
 Function = Callable[[np.ndarray], Any]
 
@@ -84,16 +83,8 @@ class Descent:
         return self.reason == "converged"
 
     def plot(self, J: Function | None = None, **kwargs: Any) -> Any:
-        """Draw the path on the function that was minimized.
-
-        Parameters
-        ----------
-        J : function, as for :func:`minimize`; None for the path alone
-        **kwargs : passed to :meth:`linsep.plot.DescentDisplay.from_descent`
-
-        Returns
-        -------
-        linsep.plot.DescentDisplay
+        """Draw the path on the function that was minimized, or alone, by
+        :meth:`linsep.plot.DescentDisplay.from_descent` with the arguments.
         """
         return display("DescentDisplay").from_descent(self, J, **kwargs)
 
@@ -166,18 +157,11 @@ def minimize(
     converged after 21 steps, J = 2.0463631e-12: the next step would be no longer than tol=1e-06
     >>> found.path[:4].tolist()
     [0.0, 1.5, 2.25, 2.625]
-    >>> print(minimize(lambda x: (x - 3) ** 2, 0.0, learning_rate=1.1).reason)
-    diverged
-    >>> minimize(lambda x: x**2, 1.0, lambda x: 2 * x, learning_rate=1.0).path.tolist()
-    [1.0, -1.0, 1.0]
     """
     for one, value in zip(PARAMETERS, (learning_rate, schedule, tol, max_iter), strict=True):
-        if not one.accepts(value):
-            said = f"{one.name} must be {one.wanted}, got {value!r}."
-            raise ParameterError(said, option=one.name, value=value)
+        one.check(value)
     x = np.array(x0, dtype=np.float64)
-    said = "x0 is not finite: start from numbers."
-    refuse(DataError, (not np.isfinite(x).all(), said, "not-finite", "x0"))
+    _check(np.isfinite(x).all(), "x0 is not finite: start from numbers.", "not-finite", "x0")
     if check_grad and grad is not None:
         check_gradient(J, grad, x)
     return descended(
@@ -186,16 +170,19 @@ def minimize(
     )  # fmt: skip
 
 
+def _check(right: Any, why: str, code: str, option: str | None = None) -> None:
+    refuse(DataError, (not right, why, code, option))
+
+
 def _at(J: Function, grad: Function | None, x: np.ndarray) -> tuple[float, np.ndarray]:
     """Return J and its gradient, NaN where J is not finite."""
     value = np.asarray(J(x), dtype=np.float64)
-    said = f"J(x) has shape {value.shape}: it must be one number."
-    refuse(DataError, (value.size != 1, said, "shape", "J"))
+    _check(value.size == 1, f"J(x) has shape {value.shape}: it must be one number.", "shape", "J")
     if not np.isfinite(value).all():
         return value.item(), x * np.nan
     slope = numerical_gradient(J, x) if grad is None else np.asarray(grad(x), dtype=np.float64)
     said = f"grad(x) has shape {slope.shape}, but x has shape {x.shape}."
-    refuse(DataError, (slope.shape != x.shape, said, "shape", "grad"))
+    _check(slope.shape == x.shape, said, "shape", "grad")
     return value.item(), slope
 
 
@@ -207,7 +194,7 @@ def descended(
     """Take steps as :func:`minimize`; ``at`` returns J and its gradient."""
     (value, gradient), sign = at(x), 1.0 if maximize else -1.0
     said = f"J(x0) is {value} with gradient {gradient}: start elsewhere."
-    refuse(DataError, (not np.isfinite(gradient).all(), said, "not-finite", "x0"))
+    _check(np.isfinite(gradient).all(), said, "not-finite", "x0")
     constant = schedule == "constant" and not callable(learning_rate)
     path, values, rates = [x], [value], list[float]()
     #: for each of the last steps, whether it overshot: reversed direction or made J worse
@@ -236,9 +223,8 @@ def descended(
         point = x + sign * rate * gradient
         there, slope = at(point)
         if not np.isfinite(slope).all():
-            what = "J" if not np.isfinite(there) else "the gradient"
             none = f" J has no {'maximum' if maximize else 'minimum'}, or" * (not overshoots)
-            said = f"{what} is not a finite number after step {k + 1}:{none}"
+            said = f"J or its gradient is not finite after step {k + 1}:{none}"
             return ended("diverged", said, lower=True)
         worse = sign * (there - value) < 0
         overshot.append(worse or float(np.vdot(slope, gradient)) < 0)
@@ -294,15 +280,12 @@ def check_gradient(J: Function, grad: Function, x: Any) -> None:
     """
     x = np.array(x, dtype=np.float64)
     given, found = np.asarray(grad(x), dtype=np.float64), numerical_gradient(J, x)
-    rounding = abs(float(np.asarray(J(x)).reshape(()))) * np.finfo(float).eps / NUDGE
+    rounding = abs(np.asarray(J(x)).item()) * np.finfo(float).eps / NUDGE
     allowed = AGREEMENT * np.abs(found).max(initial=0.0) + 10 * rounding + 1e-12
-    wrong = ~(np.abs(given - found) <= allowed)
-    if wrong.any():
-        j = tuple(int(i) for i in np.argwhere(wrong)[0])
-        where = f" {j[0] if len(j) == 1 else j}" if j else ""
-        said = f"Derivative{where} of grad at x0 is {given[j]:.8g}, but J changes by {found[j]:.8g}"
-        way = "there: correct grad, or omit it."
-        raise DataError(f"{said} {way}", code="bad-value", option="grad")
+    for j in map(tuple, np.argwhere(~(np.abs(given - found) <= allowed))[:1].tolist()):
+        where = " ".join(["Derivative", *map(str, j)])
+        said = f"{where} of grad at x0 is {given[j]:.8g}, but J changes by {found[j]:.8g} there"
+        _check(False, f"{said}: correct grad, or omit it.", "bad-value", "grad")
 
 
 def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
@@ -323,7 +306,6 @@ def perceptron_criterion(X: Any, y: Any, fit_intercept: bool = True) -> Objectiv
     """
     Z, codes = _rows(X, fit_intercept, y), _two(y)
     reflected = Z * (2.0 * codes - 1.0)[:, None]
-
     return Objective(
         lambda a: float(np.maximum(-(reflected @ a), 0.0).sum()),
         lambda a: -reflected[reflected @ a <= 0].sum(axis=0),
@@ -335,13 +317,10 @@ def squared_error(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
 
     Parameters
     ----------
-    X : array of shape (rows, features)
+    X, fit_intercept : as of :func:`perceptron_criterion`
     y : array of shape (rows,), numbers
-    fit_intercept : bool, default=True
-        Whether w has one more weight, the first, for a constant 1.
     """
     Z, target = _rows(X, fit_intercept, y), np.asarray(y, dtype=np.float64)
-
     return Objective(
         lambda w: float(((target - Z @ w) ** 2).sum()), lambda w: -2.0 * (target - Z @ w) @ Z
     )
@@ -355,25 +334,21 @@ def log_likelihood(X: Any, y: Any, fit_intercept: bool = True) -> Objective:
 
     Parameters
     ----------
-    X : array of shape (rows, features)
+    X, fit_intercept : as of :func:`perceptron_criterion`
     y : array of shape (rows,), two labels, the larger is 1 and the other 0
-    fit_intercept : bool, default=True
-        Whether w has one more weight, the first, for a constant 1.
     """
     Z, codes = _rows(X, fit_intercept, y), _two(y)
-
-    def value(w: np.ndarray) -> float:
-        scores = Z @ w
-        return float((codes * scores - np.logaddexp(0.0, scores)).sum())
-
-    return Objective(value, lambda w: (codes - 0.5 * (1.0 + np.tanh(0.5 * (Z @ w)))) @ Z)
+    return Objective(
+        lambda w: float((codes * (scores := Z @ w) - np.logaddexp(0.0, scores)).sum()),
+        lambda w: (codes - 0.5 * (1.0 + np.tanh(0.5 * (Z @ w)))) @ Z,
+    )
 
 
 def _rows(X: Any, fit_intercept: bool, y: Any) -> np.ndarray:
     """Return the rows as floats, with a first column of ones for an intercept."""
     check_beside(X, y=y)
     said = f"X has shape {np.shape(X)} and y {np.shape(y)}: give one label per row."
-    refuse(DataError, (np.ndim(X) != 2 or len(X) != np.size(y), said, "shape", None))
+    _check(np.ndim(X) == 2 and len(X) == np.size(y), said, "shape")
     with faults_named(X):
         X = check_array(X, dtype=np.float64)
     return np.column_stack([np.ones(len(X)), X]) if fit_intercept else X
@@ -383,5 +358,5 @@ def _two(y: Any) -> np.ndarray:
     """Return 1.0 for the larger of two labels and 0.0 for the other."""
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     said = f"y has {classes.size} different labels: two are needed."
-    refuse(DataError, (classes.size != 2, said, "class-count", None))
+    _check(classes.size == 2, said, "class-count")
     return codes.astype(np.float64)

@@ -147,24 +147,14 @@ class NoRows(DataError):
 
 
 class FeatureOverflow(DataError):
-    """Values of a feature are too large or too small for floating point.
-
-    Attributes
-    ----------
-    column : int, the number of the feature
-    small : bool, whether its values are too small
-    """
+    """Values of a feature, number ``column``, are too large or too small for floating point."""
 
     code = "overflow"
-    column: int
 
-    def __init__(self, column: int, feature: str = "", *, small: bool = False):
-        super().__init__(
-            f"{feature or f'Feature {column}'} has values whose squares "
-            f"{'underflow' if small else 'overflow'} float64: scale the features.",
-            column=column,
-        )
-        self.small = small
+    def __init__(self, column: int, feature: str = ""):
+        name = feature or f"Feature {column}"
+        why = "has values whose squares overflow or underflow float64: scale the features."
+        super().__init__(f"{name} {why}", column=column)
 
 
 class ParameterError(LinsepError, ValueError):

@@ -4,7 +4,6 @@ parameters.
 
 from collections.abc import Mapping
 from contextlib import closing
-from difflib import get_close_matches
 from inspect import signature
 from types import MappingProxyType
 from typing import Any
@@ -20,10 +19,10 @@ from linsep.catalog import (
     WITHOUT_PASSES,
     is_scaled,
 )
-from linsep.errors import ArgumentError, DataError, ParameterError, hint, in_python
+from linsep.errors import ArgumentError, DataError, ParameterError, hint
 from linsep.estimators import thresholds
 from linsep.estimators.thresholds import Rule
-from linsep.other_names import advice_for
+from linsep.other_names import advice_on
 from linsep.parameters import parameters_of
 from linsep.scoring import scored, scores_of
 from linsep.sources.base import Source, is_frame
@@ -116,9 +115,9 @@ def fit(
     """Fit a model to files or a data frame as the command ``linsep fit`` does, with bit-identical
     results.
 
-    The defaults are the same as for the command, not the estimators: numeric columns are
-    standardized (``scale="none"`` turns this off), and online learners make at most ten passes and
-    predict with averaged weights.
+    The defaults are those of the command, not of the estimators: numeric columns are standardized
+    (``scale="none"`` turns this off), and online learners make at most ten passes and predict with
+    averaged weights.
 
     Parameters
     ----------
@@ -138,16 +137,14 @@ def fit(
         or 0.3, as in :func:`linsep.set_threshold`; chosen on the rows of `calibrate`, else in the
         folds of `cv`, else in five folds; for the Winnow learners a number is their own parameter
         ``threshold``
-    **options : arguments of :func:`open_source`, such as ``missing="mean"``,
-        ``categorical="rank"`` or ``formula="admit ~ gre * C(rank)"``, and parameters of the
-        estimator, such as ``keep="last"``
+    **options : arguments of :func:`open_source`, such as ``missing="mean"`` or ``formula="admit ~
+        gre * C(rank)"``, and parameters of the estimator, such as ``keep="last"``
 
     Returns
     -------
     model : :class:`TablePipeline`
         Its steps make features and learn; it has the attributes of the learner. Of svmlight and
-        Vowpal Wabbit's text, which have no columns, it is the estimator alone. :meth:`predict`
-        accepts data frames with the columns of `data`, and file names. With `test`,
+        Vowpal Wabbit's text, which have no columns, it is the estimator alone. With `test`,
         ``test_scores_`` holds the output of ``linsep score --json``. With `cv`, ``cv_scores_``
         holds the metrics of each fold, as arrays by name.
 
@@ -169,28 +166,23 @@ def fit(
     """
     reading = signature(open_source).parameters
     how = {name: value for name, value in options.items() if name in reading}
-    given = {name: value for name, value in options.items() if name not in how}
     first = USUAL_LEARNER if learner is None else learner
     if first not in ESTIMATORS:
-        yours = "" if isinstance(first, str) else ", or call fit of yours with open_source(...)"
         raise ParameterError(
-            f"learner is {first!r}: choose one of {', '.join(ESTIMATORS)}{yours}.",
-            option="learner", value=first,
+            f"learner is {first!r}: choose one of {', '.join(ESTIMATORS)}, or call fit of yours "
+            "with open_source(...).", option="learner", value=first,
         )  # fmt: skip
+    given = {name: value for name, value in options.items() if name not in how}
     given = with_intercept(first, how.get("formula"), given)
     source = opened_for(
         first, data, target=target, intercept=given.get("fit_intercept") is not False, **how
     )
     if learner is None:
         learner, _ = chosen_learner(source, given)
-    takes = signature(ESTIMATORS[learner]).parameters
-    own = parameters_of(ESTIMATORS[learner])
-    if unknown := [name for name in given if name not in own and name not in takes]:
-        known = get_close_matches(unknown[0], [*own, *reading], 1)
-        advice = f": did you mean {known[0]}?" if known else "."
-        if (told := advice_for(unknown[0])) is not None:
-            advice = f": {told.render(in_python)}."
-        raise ArgumentError(f"fit() has no option {unknown[0]!r} for {learner}{advice}")
+    own, takes = parameters_of(ESTIMATORS[learner]), signature(ESTIMATORS[learner]).parameters
+    for name in sorted(given.keys() - own.keys() - takes.keys()):
+        said = f"fit() has no option {name!r} for {learner}"
+        raise ArgumentError(said, *advice_on(name, [*own, *reading]))
     others = {"random_state": random_state, "class_weight": class_weight, "reference": reference}
     for name, value in others.items():
         if name in takes:
@@ -210,8 +202,7 @@ def fit(
             check_in_folds(model)
         source, rows = kept(source)
     model.fit(source)
-    again = {n: how[n] for n in ("format", *ReadingOptions.names()) if n in how}
-    like = source
+    like, again = source, {n: how[n] for n in ("format", *ReadingOptions.names()) if n in how}
     if calibrate is not None:
         like = open_source(calibrate, recipe=model.recipe_, **again)
         thresholds.calibrate(model, like, method=calibration)
@@ -256,10 +247,9 @@ def check_in_folds(model: Any) -> None:
     """Raise DataError for a learner whose scores are not comparable between fits."""
     if model.get_params(deep=False).get("keep", "average") in ("last", "best"):
         raise DataError(
-            f"The scores of {model.keep} weights have a different scale in every fit, so a "
-            f"threshold cannot be chosen in folds",
+            f"The scores of {model.keep} weights have a different scale in every fold",
             hint("choose {}", keep="average"),
-            hint("choose it on other rows with {}", calibrate=None),
+            hint("choose the threshold on other rows with {}", calibrate=None),
             code="unsupported", option="keep", value=model.keep,
         )  # fmt: skip
 
@@ -275,9 +265,9 @@ def decide(model: Any, rule: Rule, like: Source, folds: Any, learned: Source) ->
 
         thresholds.check_two(model)
         found = out_of_fold(model, learned, folds)
-        many = folds.cv if isinstance(folds.cv, int) else "the"
-        scores = found.scores, found.truth, found.weights
-        chosen = thresholds.chosen_threshold(model, rule, scores, f"{many} folds")
+        on = f"{folds.cv if isinstance(folds.cv, int) else 'the'} folds"
+        rows = found.scores, found.truth, found.weights
+        chosen = thresholds.chosen_threshold(model, rule, rows, on)
         thresholds.with_threshold(model, chosen)
     learned.stage = "measuring"
     found = scored(model, learned)
@@ -292,35 +282,32 @@ def with_intercept(
     """Return the parameters of a learner with the intercept of a formula, or without a formula as
     they are; ParameterError if they contradict it.
     """
+    given = dict(parameters)
     if formula is None:
-        return dict(parameters)
+        return given
     from linsep.sources.tables.formulas import parsed
 
     read = parsed(formula, ["other"])  # a dot stands for some columns
     if not read.terms and learner not in ("linear", "logistic"):
         raise ParameterError(
-            f"The formula '{formula}' has no terms, which only linear and logistic regressions "
-            "accept",
-            "add a term, such as a column",
-            hint("choose another {}", learner=None),
+            f"The formula '{formula}' has no terms, as only linear and logistic regressions accept",
+            "add a term, such as a column", hint("choose another {}", learner=None),
             code="bad-formula", option="formula", value=formula,
         )  # fmt: skip
     if "fit_intercept" not in parameters_of(ESTIMATORS[learner]):
-        return dict(parameters)
-    if parameters.get("fit_intercept") not in (None, read.intercept):
+        return given
+    if given.get("fit_intercept") not in (None, read.intercept):
         has, change = ("an", "write - 1 in it") if read.intercept else ("no", "leave out its - 1")
         raise ParameterError(
             f"The formula '{formula}' has {has} intercept",
-            change,
-            hint("leave out {}", fit_intercept=parameters["fit_intercept"]),
+            change, hint("leave out {}", fit_intercept=given["fit_intercept"]),
             code="conflict", option="fit_intercept",
         )  # fmt: skip
-    return dict(parameters) if read.intercept else {**parameters, "fit_intercept": False}
+    return given if read.intercept else given | {"fit_intercept": False}
 
 
 def make_estimator(learner: str, given: Mapping[str, Any], usual: Mapping[str, Any] = USUAL) -> Any:
     """Return the named learner with the given parameters, and for online learners the ``usual``
     ones for the rest.
     """
-    others = {} if learner in WITHOUT_PASSES else dict(usual)
-    return ESTIMATORS[learner](**others | dict(given))
+    return ESTIMATORS[learner](**{**({} if learner in WITHOUT_PASSES else usual), **given})

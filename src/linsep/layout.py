@@ -4,7 +4,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from linsep.words import escaped
@@ -19,6 +20,8 @@ HEADING, TEXT, SENTENCE = 7, 12, 16
 NUMBERS = re.compile(r"(?:[-+<≈±.,/%() \d]|e[-+]?\d|to |inf|nan){0,40}")
 #: the letters of a long word in a sentence, and words that are never elided: paths and hashes
 LONGEST, WHOLE = 32, re.compile(r"/|\\|^[0-9a-f]{40,}$")
+#: stands for the second column of a wide character where characters are counted
+SECOND = "\ue000"
 
 
 def width_of(text: str) -> int:
@@ -76,54 +79,31 @@ def elided(text: str, width: int) -> str:
 def wrapped(text: str, width: int | None = None, indent: str = "") -> list[str]:
     """Return text in lines of at most ``width`` columns, by default the columns of :func:`room`.
 
-    It is divided at spaces only; a very long word is elided, unless it is a path or a hash. Lines
-    after the first begin with ``indent``.
+    It is divided at spaces only; a very long word is elided, unless it is a path or a hash, and a
+    command stays whole. Lines after the first begin with ``indent``.
     """
     width = room() if width is None else width
-    if width_of(text) <= width:
+    if width_of(text) <= width or text.startswith("linsep "):
         return [text]
-    lines, line = [], text[: len(text) - len(text.lstrip())]
-    for word in text.split():
-        short = word if WHOLE.search(word) else elided(word, min(LONGEST, width - len(indent)))
-        longer = f"{line} {short}" if line.strip() else line + short
-        if line.strip() and width_of(longer) > width:
-            lines.append(line)
-            longer = indent + short
-        line = longer
-    return [*lines, line]
+    most = min(LONGEST, width - len(indent))
+    words = [word if WHOLE.search(word) else elided(word, most) for word in text.split(" ")]
+    counted = "".join(c + SECOND * (width_of(c) - 1) for c in " ".join(words))
+    how = {"break_long_words": False, "break_on_hyphens": False}
+    lines = textwrap.wrap(counted, width, subsequent_indent=indent, **how)
+    return [line.replace(SECOND, "") for line in lines]
 
 
 def folded(text: str) -> list[str]:
     """Return a sentence in lines that fit the terminal; in a file it is one line."""
-    columns = screen()
-    return [text] if columns is None else wrapped(text, columns, "  ")
+    return wrapped(text, screen() or sys.maxsize, "  ")
 
 
-def pair_lines(
-    pairs: Sequence[tuple[str, str]],
-    heading: Callable[[str], str] = str,
-    columns: int | None = None,
-) -> list[str]:
-    """Return lines of a heading and a text, aligned; long texts are wrapped, unless they are
-    commands, to ``columns`` or the terminal's width. In a file each is one line.
-
-    ``heading`` changes how a heading looks, such as to bold.
+def pair_lines(pairs: Iterable[tuple[str, str]], width: int | None = None) -> list[str]:
+    """Return lines of a heading and a text, aligned; long texts are wrapped, by default to the
+    width of the terminal. In a file each is one line.
     """
-    columns = columns or screen()
-    names = [escaped(name) for name, _ in pairs]
-    if columns is not None:
-        most = columns // 2 if max(map(len, names)) < LONGEST else columns // 3
-        names = [elided(name, most) for name in names]
-    indent = max(map(width_of, names)) + GAP
-    lines = []
-    for name, (_, text) in zip(names, pairs, strict=True):
-        lines_of_text = [escaped(text)]
-        if columns is not None and not text.startswith("linsep "):
-            lines_of_text = wrapped(escaped(text), columns - indent)
-        first, *others = lines_of_text
-        lines.append((heading(padded(name, indent)) + first).rstrip())
-        lines += [" " * indent + other for other in others]
-    return lines
+    width = width or screen() or sys.maxsize
+    return table_lines(pairs, [False, False], width=width, sentences=True)
 
 
 def table_lines(
@@ -162,7 +142,10 @@ def table_lines(
     for k in dict.fromkeys(order):
         if _total([floors[k] for k in shown]) > width:
             shown.remove(k)
-    widths = _narrowed([natural[k] for k in shown], [floors[k] for k in shown], width)
+    widths, most = [natural[k] for k in shown], max(natural)
+    while _total(widths) > width and most > 1:
+        most -= 1
+        widths = [min(natural[k], max(floors[k], most)) for k in shown]
     aligned = [k > 0 if right is None else right[k] for k in shown]
     cells = [
         [wrapped(text, size) if sentences and k == n - 1 else [elided(text, size)]
@@ -190,20 +173,10 @@ def _total(widths: Sequence[int]) -> int:
 
 def _floor(column: Sequence[str]) -> int:
     """Return the least width of a column, the heading first: the width of its numbers, less for
-    texts."""
-    heading, *others = column
-    numbers = [width_of(cell) for cell in others if NUMBERS.fullmatch(cell)]
-    texts = [width_of(cell) for cell in others if not NUMBERS.fullmatch(cell)]
-    least = width_of(heading)
-    least = HEADING if least > HEADING + 1 else least
-    return max(least, *numbers, min(TEXT, max(texts, default=0)), 0)
-
-
-def _narrowed(natural: Sequence[int], floors: Sequence[int], width: int) -> list[int]:
-    """Return widths of columns, the widest narrowed as far as needed."""
-    widths = list(natural)
-    most = max(widths, default=0)
-    while _total(widths) > width and most > 1:
-        most -= 1
-        widths = [min(size, max(floor, most)) for size, floor in zip(natural, floors, strict=True)]
-    return widths
+    texts.
+    """
+    heading, *cells = column
+    head = width_of(heading)
+    least = [width_of(text) if NUMBERS.fullmatch(text) else min(TEXT, width_of(text))
+             for text in cells]  # fmt: skip
+    return max(HEADING if head > HEADING + 1 else head, *least, 0)

@@ -258,11 +258,10 @@ class GaussianNaiveBayes(HasEquation, PlotsDecision, ClassifierMixin, HasParamet
             apart = means - means[np.argmax(counted)]
             whole = pooled + shares @ (apart - shares @ apart) ** 2
         varies = (pooled > 0) | (apart[counted] != 0.0).any(axis=0)
-        small = varies & (whole < np.finfo(np.float64).tiny)
-        if (lost := small | ~np.isfinite(whole)).any():
-            j = int(np.argmax(lost))
+        lost = varies & (whole < np.finfo(np.float64).tiny) | ~np.isfinite(whole)
+        if lost.any():
             with labels.features_named(self):
-                raise errors.FeatureOverflow(j, small=bool(small[j]))
+                raise errors.FeatureOverflow(int(np.argmax(lost)))
         priors = np.asarray(shares if self.priors is None else self.priors)
         number = priors.dtype.kind in "biuf" and priors.shape == classes.shape
         if not number or (priors < 0).any() or not abs(priors.sum() - 1.0) <= 1e-8:

@@ -3,6 +3,9 @@
 Similar names often mean different things: ``alpha`` is not ``gamma``.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 from linsep.errors import Hint, hint
 
 _PENALTY = hint("the penalty on weights is {} of linear and logistic regression", l2=None)
@@ -39,3 +42,10 @@ _ADVICE = {
 def advice_for(name: str) -> Hint | None:
     """Return advice for an option of another program; None for an unknown name."""
     return _ADVICE.get(name.lstrip("-").replace("-", "_").replace(".", "_").removesuffix("_"))
+
+
+def advice_on(name: str, known: Iterable[str]) -> list[str | Hint]:
+    """Return the remedies for an option that is none of those ``known``."""
+    near = [f"did you mean {one}?" for one in get_close_matches(name, known, 1)]
+    told = advice_for(name)
+    return [told] if told else near or ["leave it out"]

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
-from difflib import get_close_matches
 from functools import cache, wraps
 from inspect import cleandoc, get_annotations, signature
 from math import inf, isfinite, sqrt
@@ -14,8 +13,8 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, dataclass_transform, get_args, get_origin
 
-from linsep.errors import ArgumentError, ParameterError, in_python
-from linsep.other_names import advice_for
+from linsep.errors import ArgumentError, ParameterError
+from linsep.other_names import advice_on
 
 #: types of parameters that several estimators have
 Keep = Literal["last", "average", "vote", "best"]
@@ -67,6 +66,13 @@ class Parameter:
             high = number <= self.at_most and (self.below == inf or number < self.below)
             return low and high and (isfinite(number) or number in self.also)
         return False
+
+    def check(self, value: Any, of: str = "") -> None:
+        """Raise ParameterError for an invalid value of the parameter of ``of``, the owner."""
+        if not self.accepts(value):
+            said = f"{self.name}{of} must be {self.wanted}, got {value!r}"
+            hints = advice_on(self.name, ()) if self.name == "penalty" else []
+            raise ParameterError(said + "." * (not hints), *hints, option=self.name, value=value)
 
     def parse(self, text: str) -> Any:
         """Return the number that ``text`` spells, or ``text`` itself if it is not a number."""
@@ -164,10 +170,8 @@ def _with_advice(init: Any) -> Any:
             init(self, *args, **given)
             return
         name = min(given.keys() - known)
-        advice = [f": did you mean {one}?" for one in get_close_matches(name, known, 1)]
-        if (told := advice_for(name)) is not None:
-            advice = [f": {told.render(in_python)}."]
-        raise ArgumentError(f"{type(self).__name__} has no parameter {name!r}{[*advice, '.'][0]}")
+        said = f"{type(self).__name__} has no parameter {name!r}"
+        raise ArgumentError(said, *advice_on(name, known))
 
     return __init__
 
@@ -224,14 +228,7 @@ def check_parameters(estimator: Any) -> None:
     """Raise ParameterError for the first parameter of ``estimator`` with an invalid value."""
     kind: Any = type(estimator)
     for name, declared in parameters_of(kind).items():
-        value = getattr(estimator, name)
-        if not declared.accepts(value):
-            advice = advice_for(name) if name == "penalty" else None
-            told = "." if advice is None else f"; {advice.render(in_python)}."
-            raise ParameterError(
-                f"{name} of {type(estimator).__name__} must be {declared.wanted}, got {value!r}"
-                f"{told}", option=name, value=value,
-            )  # fmt: skip
+        declared.check(getattr(estimator, name), f" of {kind.__name__}")
 
 
 def as_fitted(model: Any, **changed: Any) -> Any:

@@ -34,9 +34,8 @@ OPTIONS = {"format": None} | DEFAULTS
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Columns of a table as features: the first step of a model of :func:`linsep.fit`.
 
-    Numbers stay or are scaled, text becomes one feature per value or word; see
-    :func:`linsep.open_source` for all parameters, which are its options of tables and of CSV files.
-    ``target``, ``weight``, ``group``, ``offset``, ``successes`` and ``trials`` name columns that
+    Its parameters are the options of :func:`linsep.open_source` for tables and CSV files. Columns
+    that they name as ``target``, ``weight``, ``group``, ``offset``, ``successes`` and ``trials``
     are no features. As a step of other pipelines, it drops no rows: where ``missing`` is "error" or
     "drop", a missing value is an error.
 
@@ -79,17 +78,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return the rows of a frame, an array or files as a source, with what is given beside
         them: y, ``sample_weight`` and ``offset``, arrays of shape (rows,).
         """
-        options = self.get_params(deep=False)
         if isinstance(X, Source):
             return X
+        options = self.get_params(deep=False)
         if _are_files(X):
             return open_source(X, **options)
         options = {name: value for name, value in options.items() if name not in OF_FILES}
-        X = X if is_frame(X) else self._as_table(X)
-        label, given = self._label, {"y": y, **beside}
-        if any(values is not None for values in given.values()):
+        X, label, beside = X if is_frame(X) else self._as_table(X), self._label, {"y": y, **beside}
+        if any(values is not None for values in beside.values()):
             named = {"target": label, "weight": self.weight, "offset": self.offset}
-            X, roles = with_columns(to_arrow(X), given, named)
+            X, roles = with_columns(to_arrow(X), beside, named)
             label = roles.pop("target", label)
             options |= roles | ({} if self.formula else {"target": label})
         return open_source(X, labeled=bool({label, self.successes} & {*column_names(X)}), **options)
@@ -119,8 +117,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def learned(self, source: Any) -> Self:
         """Take the recipe of a source that :meth:`open` returned."""
-        recipe, given = source.recipe(), {"weight": self.weight, "offset": self.offset}
-        beside = {recipe.get(role) for role, name in given.items() if name is None}
+        recipe = source.recipe()
+        beside = {recipe.get(role) for role in ("weight", "offset") if getattr(self, role) is None}
         beside.add(recipe.get("target"))
         return self._fitted(recipe, [name for name in source.column_names if name not in beside])
 
@@ -200,8 +198,7 @@ class TablePipeline(Pipeline):
     It is fitted to frames, arrays and files, which are read batch by batch, and has the attributes
     and methods of the learner (``coef_``, ``summary()``, ``plot()``), whose features are those that
     the encoder makes. Clones encode again, so cross-validation in scikit-learn refits all that is
-    learned of columns, also in ``GridSearchCV`` over ``learner__l2`` or ``columns__min_count``.
-    A threshold and a calibration belong to the fitted model; clones have none.
+    learned of columns; a threshold and a calibration belong to the fitted model, not to clones.
 
     Parameters
     ----------
@@ -214,8 +211,6 @@ class TablePipeline(Pipeline):
     >>> from sklearn.model_selection import cross_val_score
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
     >>> model = linsep.fit(X.assign(kind=y), target="kind")
-    >>> model.score(X, y) == model.score(X.to_numpy(), y)
-    True
     >>> bool(cross_val_score(model, X, y).mean() > 0.95)
     True
     """
@@ -252,9 +247,6 @@ class TablePipeline(Pipeline):
                 return found(*args, **given)
 
         return of_tables
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self[0], "recipe_")
 
     def fit(self, X: Any, y: Any = None, **beside: Any) -> Self:
         """Fit the encoder and the learner.

@@ -28,16 +28,15 @@ def separation(
     Parameters
     ----------
     X : array, nested lists, sparse matrix or data frame of shape (rows, features), or source
-        Numbers of any kind, used exactly: floats, integers, decimals, fractions. A pandas or polars
-        data frame or an Arrow table may have text or categorical columns: each of their values
-        becomes a feature, as in the command ``linsep separate``. A source of :mod:`linsep.sources`
-        is read several times and has its own labels.
+        Numbers of any kind, used exactly: floats, integers, decimals, fractions. Each value of a
+        text or categorical column of a data frame becomes a feature, as in the command ``linsep
+        separate``. A source is read several times and has its own labels.
     y : array of shape (rows,)
         Labels of any type. With two classes, the larger label is the positive side.
     K : array of shape (rows, rows)
         Instead of X, the Gram matrix of a kernel: decides whether some f(x) = sum_j a_j K(x, x_j)
-        separates the classes. Rounded kernel values nearly always make K nonsingular, and then any
-        labels are separable, so floats are refused: pass integers or fractions, such as
+        separates the classes. Floats are refused, for rounded values nearly always make K
+        nonsingular, and then any labels are separable: pass integers or fractions, such as
         :meth:`linsep.kernels.Kernel.exact` returns. There is no margin. Practical for up to a few
         hundred rows if floating point does not decide.
     fit_intercept : bool, default=True (with K: False)
@@ -51,9 +50,8 @@ def separation(
         multinomial, where every class has its own weights and must score highest on its rows.
     errors : bool, default=False
         Also find the fewest errors of any hyperplane, as an interval with proofs of both ends: the
-        attribute ``errors`` of each verdict. The interval shrinks until its ends meet or the time
-        is up. All rows are read into memory. With several classes, each two-sided subproblem has
-        its own interval.
+        attribute ``errors`` of each verdict on two sides. The interval shrinks until its ends meet
+        or the time is up. All rows are read into memory.
     strict : bool, default=True
         Whether a row on the hyperplane is an error. If not, the weights must not all be zero.
     sample_weight : array of shape (rows,), or None
@@ -65,7 +63,8 @@ def separation(
     Returns
     -------
     Separable, QuasiSeparable, Overlapping or Undecided; Separations for more than two classes
-        Each has ``verify(X, y, exact=...)``, ``to_json()`` and a readable ``str``.
+        Each has ``verify(X, y, exact=...)``, ``to_json()`` and a readable ``str``. Margins are
+        distances from the hyperplane, with ||w|| without the intercept.
 
     Raises
     ------
@@ -84,38 +83,26 @@ def separation(
 
     Notes
     -----
-    A linear program proposes weights for a working set of rows, which grows by the rows that the
-    proposal misclassifies; exact arithmetic decides (Gordan 1873; Goldman and Tucker 1956). The
-    widest margin is found by Wolfe's nearest-point algorithm (1976). Quasi-separation is defined as
-    by Albert and Anderson (1984): if data are separable or quasi-separable, the likelihood of a
-    logistic regression has no maximum. Margins are geometric: distances from the hyperplane, with
-    ||w|| without the intercept.
-
-    The fewest errors are the maximum feasible subsystem problem (Amaldi and Kann 1995), which is
-    NP-hard. A packing of contradictions, rows that no hyperplane gets all right, bounds them from
-    below, by the duality of linear programs; a tree of packings closes the gap (Pfetsch,
-    Branch-and-cut for the maximum feasible subsystem problem, 2008).
+    Exact arithmetic decides what linear programs propose (Gordan 1873; Goldman and Tucker 1956);
+    quasi-separation is that of Albert and Anderson (1984). The widest margin is found by Wolfe's
+    nearest-point algorithm (1976), the fewest errors by packings of contradictions (Amaldi and Kann
+    1995; Pfetsch, Branch-and-cut for the maximum feasible subsystem problem, 2008).
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> verdict = separation(X[50:], y[50:])
-    >>> verdict.kind, len(verdict.witness.rows) <= 6
-    ('overlapping', True)
-    >>> bool(verdict.verify(X[50:], y[50:]))
-    True
-    >>> fewest = separation(X[50:], y[50:], errors=True).errors
-    >>> fewest.low, fewest.high, len(fewest.rows)
-    (1, 1, 1)
+    >>> verdict = separation(X[50:], y[50:], errors=True)
+    >>> verdict.kind, verdict.errors.low, verdict.errors.high, bool(verdict.verify(X[50:], y[50:]))
+    ('overlapping', 1, 1, True)
     """
     if isinstance(X, str | Path):
         raise ArgumentError(
             "separation takes rows, not a file name: for a file, call "
             f"linsep.separation(linsep.open_source({str(X)!r}, target=...))."
         )
-    X, y = with_features(X, y)
     return deciding.separation(
-        X, y, K=K, fit_intercept=fit_intercept, margin=margin, formulations=formulations,
-        errors=errors, strict=strict, sample_weight=sample_weight, time_limit=time_limit,
+        *with_features(X, y), K=K, fit_intercept=fit_intercept, margin=margin, errors=errors,
+        formulations=formulations, strict=strict, sample_weight=sample_weight,
+        time_limit=time_limit,
     )  # fmt: skip

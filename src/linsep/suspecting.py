@@ -5,19 +5,19 @@ keep the classes from being separable, and rows that make the margin narrow.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from linsep._system.threads import one_blas_thread
-from linsep.certificate.constraints import Subject
 from linsep.certificate.verdicts import Separable, table_html
 from linsep.drawing import display
 from linsep.errors import ArgumentError
 from linsep.estimators.frames import with_features
 from linsep.layout import table_lines
-from linsep.separability.data import Data, data_of, weights_of
+from linsep.separability.data import data_of, weights_of
 from linsep.separability.deciding import decide, subject_of
 from linsep.separability.fewest import Search
 from linsep.separability.time_limit import Task, limited
@@ -65,8 +65,7 @@ class SuspiciousLabels(list[SuspiciousLabel]):
     def scores(self, n_rows: int) -> np.ndarray:
         """Return the score of each of ``n_rows`` rows; 0 for rows that are not suspicious."""
         found = np.zeros(n_rows)
-        for one in self:
-            found[one.row] = one.score
+        found[[one.row for one in self]] = [one.score for one in self]
         return found
 
     def plot(self, **kwargs: Any) -> Any:
@@ -74,9 +73,8 @@ class SuspiciousLabels(list[SuspiciousLabel]):
         return display("SuspiciousLabelsDisplay").from_labels(self, **kwargs)
 
     def __str__(self) -> str:
-        if not self:
-            return "no suspicious labels"
-        return "\n".join(table_lines(self.table(), [False] * 4, sentences=True))
+        lines = table_lines(self.table(), [False] * 4, sentences=True)
+        return "\n".join(lines) if self else "no suspicious labels"
 
     def _repr_html_(self) -> str:
         return table_html(self.table())
@@ -93,10 +91,9 @@ def suspicious_labels(
     """Rank the rows whose labels deserve a second look.
 
     For classes that overlap, a row's score is the mean of two numbers: its share in the cheapest
-    fractional cover of the contradictions found (sets of rows that no hyperplane classifies
-    correctly, with at most one more row than there are weights), and whether the best hyperplane
-    found misclassifies it. For separable classes, it is the fraction of the widest margin that the
-    row costs: 1 - (margin) / (margin without the row).
+    fractional cover of the contradictions found (sets of rows that no hyperplane gets all right),
+    and whether the best hyperplane found misclassifies it. For separable classes, it is the
+    fraction of the widest margin that the row costs: 1 - (margin) / (margin without the row).
 
     Parameters
     ----------
@@ -121,8 +118,8 @@ def suspicious_labels(
 
     Notes
     -----
-    A wrong label is not the only reason for a high score: where classes overlap, correctly labeled
-    rows have high scores too. The covers are due to Amaldi, Pfetsch and Trotter (2003).
+    Where classes overlap, correctly labeled rows have high scores too. The covers are due to
+    Amaldi, Pfetsch and Trotter (2003).
 
     Examples
     --------
@@ -136,30 +133,23 @@ def suspicious_labels(
     weights = weights_of(X) if y is None and sample_weight is None else sample_weight
     given, (X, y) = X, with_features(X, y)
     data = data_of(X, y)
-    wanted = asked(True, weights, data.n_rows)
-    codes, labels = np.concatenate([lane.y for lane in data.lanes()]), data.labels()
-    found: dict[int, SuspiciousLabel] = {}
+    wanted, labels = asked(True, weights, data.n_rows), data.labels()
+    codes = np.concatenate([lane.y for lane in data.lanes()])
+    whole, best = subject_of(data, fit_intercept), dict[int, SuspiciousLabel]()
+    positive = labels[1:] if len(labels) == 2 else labels
     with one_blas_thread:
-        sides = list(_sides(data, fit_intercept))
-        for subject in sides:
-            rows = WeightedRows(data, subject, wanted)
-            for one in _of_sides(rows, Task(time_limit / len(sides))):
-                if one.row not in found or one.score > found[one.row].score:
-                    found[one.row] = one._replace(label=labels[codes[one.row]])
-    order = sorted(found.values(), key=lambda one: (-one.score, -one.contradictions, one.row))
-    if isinstance(X, Source):
-        numbers = X.numbers(data.n_rows).tolist()
-        order = [one._replace(row=numbers[one.row]) for one in order]
-    ranked = SuspiciousLabels(order)
+        for label in positive:
+            rest = tuple(other for other in labels if other != label)
+            rows = WeightedRows(data, whole.of_sides((label,), rest), wanted)
+            for one in _of_sides(rows, Task(time_limit / len(positive))):
+                best[one.row] = max(best.get(one.row, one), one, key=lambda one: one.score)
+    numbers = X.numbers(data.n_rows).tolist() if isinstance(X, Source) else range(data.n_rows)
+    ranked = SuspiciousLabels(
+        one._replace(row=numbers[one.row], label=labels[codes[one.row]])
+        for one in sorted(best.values(), key=lambda one: (-one.score, -one.contradictions, one.row))
+    )
     ranked.row_labels = row_labels(given)
     return ranked
-
-
-def _sides(data: Data, fit_intercept: bool) -> Iterator[Subject]:
-    """Yield the subproblem of two classes, or one for each class against the rest."""
-    whole, labels = subject_of(data, fit_intercept), tuple(data.labels())
-    for label in labels[1:] if len(labels) == 2 else labels:
-        yield whole.of_sides((label,), tuple(other for other in labels if other != label))
 
 
 def _of_sides(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
@@ -170,24 +160,23 @@ def _of_sides(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:
         yield from _of_margin(rows, task)
         return
     cover, wrong, found = search.pool.packing()[1], set(search.best.rows), search.pool.found
-    sizes: dict[int, list[int]] = {}  # of the contradictions of every group of equal rows
+    sizes = defaultdict[int, list[int]](list)  # of the contradictions of every group of equal rows
     for one in found:
         for g in one:
-            sizes.setdefault(g, []).append(len(one))
-    common = [g for g in np.argsort(-cover, kind="stable").tolist()
-              if len(sizes.get(g, ())) == len(found)]  # fmt: skip
+            sizes[g].append(len(one))
+    common = [g for g in np.argsort(-cover, kind="stable").tolist() if len(sizes[g]) == len(found)]
     alone = [g for g in common[:MOST_TRIED] if len(rows.copies[g]) == 1
              and isinstance(_verdict(rows, task, None, rows.copies[g][0]), Separable)]  # fmt: skip
-    places = {row: g for g, copies in enumerate(rows.copies) for row in copies}
-    for row, g in sorted(places.items()):
-        count, least = len(sizes.get(g, ())), min(sizes.get(g, [0]))
-        score = (min(float(cover[g]), 1.0) + (row in wrong)) / 2
+    for g, copies in enumerate(rows.copies):
+        count, least, is_wrong = len(sizes[g]), min(sizes[g], default=0), copies[0] in wrong
+        score = (min(float(cover[g]), 1.0) + is_wrong) / 2
         why = [f"in {counted(count, 'contradiction')}, the smallest of {least} rows"] * bool(count)
-        why += ["an error of the best hyperplane found"] * (row in wrong)
+        why += ["an error of the best hyperplane found"] * is_wrong
         if g in alone:
             score, why = 1.0, ["without it a hyperplane separates the classes"]
         if score > 0:
-            yield SuspiciousLabel(row, None, score, count, least, "; ".join(why))
+            for row in copies:
+                yield SuspiciousLabel(row, None, score, count, least, "; ".join(why))
 
 
 def _of_margin(rows: WeightedRows, task: Task) -> Iterator[SuspiciousLabel]:

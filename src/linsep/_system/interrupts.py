@@ -118,19 +118,8 @@ class interrupts_allowed:
             _signals.open = self._was_open and not isinstance(error, KeyboardInterrupt)
 
 
-_this_thread = threading.local()
-
-
-def obey(stop: threading.Event) -> None:
-    """Let interruption points of this thread raise KeyboardInterrupt once ``stop`` is set."""
-    _this_thread.stop = stop
-
-
 def interruption_point() -> None:
-    """Let a pending Ctrl-C take effect here, or the event that this thread obeys."""
-    stop = getattr(_this_thread, "stop", None)
-    if stop is not None and stop.is_set():
-        raise KeyboardInterrupt
+    """Let a pending Ctrl-C take effect here."""
     with interrupts_allowed():
         pass
 

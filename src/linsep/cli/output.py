@@ -45,8 +45,9 @@ def on_terminal() -> bool:
 
 def pairs(told: Iterable[tuple[str, Any]], bold: Callable[[str], str] = str) -> list[str]:
     """Return aligned ``name  text`` lines of what has a text."""
-    some = [(name, named(text)) for name, text in told if text]
-    return pair_lines(some, bold) if some else []
+    some, names = [(name, named(text)) for name, text in told if text], re.compile(r"^\S+(?: \S+)*")
+    lines = pair_lines(some) if some else []
+    return [names.sub(lambda name: bold(name[0]), line) for line in lines]
 
 
 def table(

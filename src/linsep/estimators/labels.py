@@ -127,7 +127,7 @@ def features_named(model: Any) -> Iterator[None]:
         yield
     except FeatureOverflow as problem:
         feature = f"Feature {feature_names(model)[problem.column]!r}"
-        raise FeatureOverflow(problem.column, feature, small=problem.small) from None
+        raise FeatureOverflow(problem.column, feature) from None
 
 
 def check_two_classes(classes: np.ndarray, where: str = "y") -> None:

@@ -81,7 +81,7 @@ class Printed:
             both = zip_longest(pairs[:half], pairs[half:], fillvalue=("", ""))
             rows = [(*left, f"  {name}", value) for left, (name, value) in both]
             if table_width(rows) > room():
-                lines += pair_lines(pairs, columns=room())
+                lines += pair_lines(pairs, room())
             else:
                 lines += table_lines(rows, [False, True] * 2)
             lines.append("")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from linsep.errors import DataError, ParameterError
+from linsep.errors import DataError
 from linsep.estimators.reading import StopReason
 from linsep.learners.keeping import KeepLast
 from linsep.parameters import Parameter
@@ -92,11 +92,7 @@ def check_literals(literals: Any, majority: Any = 1) -> None:
     for name, value, also, most in (
         ("literals", literals, (None,), inf), ("majority", majority, (), literals or 1),
     ):  # fmt: skip
-        if not Parameter(kind=int, at_least=1, at_most=most, also=also).accepts(value):
-            raise ParameterError(
-                f"{name} is {value!r}: it must be a whole number of at least 1, and majority at "
-                "most literals.", code="bad-option", option=name, value=value,
-            )  # fmt: skip
+        Parameter(name=name, kind=int, at_least=1, at_most=most, also=also).check(value)
 
 
 def in_its_fit(model: Any) -> Any:

@@ -284,10 +284,9 @@ def _solved(
     C = R[int(fit_intercept) :, order]
     sizes = np.sqrt(np.square(C).sum(axis=0))
     raw = np.hypot(sizes, means * np.sqrt(total))
-    small = (raw < LEAST) & C.any(axis=0)
-    if (lost := small | ~np.isfinite(raw)).any():
+    if (lost := (raw < LEAST) & C.any(axis=0) | ~np.isfinite(raw)).any():
         j = int(np.argmax(lost))
-        raise FeatureOverflow(j, small=bool(small[j])) if j < d else _overflow()
+        raise FeatureOverflow(j) if j < d else _overflow()
     if fit_intercept:
         sizes[sizes <= CONSTANT * raw] = 0.0
     units = np.where(sizes > 0, sizes, 1.0)

@@ -396,11 +396,9 @@ def moments(task: Task, batches: Batches, marks: bool = False) -> Terms:
 
 
 def _refuse_sizes(top: np.ndarray) -> None:
-    tiny = (top > 0) & (top < 1.0 / MOST_SPREAD)
-    bad = (top > MOST_SPREAD) | tiny
+    bad = (top > MOST_SPREAD) | ((top > 0) & (top < 1.0 / MOST_SPREAD))
     if bad.any():
-        first = int(np.argmax(bad))
-        raise FeatureOverflow(first, small=bool(tiny[first]))
+        raise FeatureOverflow(int(np.argmax(bad)))
 
 
 def _stacked(one: np.ndarray, other: np.ndarray) -> np.ndarray:
